@@ -1,0 +1,1 @@
+"""One CEL library per file; each holds its signatures, examples, costs and code."""
