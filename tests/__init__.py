@@ -1,0 +1,1 @@
+"""The tests of policyd; the folders mirror the package."""
