@@ -8,6 +8,8 @@ the planner can make a specialised node of it.
 
 from dataclasses import dataclass
 
+from policyd.cel.types import Type
+
 
 @dataclass(frozen=True, slots=True)
 class Expr:
@@ -95,3 +97,35 @@ class Comprehension(Expr):
     loop_step: Expr
     result: Expr
     macro: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a name in the tree stands for.
+
+    A variable or a type has a ``name`` and no overloads (``value`` is set for constants); a call has the
+    ids of every overload that its argument types allow.
+    """
+
+    name: str = ""
+    overload_ids: tuple[str, ...] = ()
+    value: object | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A checked expression.
+
+    ``expr`` is the tree with names resolved: ``a.b`` that names one variable has become an ``Ident``, and
+    ``sets.contains(x, y)`` a call of ``sets.contains`` without target. ``types`` and ``references`` are
+    keyed by node id; every type is free of type parameters.
+    """
+
+    text: str
+    expr: Expr
+    types: dict[int, Type]
+    references: dict[int, Reference]
+
+    @property
+    def result_type(self) -> Type:
+        return self.types[self.expr.id]

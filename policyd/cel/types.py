@@ -1,0 +1,122 @@
+"""The static types of CEL as the checker sees them. Only data and names: unification is in ``unify``.
+
+A type is its run-time name and its parameters. Two spellings exist, as in cel-go: ``str(t)`` gives the
+run-time names (``null_type``, ``google.protobuf.Timestamp``), which Kubernetes prints in
+``must evaluate to bool but got …``; ``t.display()`` gives those of type-checker messages
+(``null``, ``timestamp``).
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Protocol
+
+
+class Kind(Enum):
+    """What a type is, which decides what the checker may do with it."""
+
+    PRIMITIVE = auto()
+    DYN = auto()
+    ERROR = auto()
+    NULL = auto()
+    WELL_KNOWN = auto()  # timestamp and duration
+    LIST = auto()
+    MAP = auto()
+    TYPE = auto()
+    PARAM = auto()  # ``A`` in a signature, ``_var7`` while checking
+    OPAQUE = auto()  # named and without fields: optional_type(T), net.IP
+    STRUCT = auto()  # named and with fields, which a TypeProvider knows
+
+
+_KINDS = {
+    **dict.fromkeys(("bool", "int", "uint", "double", "string", "bytes"), Kind.PRIMITIVE),
+    **dict.fromkeys(("google.protobuf.Timestamp", "google.protobuf.Duration"), Kind.WELL_KNOWN),
+    **dict.fromkeys(("optional_type", "net.IP", "net.CIDR"), Kind.OPAQUE),
+    "dyn": Kind.DYN,
+    "!error!": Kind.ERROR,
+    "null_type": Kind.NULL,
+    "list": Kind.LIST,
+    "map": Kind.MAP,
+    "type": Kind.TYPE,
+}
+_DISPLAY = {
+    "null_type": "null",
+    "google.protobuf.Timestamp": "timestamp",
+    "google.protobuf.Duration": "duration",
+}
+
+
+def _kind(name: str) -> Kind:
+    known = _KINDS.get(name)
+    if known is not None:
+        return known
+    if name.startswith("_var") or (len(name) == 1 and name.isupper()):
+        return Kind.PARAM
+    return Kind.STRUCT
+
+
+@dataclass(frozen=True, slots=True)
+class Type:
+    """A CEL type, for example ``Type("list", (INT,))``."""
+
+    name: str
+    params: "tuple[Type, ...]" = ()
+    kind: Kind = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kind", _kind(self.name))
+
+    def __str__(self) -> str:
+        if not self.params:
+            return self.name
+        return f"{self.name}({', '.join(map(str, self.params))})"
+
+    def display(self) -> str:
+        """The spelling of type-checker messages."""
+        if not self.params:
+            return _DISPLAY.get(self.name, self.name)
+        return f"{self.name}({', '.join(param.display() for param in self.params)})"
+
+
+BOOL = Type("bool")
+INT = Type("int")
+UINT = Type("uint")
+DOUBLE = Type("double")
+STRING = Type("string")
+BYTES = Type("bytes")
+NULL = Type("null_type")
+TIMESTAMP = Type("google.protobuf.Timestamp")
+DURATION = Type("google.protobuf.Duration")
+DYN = Type("dyn")
+ERROR = Type("!error!")
+TYPE = Type("type")
+
+
+def list_of(element: Type) -> Type:
+    return Type("list", (element,))
+
+
+def map_of(key: Type, value: Type) -> Type:
+    return Type("map", (key, value))
+
+
+def optional_of(value: Type) -> Type:
+    return Type("optional_type", (value,))
+
+
+def type_of(value: Type) -> Type:
+    """The type of a type: ``int`` as an expression is of ``type(int)``."""
+    return Type("type", (value,))
+
+
+def is_optional(t: Type) -> bool:
+    return t.name == "optional_type"
+
+
+class TypeProvider(Protocol):
+    """Knows the struct types of an environment."""
+
+    def find(self, name: str) -> Type | None:
+        """The type of that name, if it exists."""
+
+    def field(self, struct: Type, name: str) -> Type | None:
+        """The type of a field, None if the struct has no such field."""
