@@ -1,0 +1,25 @@
+# Everything runs in .venv, which `build` makes and keeps up to date.
+RUN = .venv/bin/
+
+.PHONY: demo test check build bench cov clean
+
+demo: build            # a real server, real reviews, the answers explained
+	$(RUN)python tools/demo.py
+
+test: build            # every test; ends with pytest's summary
+	$(RUN)python -m pytest
+
+check: build           # lint, format, types, layers, stubs
+	tools/check
+
+build:                 # .venv/bin/policyd and .venv/bin/python, the core compiled in place
+	tools/build
+
+bench: build           # the figures of docs/architecture.md
+	$(RUN)policyd bench
+
+cov: build             # coverage of Python and Cython, in a traced copy of the tree
+	tools/cov
+
+clean:
+	git clean -fdX -e '!.venv'
