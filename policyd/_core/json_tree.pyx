@@ -1,0 +1,115 @@
+"""What a JSON decoder leaves to check in an AdmissionReview: nesting depth and integer range.
+
+Speaks about bytes and trees of plain JSON values only; the fields of a review are checked by
+``policyd/admission/review.py``.
+"""
+
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from libc.math cimport isfinite
+
+from policyd.errors import ReviewError
+
+cdef object INT64_MAX = 9223372036854775807
+cdef object INT64_MIN = -9223372036854775808
+
+
+def is_ordinary(bytes body not None, Py_ssize_t depth) -> bool:
+    """Whether ``body`` can neither nest deeper than ``depth`` nor hold an integer outside int64.
+
+    Says False too often (it also counts what is inside strings), never True too often: a decoded
+    body that is not ordinary has to go through ``normal``. No JSON is parsed here: one vectorised
+    count of opening brackets, and a look at every 19th byte for a run of 19 digits.
+    """
+    cdef const unsigned char *text = <const unsigned char *>PyBytes_AS_STRING(body)
+    cdef Py_ssize_t size = PyBytes_GET_SIZE(body)
+    return opening_brackets(text, size) <= depth and not has_long_number(text, size)
+
+
+cdef Py_ssize_t opening_brackets(const unsigned char *text, Py_ssize_t size) noexcept nogil:
+    cdef Py_ssize_t i, count = 0
+    for i in range(size):
+        # '[' is 0x5B and '{' is 0x7B: they differ in one bit.
+        count += (text[i] | 0x20) == 0x7B
+    return count
+
+
+cdef bint is_digit(unsigned char character) noexcept nogil:
+    return 48 <= character <= 57
+
+
+cdef bint has_long_number(const unsigned char *text, Py_ssize_t size) noexcept nogil:
+    """Whether 19 digits stand side by side: 9223372036854775808, the first beyond int64, has 19."""
+    cdef Py_ssize_t probe = 18, first, last
+    while probe < size:
+        if is_digit(text[probe]):
+            first = last = probe
+            while first > 0 and is_digit(text[first - 1]):
+                first -= 1
+            while last + 1 < size and is_digit(text[last + 1]):
+                last += 1
+            if last - first >= 18:
+                return True
+        probe += 19
+    return False
+
+
+def normal(object tree, Py_ssize_t depth) -> object:
+    """``tree`` with each integer outside int64 as a double; ``tree`` itself where there is none.
+
+    The input is never changed. Raises ReviewError for a tree deeper than ``depth`` and for what
+    is not JSON (a caller of the Python interface may hand in anything).
+    """
+    return _normal(tree, depth)
+
+
+cdef object _normal(object value, Py_ssize_t left):
+    cdef object kind = type(value)
+    if value is None or kind is str or kind is bool:
+        return value
+    if kind is int:
+        return value if INT64_MIN <= value <= INT64_MAX else as_double(value)
+    if kind is float:
+        if not isfinite(<double>value):
+            raise ReviewError(f"the review holds {value!r}, which is not a JSON number")
+        return value
+    if left <= 0:
+        raise ReviewError("the objects of the review are nested deeper than 1000 levels")
+    if kind is dict:
+        return _normal_dict(<dict>value, left - 1)
+    if kind is list:
+        return _normal_list(<list>value, left - 1)
+    raise ReviewError(f"the review holds a Python {kind.__name__}, which is not a JSON value")
+
+
+cdef double as_double(object value) except? -1.0:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ReviewError("the review holds a number that is too large for a double") from None
+
+
+cdef dict _normal_dict(dict value, Py_ssize_t left):
+    cdef dict changed = None
+    cdef object key, item, other
+    for key, item in value.items():
+        if type(key) is not str:
+            raise ReviewError(f"the review has the key {key!r}; keys of JSON objects are strings")
+        other = _normal(item, left)
+        if other is not item:
+            if changed is None:
+                changed = value.copy()
+            changed[key] = other
+    return value if changed is None else changed
+
+
+cdef list _normal_list(list value, Py_ssize_t left):
+    cdef list changed = None
+    cdef Py_ssize_t i
+    cdef object other
+    for i in range(len(value)):
+        other = _normal(value[i], left)
+        if other is not value[i]:
+            if changed is None:
+                changed = value.copy()
+            changed[i] = other
+    return value if changed is None else changed
