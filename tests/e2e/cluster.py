@@ -1,0 +1,205 @@
+"""A real kube-apiserver with its etcd on loopback ports, for tests and for ``tools/make_schemas.py``.
+
+    with cluster() as api:
+        api.call("POST", "/api/v1/namespaces/default/configmaps", {...})
+
+The two programs are built from the Go module in ``tests/e2e/apiserver`` (about three minutes the
+first time) unless ``$POLICYD_APISERVER_BIN`` names a folder that holds them. There are no
+controllers: no service accounts, no type checking, no pods that run. No tests here.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MODULE = Path(__file__).resolve().parent / "apiserver"
+BINARIES = "POLICYD_APISERVER_BIN"
+VERSION = "v1.36.3"
+READY_WITHIN = 60.0  # seconds; two suffice on an idle machine
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A running API server: ``server`` is its address, ``folder`` holds certificates and logs."""
+
+    server: str
+    folder: Path
+
+    def client_context(self) -> ssl.SSLContext:
+        """TLS as a member of system:masters."""
+        context = ssl.create_default_context(cafile=str(self.folder / "ca.crt"))
+        context.load_cert_chain(self.folder / "admin.crt", self.folder / "admin.key")
+        return context
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> tuple[int, bytes, Mapping[str, str]]:
+        """Status, body and headers of one call; an error status is an answer, not an exception."""
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(
+            self.server + path,
+            data=data,
+            method=method,
+            headers={"Content-Type": "application/json", **(headers or {})},
+        )
+        try:
+            with urllib.request.urlopen(request, context=self.client_context()) as answer:
+                return answer.status, answer.read(), dict(answer.headers)
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read(), dict(error.headers)
+
+    def call(self, method: str, path: str, body: object = None) -> tuple[int, Any]:
+        """Status and decoded JSON of one call."""
+        status, answer, _ = self.request(method, path, body)
+        return status, json.loads(answer)
+
+
+@contextlib.contextmanager
+def cluster(folder: Path | None = None, flags: Sequence[str] = ()) -> Iterator[Cluster]:
+    """Build, start, wait until ready, hand over, stop. ``flags`` go to kube-apiserver as they are."""
+    programs = binaries()
+    with contextlib.ExitStack() as stack:
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="apiserver-")))
+        certificates(folder)
+        client, peer, port = free_ports(3)
+        etcd = f"http://127.0.0.1:{client}"
+        stack.enter_context(
+            process([str(programs / "etcd"), *etcd_flags(folder, etcd, peer)], folder / "etcd.log")
+        )
+        command = [str(programs / "kube-apiserver"), *apiserver_flags(folder, etcd, port), *flags]
+        server = stack.enter_context(process(command, folder / "kube-apiserver.log"))
+        running = Cluster(f"https://127.0.0.1:{port}", folder)
+        wait_until_ready(running, server)
+        yield running
+
+
+def binaries() -> Path:
+    """The folder of the two programs, built if need be. RuntimeError where there is no Go."""
+    named = os.environ.get(BINARIES)
+    if named:
+        return Path(named)
+    target = MODULE / "bin"
+    if all((target / name).exists() for name in ("etcd", "kube-apiserver")):
+        return target
+    go = shutil.which("go")
+    if go is None:
+        raise RuntimeError(f"no kube-apiserver: install Go, or set {BINARIES} to a folder with it")
+    stamp = "k8s.io/component-base/version"
+    major, minor = VERSION.removeprefix("v").split(".")[:2]
+    link = f"-s -w -X {stamp}.gitVersion={VERSION} -X {stamp}.gitMajor={major}"
+    subprocess.run(
+        [go, "build", "-trimpath", "-ldflags", f"{link} -X {stamp}.gitMinor={minor}", "-o", "bin/"]
+        + ["./etcd", "./kube-apiserver"],
+        cwd=MODULE,
+        check=True,
+    )
+    return target
+
+
+def etcd_flags(folder: Path, client: str, peer: int) -> list[str]:
+    peers = f"http://127.0.0.1:{peer}"
+    return [
+        f"--data-dir={folder / 'etcd'}",
+        f"--listen-client-urls={client}",
+        f"--advertise-client-urls={client}",
+        f"--listen-peer-urls={peers}",
+        f"--initial-advertise-peer-urls={peers}",
+        f"--initial-cluster=default={peers}",
+        "--unsafe-no-fsync=true",
+    ]
+
+
+def apiserver_flags(folder: Path, etcd: str, port: int) -> list[str]:
+    return [
+        f"--etcd-servers={etcd}",
+        f"--secure-port={port}",
+        "--bind-address=127.0.0.1",
+        "--advertise-address=127.0.0.1",
+        f"--cert-dir={folder}",
+        f"--tls-cert-file={folder / 'server.crt'}",
+        f"--tls-private-key-file={folder / 'server.key'}",
+        f"--client-ca-file={folder / 'ca.crt'}",
+        f"--service-account-key-file={folder / 'ca.crt'}",
+        f"--service-account-signing-key-file={folder / 'ca.key'}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--authorization-mode=RBAC",
+        "--allow-privileged=true",
+        # There is no controller that would make the default service accounts.
+        "--disable-admission-plugins=ServiceAccount",
+    ]
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of 127.0.0.1 that nobody listens on now; all are held open until the last is known."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+
+
+@contextlib.contextmanager
+def process(command: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """A child process that is gone when the block ends."""
+    with log.open("wb") as output:
+        child = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
+    try:
+        yield child
+    finally:
+        child.terminate()
+        try:
+            child.wait(20)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            child.wait()
+
+
+def wait_until_ready(running: Cluster, server: subprocess.Popen[bytes]) -> None:
+    """Poll /readyz; RuntimeError with the end of the log if the server ends or takes too long."""
+    end = time.monotonic() + READY_WITHIN
+    log = running.folder / "kube-apiserver.log"
+    while time.monotonic() < end and server.poll() is None:
+        try:
+            if running.request("GET", "/readyz")[0] == 200:
+                return
+        except OSError:
+            pass  # not listening yet
+        time.sleep(0.1)
+    raise RuntimeError(f"kube-apiserver is not ready:\n{log.read_text()[-2000:]}")
+
+
+def certificates(folder: Path) -> None:
+    """A CA, the serving certificate and an administrator's certificate, ECDSA P-256, by openssl."""
+    extensions = "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:10.0.0.1"
+    openssl("req", "-x509", "-subj", "/CN=test-ca", *new_key(folder / "ca"), cwd=folder)
+    for name, subject in (("server", "/CN=kube-apiserver"), ("admin", "/O=system:masters/CN=admin")):
+        signer = ["-CA", "ca.crt", "-CAkey", "ca.key", "-addext", extensions]
+        openssl("req", "-x509", "-subj", subject, *new_key(folder / name), *signer, cwd=folder)
+
+
+def new_key(stem: Path) -> list[str]:
+    curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30"]
+    return [*curve, "-keyout", f"{stem}.key", "-out", f"{stem}.crt"]
+
+
+def openssl(*arguments: str, cwd: Path) -> None:
+    subprocess.run(["openssl", *arguments], cwd=cwd, check=True, capture_output=True)
