@@ -1,4 +1,4 @@
-"""Make policyd/mutation/schemas/kubernetes-MINOR.jsonl.gz from a real kube-apiserver and its Go types.
+"""Make the table of built-in schemas in policyd/mutation/schemas from a real kube-apiserver.
 
     python -m tools.make_schemas
 

@@ -105,12 +105,9 @@ def binaries() -> Path:
     stamp = "k8s.io/component-base/version"
     major, minor = VERSION.removeprefix("v").split(".")[:2]
     link = f"-s -w -X {stamp}.gitVersion={VERSION} -X {stamp}.gitMajor={major}"
-    subprocess.run(
-        [go, "build", "-trimpath", "-ldflags", f"{link} -X {stamp}.gitMinor={minor}", "-o", "bin/"]
-        + ["./etcd", "./kube-apiserver"],
-        cwd=MODULE,
-        check=True,
-    )
+    link += f" -X {stamp}.gitMinor={minor}"
+    command = [go, "build", "-trimpath", "-ldflags", link, "-o", "bin/"]
+    subprocess.run([*command, "./etcd", "./kube-apiserver"], cwd=MODULE, check=True)
     return target
 
 
@@ -191,7 +188,10 @@ def certificates(folder: Path) -> None:
     """A CA, the serving certificate and an administrator's certificate, ECDSA P-256, by openssl."""
     extensions = "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:10.0.0.1"
     openssl("req", "-x509", "-subj", "/CN=test-ca", *new_key(folder / "ca"), cwd=folder)
-    for name, subject in (("server", "/CN=kube-apiserver"), ("admin", "/O=system:masters/CN=admin")):
+    for name, subject in (
+        ("server", "/CN=kube-apiserver"),
+        ("admin", "/O=system:masters/CN=admin"),
+    ):
         signer = ["-CA", "ca.crt", "-CAkey", "ca.key", "-addext", extensions]
         openssl("req", "-x509", "-subj", subject, *new_key(folder / name), *signer, cwd=folder)
 
