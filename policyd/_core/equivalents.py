@@ -1,0 +1,102 @@
+"""Which resources are the same thing in another version or group (matchPolicy Equivalent).
+
+The API server knows this from what it serves; a webhook only sees ``resource`` and
+``requestResource`` of one request. This table adds what is known offline: the built-in resources
+that clusters serve in several versions, and what CustomResourceDefinitions declare. It decides
+nothing; ``rules.pyx`` does.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+Gvr = tuple[str, str, str]
+Gvk = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Resources that are one thing to the API server, in the order in which it registers them.
+
+    ``convertible``: they differ only in apiVersion (a custom resource with conversion None).
+    ``kinds``: the kind of (resource, subresource) where it is not simply the request's kind in the
+    other version; a kind of three empty strings is one that the API server does not know.
+    """
+
+    resources: tuple[Gvr, ...]
+    convertible: bool = False
+    kinds: Mapping[tuple[Gvr, str], Gvk] = field(default_factory=dict)
+
+
+# Groups of which the served versions are known, so that a rule for another version of theirs
+# (apps/v1beta1) matches nothing. In any other group every version that a rule names may be served.
+BUILT_IN_GROUPS = frozenset(
+    {
+        "",
+        "admissionregistration.k8s.io",
+        "apiextensions.k8s.io",
+        "apiregistration.k8s.io",
+        "apps",
+        "authentication.k8s.io",
+        "authorization.k8s.io",
+        "autoscaling",
+        "batch",
+        "certificates.k8s.io",
+        "coordination.k8s.io",
+        "discovery.k8s.io",
+        "events.k8s.io",
+        "extensions",
+        "flowcontrol.apiserver.k8s.io",
+        "internal.apiserver.k8s.io",
+        "networking.k8s.io",
+        "node.k8s.io",
+        "policy",
+        "rbac.authorization.k8s.io",
+        "resource.k8s.io",
+        "scheduling.k8s.io",
+        "storage.k8s.io",
+        "storagemigration.k8s.io",
+    }
+)
+
+# What is served in several versions by default since Kubernetes 1.26.
+BUILT_IN = (
+    Family((("", "v1", "events"), ("events.k8s.io", "v1", "events"))),
+    Family(
+        (
+            ("autoscaling", "v1", "horizontalpodautoscalers"),
+            ("autoscaling", "v2", "horizontalpodautoscalers"),
+        )
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Equivalents:
+    """The families by (group, resource), and the groups that have no others."""
+
+    families: Mapping[tuple[str, str], Family]
+    closed_groups: frozenset[str] = BUILT_IN_GROUPS
+
+    @classmethod
+    def of(cls, families: Iterable[Family]) -> "Equivalents":
+        """The table of these families beside the built-in groups."""
+        table = {(gvr[0], gvr[2]): family for family in families for gvr in family.resources}
+        return cls(MappingProxyType(table))
+
+    @classmethod
+    def of_crds(cls, crds: Iterable[Mapping[str, Any]]) -> "Equivalents":
+        """The built-in families and those of CustomResourceDefinitions (plain objects)."""
+        return cls.of((*BUILT_IN, *(_family(crd["spec"]) for crd in crds)))
+
+
+def _family(spec: Mapping[str, Any]) -> Family:
+    versions = [version["name"] for version in spec["versions"] if version.get("served", True)]
+    plural = spec["names"]["plural"]
+    strategy = (spec.get("conversion") or {}).get("strategy", "None")
+    resources = tuple((spec["group"], version, plural) for version in versions)
+    return Family(resources, convertible=strategy == "None")
+
+
+EQUIVALENTS = Equivalents.of(BUILT_IN)

@@ -1,0 +1,135 @@
+"""What Kubernetes accepts as labels and label selectors, with the API server's texts.
+
+Runs when a policy loads, never in a request; matching is in ``selectors.pyx``. Sources:
+apimachinery ``pkg/api/validate/content/kube.go`` and ``pkg/apis/meta/v1/validation``.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
+
+NAME_FORMAT = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+NAME_RULE = (
+    "must consist of alphanumeric characters, '-', '_' or '.',"
+    " and must start and end with an alphanumeric character"
+)
+VALUE_RULE = f"a valid label must be an empty string or {NAME_RULE.removeprefix('must ')}"
+DOMAIN_LABEL_FORMAT = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+DOMAIN_FORMAT = rf"{DOMAIN_LABEL_FORMAT}(\.{DOMAIN_LABEL_FORMAT})*"
+DOMAIN_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters,"
+    " '-' or '.', and must start and end with an alphanumeric character"
+)
+MAX_NAME = 63
+MAX_DOMAIN = 253
+
+# \Z, not $: the latter also accepts a newline at the end.
+NAME = re.compile(rf"(?:{NAME_FORMAT})\Z", re.ASCII)
+DOMAIN = re.compile(rf"(?:{DOMAIN_FORMAT})\Z", re.ASCII)
+
+
+def key_errors(key: str) -> list[str]:
+    """What is wrong with a label key; empty if nothing is."""
+    prefix, slash, name = key.rpartition("/")
+    name_text = _by_pattern(NAME_RULE, NAME_FORMAT, "MyName", "my.name", "123-abc")
+    if "/" in prefix:
+        return [
+            f"a valid label key {name_text} with an optional DNS subdomain prefix and '/'"
+            " (e.g. 'example.com/MyName')"
+        ]
+    errors = []
+    if slash:
+        errors = [f"prefix part {text}" for text in _domain_errors(prefix)]
+    if not name:
+        errors.append("name part must be non-empty")
+    elif len(name.encode()) > MAX_NAME:
+        errors.append(f"name part must be no more than {MAX_NAME} bytes")
+    if not NAME.match(name):
+        errors.append(f"name part {name_text}")
+    return errors
+
+
+def value_errors(value: str) -> list[str]:
+    """What is wrong with a label value; empty if nothing is."""
+    errors = []
+    if len(value.encode()) > MAX_NAME:
+        errors.append(f"must be no more than {MAX_NAME} bytes")
+    if value and not NAME.match(value):
+        text = _by_pattern(VALUE_RULE, f"({NAME_FORMAT})?", "MyValue", "my_value", "12345")
+        errors.append(text)
+    return errors
+
+
+def selector_problems(selector: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
+    """What the API server refuses in a label selector, as (field path, text).
+
+    ``path`` is the field path of the selector itself (``spec.matchConstraints.objectSelector``).
+    """
+    for key, value in sorted((selector.get("matchLabels") or {}).items()):
+        yield from ((f"{path}.matchLabels", invalid(key, text)) for text in key_errors(key))
+        yield from ((f"{path}.matchLabels", invalid(value, text)) for text in value_errors(value))
+    for index, expression in enumerate(selector.get("matchExpressions") or ()):
+        place = f"{path}.matchExpressions[{index}]"
+        operator, values = expression.get("operator", ""), expression.get("values") or []
+        if operator in ("In", "NotIn"):
+            if not values:
+                text = "must be specified when `operator` is 'In' or 'NotIn'"
+                yield f"{place}.values", f"Required value: {text}"
+        elif operator not in OPERATORS:
+            yield f"{place}.operator", invalid(operator, "not a valid selector operator")
+        elif values:
+            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            yield f"{place}.values", f"Forbidden: {text}"
+        key = expression.get("key", "")
+        yield from ((f"{place}.key", invalid(key, text)) for text in key_errors(key))
+        for number, value in enumerate(values):
+            for text in value_errors(value):
+                yield f"{place}.values[{number}]", invalid(value, text)
+
+
+def requirement_error(key: str, operator: str, values: list[str]) -> str:
+    """The text with which a selector fails when it is used; "" if it is fine.
+
+    This is what ``metav1.LabelSelectorAsSelector`` says of one requirement; ``=`` stands for an
+    entry of matchLabels.
+    """
+    if operator not in (*OPERATORS, "="):
+        return f"{json.dumps(operator)} is not a valid label selector operator"
+    errors = []
+    if bad := key_errors(key):
+        errors.append(f"key: {invalid(key, '; '.join(bad))}")
+    listed = json.dumps(values, separators=(",", ":"), ensure_ascii=False)
+    if operator in ("In", "NotIn") and not values:
+        text = "for 'in', 'notin' operators, values set can't be empty"
+        errors.append(f"values: Invalid value: {listed}: {text}")
+    elif operator in ("Exists", "DoesNotExist") and values:
+        text = "values set must be empty for exists and does not exist"
+        errors.append(f"values: Invalid value: {listed}: {text}")
+    for index, value in enumerate(values):
+        if bad := value_errors(value):
+            errors.append(f"values[{index}][{key}]: {invalid(value, '; '.join(bad))}")
+    return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]" if errors else ""
+
+
+def invalid(value: str, text: str) -> str:
+    """The API server's words for a value that it cannot use."""
+    return f"Invalid value: {json.dumps(value, ensure_ascii=False)}: {text}"
+
+
+def _domain_errors(domain: str) -> list[str]:
+    if not domain:
+        return ["must be non-empty"]
+    errors = []
+    if len(domain.encode()) > MAX_DOMAIN:
+        errors.append(f"must be no more than {MAX_DOMAIN} bytes")
+    if not DOMAIN.match(domain):
+        errors.append(_by_pattern(DOMAIN_RULE, DOMAIN_FORMAT, "example.com"))
+    return errors
+
+
+def _by_pattern(rule: str, pattern: str, *examples: str) -> str:
+    shown = " or ".join(f"'{example}', " for example in examples)
+    return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"
