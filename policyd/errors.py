@@ -83,6 +83,14 @@ class BudgetExceeded(PolicydError):
     """The cost budget or the deadline ended an evaluation; failurePolicy decides."""
 
 
+class CostExceeded(BudgetExceeded):
+    """An expression cost more than it may, in Kubernetes' cost units."""
+
+
+class DeadlineExceeded(BudgetExceeded):
+    """The moment by which the request must be answered has passed."""
+
+
 class ReviewError(PolicydError):
     """The client's AdmissionReview cannot be read; ``status`` is the HTTP status it earns."""
 

@@ -1,0 +1,40 @@
+"""One evaluation: the values of the variables, and what the evaluation has used up so far.
+
+Cost is counted as Kubernetes counts it (k8s-semantics.md, section 2) in plain integer additions.
+The limit and the clock are looked at only when ``spent`` passes ``checkpoint``; work that costs
+nothing in Kubernetes' model (iterations, comparing large structures) lowers the checkpoint, so that
+the clock is still read every few microseconds.
+"""
+
+from libc.stdint cimport int64_t
+
+
+cdef class Activation:
+    cdef list slots             # values by slot number; MISSING: not set (yet)
+    cdef int64_t spent          # cost units of the expression that is running
+    cdef int64_t limit          # of one expression
+    cdef int64_t deadline       # moment of time.perf_counter_ns(), 0: none
+    cdef int64_t checkpoint     # look at limit and clock when spent exceeds this
+    cdef int64_t variables_spent  # cost units of variables.* computed so far, beside spent
+
+    # Ready for the next expression with the same variables.
+    cdef int start(self) except -1
+    # Raises CostExceeded or DeadlineExceeded; else sets the next checkpoint.
+    cdef int check(self) except -1
+
+
+cdef Activation activation(Py_ssize_t slots, int64_t limit, int64_t deadline)
+
+# Cost units of Kubernetes' model.
+cdef inline int charge(Activation act, int64_t units) except -1:
+    act.spent += units
+    if act.spent > act.checkpoint:
+        return act.check()
+    return 0
+
+# Work that Kubernetes does not charge for, in units of about 10 ns.
+cdef inline int work(Activation act, int64_t units) except -1:
+    act.checkpoint -= units
+    if act.spent > act.checkpoint:
+        return act.check()
+    return 0

@@ -1,0 +1,42 @@
+"""Limits of an evaluation. Reads the clock; knows nothing of expressions."""
+
+cimport cython
+
+from time import perf_counter_ns
+
+from policyd._core.values cimport MISSING
+
+from policyd.errors import CostExceeded, DeadlineExceeded
+
+cdef int64_t STRIDE = 1_000  # units between two looks at the clock: some 20 us
+cdef object clock = perf_counter_ns
+
+
+@cython.final
+@cython.freelist(8)
+@cython.auto_pickle(False)
+cdef class Activation:
+    def __init__(self):
+        raise TypeError("activations are made by Program.evaluate and by the policy evaluation")
+
+    cdef int start(self) except -1:
+        self.spent = 0
+        self.checkpoint = -1  # the first unit looks at the clock: it may be past the deadline already
+        return 0
+
+    cdef int check(self) except -1:
+        if self.spent > self.limit:
+            raise CostExceeded("operation cancelled: actual cost limit exceeded")
+        if self.deadline and <int64_t>clock() > self.deadline:
+            raise DeadlineExceeded("deadline exceeded")
+        self.checkpoint = min(self.limit, self.spent + STRIDE)
+        return 0
+
+
+cdef Activation activation(Py_ssize_t slots, int64_t limit, int64_t deadline):
+    cdef Activation made = Activation.__new__(Activation)
+    made.slots = [MISSING] * slots
+    made.limit = limit
+    made.deadline = deadline
+    made.start()
+    return made

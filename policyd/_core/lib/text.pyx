@@ -1,0 +1,52 @@
+"""The string tests of standard CEL.
+
+``"abc".startsWith("a")``, ``"abc".endsWith("c")``, ``"abc".contains("b")``: all true.
+Patterns are in ``regex``, everything that makes new strings is in ``strings``.
+"""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.activation cimport Activation
+from policyd._core.cel_errors cimport NO_OVERLOAD
+from policyd._core.library cimport binary, first_tenths, tenths
+from policyd._core.values cimport size_of
+
+from policyd._core.library import Library
+
+
+cdef object contains(Activation act, object text, object part):
+    if type(text) is not str or type(part) is not str:
+        return NO_OVERLOAD
+    return <str>part in <str>text
+
+
+cdef object starts_with(Activation act, object text, object part):
+    if type(text) is not str or type(part) is not str:
+        return NO_OVERLOAD
+    return (<str>text).startswith(<str>part)
+
+
+cdef object ends_with(Activation act, object text, object part):
+    if type(text) is not str or type(part) is not str:
+        return NO_OVERLOAD
+    return (<str>text).endswith(<str>part)
+
+
+cdef int64_t contains_cost(object text, object part, object result) except -1:
+    return tenths(size_of(text)) * tenths(size_of(part))
+
+
+LIBRARY = Library("text", (
+    binary(
+        "contains", "string.contains(string) -> bool", "contains_string", contains,
+        "'abc'.contains('b') // true",
+    ).costs_when_known(contains_cost),
+    binary(
+        "startsWith", "string.startsWith(string) -> bool", "starts_with_string", starts_with,
+        "'abc'.startsWith('a') // true",
+    ).costs_when_known(first_tenths),
+    binary(
+        "endsWith", "string.endsWith(string) -> bool", "ends_with_string", ends_with,
+        "'abc'.endsWith('c') // true",
+    ).costs_when_known(first_tenths),
+))

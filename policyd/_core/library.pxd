@@ -1,0 +1,62 @@
+"""How CEL functions are declared: one row of a table per overload, one table per library.
+
+A function takes the activation and one to three values (or a tuple of any number) and returns a
+value, a ``CelError``, or ``NO_OVERLOAD`` when an argument is not of the type its signature says:
+with arguments that are only known at run time (dyn) the rows of one name are tried in order, and
+``no such overload: name(types)`` is the end of it. It never sees an error as argument. Before it
+works on something large it calls ``work(act, units)`` so that the deadline holds.
+
+A cost function gets the first and second argument (None where there is none) and the result; any of
+them may be a CelError (which has size 1). It is charged instead of 1 unit.
+"""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.activation cimport Activation
+
+ctypedef object (*Function0)(Activation act)
+ctypedef object (*Function1)(Activation act, object first)
+ctypedef object (*Function2)(Activation act, object first, object second)
+ctypedef object (*Function3)(Activation act, object first, object second, object third)
+ctypedef object (*FunctionN)(Activation act, tuple arguments)
+ctypedef int64_t (*Cost)(object first, object second, object result) except -1
+
+
+cdef class Overload:
+    cdef readonly str name       # "startsWith", "sets.contains", "_+_"
+    cdef readonly str signature  # "string.startsWith(string) -> bool", "sets.contains(list(A), list(A)) -> bool"
+    cdef readonly str id         # of cel-go: "starts_with_string"
+    cdef readonly str doc        # one line; "expr // result" examples are run by the tests
+    cdef readonly int arity      # arguments with the receiver; -1: any number
+    cdef Function0 call0
+    cdef Function1 call1
+    cdef Function2 call2
+    cdef Function3 call3
+    cdef FunctionN call_many
+    cdef Cost cost               # NULL: 1 unit
+    cdef Cost open_cost          # the same when the overload is chosen at run time
+
+    # Charged always: Kubernetes' estimator goes by the function's name.
+    cdef Overload costs(self, Cost cost)
+    # Charged only where the checker settled on this overload; 1 unit otherwise, as in cel-go.
+    cdef Overload costs_when_known(self, Cost cost)
+
+
+cdef Overload nullary(str name, str signature, str id, Function0 function, str doc=*)
+cdef Overload unary(str name, str signature, str id, Function1 function, str doc=*)
+cdef Overload binary(str name, str signature, str id, Function2 function, str doc=*)
+cdef Overload ternary(str name, str signature, str id, Function3 function, str doc=*)
+cdef Overload variadic(str name, str signature, str id, FunctionN function, str doc=*)
+
+
+cdef class Library:
+    cdef readonly str name
+    cdef readonly tuple overloads
+
+# Cost functions that several libraries share; tenths: cel-go's 0.1 units per character.
+cdef int64_t tenths(int64_t size) noexcept
+cdef int64_t first_tenths(object first, object second, object result) except -1
+cdef int64_t first_fifths(object first, object second, object result) except -1
+cdef int64_t traversal(object first, object second, object result) except -1
+cdef int64_t product(object first, object second, object result) except -1
+cdef int64_t pattern_search(object first, object second, object result) except -1

@@ -1,0 +1,119 @@
+"""Rows and tables of CEL functions. Holds no function itself; the libraries are in ``lib/``."""
+
+from libc.math cimport ceil
+
+from policyd._core.values cimport size_of
+
+
+cdef class Overload:
+    def __init__(self):
+        raise TypeError("overloads are made by the library tables")
+
+    cdef Overload costs(self, Cost cost):
+        self.cost = cost
+        self.open_cost = cost
+        return self
+
+    cdef Overload costs_when_known(self, Cost cost):
+        self.cost = cost
+        return self
+
+    def __repr__(self):
+        return f"<Overload {self.id}: {self.signature}>"
+
+
+cdef Overload _row(str name, str signature, str id, int arity, str doc):
+    cdef Overload made = Overload.__new__(Overload)
+    made.name = name
+    made.signature = signature
+    made.id = id
+    made.arity = arity
+    made.doc = doc
+    return made
+
+
+cdef Overload nullary(str name, str signature, str id, Function0 function, str doc=""):
+    cdef Overload made = _row(name, signature, id, 0, doc)
+    made.call0 = function
+    return made
+
+
+cdef Overload unary(str name, str signature, str id, Function1 function, str doc=""):
+    cdef Overload made = _row(name, signature, id, 1, doc)
+    made.call1 = function
+    return made
+
+
+cdef Overload binary(str name, str signature, str id, Function2 function, str doc=""):
+    cdef Overload made = _row(name, signature, id, 2, doc)
+    made.call2 = function
+    return made
+
+
+cdef Overload ternary(str name, str signature, str id, Function3 function, str doc=""):
+    cdef Overload made = _row(name, signature, id, 3, doc)
+    made.call3 = function
+    return made
+
+
+cdef Overload variadic(str name, str signature, str id, FunctionN function, str doc=""):
+    cdef Overload made = _row(name, signature, id, -1, doc)
+    made.call_many = function
+    return made
+
+
+cdef class Library:
+    def __init__(self, str name not None, tuple overloads not None):
+        self.name = name
+        self.overloads = overloads
+
+    def __repr__(self):
+        return f"<Library {self.name}: {len(self.overloads)} overloads>"
+
+
+cdef int64_t tenths(int64_t size) noexcept:
+    """ceil(0.1 * size), rounded as cel-go's float arithmetic rounds it."""
+    return <int64_t>ceil(<double>size * 0.1)
+
+
+cdef int64_t first_tenths(object first, object second, object result) except -1:
+    return tenths(size_of(first))
+
+
+cdef int64_t first_fifths(object first, object second, object result) except -1:
+    return <int64_t>ceil(<double>size_of(first) * 2 * 0.1)
+
+
+cdef int64_t traversal(object first, object second, object result) except -1:
+    """Kubernetes' traversalCost of the first argument: its scalars, and a tenth of its strings' bytes."""
+    return _traversal(first, 0)
+
+
+cdef int64_t _traversal(object value, int depth) except -1:
+    cdef int64_t total = 0
+    kind = type(value)
+    if kind is str:
+        return <int64_t>(<double>len((<str>value).encode("utf-8", "surrogatepass")) * 0.1)
+    if kind is bytes:
+        return <int64_t>(<double>len(<bytes>value) * 0.1)
+    if depth >= 1000:
+        return 1
+    if kind is list:
+        for item in <list>value:
+            total += _traversal(item, depth + 1)
+        return total
+    if kind is dict:
+        for key, item in (<dict>value).items():
+            total += _traversal(key, depth + 1) + _traversal(item, depth + 1)
+        return total
+    return 1
+
+
+cdef int64_t product(object first, object second, object result) except -1:
+    return size_of(first) * size_of(second)
+
+
+cdef int64_t pattern_search(object first, object second, object result) except -1:
+    """Text times pattern, as cel-go charges regular expressions."""
+    cdef int64_t text = <int64_t>ceil((1.0 + <double>size_of(first)) * 0.1)
+    return text * <int64_t>ceil(<double>size_of(second) * 0.25)

@@ -1,0 +1,241 @@
+"""Values that JSON lacks, and what a value is called and how large it is. No operations on them."""
+
+cimport cython
+
+
+cdef class _Missing:
+    def __repr__(self):
+        return "MISSING"
+
+
+MISSING = _Missing()
+
+
+@cython.final
+@cython.freelist(16)
+cdef class UInt:
+    def __init__(self, value):
+        self.value = value
+
+    def __eq__(self, other):
+        return type(other) is UInt and self.value == (<UInt>other).value
+
+    def __hash__(self):
+        return hash(self.value)
+
+    def __repr__(self):
+        return f"UInt({self.value})"
+
+
+@cython.final
+@cython.freelist(16)
+cdef class Timestamp:
+    def __init__(self, seconds, nanos=0, offset=0):
+        self.seconds = seconds
+        self.nanos = nanos
+        self.offset = offset
+
+    def __eq__(self, other):
+        if type(other) is not Timestamp:
+            return False
+        return (self.seconds == (<Timestamp>other).seconds
+                and self.nanos == (<Timestamp>other).nanos)
+
+    def __hash__(self):
+        return hash((self.seconds, self.nanos))
+
+    def __repr__(self):
+        return f"Timestamp({self.seconds}, {self.nanos}, {self.offset})"
+
+
+@cython.final
+@cython.freelist(16)
+cdef class Duration:
+    def __init__(self, nanos):
+        self.nanos = nanos
+
+    def __eq__(self, other):
+        return type(other) is Duration and self.nanos == (<Duration>other).nanos
+
+    def __hash__(self):
+        return hash(self.nanos)
+
+    def __repr__(self):
+        return f"Duration({self.nanos})"
+
+
+@cython.final
+@cython.freelist(16)
+cdef class Optional:
+    def __init__(self, *held):
+        self.held = held[0] if held else MISSING
+
+    @property
+    def value(self):
+        """What it holds; raises ValueError for ``optional.none()``."""
+        if self.held is MISSING:
+            raise ValueError("optional.none() holds no value")
+        return self.held
+
+    def __bool__(self):
+        return self.held is not MISSING
+
+    def __eq__(self, other):
+        if type(other) is not Optional:
+            return False
+        return self.held == (<Optional>other).held
+
+    def __hash__(self):
+        return hash(("optional", self.held))
+
+    def __repr__(self):
+        return "Optional()" if self.held is MISSING else f"Optional({self.held!r})"
+
+
+@cython.final
+cdef class TypeValue:
+    def __init__(self, str name not None):
+        self.name = name
+
+    def __eq__(self, other):
+        return type(other) is TypeValue and self.name == (<TypeValue>other).name
+
+    def __hash__(self):
+        return hash(("type", self.name))
+
+    def __repr__(self):
+        return f"TypeValue({self.name!r})"
+
+
+@cython.final
+cdef class StructValue:
+    def __init__(self, str type_name not None, dict fields not None):
+        self.type_name = type_name
+        self.fields = fields
+
+    def __eq__(self, other):
+        if type(other) is not StructValue:
+            return False
+        return (self.type_name == (<StructValue>other).type_name
+                and self.fields == (<StructValue>other).fields)
+
+    __hash__ = None
+
+    def __repr__(self):
+        return f"StructValue({self.type_name!r}, {self.fields!r})"
+
+
+@cython.final
+cdef class Key:
+    def __init__(self, value):
+        self.value = value
+        self.hashed = hash((type(value).__name__, value))
+
+    def __eq__(self, other):
+        if type(other) is not Key or type(self.value) is not type((<Key>other).value):
+            return False
+        return self.value == (<Key>other).value
+
+    def __hash__(self):
+        return self.hashed
+
+    def __repr__(self):
+        return f"Key({self.value!r})"
+
+
+cdef class Opaque:
+    cdef str type_name(self):
+        raise TypeError("an opaque value has no type name")
+
+    cdef object equals(self, object other):
+        return self is other
+
+
+NONE = Optional()
+cdef Key TRUE_KEY = Key(True)
+cdef Key FALSE_KEY = Key(False)
+
+
+cdef UInt uint(uint64_t value):
+    cdef UInt made = UInt.__new__(UInt)
+    made.value = value
+    return made
+
+
+cdef Timestamp timestamp(int64_t seconds, int32_t nanos, int32_t offset):
+    cdef Timestamp made = Timestamp.__new__(Timestamp)
+    made.seconds = seconds
+    made.nanos = nanos
+    made.offset = offset
+    return made
+
+
+cdef Duration duration(int64_t nanos):
+    cdef Duration made = Duration.__new__(Duration)
+    made.nanos = nanos
+    return made
+
+
+cdef Optional some(object value):
+    cdef Optional made = Optional.__new__(Optional)
+    made.held = value
+    return made
+
+
+cdef object map_key(object value):
+    """The form in which a dict holds this key: two keys are equal in CEL's map literals iff the forms are."""
+    if value is True:
+        return TRUE_KEY
+    if value is False:
+        return FALSE_KEY
+    if type(value) is float:
+        return Key(value)
+    return value
+
+
+cdef object key_value(object key):
+    """The CEL value of a dict's key."""
+    return (<Key>key).value if type(key) is Key else key
+
+
+cdef dict TYPE_NAMES = {
+    type(None): "null_type",
+    bool: "bool",
+    int: "int",
+    float: "double",
+    str: "string",
+    bytes: "bytes",
+    list: "list",
+    dict: "map",
+    UInt: "uint",
+    Timestamp: "google.protobuf.Timestamp",
+    Duration: "google.protobuf.Duration",
+    Optional: "optional_type",
+    TypeValue: "type",
+}
+
+
+cdef str type_name(object value):
+    name = TYPE_NAMES.get(type(value))
+    if name is not None:
+        return name
+    if type(value) is StructValue:
+        return (<StructValue>value).type_name
+    if isinstance(value, Opaque):
+        return (<Opaque>value).type_name()
+    raise TypeError(f"{type(value).__name__} is not a CEL value")
+
+
+cdef int64_t size_of(object value) except -1:
+    kind = type(value)
+    if kind is str:
+        return len(<str>value)
+    if kind is list:
+        return len(<list>value)
+    if kind is dict:
+        return len(<dict>value)
+    if kind is bytes:
+        return len(<bytes>value)
+    if kind is Optional and (<Optional>value).held is not MISSING:
+        return size_of((<Optional>value).held)
+    return 1
