@@ -1,0 +1,120 @@
+"""Rules about the text of the code that no linter checks: sizes, docstrings, marks, layers of Cython."""
+
+import ast
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.shared import ROOT
+
+FILE_LINES = 400
+FUNCTION_LINES = 70
+MARKS = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError|stub)\b")
+# What compiled modules may import, beside the standard library: rule of design, section 6.
+CORE_MAY_IMPORT = ("policyd._core", "policyd.errors", "cpython", "libc", "cython", "re2")
+CORE_IMPORT = re.compile(r"^\s*(?:from|c?import)\s+((?:policyd|[a-z0-9_]+)[\w.]*)", re.MULTILINE)
+
+
+def tracked() -> list[str]:
+    """The files of the working tree that are (or would be) in the repository; none in a tarball."""
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    return [each for each in listed.splitlines() if (ROOT / each).is_file()]
+
+
+FILES = tracked()
+CODE = [each for each in FILES if each.endswith((".py", ".pyx", ".pxd", ".pyi"))]
+PYTHON = [each for each in CODE if each.endswith(".py")]
+CYTHON = [each for each in CODE if each.endswith((".pyx", ".pxd"))]
+PACKAGE = [
+    each for each in CODE if each.startswith(("policyd/", "tools/", "loadtest/", "setup.py"))
+]
+
+
+def text(path: str) -> str:
+    return Path(ROOT, path).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", CODE)
+def test_files_hold_one_idea(path: str) -> None:
+    assert len(text(path).splitlines()) <= FILE_LINES
+
+
+@pytest.mark.parametrize("path", PYTHON)
+def test_functions_fit_on_a_screen(path: str) -> None:
+    functions = (
+        node
+        for node in ast.walk(ast.parse(text(path)))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    )
+    sizes = {node.name: (node.end_lineno or node.lineno) - node.lineno + 1 for node in functions}
+    assert {name: size for name, size in sizes.items() if size > FUNCTION_LINES} == {}
+
+
+@pytest.mark.parametrize("path", [each for each in CYTHON if each.endswith(".pyx")])
+def test_compiled_functions_fit_on_a_screen(path: str) -> None:
+    """From one ``def`` or ``cdef`` of a function to the next, blank lines at the end not counted."""
+    head = re.compile(r"^( *)(?:async +)?c?p?def +(?!class\b)[^=\n]*\(")
+    starts = [(i, line) for i, line in enumerate(text(path).splitlines()) if head.match(line)]
+    lines = text(path).splitlines()
+    long = {}
+    for start, line in starts:
+        indent = len(line) - len(line.lstrip())
+        end = start + 1
+        while end < len(lines) and (
+            not lines[end].strip()
+            or len(lines[end]) - len(lines[end].lstrip()) > indent
+            or lines[end].lstrip().startswith(")")
+        ):
+            end += 1
+        size = len("\n".join(lines[start:end]).rstrip().splitlines())
+        if size > FUNCTION_LINES:
+            long[line.strip()] = size
+    assert long == {}
+
+
+@pytest.mark.parametrize("path", PACKAGE)
+def test_nothing_is_marked_unfinished(path: str) -> None:
+    found = [line for line in text(path).splitlines() if MARKS.search(line)]
+    assert found == []
+
+
+@pytest.mark.parametrize("path", [*PYTHON, *CYTHON])
+def test_modules_say_what_they_are_for(path: str) -> None:
+    if not text(path).strip():
+        assert path.endswith(("__init__.pxd", "__init__.py"))
+    elif path.endswith(".py"):
+        assert ast.get_docstring(ast.parse(text(path)))
+    else:
+        assert re.match(r'(?:#[^\n]*\n)*\s*r?(?:"""|# )', text(path)), "no docstring or comment"
+
+
+@pytest.mark.parametrize("path", PYTHON)
+def test_no_handler_is_bare_or_silently_broad(path: str) -> None:
+    """``except Exception`` stands in two places that log or answer; nowhere is anything bare."""
+    allowed = {"policyd/admission/engine.py", "policyd/cli/__init__.py"}
+    broad = [
+        node.lineno
+        for node in ast.walk(ast.parse(text(path)))
+        if isinstance(node, ast.ExceptHandler)
+        and (
+            node.type is None
+            or (isinstance(node.type, ast.Name) and node.type.id in ("Exception", "BaseException"))
+        )
+    ]
+    assert not broad or path in allowed
+
+
+@pytest.mark.parametrize("path", [each for each in CYTHON if each.startswith("policyd/")])
+def test_the_core_imports_nothing_above_it(path: str) -> None:
+    """import-linter does not read Cython: this is its rule for the core."""
+    names = {name for name in CORE_IMPORT.findall(text(path)) if name.startswith("policyd")}
+    above = {name for name in names if not name.startswith(CORE_MAY_IMPORT)}
+    assert above == set()
