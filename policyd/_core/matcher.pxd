@@ -10,23 +10,33 @@ cdef class Candidate:
     cdef rules.Rule rule          # None: the entry has no rules, every request fits
 
 
-cdef class Index:
-    """Entries by (group, version, resource, subresource, operation); one lookup a request.
+cdef class Table:
+    """Numbers of candidates by (group, version, resource, subresource, operation).
 
     The key of a rule keeps its wildcards, and a lookup asks for each combination of wildcards that
-    occurs (``shapes``). The version ``~`` stands for any: so rules of matchPolicy Equivalent are
-    found by requests for another version. Values are numbers of candidates, in entry order.
+    occurs for this group and operation (``shapes``, bit masks). In a ``loose`` table every version
+    is a wildcard.
     """
-    cdef tuple candidates
+    cdef bint loose
+    cdef dict numbers
+    cdef dict shapes
+
+    cdef int collect(
+        self, rules.MatchInput request, tuple resource, list found
+    ) except -1
+
+
+cdef class Index:
+    """Entries by what their rules name.
+
+    ``loose`` finds rules of matchPolicy Equivalent for requests in another version.
+    """
+    cdef tuple candidates         # in the order of the entries, then of the rules
     cdef tuple payloads
-    cdef dict by_key
-    cdef tuple shapes             # bit masks, see ``Wildcard`` in the .pyx
-    cdef tuple loose_shapes       # those with the version ``~``
+    cdef Table exact
+    cdef Table loose
     cdef tuple unruled            # candidates of entries without rules
     cdef bint equivalents         # some entry has matchPolicy Equivalent
 
-    cdef int collect(
-        self, rules.MatchInput request, tuple resource, tuple shapes, list found
-    ) except -1
     cdef list only_exact(self, rules.MatchInput request, tuple found)
-    cdef list merged(self, rules.MatchInput request, list exact, list loose)
+    cdef list whole_entries(self, rules.MatchInput request, list found)

@@ -4,6 +4,8 @@ Cost grows with the policies that match, not with those loaded (design.md, 3.3).
 match is in ``rules.pyx``; all names of this subject can be imported from here.
 """
 
+from types import GenericAlias
+
 cimport cython
 
 from policyd._core cimport rules
@@ -17,7 +19,6 @@ cdef enum Wildcard:
     ANY_SUBRESOURCE = 8
 
 cdef tuple OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
-cdef str LOOSE = "~"  # no version is called so
 
 
 @cython.final
@@ -33,18 +34,16 @@ cdef class Candidate:
 
 
 def keys_of(rules.Rule rule not None, bint loose):
-    """Every key that finds this rule, with its shape.
+    """Every key that finds this rule, with its shape; a rule may name one thing twice.
 
-    ``loose``: those that ignore the version; they are for rules that name the group.
+    ``loose``: as if it named all versions; only rules that name the group are found so.
     """
     operations = OPERATIONS + ("*",) if "*" in rule.operations else rule.operations
-    versions = rule.versions
-    if loose:
-        versions = () if "*" in versions else (LOOSE,)
+    found = {}
     for group in rule.groups:
         if loose and group == "*":
             continue
-        for version in versions:
+        for version in ("*",) if loose else rule.versions:
             for resource, sub in rule.resources:
                 shape = (
                     (ANY_GROUP if group == "*" else 0)
@@ -53,7 +52,50 @@ def keys_of(rules.Rule rule not None, bint loose):
                     | (ANY_SUBRESOURCE if sub == "*" else 0)
                 )
                 for operation in operations:
-                    yield shape, (group, version, resource, sub, operation)
+                    found[group, version, resource, sub, operation] = shape
+    return found
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Table:
+
+    def __init__(self, list numbered not None, bint loose):
+        """``numbered``: (number of the candidate, its rule), by number."""
+        numbers = {}
+        shapes = {("*", operation): set() for operation in (*OPERATIONS, "*")}
+        for number, rule in numbered:
+            for key, shape in keys_of(rule, loose).items():
+                numbers.setdefault(key, []).append(number)
+                shapes.setdefault((key[0], key[4]), set()).add(shape)
+        for group, operation in shapes:
+            # A request of this group may fit rules for every group too.
+            if group != "*" and ("*", operation) in shapes:
+                shapes[group, operation] |= shapes["*", operation]
+        self.loose = loose
+        self.numbers = {key: tuple(found) for key, found in numbers.items()}
+        self.shapes = {key: tuple(sorted(found)) for key, found in shapes.items()}
+
+    cdef int collect(self, rules.MatchInput request, tuple resource, list found) except -1:
+        """Append the candidates, a tuple of numbers for each shape that has some."""
+        cdef str operation = request.operation if request.operation in OPERATIONS else "*"
+        cdef int shape
+        cdef tuple key, shapes
+        shapes = self.shapes.get((resource[0], operation))
+        if shapes is None:
+            shapes = self.shapes["*", operation]
+        for shape in shapes:
+            key = (
+                "*" if shape & ANY_GROUP else resource[0],
+                "*" if shape & ANY_VERSION else resource[1],
+                "*" if shape & ANY_RESOURCE else resource[2],
+                "*" if shape & ANY_SUBRESOURCE else request.sub_resource,
+                operation,
+            )
+            numbers = self.numbers.get(key)
+            if numbers is not None:
+                found.append(numbers)
+        return 0
 
 
 @cython.final
@@ -61,9 +103,7 @@ def keys_of(rules.Rule rule not None, bint loose):
 cdef class Index:
 
     def __init__(self, entries):
-        cdef list candidates = [], payloads = [], unruled = []
-        cdef dict by_key = {}
-        cdef set shapes = set(), loose_shapes = set()
+        cdef list candidates = [], payloads = [], unruled = [], exact = [], loose = []
         cdef rules.MatchRules entry
         for position, (entry, payload) in enumerate(entries):
             payloads.append(payload)
@@ -71,67 +111,50 @@ cdef class Index:
                 unruled.append(len(candidates))
                 candidates.append(Candidate(position, entry))
             for rule in entry.rules:
-                number = len(candidates)
-                candidates.append(Candidate(position, entry, rule))
-                # dict.fromkeys: a rule may name one thing twice.
-                for shape, key in dict.fromkeys(keys_of(rule, False)):
-                    shapes.add(shape)
-                    by_key.setdefault(key, []).append(number)
+                exact.append((len(candidates), rule))
                 if entry.equivalent:
-                    self.equivalents = True
-                    for shape, key in dict.fromkeys(keys_of(rule, True)):
-                        loose_shapes.add(shape)
-                        by_key.setdefault(key, []).append(number)
+                    loose.append((len(candidates), rule))
+                candidates.append(Candidate(position, entry, rule))
         self.candidates = tuple(candidates)
         self.payloads = tuple(payloads)
-        self.by_key = {key: tuple(numbers) for key, numbers in by_key.items()}
-        self.shapes = tuple(sorted(shapes))
-        self.loose_shapes = tuple(sorted(loose_shapes))
+        self.exact = Table(exact, False)
+        self.loose = Table(loose, True)
         self.unruled = tuple(unruled)
+        self.equivalents = bool(loose)
+
+    def __class_getitem__(cls, payload):
+        return GenericAlias(cls, payload)
 
     def __len__(self):
         return len(self.payloads)
 
     def match(self, rules.MatchInput request not None):
-        cdef list exact = [], loose = []
+        cdef list exact = [], loose = [], found
         cdef tuple resource
         if request.never_matched:
             return []
-        self.collect(request, request.request_resource, self.shapes, exact)
+        self.exact.collect(request, request.request_resource, exact)
         if self.unruled:
             exact.append(self.unruled)
         if self.equivalents:
             for resource in request.equivalents():
-                self.collect(request, resource, self.shapes, loose)
+                self.exact.collect(request, resource, loose)
             if request.any_version:
-                self.collect(request, request.request_resource, self.loose_shapes, loose)
-        if loose or len(exact) > 1:
-            return self.merged(request, exact, loose)
-        return self.only_exact(request, exact[0]) if exact else []
-
-    cdef int collect(
-        self, rules.MatchInput request, tuple resource, tuple shapes, list found
-    ) except -1:
-        """Append the candidates that each shape finds for this resource."""
-        cdef str operation = request.operation if request.operation in OPERATIONS else "*"
-        cdef bint loose = shapes is self.loose_shapes
-        cdef int shape
-        cdef tuple key
-        for shape in shapes:
-            key = (
-                "*" if shape & ANY_GROUP else resource[0],
-                LOOSE if loose else "*" if shape & ANY_VERSION else resource[1],
-                "*" if shape & ANY_RESOURCE else resource[2],
-                "*" if shape & ANY_SUBRESOURCE else request.sub_resource,
-                operation,
-            )
-            numbers = self.by_key.get(key)
-            if numbers is not None:
-                found.append(numbers)
-        return 0
+                self.loose.collect(request, request.request_resource, loose)
+        if not loose and len(exact) == 1:
+            return self.only_exact(request, exact[0])
+        found = []
+        for numbers in exact:
+            found.extend(numbers)
+        for numbers in loose:
+            found.extend(numbers)
+        found.sort()
+        if loose:
+            return self.whole_entries(request, found)
+        return self.only_exact(request, tuple(found))
 
     cdef list only_exact(self, rules.MatchInput request, tuple found):
-        """The usual case: all candidates name the client's resource, and are in entry order."""
+        """The usual case: all candidates name the client's resource; they come in entry order."""
         cdef list result = []
         cdef Candidate candidate
         cdef rules.Hit hit
@@ -147,19 +170,12 @@ cdef class Index:
                     result.append((self.payloads[done], hit))
         return result
 
-    cdef list merged(self, rules.MatchInput request, list exact, list loose):
-        """As above, from several lists; with equivalent ones each entry is asked as a whole."""
-        cdef list result = [], found = []
+    cdef list whole_entries(self, rules.MatchInput request, list found):
+        """With equivalent resources about, each entry found is asked with all its rules."""
+        cdef list result = []
         cdef Candidate candidate
         cdef rules.Hit hit
         cdef Py_ssize_t done = -1
-        for numbers in exact:
-            found.extend(numbers)
-        for numbers in loose:
-            found.extend(numbers)
-        found.sort()
-        if not loose:
-            return self.only_exact(request, tuple(found))
         for number in found:
             candidate = <Candidate>self.candidates[<Py_ssize_t>number]
             if candidate.position != done:

@@ -1,0 +1,119 @@
+"""What the API server refuses in selectors, in its words."""
+
+from typing import Any
+
+import pytest
+
+from policyd._core.labels import key_errors, selector_problems, value_errors
+from policyd._core.selectors import Selector
+
+PATH = "spec.matchConstraints.objectSelector"
+VALUE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.',"
+    " and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or"
+    " '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
+NAME = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
+    " alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for"
+    " validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+
+
+@pytest.mark.parametrize("key", ["a", "example.com/a", "a.b_c-D", "a" * 63, "x.y/" + "a" * 63])
+def test_good_keys(key: str) -> None:
+    assert key_errors(key) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "errors"),
+    [
+        ("a b", [f"name part {NAME}"]),
+        ("a\n", [f"name part {NAME}"]),
+        ("", ["name part must be non-empty", f"name part {NAME}"]),
+        ("/a", ["prefix part must be non-empty"]),
+        ("a" * 64, ["name part must be no more than 63 bytes"]),
+        (
+            "a/b/c",
+            [
+                f"a valid label key {NAME} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+            ],
+        ),
+    ],
+)
+def test_bad_keys(key: str, errors: list[str]) -> None:
+    assert key_errors(key) == errors
+
+
+def test_values() -> None:
+    assert value_errors("") == value_errors("a.b") == []
+    assert value_errors("bad value") == [VALUE]
+    assert value_errors("ä" * 32) == ["must be no more than 63 bytes", VALUE]
+
+
+@pytest.mark.parametrize(
+    ("expression", "problem"),
+    [
+        (
+            {"key": "a", "operator": "Near"},
+            ("operator", 'Invalid value: "Near": not a valid selector operator'),
+        ),
+        (
+            {"key": "a", "operator": "In"},
+            ("values", "Required value: must be specified when `operator` is 'In' or 'NotIn'"),
+        ),
+        (
+            {"key": "a", "operator": "Exists", "values": ["x"]},
+            (
+                "values",
+                "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+            ),
+        ),
+        (
+            {"key": "a", "operator": "In", "values": ["b c"]},
+            ("values[0]", f'Invalid value: "b c": {VALUE}'),
+        ),
+        ({"key": "a b", "operator": "Exists"}, ("key", f'Invalid value: "a b": name part {NAME}')),
+    ],
+)
+def test_problems_of_a_policy(expression: dict[str, Any], problem: tuple[str, str]) -> None:
+    found = list(selector_problems({"matchExpressions": [expression]}, PATH))
+    assert found == [(f"{PATH}.matchExpressions[0].{problem[0]}", problem[1])]
+
+
+def test_problems_of_match_labels() -> None:
+    found = list(selector_problems({"matchLabels": {"a": "b c", "d": "e"}}, PATH))
+    assert found == [(f"{PATH}.matchLabels", f'Invalid value: "b c": {VALUE}')]
+
+
+@pytest.mark.parametrize(
+    ("selector", "text"),
+    [
+        (
+            {"matchExpressions": [{"key": "a", "operator": "Near"}]},
+            '"Near" is not a valid label selector operator',
+        ),
+        ({"matchLabels": {"a": "b c"}}, f'values[0][a]: Invalid value: "b c": {VALUE}'),
+        (
+            {"matchExpressions": [{"key": "a", "operator": "In"}]},
+            "values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty",
+        ),
+        (
+            {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]},
+            'values: Invalid value: ["b"]: values set must be empty for exists and does not exist',
+        ),
+        (
+            {"matchExpressions": [{"key": "a b", "operator": "In"}]},
+            f"[key: Invalid value: \"a b\": name part {NAME}, values: Invalid value: []: for 'in', 'notin' operators, values set can't be empty]",
+        ),
+    ],
+)
+def test_a_malformed_selector_cannot_be_made(selector: dict[str, Any], text: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        Selector(selector)
+    assert str(caught.value) == text
+
+
+def test_an_empty_selector_matches_everything() -> None:
+    assert Selector().empty
+    assert Selector({}).matches({"a": "b"})
