@@ -1,0 +1,1 @@
+"""Load tests with locust; the scripts run in locust's own processes, never inside the tests."""
