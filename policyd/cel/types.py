@@ -18,6 +18,7 @@ class Kind(Enum):
     DYN = auto()
     ERROR = auto()
     NULL = auto()
+    NONE = auto()  # the type of a field that JSONPatch does not have: nothing but dyn is accepted
     WELL_KNOWN = auto()  # timestamp and duration
     LIST = auto()
     MAP = auto()
@@ -34,6 +35,7 @@ _KINDS = {
     "dyn": Kind.DYN,
     "!error!": Kind.ERROR,
     "null_type": Kind.NULL,
+    "": Kind.NONE,
     "list": Kind.LIST,
     "map": Kind.MAP,
     "type": Kind.TYPE,

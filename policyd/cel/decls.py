@@ -1,0 +1,144 @@
+"""Declarations: overloads from their signature text, and the scope that an expression is checked in."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+
+from policyd.cel import types
+from policyd.cel.types import Kind, Type, TypeProvider
+
+_ALIASES = {
+    "null": "null_type",
+    "timestamp": "google.protobuf.Timestamp",
+    "duration": "google.protobuf.Duration",
+    "any": "dyn",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class OverloadDecl:
+    """One signature of a function; a member's receiver is its first argument type."""
+
+    id: str
+    function: str
+    member: bool
+    args: tuple[Type, ...]
+    result: Type
+    type_params: tuple[Type, ...] = ()
+
+
+def parse_signature(text: str, name: str, overload_id: str = "") -> OverloadDecl:
+    """``string.startsWith(string) -> bool`` named ``startsWith`` is a member; named by all that stands
+    before the parenthesis it is global. Single capitals are type parameters. ValueError if malformed."""
+    call, arrow, result = text.rpartition(" -> ")
+    member = not call.startswith(f"{name}(")
+    start = call.find(f".{name}(") if member else -1
+    if not arrow or not call.endswith(")") or (member and start < 0):
+        raise ValueError(f"not a signature of {name}: {text}")
+    receiver = (parse_type(call[:start]),) if member else ()
+    inside = call[start + len(name) + 2 : -1]
+    args = receiver + tuple(parse_type(part) for part in _split(inside))
+    produced = parse_type(result)
+    params = tuple(dict.fromkeys(_params((*args, produced))))
+    return OverloadDecl(overload_id or text, name, member, args, produced, params)
+
+
+def parse_type(text: str) -> Type:
+    """``map(string, list(A))`` and the like; short names of the well-known types are understood."""
+    text = text.strip()
+    name, paren, rest = text.partition("(")
+    if not paren:
+        if not text or not text.replace(".", "").replace("_", "").isalnum():
+            raise ValueError(f"not a type: {text!r}")
+        return Type(_ALIASES.get(text, text))
+    if not rest.endswith(")"):
+        raise ValueError(f"not a type: {text!r}")
+    return Type(_ALIASES.get(name, name), tuple(parse_type(part) for part in _split(rest[:-1])))
+
+
+def _split(text: str) -> list[str]:
+    """At the commas outside of parentheses."""
+    parts, depth, start = [], 0, 0
+    for index, char in enumerate(text):
+        depth += {"(": 1, ")": -1}.get(char, 0)
+        if char == "," and depth == 0:
+            parts.append(text[start:index])
+            start = index + 1
+    return [*parts, text[start:]] if text.strip() else []
+
+
+def _params(of: Iterable[Type]) -> list[Type]:
+    found = []
+    for each in of:
+        found += [each] if each.kind is Kind.PARAM else _params(each.params)
+    return found
+
+
+def group(overloads: Iterable[OverloadDecl]) -> dict[str, tuple[OverloadDecl, ...]]:
+    """Functions by name, their overloads in the order given (which decides result types)."""
+    functions: dict[str, tuple[OverloadDecl, ...]] = {}
+    for overload in overloads:
+        functions[overload.function] = (*functions.get(overload.function, ()), overload)
+    return functions
+
+
+# What a type's name means where an expression is wanted.
+TYPE_NAMES: Mapping[str, Type] = {
+    each.name: types.type_of(each)
+    for each in (
+        types.BOOL,
+        types.BYTES,
+        types.DOUBLE,
+        types.DURATION,
+        types.INT,
+        types.list_of(types.DYN),
+        types.map_of(types.DYN, types.DYN),
+        types.NULL,
+        types.STRING,
+        types.TIMESTAMP,
+        types.TYPE,
+        types.UINT,
+        types.optional_of(types.DYN),
+        Type("net.IP"),
+        Type("net.CIDR"),
+    )
+}
+
+
+class NoStructs:
+    """The provider of an environment without struct types."""
+
+    def find(self, name: str) -> Type | None:
+        return None
+
+    def field(self, struct: Type, name: str) -> Type | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Everything that names may refer to."""
+
+    variables: Mapping[str, Type] = field(default_factory=dict)
+    functions: Mapping[str, tuple[OverloadDecl, ...]] = field(default_factory=dict)
+    provider: TypeProvider = field(default_factory=NoStructs)
+
+    def variable(self, name: str) -> Type | None:
+        """The type of a variable or of a type's name."""
+        found = self.variables.get(name) or TYPE_NAMES.get(name)
+        if found is not None:
+            return found
+        struct = self.provider.find(name)
+        return types.type_of(struct) if struct is not None else None
+
+
+class TypeVariables:
+    """Hands out fresh type parameters, numbered as cel-go numbers them (messages may show them)."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self) -> None:
+        self._numbers = count()
+
+    def fresh(self) -> Type:
+        return Type(f"_var{next(self._numbers)}")

@@ -1,0 +1,85 @@
+"""The text of an expression: offsets to lines and columns, and how cel-go prints an error in it.
+
+Offsets count code points. An error that has no place (an exceeded limit) has the offset ``NOWHERE``.
+Layout and wide carets follow cel-go's common/error.go; the policy layer maps places to files.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import TypeVar
+
+from policyd.errors import CelCompileError, Problem
+
+NOWHERE = -1
+MAX_ERRORS = 100
+_MAX_SNIPPET_BYTES = 16384
+
+Error = TypeVar("Error", bound=CelCompileError)
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """One error of an expression: the offset it points at and what is wrong there."""
+
+    pos: int
+    message: str
+
+
+class Source:
+    """An expression's text with its line starts."""
+
+    __slots__ = ("_starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = [0, *(index + 1 for index, char in enumerate(text) if char == "\n")]
+
+    def place(self, pos: int) -> tuple[int, int]:
+        """Line and column from 1; ``(-1, 0)`` for NOWHERE, as cel-go prints it."""
+        if pos == NOWHERE:
+            return -1, 0
+        line = bisect_right(self._starts, pos)
+        return line, pos - self._starts[line - 1] + 1
+
+    def _line(self, number: int) -> str:
+        end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
+        return self.text[self._starts[number - 1] : end]
+
+    def excerpt(self, pos: int) -> str:
+        """The line of the place and a caret below it; full-width marks below wide characters."""
+        line, column = self.place(pos)
+        if line < 1:
+            return ""
+        snippet = self._line(line)
+        if len(snippet.encode("utf-8", "surrogatepass")) > _MAX_SNIPPET_BYTES:
+            return ""
+        snippet = snippet.replace("\t", " ")
+        before, after = snippet[: column - 1], snippet[column - 1 : column]
+        marks = "".join("." if char.isascii() else "\uff0e" for char in before)
+        caret = "^" if after.isascii() else "\uff3e"
+        return f" | {snippet}\n | {marks}{caret}"
+
+    def describe(self, issue: Issue) -> str:
+        """One error block."""
+        line, column = self.place(issue.pos)
+        excerpt = self.excerpt(issue.pos)
+        head = f"ERROR: <input>:{line}:{column}: {issue.message}"
+        return f"{head}\n{excerpt}" if excerpt else head
+
+    def error(self, family: type[Error], issues: list[Issue]) -> Error:
+        """All errors of an expression in one exception, sorted by place, at most 100 of them."""
+        kept = sorted(issues[:MAX_ERRORS], key=lambda issue: issue.pos)
+        blocks = [self.describe(issue) for issue in kept]
+        if len(issues) > MAX_ERRORS:
+            blocks.append(f"{len(issues) - MAX_ERRORS} more errors were truncated")
+        return family("\n".join(blocks), [self._problem(issue) for issue in kept])
+
+    def _problem(self, issue: Issue) -> Problem:
+        line, column = self.place(issue.pos)
+        return Problem(
+            issue.message,
+            line=max(line, 1),
+            column=max(column, 1),
+            excerpt=self.excerpt(issue.pos),
+            rule="cel",
+        )
