@@ -1,9 +1,10 @@
-"""The syntax tree of a CEL expression, after macro expansion. Only data: no checking, no evaluation.
+"""The syntax tree of a CEL expression, after macro expansion. Only data: no checking, no
+evaluation.
 
 Operators are calls with the names that cel-go gives them (``_+_``, ``_&&_``, ``_?_:_``, ``_[_]``,
-``!_``, ``-_``, ``@in``, ``_?._`` for ``a.?b``, ``_[?_]`` for ``a[?b]``). ``has(a.b)`` is a ``Select`` with
-``test_only``. The other macros become a ``Comprehension`` that remembers which macro it was, so that
-the planner can make a specialised node of it.
+``!_``, ``-_``, ``@in``, ``_?._`` for ``a.?b``, ``_[?_]`` for ``a[?b]``). ``has(a.b)`` is a
+``Select`` with ``test_only``. The other macros become a ``Comprehension`` that remembers which
+macro it was, so that the planner can make a specialised node of it.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,9 @@ from policyd.cel.types import Type
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """A node; ``id`` is unique in its tree, ``pos`` is the offset in code points that errors point at."""
+    """A node; ``id`` is unique in its tree, ``pos`` is the offset in code points that errors
+    point at.
+    """
 
     id: int
     pos: int
@@ -21,7 +24,9 @@ class Expr:
 
 @dataclass(frozen=True, slots=True)
 class Literal(Expr):
-    """null, bool, int, float, str, bytes or ``policyd._core.values.UInt``, as the evaluator uses them."""
+    """null, bool, int, float, str, bytes or ``policyd._core.values.UInt``, as the evaluator uses
+    them.
+    """
 
     value: object
 
@@ -86,7 +91,9 @@ class StructExpr(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Expr):
-    """The general fold of CEL. ``macro`` is the macro it came from: ``all``, ``exists``, ``map`` …"""
+    """The general fold of CEL. ``macro`` is the macro it came from: ``all``, ``exists``, ``map``
+    …
+    """
 
     iter_range: Expr
     iter_var: str
@@ -103,8 +110,8 @@ class Comprehension(Expr):
 class Reference:
     """What a name in the tree stands for.
 
-    A variable or a type has a ``name`` and no overloads (``value`` is set for constants); a call has the
-    ids of every overload that its argument types allow.
+    A variable or a type has a ``name`` and no overloads (``value`` is set for constants); a call
+    has the ids of every overload that its argument types allow.
     """
 
     name: str = ""
@@ -116,9 +123,9 @@ class Reference:
 class Checked:
     """A checked expression.
 
-    ``expr`` is the tree with names resolved: ``a.b`` that names one variable has become an ``Ident``, and
-    ``sets.contains(x, y)`` a call of ``sets.contains`` without target. ``types`` and ``references`` are
-    keyed by node id; every type is free of type parameters.
+    ``expr`` is the tree with names resolved: ``a.b`` that names one variable has become an
+    ``Ident``, and ``sets.contains(x, y)`` a call of ``sets.contains`` without target. ``types`` and
+    ``references`` are keyed by node id; every type is free of type parameters.
     """
 
     text: str

@@ -1,8 +1,9 @@
-"""The type checker: cel-go's rules (checker/checker.go), its messages and the order it finds errors in.
+"""The type checker: cel-go's rules (checker/checker.go), its messages and the order it finds errors
+in.
 
 Returns the tree with names resolved, a type for every node and a reference for every name and call.
-Mixed literals like ``[1, "a"]`` get the element type dyn here; that Kubernetes refuses them outside of
-string.format is a matter of ``validators``.
+Mixed literals like ``[1, "a"]`` get the element type dyn here; that Kubernetes refuses them outside
+of string.format is a matter of ``validators``.
 """
 
 from dataclasses import replace
@@ -76,8 +77,7 @@ class _Checker:
         """Checks a node and returns it resolved; its type is in ``_types`` then."""
         match node:
             case Literal():
-                found = _LITERAL_TYPES.get(type(node.value), types.UINT)
-                return self._typed(node, found)
+                return self._typed(node, _LITERAL_TYPES.get(type(node.value), types.UINT))
             case Ident():
                 return self._ident(node)
             case Select():
@@ -111,16 +111,16 @@ class _Checker:
         self.issues.append(Issue(pos, message))
 
     def _mismatch(self, pos: int, expected: Type, found: Type) -> None:
-        self._report(
-            pos, f"expected type '{expected.display()}' but found '{found.display()}'"
-        )
+        self._report(pos, f"expected type '{expected.display()}' but found '{found.display()}'")
 
     def _undeclared(self, node: Expr, name: str) -> Expr:
         self._report(node.pos, f"undeclared reference to '{name}' (in container '')")
         return self._typed(node, ERROR)
 
     def _lookup(self, name: str) -> Type | None:
-        """A variable's type, innermost scope first; a leading dot changes nothing without a container."""
+        """A variable's type, innermost scope first; a leading dot changes nothing without a
+        container.
+        """
         name = name.removeprefix(".")
         for names in reversed(self._locals):
             if name in names:
@@ -224,7 +224,7 @@ class _Checker:
         for overload in overloads:
             if overload.member != (node.target is not None):
                 continue
-            wanted, produced = self._instantiate(overload)
+            wanted, produced = self._variables.instantiate(overload)
             if not self._bindings.all_assignable(given, wanted):
                 continue
             ids.append(overload.id)
@@ -246,17 +246,8 @@ class _Checker:
                 result = ERROR
         return self._typed(node, result, Reference(node.function, (overloads[0].id,)))
 
-    def _instantiate(self, overload: OverloadDecl) -> tuple[tuple[Type, ...], Type]:
-        """The argument and result types with fresh type parameters."""
-        if not overload.type_params:
-            return overload.args, overload.result
-        fresh = {param: self._variables.fresh() for param in overload.type_params}
-        return tuple(_rename(arg, fresh) for arg in overload.args), _rename(overload.result, fresh)
-
     def _no_overload(self, node: Call, given: tuple[Type, ...]) -> Expr:
-        names = [
-            self._bindings.substitute(each, free_to_dyn=True).display() for each in given
-        ]
+        names = [self._bindings.substitute(each, free_to_dyn=True).display() for each in given]
         receiver = f"{names.pop(0)}." if node.target is not None else ""
         self._report(
             node.pos,
@@ -406,11 +397,3 @@ def qualified_name(node: Expr) -> str | None:
     if not isinstance(node, Ident):
         return None
     return ".".join([node.name, *reversed(parts)])
-
-
-def _rename(t: Type, names: dict[Type, Type]) -> Type:
-    if t.kind is Kind.PARAM:
-        return names[t]
-    if not t.params:
-        return t
-    return Type(t.name, tuple(_rename(param, names) for param in t.params))

@@ -1,4 +1,6 @@
-"""Declarations: overloads from their signature text, and the scope that an expression is checked in."""
+"""Declarations: overloads from their signature text, and the scope that an expression is checked
+in.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -28,8 +30,10 @@ class OverloadDecl:
 
 
 def parse_signature(text: str, name: str, overload_id: str = "") -> OverloadDecl:
-    """``string.startsWith(string) -> bool`` named ``startsWith`` is a member; named by all that stands
-    before the parenthesis it is global. Single capitals are type parameters. ValueError if malformed."""
+    """``string.startsWith(string) -> bool`` named ``startsWith`` is a member; named by all that
+    stands before the parenthesis it is global. Single capitals are type parameters. ValueError
+    if malformed.
+    """
     call, arrow, result = text.rpartition(" -> ")
     member = not call.startswith(f"{name}(")
     start = call.find(f".{name}(") if member else -1
@@ -142,3 +146,18 @@ class TypeVariables:
 
     def fresh(self) -> Type:
         return Type(f"_var{next(self._numbers)}")
+
+    def instantiate(self, overload: OverloadDecl) -> tuple[tuple[Type, ...], Type]:
+        """The argument types and the result type, with fresh type parameters."""
+        if not overload.type_params:
+            return overload.args, overload.result
+        fresh = {param: self.fresh() for param in overload.type_params}
+        return tuple(_rename(arg, fresh) for arg in overload.args), _rename(overload.result, fresh)
+
+
+def _rename(t: Type, names: Mapping[Type, Type]) -> Type:
+    if t.kind is Kind.PARAM:
+        return names[t]
+    if not t.params:
+        return t
+    return Type(t.name, tuple(_rename(param, names) for param in t.params))

@@ -1,4 +1,5 @@
-"""Checks a literal format string of ``string.format`` against literal arguments, before any evaluation.
+"""Checks a literal format string of ``string.format`` against literal arguments, before any
+evaluation.
 
 Clauses and messages: cel-go ext/formatting.go. The text is read as bytes there, so a clause letter
 beyond ASCII is named by its first byte.
@@ -30,7 +31,9 @@ _CLAUSES = {
 
 
 class FormatProblem(Exception):
-    """A format string that does not go with its arguments; ``node`` is the argument to blame, if any."""
+    """A format string that does not go with its arguments; ``node`` is the argument to blame, if
+    any.
+    """
 
     def __init__(self, message: str, node: Expr | None = None) -> None:
         super().__init__(message)

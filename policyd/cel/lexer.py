@@ -21,9 +21,7 @@ class Token(NamedTuple):
     pos: int
 
 
-_ESCAPE = (
-    r"\\(?:[abfnrtv\"'\\?`]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})"
-)
+_ESCAPE = r"\\(?:[abfnrtv\"'\\?`]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})"
 _QUOTED = (
     rf'"""(?:{_ESCAPE}|[^\\])*?"""'
     rf"|'''(?:{_ESCAPE}|[^\\])*?'''"
@@ -40,7 +38,7 @@ _TOKEN = re.compile(
       (?P<HIDDEN>[\t \r\n\f]+|//[^\n]*)
     | (?P<BYTES>[bB](?:{_QUOTED}))
     | (?P<STRING>{_QUOTED})
-    | (?P<NUM_FLOAT>[0-9]+\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+(?:[eE][+-]?[0-9]+)?)
+    | (?P<NUM_FLOAT>[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
     | (?P<NUM_UINT>(?:0x[0-9a-fA-F]+|[0-9]+)[uU])
     | (?P<NUM_INT>0x[0-9a-fA-F]+|[0-9]+)
     | (?P<IDENTIFIER>[A-Za-z_][A-Za-z0-9_]*)

@@ -1,9 +1,11 @@
-"""The values of literal tokens: numbers in the range of their type, strings with their escapes resolved.
+"""The values of literal tokens: numbers in the range of their type, strings with their escapes
+resolved.
 
 Errors are ``ValueError`` with cel-go's words (parser/unescape.go).
 """
 
 import re
+from collections.abc import Callable
 
 from policyd._core.values import UInt
 
@@ -14,6 +16,11 @@ _SIMPLE = {
 _HEX_DIGITS = {"x": 2, "X": 2, "u": 4, "U": 8}
 _PIECE = re.compile(r"\\(?:[xX]..|u.{4}|U.{8}|[0-3]..|.)|[^\\]+", re.DOTALL)
 _MAX_CODE_POINT = 0x10FFFF
+
+
+def parse_literal(kind: str, text: str) -> object:
+    """The value of a literal token, its sign included."""
+    return _PARSERS[kind](text)
 
 
 def parse_int(text: str) -> int:
@@ -71,7 +78,7 @@ def _strip(token: str) -> tuple[str, bool]:
     raw = text[0] in "rR"
     if raw:
         text = text[1:]
-    quotes = 3 if len(text) >= 6 and text[:3] in ('"""', "'''") else 1  # noqa: PLR2004
+    quotes = 3 if len(text) >= 6 and text[:3] in ('"""', "'''") else 1
     return text[quotes:-quotes], raw
 
 
@@ -88,7 +95,7 @@ def _character(piece: str) -> str:
     if piece[1] in _SIMPLE:
         return _SIMPLE[piece[1]]
     code = _code(piece)
-    if code > _MAX_CODE_POINT or 0xD800 <= code <= 0xDFFF:  # noqa: PLR2004
+    if code > _MAX_CODE_POINT or 0xD800 <= code <= 0xDFFF:
         raise ValueError("invalid unicode code point")
     return chr(code)
 
@@ -101,3 +108,15 @@ def _octets(piece: str) -> bytes:
     if piece[1] in "uU":
         raise ValueError("unable to unescape string")
     return bytes((_code(piece),))
+
+
+_PARSERS: dict[str, Callable[[str], object]] = {
+    "NUM_INT": parse_int,
+    "NUM_UINT": parse_uint,
+    "NUM_FLOAT": parse_double,
+    "STRING": parse_string,
+    "BYTES": parse_bytes,
+    "true": lambda _: True,
+    "false": lambda _: False,
+    "null": lambda _: None,
+}

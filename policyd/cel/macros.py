@@ -1,11 +1,13 @@
-"""Macros: calls that the parser replaces, node for node as cel-go does, because cost is counted per node.
+"""Macros: calls that the parser replaces, node for node as cel-go does, because cost is counted per
+node.
 
 Sources of the expansions: cel-go parser/macro.go, cel/library.go (optMap), ext/comprehensions.go,
 ext/lists.go (sortBy). Every node that a macro makes stands at the parenthesis of the macro call.
 """
 
+import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from itertools import count
 
 from policyd.cel.ast import (
@@ -78,14 +80,17 @@ class Factory:
         )  # fmt: skip
 
     def copy(self, node: Expr) -> Expr:
-        """The same tree with fresh ids; places stay."""
+        """The same tree with fresh ids; places stay. Raises MacroError if the tree grows too
+        large.
+        """
         fresh = next(self._ids)
         if fresh > MAX_NODES:
             raise MacroError(self.pos, f"expression has more than {MAX_NODES} nodes")
-        changes = {
-            field.name: self._copy_value(getattr(node, field.name)) for field in fields(node)
-        }
-        return replace(node, **(changes | {"id": fresh}))
+        made = copy.copy(node)
+        for field in fields(node):
+            object.__setattr__(made, field.name, self._copy_value(getattr(node, field.name)))
+        object.__setattr__(made, "id", fresh)
+        return made
 
     def _copy_value(self, value: object) -> object:
         if isinstance(value, Expr):
@@ -196,7 +201,7 @@ def _collect(make: Factory, init: Expr, step: Expr, condition: Expr | None) -> F
 def _map(make: Factory, target: Expr, args: Sequence[Expr]) -> Expr:
     names = _names(args[:1], "argument is not an identifier")
     step = make.call("_+_", make.accumulator(), make.list(args[-1]))
-    condition = args[1] if len(args) > 2 else None  # noqa: PLR2004
+    condition = args[1] if len(args) > 2 else None
     return make.fold(target, names, _collect(make, make.list(), step, condition), "map")
 
 
@@ -207,7 +212,7 @@ def _filter(make: Factory, target: Expr, args: Sequence[Expr]) -> Expr:
 
 
 def _transform_condition(args: Sequence[Expr]) -> Expr | None:
-    return args[2] if len(args) > 3 else None  # noqa: PLR2004
+    return args[2] if len(args) > 3 else None
 
 
 def _transform_list(make: Factory, target: Expr, args: Sequence[Expr]) -> Expr:

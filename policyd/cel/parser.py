@@ -1,12 +1,13 @@
-"""CEL text to a syntax tree, macros expanded. Accepts what cel-go's parser accepts in Kubernetes' set-up.
+"""CEL text to a syntax tree, macros expanded. Accepts what cel-go's parser accepts in Kubernetes'
+set-up.
 
-Nodes stand where cel-go's errors point: a call at its opening parenthesis, an operator at its sign, a
-selection at its dot, an index or literal at its bracket, a map entry or field at its colon.
+Nodes stand where cel-go's errors point: a call at its opening parenthesis, an operator at its sign,
+a selection at its dot, an index or literal at its bracket, a map entry or field at its colon.
 
 Limits, as in cel-go: 100,000 code points; 250 levels of nesting (counted per grammar rule, as ANTLR
-enters them); 250 operators, selections and indexes on one path of the source, which holds for chains
-like ``a.b.c`` too (chains of ``&&`` and ``||`` are balanced instead). Ours: a tree of at most 1,000
-levels after macro expansion, so that nothing that walks it can exhaust the C stack.
+enters them); 250 operators, selections and indexes on one path of the source, which holds for
+chains like ``a.b.c`` too (chains of ``&&`` and ``||`` are balanced instead). Ours: a tree of at
+most 1,000 levels after macro expansion, so that nothing that walks it can exhaust the C stack.
 """
 
 from itertools import count
@@ -24,6 +25,7 @@ from policyd.cel.ast import (
     StructExpr,
     StructField,
 )
+from policyd.cel.cursor import Cursor, Unexpected
 from policyd.cel.lexer import EOF, Token, tokenize
 from policyd.cel.recursion import deep_recursion, depth_of
 from policyd.cel.source import NOWHERE, Issue, Source
@@ -34,10 +36,10 @@ MAX_CODE_POINTS = 100_000
 MAX_NESTING = 250
 MAX_TREE_DEPTH = 1_000
 
-RESERVED = frozenset(
-    """as break const continue else false for function if import in let loop package namespace null
-    return true var void while""".split()
-)
+RESERVED = frozenset((
+    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in",
+    "let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while",
+))  # fmt: skip
 _RELATIONS = {
     "<": "_<_", "<=": "_<=_", ">=": "_>=_", ">": "_>_", "==": "_==_", "!=": "_!=_", "in": "@in",
 }  # fmt: skip
@@ -46,11 +48,6 @@ _PRODUCTS = {"*": "_*_", "/": "_/_", "%": "_%_"}
 _LITERALS = frozenset(
     ("NUM_INT", "NUM_UINT", "NUM_FLOAT", "STRING", "BYTES", "true", "false", "null")
 )
-_CONSTANTS = {"true": True, "false": False, "null": None}
-
-
-class _Unexpected(Exception):
-    """The token stream is not CEL; which words that deserves is ``syntax_errors``' matter."""
 
 
 class _Stop(Exception):
@@ -66,8 +63,7 @@ def parse(text: str) -> Expr:
     source = Source(text)
     if len(text) > MAX_CODE_POINTS:
         message = (
-            "expression code point size exceeds limit: "
-            f"size: {len(text)}, limit {MAX_CODE_POINTS}"
+            f"expression code point size exceeds limit: size: {len(text)}, limit {MAX_CODE_POINTS}"
         )
         raise source.error(CelSyntaxError, [Issue(NOWHERE, message)])
     tokens, issues = tokenize(text)
@@ -81,14 +77,15 @@ def parse(text: str) -> Expr:
     return expr
 
 
-class _Parser:
-    """Recursive descent in the rules of cel-go's grammar; errors that have a meaning are collected."""
+class _Parser(Cursor):
+    """Recursive descent in the rules of cel-go's grammar; errors that have a meaning are
+    collected.
+    """
 
     def __init__(self, text: str, tokens: list[Token], issues: list[Issue]) -> None:
         self._text = text
-        self._tokens = tokens
+        super().__init__(tokens)
         self._issues = issues
-        self._next = 0
         self._ids = count(1)
         self._depths = {"expr": 0, "relation": 0, "calc": 0}
 
@@ -96,8 +93,8 @@ class _Parser:
         """The tree; None, with the reasons among the issues, if there is none."""
         try:
             expr, height = self._expr()
-            self._expect(EOF)
-        except _Unexpected:
+            self.expect(EOF)
+        except Unexpected:
             self._issues.extend(explain(self._text, self._tokens))
             return None
         except _Stop:
@@ -106,23 +103,7 @@ class _Parser:
             self._issues.append(Issue(NOWHERE, "max recursion depth exceeded"))
         return expr
 
-    # Tokens
-
-    def _at(self, *kinds: str) -> bool:
-        return self._tokens[self._next].kind in kinds
-
-    def _take(self) -> Token:
-        token = self._tokens[self._next]
-        self._next += 1
-        return token
-
-    def _accept(self, kind: str) -> Token | None:
-        return self._take() if self._at(kind) else None
-
-    def _expect(self, kind: str) -> Token:
-        if not self._at(kind):
-            raise _Unexpected
-        return self._take()
+    # Limits and nodes
 
     def _enter(self, rule: str) -> None:
         self._depths[rule] += 1
@@ -133,8 +114,6 @@ class _Parser:
 
     def _leave(self, rule: str) -> None:
         self._depths[rule] -= 1
-
-    # Nodes
 
     def _call(
         self, pos: int, function: str, args: tuple[Expr, ...], target: Expr | None = None
@@ -158,10 +137,10 @@ class _Parser:
     def _expr(self) -> _Piece:
         self._enter("expr")
         condition, height = self._logic("||")
-        question = self._accept("?")
+        question = self.accept("?")
         if question is not None:
             yes, yes_height = self._logic("||")
-            self._expect(":")
+            self.expect(":")
             no, no_height = self._expr()
             height = 1 + max(height, yes_height, no_height)
             condition = self._call(question.pos, "_?_:_", (condition, yes, no))
@@ -172,7 +151,7 @@ class _Parser:
         """``a || b || …`` and, one level down, ``a && b && …``."""
         first, height = self._relation(0) if sign == "&&" else self._logic("&&")
         terms, places = [first], []
-        while (operator := self._accept(sign)) is not None:
+        while (operator := self.accept(sign)) is not None:
             term, term_height = self._relation(0) if sign == "&&" else self._logic("&&")
             places.append(operator.pos)
             terms.append(term)
@@ -195,8 +174,8 @@ class _Parser:
     def _relation(self, precedence: int) -> _Piece:
         self._enter("relation")
         left, height = self._calc(0)
-        while precedence <= 1 and self._at(*_RELATIONS):
-            operator = self._take()
+        while precedence <= 1 and self.at(*_RELATIONS):
+            operator = self.take()
             right, right_height = self._relation(2)
             height = 1 + max(height, right_height)
             left = self._call(operator.pos, _RELATIONS[operator.kind], (left, right))
@@ -207,10 +186,10 @@ class _Parser:
         self._enter("calc")
         left, height = self._unary()
         while True:
-            if precedence <= 2 and self._at(*_PRODUCTS):  # noqa: PLR2004
-                operator, binding = self._take(), 3
-            elif precedence <= 1 and self._at(*_SUMS):
-                operator, binding = self._take(), 2
+            if precedence <= 2 and self.at(*_PRODUCTS):
+                operator, binding = self.take(), 3
+            elif precedence <= 1 and self.at(*_SUMS):
+                operator, binding = self.take(), 2
             else:
                 break
             right, right_height = self._calc(binding)
@@ -222,10 +201,10 @@ class _Parser:
 
     def _unary(self) -> _Piece:
         for sign, function in (("!", "!_"), ("-", "-_")):
-            if not self._at(sign) or (sign == "-" and self._at_negative_number()):
+            if not self.at(sign) or (sign == "-" and self._at_negative_number()):
                 continue
-            first, signs = self._take(), 1
-            while self._accept(sign):
+            first, signs = self.take(), 1
+            while self.accept(sign):
                 signs += 1
             operand, height = self._member()
             # cel-go drops pairs of signs.
@@ -235,17 +214,17 @@ class _Parser:
         return self._member()
 
     def _at_negative_number(self) -> bool:
-        return self._tokens[self._next + 1].kind in ("NUM_INT", "NUM_FLOAT")
+        return self.kind(1) in ("NUM_INT", "NUM_FLOAT")
 
     def _member(self) -> _Piece:
         operand, height = self._primary()
         while True:
-            if (dot := self._accept(".")) is not None:
+            if (dot := self.accept(".")) is not None:
                 operand, inner = self._after_dot(dot, operand)
-            elif (bracket := self._accept("[")) is not None:
-                function = "_[?_]" if self._accept("?") else "_[_]"
+            elif (bracket := self.accept("[")) is not None:
+                function = "_[?_]" if self.accept("?") else "_[_]"
                 index, inner = self._expr()
-                self._expect("]")
+                self.expect("]")
                 operand = self._call(bracket.pos, function, (operand, index))
             else:
                 return operand, height
@@ -253,11 +232,11 @@ class _Parser:
 
     def _after_dot(self, dot: Token, operand: Expr) -> _Piece:
         """``.name``, ``.?name`` or ``.name(args)``, and the height of the arguments."""
-        optional = self._accept("?")
-        name = self._take()
+        optional = self.accept("?")
+        name = self.take()
         if name.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
-            raise _Unexpected
-        if name.kind == "IDENTIFIER" and not optional and (paren := self._accept("(")) is not None:
+            raise Unexpected
+        if name.kind == "IDENTIFIER" and not optional and (paren := self.accept("(")) is not None:
             args, height = self._arguments()
             return self._call(paren.pos, name.text, args, operand), height
         if name.kind == "ESC_IDENTIFIER":
@@ -271,38 +250,38 @@ class _Parser:
         """What stands between parentheses, and the closing one."""
         args: list[Expr] = []
         height = 0
-        while not self._at(")") or args:
+        while not self.at(")") or args:
             arg, arg_height = self._expr()
             args.append(arg)
             height = max(height, arg_height)
-            if not self._accept(","):
+            if not self.accept(","):
                 break
-        self._expect(")")
+        self.expect(")")
         return tuple(args), height
 
     def _primary(self) -> _Piece:
-        if self._at("("):
-            self._take()
+        if self.at("("):
+            self.take()
             nested = self._expr()
-            self._expect(")")
+            self.expect(")")
             return nested
-        if self._at("["):
+        if self.at("["):
             return self._list()
-        if self._at("{"):
+        if self.at("{"):
             return self._map()
-        if self._at("-") or self._at(*_LITERALS):
+        if self.at("-") or self.at(*_LITERALS):
             return self._literal(), 0
         return self._named()
 
     def _named(self) -> _Piece:
         """``name``, ``name(args)`` or ``type.name{fields}``, each with an optional leading dot."""
-        dot = self._accept(".")
-        name = self._expect("IDENTIFIER")
+        dot = self.accept(".")
+        name = self.expect("IDENTIFIER")
         start = dot or name
         path = self._message_name()
         if path is not None:
             return self._message(("." if dot else "") + name.text + path)
-        paren = self._accept("(")
+        paren = self.accept("(")
         args, height = self._arguments() if paren else ((), 0)
         if name.text in RESERVED:
             self._issues.append(Issue(start.pos, f"reserved identifier: {name.text}"))
@@ -314,101 +293,82 @@ class _Parser:
 
     def _message_name(self) -> str | None:
         """The ``.b.c`` of ``a.b.c{``, consumed; None if no brace ends it."""
-        end = self._next
-        while (
-            self._tokens[end].kind == "."
-            and self._tokens[end + 1].kind == "IDENTIFIER"
-        ):
-            end += 2
-        if self._tokens[end].kind != "{":
+        length = 0
+        while self.kind(length) == "." and self.kind(length + 1) == "IDENTIFIER":
+            length += 2
+        if self.kind(length) != "{":
             return None
-        path = "".join(token.text for token in self._tokens[self._next : end])
-        self._next = end
-        return path
+        return "".join(self.take().text for _ in range(length))
 
     def _list(self) -> _Piece:
-        bracket = self._take()
+        bracket = self.take()
         elements: list[Expr] = []
         optional: list[int] = []
         height = 0
-        while not self._at("]", ","):
-            if self._accept("?"):
+        while not self.at("]", ","):
+            if self.accept("?"):
                 optional.append(len(elements))
             element, element_height = self._expr()
             elements.append(element)
             height = max(height, element_height)
-            if not self._at(",") or self._tokens[self._next + 1].kind == "]":
+            if not self.at(",") or self.kind(1) == "]":
                 break
-            self._take()
-        self._accept(",")
-        self._expect("]")
+            self.take()
+        self.accept(",")
+        self.expect("]")
         made = ListExpr(next(self._ids), bracket.pos, tuple(elements), frozenset(optional))
         return made, height
 
     def _map(self) -> _Piece:
-        brace = self._take()
+        brace = self.take()
         entries: list[MapEntry] = []
         height = 0
-        while not self._at("}", ","):
-            optional = self._accept("?") is not None
+        while not self.at("}", ","):
+            optional = self.accept("?") is not None
             key, key_height = self._expr()
-            colon = self._expect(":")
+            colon = self.expect(":")
             value, value_height = self._expr()
             entries.append(MapEntry(next(self._ids), colon.pos, key, value, optional))
             height = max(height, key_height, value_height)
-            if not self._at(",") or self._tokens[self._next + 1].kind == "}":
+            if not self.at(",") or self.kind(1) == "}":
                 break
-            self._take()
-        self._accept(",")
-        self._expect("}")
+            self.take()
+        self.accept(",")
+        self.expect("}")
         return MapExpr(next(self._ids), brace.pos, tuple(entries)), height
 
     def _message(self, type_name: str) -> _Piece:
-        brace = self._expect("{")
-        start = self._tokens[self._next].pos
+        brace = self.expect("{")
+        start = self.pos
         made: list[StructField] = []
         height = 0
-        while not self._at("}", ","):
-            optional = self._accept("?") is not None
-            name = self._take()
+        while not self.at("}", ","):
+            optional = self.accept("?") is not None
+            name = self.take()
             if name.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
-                raise _Unexpected
+                raise Unexpected
             if name.kind == "ESC_IDENTIFIER":
                 self._issues.append(Issue(start, "unsupported syntax: '`'"))
-            colon = self._expect(":")
+            colon = self.expect(":")
             value, value_height = self._expr()
             made.append(StructField(next(self._ids), colon.pos, name.text, value, optional))
             height = max(height, value_height)
-            if not self._at(",") or self._tokens[self._next + 1].kind == "}":
+            if not self.at(",") or self.kind(1) == "}":
                 break
-            self._take()
-        self._accept(",")
-        self._expect("}")
+            self.take()
+        self.accept(",")
+        self.expect("}")
         return StructExpr(next(self._ids), brace.pos, type_name, tuple(made)), height
 
     def _literal(self) -> Expr:
-        minus = self._accept("-")
-        token = self._take()
+        minus = self.accept("-")
+        token = self.take()
         pos = (minus or token).pos
         text = ("-" if minus else "") + token.text
         if minus and token.kind not in ("NUM_INT", "NUM_FLOAT"):
-            raise _Unexpected
+            raise Unexpected
         try:
-            return Literal(next(self._ids), pos, _literal_value(token.kind, text))
+            return Literal(next(self._ids), pos, literals.parse_literal(token.kind, text))
         except ValueError as error:
             self._issues.append(Issue(pos, str(error)))
             return self._broken(pos)
-
-
-def _literal_value(kind: str, text: str) -> object:
-    if kind == "STRING":
-        return literals.parse_string(text)
-    if kind == "NUM_INT":
-        return literals.parse_int(text)
-    if kind == "NUM_FLOAT":
-        return literals.parse_double(text)
-    if kind == "NUM_UINT":
-        return literals.parse_uint(text)
-    if kind == "BYTES":
-        return literals.parse_bytes(text)
-    return _CONSTANTS[kind]

@@ -1,8 +1,9 @@
 """The error strategy of ANTLR 4, on a token stream: it words errors and finds a place to go on.
 
-What a message says depends on how the parser recovers: it may drop a token, imagine a missing one, or
-skip to a token that a surrounding rule can go on with (``DefaultErrorStrategy``). cel-go adds limits.
-``follow`` and ``next_kinds`` hold what may come next inside a rule; END means that the rule may be over.
+What a message says depends on how the parser recovers: it may drop a token, imagine a missing one,
+or skip to a token that a surrounding rule can go on with (``DefaultErrorStrategy``). cel-go adds
+limits. ``follow`` and ``next_kinds`` hold what may come next inside a rule; END means that the rule
+may be over.
 """
 
 import re
@@ -135,7 +136,8 @@ class Recovery:
         if first.kind == EOF:
             text = EOF
         else:
-            text = text_between(self._text, first.pos, last.pos + len(last.text))
+            end = last.pos if last.kind == EOF else last.pos + len(last.text)
+            text = text_between(self._text, first.pos, end)
         message = f"no viable alternative at input {_quoted(text)}"
         # cel-go keeps the words of an older grammar for these.
         message = re.sub(

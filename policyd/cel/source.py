@@ -1,7 +1,8 @@
 """The text of an expression: offsets to lines and columns, and how cel-go prints an error in it.
 
-Offsets count code points. An error that has no place (an exceeded limit) has the offset ``NOWHERE``.
-Layout and wide carets follow cel-go's common/error.go; the policy layer maps places to files.
+Offsets count code points. An error that has no place (an exceeded limit) has the offset
+``NOWHERE``. Layout and wide carets follow cel-go's common/error.go; the policy layer maps places to
+files.
 """
 
 from bisect import bisect_right
@@ -35,9 +36,13 @@ class Source:
         self._starts = [0, *(index + 1 for index, char in enumerate(text) if char == "\n")]
 
     def place(self, pos: int) -> tuple[int, int]:
-        """Line and column from 1; ``(-1, 0)`` for NOWHERE, as cel-go prints it."""
+        """Line and column from 1. As cel-go prints them: ``(-1, 0)`` for NOWHERE, ``(1, 0)`` in
+        no text.
+        """
         if pos == NOWHERE:
             return -1, 0
+        if not self.text:
+            return 1, 0
         line = bisect_right(self._starts, pos)
         return line, pos - self._starts[line - 1] + 1
 
@@ -48,7 +53,7 @@ class Source:
     def excerpt(self, pos: int) -> str:
         """The line of the place and a caret below it; full-width marks below wide characters."""
         line, column = self.place(pos)
-        if line < 1:
+        if column < 1:
             return ""
         snippet = self._line(line)
         if len(snippet.encode("utf-8", "surrogatepass")) > _MAX_SNIPPET_BYTES:

@@ -1,15 +1,29 @@
-"""The struct types of admission: what ``request``, ``namespaceObject``, ``variables`` and patches have.
+"""The struct types of admission: what ``request``, ``namespaceObject``, ``variables`` and patches
+have.
 
-Field lists are those that Kubernetes declares (k8s.io/apiserver pkg/admission/plugin/cel/compile.go,
-pkg/cel/mutation): ``request.uid`` or ``namespaceObject.kind`` do not exist, ``metadata.UID`` does.
+Field lists are those that Kubernetes declares (k8s.io/apiserver
+pkg/admission/plugin/cel/compile.go, pkg/cel/mutation): ``request.uid`` or ``namespaceObject.kind``
+do not exist, ``metadata.UID`` does.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from policyd.cel.decls import parse_type
-from policyd.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, NULL, STRING, TIMESTAMP, UINT
-from policyd.cel.types import Kind, Type
+from policyd.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    Kind,
+    Type,
+)
 
 REQUEST = Type("kubernetes.AdmissionRequest")
 NAMESPACE = Type("kubernetes.Namespace")
@@ -26,9 +40,7 @@ def _struct(**fields: str) -> dict[str, Type]:
 
 ADMISSION: Mapping[str, Mapping[str, Type]] = {
     "kubernetes.GroupVersionKind": _struct(group="string", version="string", kind="string"),
-    "kubernetes.GroupVersionResource": _struct(
-        group="string", version="string", resource="string"
-    ),
+    "kubernetes.GroupVersionResource": _struct(group="string", version="string", resource="string"),
     "kubernetes.UserInfo": _struct(
         username="string",
         uid="string",

@@ -1,9 +1,10 @@
-"""The static types of CEL as the checker sees them. Only data and names: unification is in ``unify``.
+"""The static types of CEL as the checker sees them. Only data and names: unification is in
+``unify``.
 
-A type is its run-time name and its parameters. Two spellings exist, as in cel-go: ``str(t)`` gives the
-run-time names (``null_type``, ``google.protobuf.Timestamp``), which Kubernetes prints in
-``must evaluate to bool but got …``; ``t.display()`` gives those of type-checker messages
-(``null``, ``timestamp``).
+A type is its run-time name and its parameters. Two spellings exist, as in cel-go: ``str(t)`` gives
+the run-time names (``null_type``, ``google.protobuf.Timestamp``), which Kubernetes prints in ``must
+evaluate to bool but got …``; ``t.display()`` gives those of type-checker messages (``null``,
+``timestamp``).
 """
 
 from dataclasses import dataclass, field

@@ -1,5 +1,6 @@
-"""Type unification: may a value of one type stand where another is wanted, and what follows for the
-type parameters. The rules are those of cel-go's checker/types.go, its leniency towards null included.
+"""Type unification: may a value of one type stand where another is wanted, and what follows for
+the type parameters. The rules are those of cel-go's checker/types.go, its leniency towards null
+included.
 """
 
 from collections.abc import Sequence
@@ -74,7 +75,9 @@ class Bindings:
         return first == second
 
     def _stands_for(self, param: Type, t: Type) -> tuple[bool, bool]:
-        """Whether the parameter can stand for the type, and whether it stood for something already."""
+        """Whether the parameter can stand for the type, and whether it stood for something
+        already.
+        """
         if param == t:
             return True, True
         known = self._bound.get(param)

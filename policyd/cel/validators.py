@@ -1,9 +1,9 @@
 """What Kubernetes still refuses after type checking: literals that cannot be right.
 
-Durations, timestamps and regular expressions that are written out must be valid; lists and maps must
-not mix types, except inside of ``format`` calls; those are checked against their format string when
-both are written out (cel-go cel/validator.go, ext/formatting.go). Whether a conversion succeeds is asked
-of the run-time library through a ``Probe``, so that both always agree.
+Durations, timestamps and regular expressions that are written out must be valid; lists and maps
+must not mix types, except inside of ``format`` calls; those are checked against their format string
+when both are written out (cel-go cel/validator.go, ext/formatting.go). Whether a conversion
+succeeds is asked of the run-time library through a ``Probe``, so that both always agree.
 """
 
 from collections.abc import Callable, Iterator
@@ -64,9 +64,7 @@ def _literal_argument(node: Expr, name: str, fails: Probe) -> Iterator[Issue]:
 
 
 def _mismatch(node: Expr, expected: Type, found: Type) -> Issue:
-    return Issue(
-        node.pos, f"expected type '{expected.display()}' but found '{found.display()}'"
-    )
+    return Issue(node.pos, f"expected type '{expected.display()}' but found '{found.display()}'")
 
 
 def _value_type(node: Expr, checked: Checked, *, optional: bool) -> Type:
@@ -101,17 +99,16 @@ def _mixed_map(node: MapExpr, checked: Checked) -> Iterator[Issue]:
 
 def _format(node: Expr, checked: Checked) -> Iterator[Issue]:
     match node:
-        case Call(function="format", target=Literal(value=str(text)), args=(ListExpr(),)):
+        case Call(function="format", target=Literal(value=str(text)), args=(ListExpr() as args,)):
             try:
-                used = check_format(text, node.args[0].elements, checked.types)
+                used = check_format(text, args.elements, checked.types)
             except FormatProblem as problem:
                 place = problem.node or node
                 yield Issue(place.pos, str(problem))
                 return
-            given = len(node.args[0].elements)
+            given = len(args.elements)
             if given > used:
                 yield Issue(
                     node.pos,
-                    "too many arguments supplied to string.format "
-                    f"(expected {used}, got {given})",
+                    f"too many arguments supplied to string.format (expected {used}, got {given})",
                 )
