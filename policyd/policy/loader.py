@@ -1,0 +1,144 @@
+"""Sources to documents: files are read, split, checked and modelled; every problem is collected.
+
+Nothing is compiled here, and nothing of a cluster is known. One broken document never hides
+another's problems.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from policyd.errors import PolicySchemaError, Problem
+from policyd.policy.documents import Document, Sources
+from policyd.policy.files import SourceFile, read
+from policyd.policy.model import KINDS, PolicyTest
+from policyd.policy.modelling import with_model
+from policyd.policy.splitting import split
+
+_POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
+
+
+def load(paths: Iterable[str | Path]) -> Sources:
+    """The documents of files and directories; never raises for what is in them."""
+    if isinstance(paths, str | Path):
+        paths = [paths]
+    return _load(*read(paths))
+
+
+def load_text(text: str, name: str = "<text>") -> Sources:
+    """The documents of one text, as if it were a file of that name."""
+    data = text.encode("utf-8", "surrogatepass")
+    return _load([SourceFile(name, name, data)], [])
+
+
+def require(sources: Sources) -> Sources:
+    """The sources, if nothing is wrong with them; raises ``PolicySchemaError`` with everything."""
+    if sources.problems:
+        raise PolicySchemaError(sources.problems)
+    return sources
+
+
+def _load(files: list[SourceFile], problems: list[Problem]) -> Sources:
+    by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
+    for file in files:
+        documents, broken = split(file.name, file.data)
+        by_file[file.real] = ([with_model(document) for document in documents], broken)
+    for fixture in _fixtures(by_file):
+        by_file.pop(fixture, None)
+    everything = [document for documents, _ in by_file.values() for document in documents]
+    unique = _without_duplicates(everything)
+    found = [*problems, *(problem for _, broken in by_file.values() for problem in broken)]
+    found += [problem for document in unique for problem in document.problems]
+    order = {file.name: index for index, file in enumerate(files)}
+    found.sort(key=lambda problem: (order.get(problem.file, -1), problem.line, problem.column))
+    return Sources(tuple(unique), tuple(found), _generation(files))
+
+
+def _fixtures(by_file: dict[str, tuple[list[Document], list[Problem]]]) -> Iterator[str]:
+    """The real paths of the files that suites name as objects and reviews."""
+    for documents, _ in by_file.values():
+        for document in documents:
+            if document.kind == "PolicyTest":
+                for name in fixture_names(document):
+                    yield str((Path(document.file).parent / name).resolve())
+
+
+def fixture_names(document: Document) -> Iterator[str]:
+    """The files named in the requests of a suite, also of one with problems."""
+    if isinstance(document.model, PolicyTest):
+        for case in document.model.cases:
+            request = case.request
+            yield from filter(
+                None, (request.object_file, request.old_object_file, request.review_file)
+            )
+        return
+    cases = document.raw.get("cases")
+    for case in cases if isinstance(cases, list) else ():
+        inner = case.get("request") if isinstance(case, dict) else None
+        for holder in (case, inner):
+            if isinstance(holder, dict):
+                for key in ("objectFile", "oldObjectFile", "reviewFile"):
+                    if isinstance(holder.get(key), str):
+                        yield holder[key]
+
+
+def _without_duplicates(documents: list[Document]) -> list[Document]:
+    """The documents; each whose name is taken already has a problem that says by which.
+
+    The name of a Policy is unique across all policy kinds; a VAP and a MAP may share one.
+    """
+    taken: dict[tuple[str, ...], Document] = {}
+    result: list[Document] = []
+    for document in documents:
+        unique = document
+        if document.name and document.kind != "PolicyTest":
+            first = next(filter(None, map(taken.get, _rivals(document))), None)
+            if first is None:
+                taken[_identity(document, document.kind)] = document
+            else:
+                unique = document.with_problems(_duplicate(document, first))
+        result.append(unique)
+    return result
+
+
+def _identity(document: Document, kind: str) -> tuple[str, ...]:
+    if kind in KINDS:
+        return (kind, document.name)
+    return (document.group, kind, document.namespace, document.name)
+
+
+def _rivals(document: Document) -> list[tuple[str, ...]]:
+    """The identities of which none may be taken when this document comes."""
+    kinds = [document.kind]
+    if document.kind == "Policy":
+        kinds = list(_POLICIES)
+    elif document.kind in _POLICIES:
+        kinds.append("Policy")
+    return [_identity(document, kind) for kind in kinds]
+
+
+def _duplicate(document: Document, first: Document) -> Problem:
+    line, column = document.place("metadata.name")
+    before = f"{first.file}:{first.place('metadata.name')[0]}"
+    message, hint = f"{document.label} is defined twice: first in {before}", ""
+    if first.kind != document.kind:
+        message = f"{document.label} has the name of a {first.kind} in {before}"
+        hint = "the name of a Policy is unique across all policy kinds"
+    return Problem(
+        message,
+        file=document.file,
+        line=line,
+        column=column,
+        path="metadata.name",
+        hint=hint,
+        rule="duplicate-name",
+    )
+
+
+def _generation(files: list[SourceFile]) -> str:
+    """A short hash of all bytes: equal sources have equal generations wherever they are mounted."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(len(file.data).to_bytes(8, "big"))
+        digest.update(file.data)
+    return digest.hexdigest()[:16]

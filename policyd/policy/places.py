@@ -1,0 +1,110 @@
+"""Where a field stands in its file, found only when asked for: few documents have problems."""
+
+import functools
+import re
+from dataclasses import dataclass
+
+import yaml
+
+from policyd.policy.yaml_nodes import YamlError, compose, scalar
+
+_PATH_PART = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
+_INDENTED = re.compile(r"[ ]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The text of one YAML document (or one JSON file); ``line`` is where it starts, from 0."""
+
+    file: str
+    text: str
+    line: int
+
+    def excerpt(self, line: int, column: int) -> str:
+        """That line of the file with a caret under the column (both count from 1)."""
+        lines = self.text.split("\n")
+        if not 0 < line - self.line <= len(lines) or column < 1:
+            return ""
+        shown = lines[line - self.line - 1].rstrip("\r")
+        if len(shown) > 200 or column > len(shown) + 1:
+            return ""
+        indent = "".join("\t" if character == "\t" else " " for character in shown[: column - 1])
+        return f"    {shown}\n    {indent}^"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a document stands: in which chunk, as which of its roots, where inside a List."""
+
+    chunk: Chunk = Chunk("", "", 0)
+    root: int = 0
+    within: str = ""
+
+    def find(self, path: str, *, at_key: bool) -> tuple[int, int]:
+        """Line and column, from 1, of the value at ``path``, or of the nearest that is there.
+
+        ``at_key``: of the name of the field instead.
+        """
+        chunk = self.chunk
+        roots = _nodes(chunk)
+        if self.root >= len(roots):
+            return chunk.line + 1, 1
+        node = roots[self.root]
+        key: yaml.Node | None = None
+        for part in _parts(f"{self.within}.{path}" if self.within else path):
+            step = _child(node, part)
+            if step is None:
+                at_key = False
+                break
+            key, node = step
+        line, column = _start(key if at_key and key is not None else node, chunk)
+        return line + chunk.line, column
+
+
+@functools.lru_cache(maxsize=8)
+def _nodes(chunk: Chunk) -> tuple[yaml.Node, ...]:
+    """The node trees of a chunk, made again when a place is asked for: few documents need it."""
+    try:
+        return tuple(compose(chunk.text))
+    except YamlError:
+        return ()  # JSON that is no YAML, such as an escaped surrogate pair
+
+
+def _parts(path: str) -> list[str]:
+    return [bracket or name for bracket, name in _PATH_PART.findall(path)]
+
+
+def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:
+    """Key and value node of a field, twice the item of a list, None if there is no such thing."""
+    if isinstance(node, yaml.SequenceNode):
+        if part.isdigit() and int(part) < len(node.value):
+            return node.value[int(part)], node.value[int(part)]
+        return None
+    if isinstance(node, yaml.MappingNode):
+        merged = []
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value == part:
+                    return key, value
+                if key.value == "<<" and scalar(key)[0].endswith(":merge"):
+                    merged.append(value)
+        for value in merged:
+            sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
+            for source in sources:
+                found = _child(source, part)
+                if found is not None:
+                    return found
+    return None
+
+
+def _start(node: yaml.Node, chunk: Chunk) -> tuple[int, int]:
+    """Line and column, from 1, of the first character of a node's text."""
+    line, column = node.start_mark.line, node.start_mark.column
+    style = node.style if isinstance(node, yaml.ScalarNode) else None
+    if style in ("'", '"'):
+        return line + 1, column + 2
+    if style in ("|", ">"):
+        rest = chunk.text.split("\n", line + 2)[line + 1 : line + 2]
+        indent = _INDENTED.match(rest[0]) if rest and rest[0].strip() else None
+        return line + 2, (indent.end() if indent else 0) + 1
+    return line + 1, column + 1

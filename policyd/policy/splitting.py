@@ -1,0 +1,186 @@
+"""The bytes of one source file to its documents, not yet modelled; Lists are unrolled."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from policyd.errors import Problem
+from policyd.policy.documents import Document
+from policyd.policy.findings import Finding
+from policyd.policy.places import Chunk, Origin
+from policyd.policy.yaml_nodes import MAX_DEPTH, Constructor, YamlError, compose
+
+_SEPARATOR = re.compile(r"^---(?=[ \t\r]|$)", re.MULTILINE)
+# A chunk that says nothing: comments, blank lines and %YAML directives.
+_NOTHING = re.compile(
+    r"(?:[ \t\r]*(?:#[^\n]*|%[^\n]*|---[ \t\r]*(?:#[^\n]*)?|\.\.\.)?(?:\n|\Z))*\Z"
+)
+_INT64 = range(-(1 << 63), 1 << 63)
+
+
+def split(name: str, data: bytes) -> tuple[list[Document], list[Problem]]:
+    """Every document of a file, and what could not be read of it."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return [], [Problem("not UTF-8 text", file=name, line=line, column=1, rule="syntax")]
+    whole = Chunk(name, text, 0)
+    if text.lstrip()[:1] in ("{", "["):
+        values = _json_values(text, name)
+        if values is not None:
+            return _documents([(whole, root, value) for root, value in enumerate(values)])
+    problems: list[Problem] = []
+    found: list[tuple[Chunk, int, Any]] = []
+    for chunk in _chunks(whole):
+        try:
+            roots = compose(chunk.text)
+            found += [
+                (chunk, number, Constructor().build(root)) for number, root in enumerate(roots)
+            ]
+        except YamlError as error:
+            problems.append(_syntax_problem(chunk, error))
+    documents, more = _documents(found)
+    return documents, problems + more
+
+
+def _chunks(whole: Chunk) -> Iterator[Chunk]:
+    """One chunk for each ``---``, so that a syntax error stays in its document."""
+    starts = [0, *(match.start() for match in _SEPARATOR.finditer(whole.text))]
+    line = 0
+    for start, end in zip(starts, [*starts[1:], len(whole.text)], strict=True):
+        text = whole.text[start:end]
+        if not _NOTHING.match(text):
+            yield Chunk(whole.file, text, line)
+        line += text.count("\n")
+
+
+def _syntax_problem(chunk: Chunk, error: YamlError) -> Problem:
+    line = error.line + chunk.line
+    return Problem(
+        error.message,
+        file=chunk.file,
+        line=line,
+        column=error.column,
+        hint=error.hint,
+        excerpt=chunk.excerpt(line, error.column),
+        rule="syntax",
+    )
+
+
+class _Duplicate(ValueError):
+    """A JSON object has a key twice."""
+
+
+def _json_values(text: str, name: str) -> list[Any] | None:
+    """The values of a JSON file, one after the other; None if YAML has to look at it."""
+    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer)
+    values: list[Any] = []
+    position = 0
+    try:
+        while position < len(text):
+            if text[position].isspace():
+                position += 1
+                continue
+            value, position = decoder.raw_decode(text, position)
+            values.append(value)
+    except (ValueError, RecursionError):
+        return None
+    return values if all(_depth_ok(value) for value in values) else None
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        raise _Duplicate
+    return result
+
+
+def _integer(digits: str) -> int | float:
+    """Beyond 64 signed bits a number is a double, as in the API server."""
+    if len(digits) > 20:
+        return float(digits)
+    value = int(digits)
+    return value if value in _INT64 else float(value)
+
+
+def _depth_ok(value: Any) -> bool:
+    """Whether a value has at most MAX_DEPTH levels; walks with a list, not by recursion."""
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            return False
+        level = [
+            item
+            for each in level
+            if isinstance(each, dict | list)
+            for item in (each.values() if isinstance(each, dict) else each)
+        ]
+    return True
+
+
+def _documents(found: list[tuple[Chunk, int, Any]]) -> tuple[list[Document], list[Problem]]:
+    documents: list[Document] = []
+    problems: list[Problem] = []
+    for chunk, root, value in found:
+        if value is None:
+            continue  # an empty document between two separators
+        for within, item, default in _unrolled(value):
+            raw = item if isinstance(item, dict) else {}
+            if raw and default[1] and "kind" not in raw:
+                raw = {"apiVersion": default[0], "kind": default[1], **raw}
+            document = _document(raw, Origin(chunk, root, within), len(documents))
+            if document.kind and document.api_version:
+                documents.append(document)
+            else:
+                problems.append(_nameless(document, item))
+    return documents, problems
+
+
+def _unrolled(value: Any, within: str = "") -> Iterator[tuple[str, Any, tuple[str, str]]]:
+    """The objects in a value: itself, or the items of a ``List`` (or ``ConfigMapList`` …).
+
+    The items of a typed list may leave out apiVersion and kind: the third part has them.
+    """
+    kind = value.get("kind") if isinstance(value, dict) else None
+    items = value.get("items") if isinstance(kind, str) else None
+    if not (isinstance(kind, str) and kind.endswith("List") and isinstance(items, list)):
+        yield within, value, ("", "")
+        return
+    default = (str(value.get("apiVersion", "")), kind[:-4]) if kind != "List" else ("", "")
+    for index, item in enumerate(items):
+        for at, each, inner in _unrolled(item, f"{within}.items[{index}]".lstrip(".")):
+            yield at, each, inner if inner[1] else default
+
+
+def _document(raw: dict[str, Any], origin: Origin, index: int) -> Document:
+    metadata = raw.get("metadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    return Document(
+        kind=_text(raw.get("kind")),
+        api_version=_text(raw.get("apiVersion")),
+        name=_text(metadata.get("name")),
+        namespace=_text(metadata.get("namespace")),
+        file=origin.chunk.file,
+        index=index,
+        raw=raw,
+        origin=origin,
+    )
+
+
+def _text(value: object) -> str:
+    """A value of the wrong type is as good as none: the model or ``_nameless`` says so."""
+    return value if isinstance(value, str) else ""
+
+
+def _nameless(document: Document, value: object) -> Problem:
+    """The problem of a document that does not say what it is."""
+    if isinstance(value, dict):
+        missing = "apiVersion" if document.kind else "kind"
+        wrong = "must be a string" if missing in value else "is missing"
+        message = f"Required value: a document needs apiVersion and kind; {missing} {wrong}"
+    else:
+        message = "a document must be an object with apiVersion and kind"
+    return document.problem(Finding((), message, rule="not-an-object"))
