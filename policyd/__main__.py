@@ -1,0 +1,5 @@
+"""``python -m policyd``."""
+
+from policyd.cli import main
+
+main()

@@ -1,0 +1,50 @@
+"""The command line: a table of commands, each loaded only when it is asked for."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from policyd import __version__
+from policyd.errors import PolicydError
+
+# Name: (module that holds the click command ``command``, its line in the help).
+COMMANDS: dict[str, tuple[str, str]] = {
+    "serve": ("policyd.cli.serve", "Answer admission reviews over TLS."),
+}
+
+
+class Commands(click.Group):
+    """Finds commands in the table; ``--help`` imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported now."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(COMMANDS[cmd_name][0]).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table itself: click would import every command for its help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="policyd")
+def policyd() -> None:
+    """Validate and mutate Kubernetes objects by policies, as the API server itself would."""
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit; errors that policyd raises on purpose have no traceback."""
+    try:
+        policyd.main(arguments if arguments is None else list(arguments), "policyd")
+    except PolicydError as error:
+        click.echo(f"Error: {error}", err=True)
+        sys.exit(error.exit_code)

@@ -1,0 +1,52 @@
+"""``policyd serve``: the webhook."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from policyd.cli._options import settings_options
+from policyd.config import PREFIX, Settings, resolve
+from policyd.errors import ConfigError
+
+
+@click.command("serve")
+@click.option("--config", type=click.Path(path_type=Path), help="Settings as YAML; flags win.")
+@settings_options
+def command(config: Path | None, **flags: Any) -> None:
+    """Answer admission reviews over TLS."""
+    if config is None and os.environ.get(PREFIX + "CONFIG"):
+        config = Path(os.environ[PREFIX + "CONFIG"])
+    settings = resolve(flags, os.environ, _document(config), str(config))
+    _check(settings)
+    from policyd.admission import engine
+    from policyd.policy import serving
+    from policyd.server import Server
+
+    Server(settings, serving.load, engine.review).run()
+
+
+def _document(config: Path | None) -> dict[str, Any]:
+    """The content of the config file."""
+    if config is None:
+        return {}
+    from policyd.policy.loader import read_yaml
+
+    try:
+        document = read_yaml(config.read_bytes())
+    except OSError as error:
+        raise ConfigError(f"{config}: {error.strerror}") from None
+    if document is None:
+        return {}
+    if not isinstance(document, dict):
+        raise ConfigError(f"{config}: expected settings, got {document!r}")
+    return document
+
+
+def _check(settings: Settings) -> None:
+    if not settings.policies:
+        raise ConfigError("no policies: give files or directories with -p")
+    for path in settings.policies:
+        if not path.exists():
+            raise ConfigError(f"{path}: no such file or directory")

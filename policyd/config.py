@@ -1,0 +1,159 @@
+"""Settings: everything that can be set about the server, in one frozen object.
+
+Each field is a flag (``--max-in-flight``), an environment variable (``POLICYD_MAX_IN_FLIGHT``) and
+a key of the config file (``maxInFlight``); flag over environment over file over default. Flags and
+the file's content are handed in by ``cli/serve.py``.
+"""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from policyd import units
+from policyd.errors import ConfigError
+from policyd.units import Address
+
+PREFIX = "POLICYD_"
+
+# Kubernetes sets POLICYD_PORT, POLICYD_SERVICE_HOST and more in Pods beside a Service "policyd":
+# no setting may be called so.
+RESERVED = frozenset({"port", "service_host", "service_port"})
+
+
+def setting(default: Any, read: Callable[[str], Any], doc: str, *, many: bool = False) -> Any:
+    """A field of Settings: its default, how its text is read, what it means; ``many``: a list."""
+    return field(default=default, metadata={"read": read, "doc": doc, "many": many})
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the server runs. Times are seconds, sizes bytes; each field's ``doc`` is its help."""
+
+    policies: tuple[Path, ...] = setting(
+        (), Path, "A policy file or directory, read recursively; may be given again.", many=True
+    )
+    bind: Address = setting(
+        Address("0.0.0.0", 8443),
+        units.address,
+        "Where reviews are answered, over TLS.",
+    )
+    admin_bind: Address = setting(
+        Address("127.0.0.1", 8080), units.address, "Where health and metrics are, in plain HTTP."
+    )
+    tls_cert: Path | None = setting(
+        None, Path, "Certificate chain as PEM; read again when the file changes."
+    )
+    tls_key: Path | None = setting(None, Path, "Private key of the certificate as PEM.")
+    self_signed: bool = setting(
+        False, units.switch, "Make a certificate for localhost at start; for development."
+    )
+    client_ca: Path | None = setting(
+        None, Path, "Refuse clients without a certificate of this authority (PEM)."
+    )
+    client_name: tuple[str, ...] = setting(
+        (), str, "Accept only client certificates of this name; may be given again.", many=True
+    )
+    timeout: float = setting(
+        10.0, units.positive_duration, "Answer within this time even if the client allows more."
+    )
+    max_body_bytes: int = setting(
+        16 * 2**20, units.size, "Largest review accepted: two objects of 3 MiB, escaped."
+    )
+    max_in_flight: int = setting(
+        256, units.count, "Requests at a time; more are answered 503 with Retry-After."
+    )
+    max_in_flight_bytes: int = setting(
+        256 * 2**20, units.size, "Bytes of all reviews being read and judged; more get a 503."
+    )
+    grace: float = setting(
+        25.0, units.positive_duration, "After SIGTERM, exit within this time; below the Pod's 30 s."
+    )
+    drain: float = setting(
+        5.0, units.duration, "After SIGTERM, go on listening and close connections politely."
+    )
+    keep_alive: float = setting(
+        120.0, units.positive_duration, "Close idle connections after this; API servers use 90 s."
+    )
+    http2: bool = setting(
+        False, units.switch, "Offer HTTP/2 too: an API server then uses a single connection."
+    )
+    log_format: str = setting("json", units.log_format, "json (one object a line) or text.")
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot work together."""
+        if self.self_signed and (self.tls_cert or self.tls_key):
+            raise ConfigError("--self-signed excludes --tls-cert and --tls-key")
+        if bool(self.tls_cert) != bool(self.tls_key):
+            raise ConfigError("--tls-cert and --tls-key belong together; one of them is missing")
+        if self.client_name and not self.client_ca:
+            raise ConfigError("--client-name needs --client-ca to check certificates against")
+
+
+def resolve(
+    flags: Mapping[str, object],
+    environment: Mapping[str, str] = os.environ,
+    document: Mapping[str, object] | None = None,
+    file: str = "",
+) -> Settings:
+    """Settings from flags (by field name; None: not given), environment and a config file.
+
+    ``document`` is the content of the config file and ``file`` its name for messages. An unknown
+    key in it is an error, an unknown ``POLICYD_*`` variable is not: Kubernetes sets some.
+    """
+    written = _by_field(document or {}, file)
+    values: dict[str, Any] = {}
+    for each in fields(Settings):
+        variable = PREFIX + each.name.upper()
+        if flags.get(each.name) not in (None, ()):
+            value, source = flags[each.name], "--" + each.name.replace("_", "-")
+        elif environment.get(variable, "") != "":
+            value, source = environment[variable], variable
+        elif each.name in written:
+            key, value = written[each.name]
+            source = f"{file}: {key}"
+        else:
+            continue
+        values[each.name] = _read(value, source, each.metadata)
+    return Settings(**values)
+
+
+def _by_field(document: Mapping[str, object], file: str) -> dict[str, tuple[str, object]]:
+    """The entries of a config file by field name: maxInFlight and max-in-flight are the same."""
+    names = {each.name.replace("_", ""): each.name for each in fields(Settings)}
+    found: dict[str, tuple[str, object]] = {}
+    for key, value in document.items():
+        name = names.get(str(key).replace("-", "").replace("_", "").lower())
+        if name is None:
+            known = ", ".join(sorted(_camel(each.name) for each in fields(Settings)))
+            raise ConfigError(f"{file}: unknown key {key!r}; known are {known}")
+        if name in found:
+            raise ConfigError(f"{file}: {found[name][0]!r} and {key!r} are the same setting")
+        if value is not None:
+            found[name] = (str(key), value)
+    return found
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
+
+
+def _read(value: object, source: str, how: Mapping[str, Any]) -> Any:
+    """A value from its text; lists may be lists or, in the environment, separated by commas."""
+    if not how["many"]:
+        return _read_one(value, source, how["read"])
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, list | tuple):
+        raise ConfigError(f"{source}: expected a list, got {value!r}")
+    return tuple(_read_one(item, source, how["read"]) for item in items)
+
+
+def _read_one(value: object, source: str, read: Callable[[str], Any]) -> Any:
+    if not isinstance(value, str | int | float):
+        raise ConfigError(f"{source}: expected a text or a number, got {value!r}")
+    try:
+        return read(str(value))
+    except ValueError as error:
+        raise ConfigError(f"{source}: expected {error}, got {value!r}") from None

@@ -1,0 +1,177 @@
+"""The raw ASGI endpoint for reviews: read the body within bounds, ask the engine, answer.
+
+Not a line here knows what a policy says. Whatever is wrong with a request is a ReviewError with the
+HTTP status it earns.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import lru_cache
+from time import perf_counter_ns
+from typing import Any, Protocol
+from urllib.parse import parse_qs
+
+from policyd.admission.recorder import Recorder, Result, ShedReason
+from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode
+from policyd.errors import ReviewError
+from policyd.lifecycle import Lifecycle
+from policyd.limits import InFlight, Room
+from policyd.messages import Body, Disconnected, Receive, Scope, Send, Timer, refuse, respond
+from policyd.policy.store import Policy, PolicySet
+from policyd.units import duration
+
+Only = Callable[[Policy], bool]
+
+# Set by server_tcp.py in scope["state"]: perf_counter_ns when the request's head was read.
+ARRIVED = "policyd.arrived"
+
+
+class Judge(Protocol):
+    """``admission.engine.review``: one request against one set; synchronous."""
+
+    def __call__(
+        self,
+        policy_set: Any,
+        request: AdmissionRequest,
+        *,
+        webhook: Any,
+        deadline: int,
+        recorder: Recorder,
+        only: Any = None,
+    ) -> AdmissionResponse: ...
+
+
+class Reviews:
+    """Answers reviews for both webhooks; one object for the whole server."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        policies: Callable[[], PolicySet],
+        recorder: Recorder,
+        in_flight: InFlight,
+        lifecycle: Lifecycle,
+        *,
+        timeout: float,
+        max_body_bytes: int,
+    ) -> None:
+        self._judge = judge
+        self._policies = policies
+        self._recorder = recorder
+        self._in_flight = in_flight
+        self._lifecycle = lifecycle
+        self._timeout = timeout
+        self._max_body_bytes = max_body_bytes
+
+    async def __call__(
+        self, scope: Scope, receive: Receive, send: Send, webhook: str, only: Only | None
+    ) -> None:
+        """Answer one request to a review path."""
+        arrived = scope.get("state", {}).get(ARRIVED) or perf_counter_ns()
+        body = Body(receive)
+        try:
+            length = self._length(scope)
+            deadline = arrived + _allowance_ns(scope["query_string"], self._timeout)
+            room = self._enter(length)
+            try:
+                await self._read(body, deadline, room)
+                answer = self._review(body.data, webhook, only, arrived, deadline)
+            finally:
+                room.leave()
+        except ReviewError as error:
+            result: Result = "shed" if error.status == 503 else "bad_request"
+            self._recorder.request(webhook, "", result, perf_counter_ns() - arrived)
+            await refuse(scope, body, send, error, closing=self._lifecycle.draining)
+        except Disconnected:
+            self._recorder.request(webhook, "", "bad_request", perf_counter_ns() - arrived)
+        else:
+            await respond(scope, send, 200, answer, closing=self._lifecycle.draining)
+
+    def _length(self, scope: Scope) -> int:
+        """What the head says about the body: its bytes, 0 if unknown; refuses what will not do."""
+        if scope["method"] != "POST":
+            raise ReviewError("reviews are sent with POST", 405)
+        length = 0
+        for name, value in scope["headers"]:
+            if name == b"content-length":
+                length = int(value)
+            elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
+                raise ReviewError("a review must be sent without Content-Encoding", 415)
+        if length > self._max_body_bytes:
+            raise self._too_large()
+        return length
+
+    def _too_large(self) -> ReviewError:
+        return ReviewError(f"the review is larger than {self._max_body_bytes} bytes", 413)
+
+    def _enter(self, length: int) -> Room:
+        room = self._in_flight.enter(length)
+        if isinstance(room, str):
+            raise self._shed(room)
+        return room
+
+    def _shed(self, reason: ShedReason) -> ReviewError:
+        self._recorder.shed(reason)
+        return ReviewError(f"too many {reason} in flight; try again", 503)
+
+    async def _read(self, body: Body, deadline: int, room: Room) -> None:
+        """Take in the whole body, until the deadline and within its limits."""
+        timer = Timer(deadline)
+        try:
+            while await body.more():
+                if body.size > self._max_body_bytes:
+                    raise self._too_large()
+                if not room.hold(body.size):
+                    raise self._shed("bytes")
+        except asyncio.CancelledError:
+            if not timer.fired:
+                raise
+            timer.forgive()
+            body.stalled = True
+            raise ReviewError("the body did not arrive in time", 408) from None
+        finally:
+            timer.stop()
+
+    def _review(
+        self, data: bytes, webhook: str, only: Only | None, arrived: int, deadline: int
+    ) -> bytes:
+        """From the bytes of a review to the bytes of its answer."""
+        recorder = self._recorder
+        started = perf_counter_ns()
+        recorder.phase("queue", started - arrived)
+        request = decode(data)
+        recorder.phase("decode", perf_counter_ns() - started)
+        if started >= deadline:
+            # Not evaluated: the engine answers at once, by each policy's failurePolicy.
+            recorder.shed("deadline")
+        policies = self._policies()
+        response = self._judge(
+            policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
+        )
+        judged = perf_counter_ns()
+        answer = encode(response)
+        ended = perf_counter_ns()
+        recorder.phase("encode", ended - judged)
+        recorder.request(webhook, request.operation, _result(response), ended - arrived)
+        return answer
+
+
+@lru_cache(maxsize=256)
+def _allowance_ns(query: bytes, longest: float) -> int:
+    """Nanoseconds from arrival to the deadline: the shorter timeout less 10 %, at least 20 ms."""
+    seconds = longest
+    asked = parse_qs(query.decode("latin-1")).get("timeout")
+    if asked:
+        try:
+            seconds = min(longest, duration(asked[-1]))
+        except ValueError as error:
+            raise ReviewError(f"timeout: expected {error}, got {asked[-1][:80]!r}") from None
+        if seconds <= 0:
+            raise ReviewError(f"timeout: expected a duration above zero, got {asked[-1][:80]!r}")
+    return max(0, int((seconds - max(0.1 * seconds, 0.020)) * 1e9))
+
+
+def _result(response: AdmissionResponse) -> Result:
+    if response.allowed:
+        return "allowed"
+    return "error" if response.code >= 500 else "denied"

@@ -1,0 +1,148 @@
+"""ASGI messages: reading a body within bounds of time, sending answers and errors.
+
+Errors are JSON bodies ``{"error": ...}`` with the status that ReviewError carries.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from time import perf_counter_ns
+from typing import Any
+from urllib.parse import unquote
+
+import orjson
+
+from policyd.errors import ReviewError
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Header = tuple[bytes, bytes]
+
+JSON_TYPE = b"application/json"
+CLOSE: Header = (b"connection", b"close")
+RETRY: Header = (b"retry-after", b"1")
+
+# An answer that comes before the body was read waits this long, and reads this much, so that a
+# client still sending gets to see it: closing a socket with unread data resets the connection.
+LINGER_SECONDS = 2.0
+LINGER_BYTES = 64 * 2**20
+
+
+class Disconnected(Exception):
+    """The client left before its request was complete; there is nobody to answer."""
+
+
+class Body:
+    """The body of a request as it comes in."""
+
+    __slots__ = ("_chunks", "_receive", "complete", "size", "stalled")
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._chunks: list[bytes] = []
+        self.size = 0
+        self.complete = False
+        self.stalled = False
+
+    async def more(self) -> bool:
+        """Take in the next piece; False when there is none. Raises Disconnected."""
+        if self.complete:
+            return False
+        message = await self._receive()
+        if message["type"] == "http.disconnect":
+            self.complete = True
+            raise Disconnected
+        chunk = message.get("body", b"")
+        if chunk:
+            self._chunks.append(chunk)
+            self.size += len(chunk)
+        self.complete = not message.get("more_body", False)
+        return True
+
+    @property
+    def data(self) -> bytes:
+        """All of it."""
+        return self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+
+    async def discard(self) -> None:
+        """Read the rest and forget it, within bounds."""
+        self._chunks.clear()
+        try:
+            async with asyncio.timeout(LINGER_SECONDS):
+                while self.size < LINGER_BYTES and await self.more():
+                    self._chunks.clear()
+        except (TimeoutError, Disconnected):
+            self.complete = True
+
+
+class Timer:
+    """Cancels the current task at a moment of perf_counter_ns, unless it is stopped before.
+
+    ``asyncio.timeout`` does the same at four times the price, and every request needs one.
+    """
+
+    __slots__ = ("_handle", "_task", "fired")
+
+    def __init__(self, moment: int) -> None:
+        self._task = asyncio.current_task()
+        self.fired = False
+        delay = max(0.0, (moment - perf_counter_ns()) / 1e9)
+        self._handle = asyncio.get_running_loop().call_later(delay, self._fire)
+
+    def _fire(self) -> None:
+        self.fired = True
+        if self._task is not None:
+            self._task.cancel()
+
+    def stop(self) -> None:
+        """It will not fire any more."""
+        self._handle.cancel()
+
+    def forgive(self) -> None:
+        """The cancellation was ours and is dealt with."""
+        if self._task is not None:
+            self._task.uncancel()
+
+
+async def respond(
+    scope: Scope,
+    send: Send,
+    status: int,
+    body: bytes,
+    *,
+    content_type: bytes = JSON_TYPE,
+    headers: tuple[Header, ...] = (),
+    closing: bool = False,
+    more: bool = False,
+) -> None:
+    """Send an answer; with ``more`` the stream stays open after the whole of it is sent."""
+    fields = [(b"content-type", content_type), (b"content-length", b"%d" % len(body)), *headers]
+    if closing and scope["http_version"] != "2":
+        fields.append(CLOSE)
+    await send({"type": "http.response.start", "status": status, "headers": fields})
+    await send({"type": "http.response.body", "body": body, "more_body": more})
+
+
+async def refuse(
+    scope: Scope, body: Body, send: Send, error: ReviewError, *, closing: bool
+) -> None:
+    """Answer with an error, and let a client that is still sending get to see it."""
+    text = orjson.dumps({"error": str(error)})
+    headers: tuple[Header, ...] = ()
+    if error.status == 503:
+        headers = (RETRY,)
+    elif error.status == 405:
+        headers = ((b"allow", b"POST"),)
+    closing = closing or body.stalled
+    linger = not body.complete and not body.stalled
+    await respond(scope, send, error.status, text, headers=headers, closing=closing, more=linger)
+    if linger:
+        await body.discard()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def not_found(scope: Scope, receive: Receive, send: Send, *, closing: bool) -> None:
+    """404, also for what only the other port answers."""
+    error = ReviewError(f"nothing is served at {unquote(scope['path'])[:200]} on this port", 404)
+    await refuse(scope, Body(receive), send, error, closing=closing)

@@ -1,0 +1,107 @@
+"""The log: one line per denial, warning, error and reload, as JSON or as text for people.
+
+Never holds an object of a request. Python's ``logging`` (Hypercorn, asyncio, the engine's defects)
+is led into the same lines by ``Bridge``.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+from traceback import format_exception
+from typing import BinaryIO, Literal
+
+import orjson
+
+from policyd.admission.review import AdmissionRequest
+
+Level = Literal["info", "warning", "error"]
+Value = str | int | float | bool | list[str] | None
+
+
+class Log:
+    """Writes lines to a binary stream (``sys.stderr.buffer``), each with one call of write."""
+
+    def __init__(
+        self,
+        stream: BinaryIO,
+        form: str = "json",
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._stream = stream
+        self._line = _text_line if form == "text" else _json_line
+        self._clock = clock
+
+    def write(self, level: Level, event: str, message: str, **fields: Value) -> None:
+        """One line; fields that are empty or None are left out."""
+        shown: dict[str, Value] = {
+            key: value for key, value in fields.items() if value not in (None, "", [])
+        }
+        head = {"time": _timestamp(self._clock()), "level": level, "event": event}
+        self._stream.write(self._line(head, message, shown) + b"\n")
+        self._stream.flush()
+
+    def about(
+        self,
+        event: str,
+        request: AdmissionRequest,
+        *,
+        policy: str,
+        generation: str,
+        message: str,
+    ) -> None:
+        """What a policy said about a request: a denial, a warning, an error."""
+        group, version, resource = request.resource
+        resource = f"{resource}/{request.sub_resource}" if request.sub_resource else resource
+        self.write(
+            _LEVELS.get(event, "warning"),
+            event,
+            message,
+            uid=request.uid,
+            policy=policy,
+            generation=generation,
+            operation=request.operation,
+            resource="/".join(part for part in (group, version, resource) if part),
+            namespace=request.namespace,
+            name=request.name,
+            user=request.user_info.get("username"),
+            dryRun=request.dry_run or None,
+        )
+
+
+_LEVELS: dict[str, Level] = {"denial": "info", "warning": "info", "error": "error"}
+
+
+class Bridge(logging.Handler):
+    """Leads records of Python's logging into a Log."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """One record, one line; a traceback is a field of it."""
+        trace = "".join(format_exception(*record.exc_info)) if record.exc_info else None
+        level: Level = "error" if record.levelno >= logging.ERROR else "warning"
+        self._log.write(level, "log", record.getMessage(), logger=record.name, traceback=trace)
+
+
+def _timestamp(seconds: float) -> str:
+    whole, milliseconds = divmod(int(seconds * 1000), 1000)
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{milliseconds:03}Z"
+
+
+def _json_line(head: dict[str, str], message: str, fields: dict[str, Value]) -> bytes:
+    return orjson.dumps({**head, **fields, "message": message}, default=str)
+
+
+def _text_line(head: dict[str, str], message: str, fields: dict[str, Value]) -> bytes:
+    """``TIME LEVEL EVENT MESSAGE key=value ...``; nothing from outside can begin a new line."""
+    shown = " ".join(f"{key}={_plain(value)}" for key, value in fields.items())
+    start = f"{head['time']} {head['level'].upper():7} {head['event']}"
+    return f"{start} {_plain(message)} {shown}".rstrip().encode()
+
+
+def _plain(value: Value) -> str:
+    """A value without quotes where it is one word or an ordinary sentence, else as JSON."""
+    text = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return text if text.isprintable() and '"' not in text else orjson.dumps(text).decode()

@@ -1,0 +1,178 @@
+"""Store: the PolicySet in use, and how another one takes its place.
+
+Loading happens off the event loop's thread; the swap is one assignment on it. Whatever is wrong
+with new sources, the set in use stays. What a set is and how it is compiled is handed in.
+"""
+
+import asyncio
+import gc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import time
+from typing import Any, Protocol
+
+from policyd.errors import PolicyError, Problem
+from policyd.policy.watch import Fingerprint, changed, fingerprint
+
+# Sources that change while they are read are read again, so that no set mixes two states.
+MAX_READS = 5
+
+
+class Counters(Protocol):
+    """The counters of one policy, as the core keeps them; they never go back over reloads."""
+
+    @property
+    def name(self) -> str: ...
+    def snapshot(self) -> Mapping[str, Any]:
+        """``decisions`` by name, ``seconds`` of evaluation, ``cost`` units."""
+
+
+class Policy(Protocol):
+    """What is shown of one policy."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def problem(self) -> str: ...
+    @property
+    def fail(self) -> bool: ...
+
+
+class PolicySet(Protocol):
+    """What the server needs to know of a compiled set."""
+
+    @property
+    def generation(self) -> str: ...
+    @property
+    def policies(self) -> Sequence[Policy]: ...
+    @property
+    def problems(self) -> Sequence[Problem]: ...
+    def counters(self) -> Sequence[Counters]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Reload:
+    """How one attempt to load ended. ``errors`` is empty after a success."""
+
+    succeeded: bool
+    generation: str
+    at: float
+    errors: tuple[str, ...] = ()
+
+
+class Store:
+    """Holds the set in use and replaces it.
+
+    ``load`` compiles the sources: it raises PolicyError if there is nothing to serve at all, and
+    may give a set with quarantined policies, which only the first load accepts. ``verify`` runs the
+    suites of a set and gives a text for each failure. ``on_reload`` hears of every attempt.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        load: Callable[[Sequence[Path]], PolicySet],
+        *,
+        verify: Callable[[PolicySet], Sequence[str]] = lambda _: (),
+        on_reload: Callable[[Reload], None] = lambda _: None,
+    ) -> None:
+        self.paths = tuple(paths)
+        self._load = load
+        self._verify = verify
+        self._on_reload = on_reload
+        self._current: PolicySet | None = None
+        self._state: Fingerprint = ()
+        self.last: Reload | None = None
+
+    @property
+    def current(self) -> PolicySet:
+        """The set in use; raises LookupError before the first one is loaded."""
+        if self._current is None:
+            raise LookupError("no policies are loaded yet")
+        return self._current
+
+    @property
+    def loaded(self) -> bool:
+        """Whether there is a set to judge by."""
+        return self._current is not None
+
+    def start(self) -> None:
+        """Load the first set. There is no former one to keep: broken policies are quarantined.
+
+        Raises PolicyError for sources that give no set at all.
+        """
+        self._state, policies = self._read()
+        errors = self._faults(policies)
+        self._current = policies
+        self._tell(Reload(not errors, policies.generation, time(), errors))
+        _settle()
+
+    def reload(self) -> Reload:
+        """Load again and swap, or keep the set in use; never raises for bad sources."""
+        return self._finish(*self._attempt())
+
+    async def watch(self, stop: asyncio.Event) -> None:
+        """Reload whenever the sources change, until ``stop`` is set."""
+        async for _ in changed(self.paths, stop, known=self._state):
+            self._finish(*await asyncio.to_thread(self._attempt))
+            await asyncio.to_thread(_settle)
+
+    def _read(self) -> tuple[Fingerprint, PolicySet]:
+        """One state of the sources and the set made of it."""
+        before = fingerprint(self.paths)
+        for _ in range(MAX_READS):
+            made: PolicySet | PolicyError
+            try:
+                made = self._load(self.paths)
+            except PolicyError as error:
+                made = error
+            after = fingerprint(self.paths)
+            if after == before:
+                if isinstance(made, PolicyError):
+                    raise made
+                return after, made
+            before = after
+        raise PolicyError([Problem("the policy sources change faster than they are read")])
+
+    def _attempt(self) -> tuple[PolicySet | None, tuple[str, ...]]:
+        """A set that may be used, or why there is none. Runs on any thread; changes nothing."""
+        try:
+            _, policies = self._read()
+            errors = self._faults(policies)
+        except PolicyError as error:
+            return None, tuple(str(problem) for problem in error.problems) or (str(error),)
+        except Exception as defect:
+            # Whatever is wrong, even with the compiler itself, the set in use stays (design 4);
+            # an exception here would end the watch and leave the server deaf to later changes.
+            return None, (f"{type(defect).__name__}: {defect}",)
+        return (None, errors) if errors else (policies, ())
+
+    def _faults(self, policies: PolicySet) -> tuple[str, ...]:
+        """Why a set should not replace another: errors in its sources, and failing suites."""
+        errors = [str(problem) for problem in policies.problems if problem.severity == "error"]
+        return (*errors, *self._verify(policies))
+
+    def _finish(self, policies: PolicySet | None, errors: tuple[str, ...]) -> Reload:
+        """Take a set into use, on the event loop's thread; the same sources change nothing."""
+        if policies is not None and policies.generation != self.current.generation:
+            self._current = policies
+        return self._tell(Reload(not errors, self.current.generation, time(), errors))
+
+    def _tell(self, attempt: Reload) -> Reload:
+        self.last = attempt
+        self._on_reload(attempt)
+        return attempt
+
+
+def _settle() -> None:
+    """Free the former set and keep the new one out of the garbage collector's way."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()

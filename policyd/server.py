@@ -1,0 +1,221 @@
+"""The server: Hypercorn on uvloop in this process, TLS and plain port, signals, drain.
+
+Paths are the app's, judging is the engine's; here is only how a process lives and dies.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import ssl
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import uvloop
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.asyncio.run import worker_serve
+from hypercorn.config import Config, Sockets
+from hypercorn.typing import ASGIFramework
+
+from policyd.app import create_app
+from policyd.certificates import Certificates
+from policyd.config import Settings
+from policyd.endpoints import Judge
+from policyd.errors import ConfigError
+from policyd.lifecycle import Lifecycle
+from policyd.limits import InFlight
+from policyd.observability.logs import Bridge, Log
+from policyd.observability.metrics import Exposition, PrometheusRecorder
+from policyd.policy.store import PolicySet, Reload, Store
+from policyd.policy.watch import changed, fingerprint
+from policyd.server_tcp import Connections
+from policyd.units import Address
+
+# A reload compiles on another thread: this is how long it may keep the event loop waiting.
+SWITCH_SECONDS = 0.0005
+# Before --grace is over the process ends by itself, whatever a client still holds open.
+LAST_MOMENT_SECONDS = 0.5
+
+
+class Server:
+    """Everything that one process serves with."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        load: Callable[[Sequence[Path]], PolicySet],
+        judge: Judge,
+        *,
+        verify: Callable[[PolicySet], Sequence[str]] = lambda _: (),
+        log: Log | None = None,
+    ) -> None:
+        self.settings = settings
+        self.log = log or Log(sys.stderr.buffer, settings.log_format)
+        self.recorder = PrometheusRecorder(self.log)
+        self.lifecycle = Lifecycle()
+        self.connections = Connections(settings.client_name)
+        self.store = Store(settings.policies, load, verify=verify, on_reload=self._reloaded)
+        self.certificates = Certificates(settings)
+        self._stop = asyncio.Event()
+        in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
+        exposition = Exposition(
+            self.recorder, self.store, in_flight, lambda: self.certificates.expires_at
+        )
+        self.app = create_app(
+            settings,
+            self.store,
+            self.recorder,
+            judge,
+            exposition=exposition,
+            in_flight=in_flight,
+            lifecycle=self.lifecycle,
+        )
+
+    def run(self) -> None:
+        """Load, listen, serve, drain; returns when all is done.
+
+        Raises PolicyError for sources that give no set and ConfigError for addresses or
+        certificates that cannot be used.
+        """
+        logging.basicConfig(handlers=[Bridge(self.log)], level=logging.WARNING, force=True)
+        sys.setswitchinterval(SWITCH_SECONDS)
+        self.store.start()
+        self.connections.install()
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.get_loop().set_exception_handler(self._unhandled)
+            runner.run(self._main())
+
+    async def _main(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        sockets = Sockets([_bound(self.settings.bind)], [_bound(self.settings.admin_bind)], [])
+        watches = [
+            loop.create_task(self.store.watch(self._stop)),
+            loop.create_task(self._watch_certificates()),
+        ]
+        await worker_serve(
+            ASGIWrapper(cast(ASGIFramework, self.app)),
+            _Config(self.settings, self.certificates.context),
+            sockets=sockets,
+            shutdown_trigger=lambda: self._until_drained(sockets),
+        )
+        await asyncio.gather(*watches)
+        self.log.write("info", "stopped", "all connections are closed")
+
+    async def _until_drained(self, sockets: Sockets) -> None:
+        """Called by Hypercorn when it listens; it shuts down when this returns."""
+        self.lifecycle.listening = True
+        secure, plain = sockets.secure_sockets[0], sockets.insecure_sockets[0]
+        reviews, admin = (f"{Address(*each.getsockname()[:2])}" for each in (secure, plain))
+        self.log.write(
+            "info",
+            "listening",
+            "ready to answer reviews",
+            reviews=f"https://{reviews}",
+            admin=f"http://{admin}",
+            generation=self.store.current.generation,
+            policies=len(self.store.current.policies),
+        )
+        await self._stop.wait()
+        await self._drain()
+
+    async def _drain(self) -> None:
+        """Keep listening and answer with ``Connection: close``; then close what is idle."""
+        self.lifecycle.draining = True
+        settings = self.settings
+        last = threading.Timer(max(0.1, settings.grace - LAST_MOMENT_SECONDS), os._exit, (0,))
+        last.daemon = True
+        last.start()
+        seconds = _drain_seconds(settings)
+        self.log.write("info", "draining", "no longer ready, closing connections", seconds=seconds)
+        await asyncio.sleep(seconds)
+        self.connections.close_idle()
+
+    async def _watch_certificates(self) -> None:
+        files = self.certificates.files
+        if not files:
+            return
+        async for _ in changed(files, self._stop, known=fingerprint(files)):
+            try:
+                await asyncio.to_thread(self.certificates.reload)
+            except ConfigError as error:
+                self.log.write("error", "certificate", str(error))
+            else:
+                self.log.write("info", "certificate", "new connections get the new certificate")
+
+    def _reloaded(self, attempt: Reload) -> None:
+        self.recorder.reload(attempt.succeeded)
+        if attempt.succeeded:
+            self.log.write("info", "reload", "policies loaded", generation=attempt.generation)
+        else:
+            self.log.write(
+                "error",
+                "reload",
+                f"{len(attempt.errors)} errors in the policies; serving the generation named here",
+                generation=attempt.generation,
+                errors=list(attempt.errors),
+            )
+
+    def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Clients that break off are no news; anything else is an error."""
+        error = context.get("exception")
+        if isinstance(error, ssl.SSLError | OSError | TimeoutError):
+            return
+        self.log.write("error", "defect", context.get("message", ""), exception=repr(error))
+
+
+class _Config(Config):
+    """Hypercorn's settings from ours."""
+
+    def __init__(self, settings: Settings, context: ssl.SSLContext) -> None:
+        super().__init__()
+        self._context = context
+        self.accesslog = None
+        self.errorlog = logging.getLogger("hypercorn.error")
+        self.backlog = 1024
+        self.graceful_timeout = max(
+            1.0, settings.grace - _drain_seconds(settings) - 2 * LAST_MOMENT_SECONDS
+        )
+        self.include_date_header = False
+        self.include_server_header = False
+        self.keep_alive_timeout = settings.keep_alive
+        self.keep_alive_max_requests = sys.maxsize
+        # The endpoints bound what they read, and stop reading only when they have answered. A
+        # bounded queue would then block the connection's task for good.
+        self.max_app_queue_size = 0
+        self.ssl_handshake_timeout = 10.0
+
+    @property
+    def ssl_enabled(self) -> bool:
+        """Always: the context is made by ``certificates.py``."""
+        return True
+
+    def create_ssl_context(self) -> ssl.SSLContext:
+        """The context whose certificate can be replaced."""
+        return self._context
+
+
+def _drain_seconds(settings: Settings) -> float:
+    """The drain period; half of the grace period at most, so that work can be finished after it."""
+    return min(settings.drain, settings.grace / 2)
+
+
+def _bound(address: Address) -> socket.socket:
+    """A socket bound to the address, not listening yet."""
+    six = ":" in address.host
+    bound = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if six:
+        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    try:
+        bound.bind((address.host, address.port))
+    except OSError as error:
+        bound.close()
+        raise ConfigError(f"cannot listen on {address}: {error.strerror or error}") from None
+    bound.setblocking(False)
+    return bound

@@ -1,0 +1,159 @@
+"""One connection under Hypercorn, made cheaper: one write per answer, one idle timer.
+
+Hypercorn 0.18 writes head, body and end of an answer one by one (three TLS records), and starts and
+cancels an idle task around every request. ``Connection`` stands in for its TCPServer, which
+``worker_serve`` finds as a global of its module: ``Connections.install`` checks that it still does.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from time import perf_counter_ns
+from typing import Any
+
+from hypercorn.asyncio import run as hypercorn_run
+from hypercorn.asyncio.tcp_server import TCPServer
+from hypercorn.events import Closed, Event, RawData, Updated
+
+from policyd.certificates import has_name
+from policyd.endpoints import ARRIVED
+from policyd.errors import InternalError
+
+# Answers beyond this are written at once, and wait until the client takes them.
+FLUSH_BYTES = 64 * 1024
+# A client that ignores the TLS close must not hold a connection: uvloop alone waits 30 s.
+CLOSE_SECONDS = 5.0
+
+
+class Connections:
+    """All open connections, and what they have in common."""
+
+    def __init__(self, client_names: Sequence[str] = ()) -> None:
+        self.client_names = tuple(client_names)
+        self.closing = False
+        self.open: set[Connection] = set()
+
+    def install(self) -> None:
+        """Make Hypercorn use ``Connection``; raises InternalError where that cannot work."""
+        if not hasattr(hypercorn_run, "TCPServer"):
+            raise InternalError("hypercorn.asyncio.run has no TCPServer: policyd needs 0.18")
+        setattr(hypercorn_run, "TCPServer", partial(Connection, self))  # noqa: B010 - a class to mypy
+
+    def close_idle(self) -> None:
+        """Close what is idle now, and from now on each connection as soon as it is."""
+        self.closing = True
+        for connection in tuple(self.open):
+            connection.close_if_idle()
+
+
+class Connection(TCPServer):
+    """A client connection from accept to close."""
+
+    def __init__(self, connections: Connections, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.idle_task = _NoTask()  # type: ignore[assignment]  # the same two methods
+        self._connections = connections
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+        self._idle_since: float | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        # Over HTTP/2 many requests share a connection: none is told apart here.
+        self._one_at_a_time = True
+
+    async def run(self) -> None:
+        """Serve the connection until it closes."""
+        secure = self.writer.get_extra_info("ssl_object")
+        if secure is not None:
+            self._one_at_a_time = secure.selected_alpn_protocol() != "h2"
+            names = self._connections.client_names
+            if names and not has_name(secure.getpeercert(), names):
+                self.writer.transport.abort()
+                return
+        self._connections.open.add(self)
+        self._idle_since = self.loop.time()
+        self._arm(self.config.keep_alive_timeout)
+        try:
+            await super().run()
+        finally:
+            self._connections.open.discard(self)
+            if self._timer is not None:
+                self._timer.cancel()
+
+    async def protocol_send(self, event: Event) -> None:
+        """What Hypercorn's protocol has to say: bytes, idle or busy, closed."""
+        if isinstance(event, RawData):
+            if not self._pending:
+                self.loop.call_soon(self._flush)
+            self._pending.append(event.data)
+            self._pending_bytes += len(event.data)
+            if self._pending_bytes > FLUSH_BYTES:
+                await self._flush_and_wait()
+        elif isinstance(event, Updated):
+            if event.idle:
+                self._idle_since = self.loop.time()
+                if self._connections.closing:
+                    self.close_if_idle()
+            else:
+                self._idle_since = None
+                if self._one_at_a_time:
+                    self.protocol.state[ARRIVED] = perf_counter_ns()
+        elif isinstance(event, Closed):
+            await self._close()
+
+    def close_if_idle(self) -> None:
+        """Close unless a request is under way."""
+        if self._idle_since is not None:
+            self._idle_since = None
+            self._task_group.spawn(self._initiate_server_close)
+
+    def _flush(self) -> None:
+        """Everything that was sent since the last time, as one write: one TLS record."""
+        if not self._pending:
+            return
+        data = b"".join(self._pending)
+        self._pending.clear()
+        self._pending_bytes = 0
+        if not self.writer.transport.is_closing():
+            self.writer.write(data)
+
+    async def _flush_and_wait(self) -> None:
+        self._flush()
+        try:
+            await self.writer.drain()
+        except (ConnectionError, RuntimeError):
+            await self.protocol.handle(Closed())
+
+    async def _initiate_server_close(self) -> None:
+        self._flush()
+        await super()._initiate_server_close()
+
+    async def _close(self) -> None:
+        self._flush()
+        abort = self.loop.call_later(CLOSE_SECONDS, self.writer.transport.abort)
+        try:
+            await super()._close()
+        finally:
+            abort.cancel()
+
+    def _arm(self, seconds: float) -> None:
+        self._timer = self.loop.call_later(seconds, self._look)
+
+    def _look(self) -> None:
+        """The timer: close what was idle long enough, else look again when it could be."""
+        longest = self.config.keep_alive_timeout
+        since = self._idle_since
+        left = longest if since is None else since + longest - self.loop.time()
+        if left > 0:
+            self._arm(left)
+        else:
+            self.close_if_idle()
+
+
+class _NoTask:
+    """In place of Hypercorn's idle task, which our timer makes needless."""
+
+    async def restart(self, task_group: Any, action: Callable[[], Awaitable[None]]) -> None:
+        """Nothing to start."""
+
+    async def stop(self) -> None:
+        """Nothing to stop."""
