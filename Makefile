@@ -4,7 +4,7 @@ RUN = .venv/bin/
 .PHONY: demo test check build bench cov clean
 
 demo: build            # a real server, real reviews, the answers explained
-	$(RUN)python tools/demo.py
+	$(RUN)python tools/demo/run.py
 
 test: build            # every test; ends with pytest's summary
 	$(RUN)python -m pytest
