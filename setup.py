@@ -1,6 +1,6 @@
 """Build the compiled core: every .pyx under policyd/_core is one extension module.
 
-POLICYD_DEBUG=1: unoptimised build with symbols. POLICYD_TRACE=1: that plus line tracing for coverage.
+POLICYD_DEBUG=1: unoptimised build with symbols. POLICYD_TRACE=1: that, traced for coverage.
 """
 
 import os

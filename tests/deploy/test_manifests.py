@@ -1,0 +1,135 @@
+"""The manifests of deploy/ fit together, fit the command line, and keep policyd's own rules."""
+
+import dataclasses
+import itertools
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from policyd import config
+from policyd.units import Address
+from tests.shared import ROOT
+from tools import configmap
+
+BASE = ROOT / "deploy" / "base"
+ADMISSION = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+
+
+def documents(file: Path) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+
+
+def manifests() -> dict[str, dict[str, Any]]:
+    """Every object of the base by kind; each kind occurs once."""
+    listed = documents(BASE / "kustomization.yaml")[0]["resources"]
+    found = [each for name in listed for each in documents(BASE / name)]
+    assert len({each["kind"] for each in found}) == len(found)
+    return {each["kind"]: each for each in found}
+
+
+@pytest.fixture(name="container")
+def _container() -> dict[str, Any]:
+    (container,) = manifests()["Deployment"]["spec"]["template"]["spec"]["containers"]
+    return dict(container)
+
+
+def flags(container: dict[str, Any]) -> dict[str, str]:
+    return dict(each.removeprefix("--").split("=", 1) for each in container["args"][1:])
+
+
+def test_every_file_of_a_kustomization_is_listed_and_exists() -> None:
+    for file in (ROOT / "deploy").rglob("kustomization.yaml"):
+        listed = {(file.parent / name).resolve() for name in documents(file)[0]["resources"]}
+        beside = {each for each in file.parent.glob("*.yaml") if each != file}
+        assert beside <= listed
+        assert all(each.exists() for each in listed)
+
+
+def test_flags_are_those_of_the_command_line(container: dict[str, Any]) -> None:
+    known = {each.name.replace("_", "-") for each in dataclasses.fields(config.Settings)}
+    assert container["args"][0] == "serve"
+    assert flags(container).keys() <= known
+
+
+def test_flags_are_accepted(container: dict[str, Any]) -> None:
+    given = {name.replace("-", "_"): value for name, value in flags(container).items()}
+    given["policies"] = (given["policies"],)  # type: ignore[assignment]
+    settings = config.resolve(given, environment={})
+    assert settings.bind == Address("0.0.0.0", 8443)
+    assert settings.admin_bind == Address("0.0.0.0", 8080)
+
+
+def test_the_pod_outlives_the_grace_of_the_server(container: dict[str, Any]) -> None:
+    pod = manifests()["Deployment"]["spec"]["template"]["spec"]
+    assert pod["terminationGracePeriodSeconds"] > float(flags(container)["grace"])
+
+
+def test_ports_agree(container: dict[str, Any]) -> None:
+    ports = {each["name"]: each["containerPort"] for each in container["ports"]}
+    given = flags(container)
+    assert ports == {
+        "webhook": int(given["bind"].rpartition(":")[2]),
+        "admin": int(given["admin-bind"].rpartition(":")[2]),
+    }
+    service = {each["port"]: each["targetPort"] for each in manifests()["Service"]["spec"]["ports"]}
+    assert service[443] == "webhook"
+    assert service.keys() == {443, 8080}
+    for probe in ("livenessProbe", "readinessProbe", "startupProbe"):
+        assert container[probe]["httpGet"]["port"] == "admin"
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"), list(zip(ADMISSION, ("/validate", "/mutate"), strict=True))
+)
+def test_webhooks_reach_the_service(kind: str, path: str) -> None:
+    service = manifests()["Service"]["metadata"]
+    (webhook,) = manifests()[kind]["webhooks"]
+    assert webhook["clientConfig"]["service"] == {
+        "name": service["name"],
+        "namespace": service["namespace"],
+        "path": path,
+        "port": 443,
+    }
+    assert webhook["sideEffects"] == "None"
+    assert webhook["admissionReviewVersions"] == ["v1"]
+    assert webhook["timeoutSeconds"] < 10
+    (excluded,) = webhook["namespaceSelector"]["matchExpressions"]
+    assert manifests()["Namespace"]["metadata"]["name"] in excluded["values"]
+
+
+@pytest.mark.parametrize("kind", ADMISSION)
+def test_webhooks_are_called_for_all_that_the_policies_match(kind: str) -> None:
+    (webhook,) = manifests()[kind]["webhooks"]
+    called = set().union(*(triples(rule) for rule in webhook["rules"]))
+    for text in manifests()["ConfigMap"]["data"].values():
+        spec = yaml.safe_load(text)["spec"]
+        for rule in spec["matchConstraints"]["resourceRules"]:
+            assert triples(rule) <= called
+
+
+def triples(rule: dict[str, Any]) -> set[tuple[str, str, str]]:
+    """The (group, resource, operation) that a rule names."""
+    return set(itertools.product(rule["apiGroups"], rule["resources"], rule["operations"]))
+
+
+def test_labels_and_volumes_agree(container: dict[str, Any]) -> None:
+    found = manifests()
+    template = found["Deployment"]["spec"]["template"]
+    labels = template["metadata"]["labels"]
+    assert found["Deployment"]["spec"]["selector"]["matchLabels"] == labels
+    assert found["Service"]["spec"]["selector"] == labels
+    assert found["PodDisruptionBudget"]["spec"]["selector"]["matchLabels"] == labels
+    mounted = {each["name"] for each in container["volumeMounts"]}
+    volumes = {each["name"]: each for each in template["spec"]["volumes"]}
+    assert mounted == volumes.keys()
+    assert volumes["policies"]["configMap"]["name"] == found["ConfigMap"]["metadata"]["name"]
+
+
+def test_no_variables_of_services_reach_the_settings() -> None:
+    assert manifests()["Deployment"]["spec"]["template"]["spec"]["enableServiceLinks"] is False
+
+
+def test_policies_of_the_config_map_are_those_of_the_tree() -> None:
+    assert configmap.TARGET.read_text(encoding="utf-8") == configmap.config_map([configmap.DEFAULT])
