@@ -31,10 +31,10 @@ def _document(config: Path | None) -> dict[str, Any]:
     """The content of the config file."""
     if config is None:
         return {}
-    from policyd.policy.loader import read_yaml
+    from policyd.policy.loader import read_one
 
     try:
-        document = read_yaml(config.read_bytes())
+        document = read_one(config.read_bytes(), str(config))
     except OSError as error:
         raise ConfigError(f"{config}: {error.strerror}") from None
     if document is None:

@@ -7,8 +7,10 @@ from pydantic import ValidationError
 
 from policyd.errors import Problem
 from policyd.policy.findings import Finding, path_text
-from policyd.policy.model import MatchResources, PolicyModel
+from policyd.policy.model import KINDS, MatchResources, PolicyModel
 from policyd.policy.places import Origin
+
+_GROUPS = ("admissionregistration.k8s.io", "policyd.dev")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,11 @@ class Document:
     def group(self) -> str:
         """The API group; empty for the core group."""
         return self.api_version.rpartition("/")[0]
+
+    @property
+    def is_policy(self) -> bool:
+        """Whether it is of a kind that policyd gives a meaning; others are parameters."""
+        return self.kind in KINDS and self.group in _GROUPS
 
     @property
     def label(self) -> str:

@@ -7,13 +7,16 @@ another's problems.
 import hashlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from policyd.errors import PolicySchemaError, Problem
 from policyd.policy.documents import Document, Sources
 from policyd.policy.files import SourceFile, read
 from policyd.policy.model import KINDS, PolicyTest
 from policyd.policy.modelling import with_model
-from policyd.policy.splitting import split
+from policyd.policy.splitting import read_values, split
+
+__all__ = ["Document", "Sources", "fixture_names", "load", "load_text", "read_one", "require"]
 
 _POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 
@@ -29,6 +32,16 @@ def load_text(text: str, name: str = "<text>") -> Sources:
     """The documents of one text, as if it were a file of that name."""
     data = text.encode("utf-8", "surrogatepass")
     return _load([SourceFile(name, name, data)], [])
+
+
+def read_one(data: bytes | str, name: str = "<text>") -> Any:
+    """The one value in a YAML or JSON text (None: there is none); raises ``PolicySchemaError``."""
+    values, problems = read_values(name, data if isinstance(data, bytes) else data.encode())
+    if len(values) > 1:
+        problems = [Problem(f"expected one document, found {len(values)}", file=name)]
+    if problems:
+        raise PolicySchemaError(problems)
+    return values[0] if values else None
 
 
 def require(sources: Sources) -> Sources:

@@ -22,7 +22,7 @@ def with_model(document: Document) -> Document:
         return document.with_problems(document.problem(wrong))
     versions, model = KINDS.get(document.kind, ((), None))
     if model is None or document.api_version not in versions:
-        return _checked_parameter(document)
+        return document
     try:
         found = model.model_validate(document.raw)
         findings = check(found)
@@ -56,14 +56,6 @@ def _wrong_kind(document: Document) -> Finding | None:
             ("kind",), f"Unsupported value: {version} has no kind {kind}", f"known kinds: {known}"
         )
     return None
-
-
-def _checked_parameter(document: Document) -> Document:
-    """Any other object must at least have a name to be found by."""
-    if document.name:
-        return document
-    finding = Finding(("metadata", "name"), f"Required value: this {document.kind} has no name")
-    return document.with_problems(document.problem(finding))
 
 
 def _value_findings(

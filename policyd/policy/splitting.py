@@ -21,6 +21,18 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 def split(name: str, data: bytes) -> tuple[list[Document], list[Problem]]:
     """Every document of a file, and what could not be read of it."""
+    found, problems = _values(name, data)
+    documents, more = _documents(found)
+    return documents, problems + more
+
+
+def read_values(name: str, data: bytes) -> tuple[list[Any], list[Problem]]:
+    """The plain values in a file that need not be Kubernetes objects; empty ones left out."""
+    found, problems = _values(name, data)
+    return [value for _, _, value in found if value is not None], problems
+
+
+def _values(name: str, data: bytes) -> tuple[list[tuple[Chunk, int, Any]], list[Problem]]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -28,9 +40,9 @@ def split(name: str, data: bytes) -> tuple[list[Document], list[Problem]]:
         return [], [Problem("not UTF-8 text", file=name, line=line, column=1, rule="syntax")]
     whole = Chunk(name, text, 0)
     if text.lstrip()[:1] in ("{", "["):
-        values = _json_values(text, name)
+        values = _json_values(text)
         if values is not None:
-            return _documents([(whole, root, value) for root, value in enumerate(values)])
+            return [(whole, root, value) for root, value in enumerate(values)], []
     problems: list[Problem] = []
     found: list[tuple[Chunk, int, Any]] = []
     for chunk in _chunks(whole):
@@ -41,8 +53,7 @@ def split(name: str, data: bytes) -> tuple[list[Document], list[Problem]]:
             ]
         except YamlError as error:
             problems.append(_syntax_problem(chunk, error))
-    documents, more = _documents(found)
-    return documents, problems + more
+    return found, problems
 
 
 def _chunks(whole: Chunk) -> Iterator[Chunk]:
@@ -73,7 +84,7 @@ class _Duplicate(ValueError):
     """A JSON object has a key twice."""
 
 
-def _json_values(text: str, name: str) -> list[Any] | None:
+def _json_values(text: str) -> list[Any] | None:
     """The values of a JSON file, one after the other; None if YAML has to look at it."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer)
     values: list[Any] = []
