@@ -1,6 +1,22 @@
 """Every CEL library that expressions may use, in one visible table. A new library is one line here."""
 
-from policyd._core.lib import text
+from policyd._core.lib import (
+    optionals,
+    regex,
+    string_format,
+    strings,
+    text,
+    time_arithmetic,
+    timestamps,
+)
 from policyd._core.library import Library
 
-KNOWN_LIBRARIES: tuple[Library, ...] = (text.LIBRARY,)
+KNOWN_LIBRARIES: tuple[Library, ...] = (
+    text.LIBRARY,
+    regex.LIBRARY,
+    strings.LIBRARY,
+    string_format.LIBRARY,
+    timestamps.LIBRARY,
+    time_arithmetic.LIBRARY,
+    optionals.LIBRARY,
+)

@@ -2,6 +2,7 @@
 
 from libc.math cimport isinf, isnan
 
+from policyd._core.times cimport print_duration, print_rfc3339
 from policyd._core.values cimport (
     MISSING,
     Duration,
@@ -16,9 +17,6 @@ from policyd._core.values cimport (
     type_name,
 )
 
-from datetime import datetime, timedelta, timezone
-
-cdef object EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 cdef int DEPTH = 100  # nested deeper is cut: messages are for people
 
 
@@ -111,25 +109,8 @@ cdef str _scientific(str digits, int exponent):
 
 
 cdef str duration_text(int64_t nanos):
-    """Seconds with as many digits as needed: ``5400s``, ``0.001s``."""
-    cdef object size = abs(<object>nanos)
-    text = str(size // 1_000_000_000)
-    fraction = size % 1_000_000_000
-    if fraction:
-        text += f".{fraction:09d}".rstrip("0")
-    return f"{'-' if nanos < 0 else ''}{text}s"
+    return print_duration(nanos)
 
 
 cdef str timestamp_text(Timestamp value):
-    """RFC 3339 with the offset it was written with, nanoseconds without trailing zeros."""
-    local = EPOCH + timedelta(seconds=value.seconds + value.offset)
-    text = f"{local:%m-%dT%H:%M:%S}"
-    fraction = f".{value.nanos:09d}".rstrip("0") if value.nanos else ""
-    return f"{local.year:04d}-{text}{fraction}{_offset_text(value.offset)}"
-
-
-cdef str _offset_text(int offset):
-    if offset == 0:
-        return "Z"
-    minutes = abs(offset) // 60
-    return f"{'-' if offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
+    return print_rfc3339(value.seconds, value.nanos, value.offset)

@@ -1,0 +1,9 @@
+"""Numbers and strings as Go prints them."""
+
+
+# fmt's %.*f, without grouping.
+cdef str print_fixed(double value, Py_ssize_t precision)
+# strconv.Quote: "…" with Go's escapes for what is not printable.
+cdef str quote(str text)
+# strconv.Atoi: the text of the error, or None and the value in `out`.
+cdef str parse_int(str text, long long* out)

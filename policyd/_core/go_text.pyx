@@ -1,0 +1,55 @@
+"""Numbers and strings as Go prints them: strconv and fmt, where Python's own texts differ."""
+
+from libc.math cimport isinf, isnan
+
+cdef dict ESCAPES = {
+    "\a": "\\a",
+    "\b": "\\b",
+    "\f": "\\f",
+    "\n": "\\n",
+    "\r": "\\r",
+    "\t": "\\t",
+    "\v": "\\v",
+    "\\": "\\\\",
+    '"': '\\"',
+}
+
+
+
+
+cdef str print_fixed(double value, Py_ssize_t precision):
+    if isnan(value):
+        return "NaN"
+    if isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    return format(value, f".{precision}f")
+
+
+cdef str quote(str text):
+    cdef list parts = ['"']
+    cdef Py_UCS4 char
+    for char in text:
+        if char in ESCAPES:
+            parts.append(ESCAPES[char])
+        elif char.isprintable():
+            parts.append(char)
+        elif char < 0x80:
+            parts.append(f"\\x{<int> char:02x}")
+        elif char < 0x10000:
+            parts.append(f"\\u{<int> char:04x}")
+        else:
+            parts.append(f"\\U{<int> char:08x}")
+    parts.append('"')
+    return "".join(parts)
+
+
+cdef str parse_int(str text, long long* out):
+    cdef str digits = text[1:] if text[:1] in ("+", "-") else text
+    if not digits or not digits.isascii() or not digits.isdigit():
+        return f"strconv.Atoi: parsing {quote(text)}: invalid syntax"
+    # int() of a text of many digits takes quadratic time.
+    cdef object value = int(text) if len(digits.lstrip("0")) < 20 else None
+    if value is None or not -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
+        return f"strconv.Atoi: parsing {quote(text)}: value out of range"
+    out[0] = value
+    return None

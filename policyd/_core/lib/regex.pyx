@@ -1,0 +1,75 @@
+"""Regular expressions with Go's syntax, in linear time.
+
+``"abc".matches("^a.c$")`` or ``matches("abc", "^a.c$")`` (standard CEL), and Kubernetes' own
+``"abc 123".find("[0-9]+")`` (the first match, ``""`` if there is none) and ``"1 a 2".findAll("[0-9]+"[, limit])``.
+
+Cost: the text's length plus 1, over 10, times the pattern's length over 4, both rounded up; 1 unit for ``matches``
+in its global form.
+"""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.activation cimport Activation, work
+from policyd._core.cel_errors cimport NO_OVERLOAD, error
+from policyd._core.library cimport binary, pattern_search, ternary
+from policyd._core.regex cimport Regex, cached_regex
+
+from policyd._core.library import Library
+
+
+cdef object matches(Activation act, object text, object pattern):
+    if type(text) is not str or type(pattern) is not str:
+        return NO_OVERLOAD
+    work(act, len(<str> text))
+    regex = cached_regex(<str> pattern)
+    if type(regex) is not Regex:
+        return error(<str> regex)
+    return (<Regex> regex).search(<str> text)
+
+
+cdef object find(Activation act, object text, object pattern):
+    if type(text) is not str or type(pattern) is not str:
+        return NO_OVERLOAD
+    work(act, len(<str> text))
+    regex = cached_regex(<str> pattern)
+    if type(regex) is not Regex:
+        return error(f"Illegal regex: {regex}")
+    return (<Regex> regex).find(<str> text)
+
+
+cdef object find_all(Activation act, object text, object pattern):
+    return find_all_limited(act, text, pattern, -1)
+
+
+cdef object find_all_limited(Activation act, object text, object pattern, object limit):
+    if type(text) is not str or type(pattern) is not str or type(limit) is not int:
+        return NO_OVERLOAD
+    work(act, len(<str> text))
+    regex = cached_regex(<str> pattern)
+    if type(regex) is not Regex:
+        return error(f"Illegal regex: {regex}")
+    return (<Regex> regex).find_all(<str> text, limit)
+
+
+LIBRARY = Library("regex", (
+    binary(
+        "matches", "matches(string, string) -> bool", "matches", matches,
+        "matches('nginx:1.25', ':[0-9.]+$') // true",
+    ),
+    binary(
+        "matches", "string.matches(string) -> bool", "matches_string", matches,
+        "'nginx:latest'.matches(':[0-9.]+$') // false",
+    ).costs_when_known(pattern_search),
+    binary(
+        "find", "string.find(string) -> string", "string_find_string", find,
+        "'abc 123'.find('[0-9]+') // '123'",
+    ).costs(pattern_search),
+    binary(
+        "findAll", "string.findAll(string) -> list(string)", "string_find_all_string", find_all,
+        "'123 abc 456'.findAll('[0-9]+') // ['123', '456']",
+    ).costs(pattern_search),
+    ternary(
+        "findAll", "string.findAll(string, int) -> list(string)", "string_find_all_string_int",
+        find_all_limited, "'123 abc 456'.findAll('[0-9]+', 1) // ['123']",
+    ).costs(pattern_search),
+))

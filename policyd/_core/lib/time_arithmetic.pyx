@@ -1,0 +1,187 @@
+"""Arithmetic and order of timestamps and durations. Everything costs 1 unit.
+
+``timestamp + duration``, ``duration + timestamp``, ``duration + duration``
+``timestamp - timestamp``, ``timestamp - duration``, ``duration - duration``
+``< <= > >=`` between two timestamps or two durations
+"""
+
+from libc.stdint cimport INT64_MIN, int64_t
+
+from policyd._core.activation cimport Activation
+from policyd._core.cel_errors cimport INTEGER_OVERFLOW, NO_OVERLOAD, TIMESTAMP_OVERFLOW
+from policyd._core.library cimport binary
+from policyd._core.times cimport MAX_SECONDS, MIN_SECONDS, NANOS_PER_SECOND
+from policyd._core.values cimport Duration, Timestamp, duration, timestamp
+
+from policyd._core.library import Library
+
+cdef extern from *:
+    bint add_overflows "__builtin_add_overflow"(int64_t, int64_t, int64_t*)
+    bint subtract_overflows "__builtin_sub_overflow"(int64_t, int64_t, int64_t*)
+    bint multiply_overflows "__builtin_mul_overflow"(int64_t, int64_t, int64_t*)
+
+
+cdef object moved(Timestamp at, int64_t nanos):
+    """The moment that many nanoseconds later, with the same offset."""
+    cdef int64_t seconds = at.seconds + nanos // NANOS_PER_SECOND
+    cdef int64_t rest = at.nanos + nanos % NANOS_PER_SECOND  # both are 0 or more
+    if rest >= NANOS_PER_SECOND:
+        rest -= NANOS_PER_SECOND
+        seconds += 1
+    if seconds < MIN_SECONDS or seconds > MAX_SECONDS:
+        return TIMESTAMP_OVERFLOW
+    return timestamp(seconds, <int> rest, at.offset)
+
+
+cdef object add_durations(Activation act, object left, object right):
+    cdef int64_t nanos
+    if type(left) is not Duration or type(right) is not Duration:
+        return NO_OVERLOAD
+    if add_overflows((<Duration> left).nanos, (<Duration> right).nanos, &nanos):
+        return INTEGER_OVERFLOW
+    return duration(nanos)
+
+
+cdef object add_to_timestamp(Activation act, object left, object right):
+    if type(left) is not Timestamp or type(right) is not Duration:
+        return NO_OVERLOAD
+    return moved(<Timestamp> left, (<Duration> right).nanos)
+
+
+cdef object add_to_duration(Activation act, object left, object right):
+    return add_to_timestamp(act, right, left)
+
+
+cdef object subtract_durations(Activation act, object left, object right):
+    cdef int64_t nanos
+    if type(left) is not Duration or type(right) is not Duration:
+        return NO_OVERLOAD
+    if subtract_overflows((<Duration> left).nanos, (<Duration> right).nanos, &nanos):
+        return INTEGER_OVERFLOW
+    return duration(nanos)
+
+
+cdef object subtract_from_timestamp(Activation act, object left, object right):
+    if type(left) is not Timestamp or type(right) is not Duration:
+        return NO_OVERLOAD
+    if (<Duration> right).nanos == INT64_MIN:
+        return INTEGER_OVERFLOW
+    return moved(<Timestamp> left, -(<Duration> right).nanos)
+
+
+cdef object subtract_timestamps(Activation act, object left, object right):
+    cdef int64_t nanos
+    if type(left) is not Timestamp or type(right) is not Timestamp:
+        return NO_OVERLOAD
+    cdef Timestamp late = <Timestamp> left, early = <Timestamp> right
+    if multiply_overflows(late.seconds - early.seconds, NANOS_PER_SECOND, &nanos):
+        return INTEGER_OVERFLOW
+    if add_overflows(nanos, late.nanos - early.nanos, &nanos):
+        return INTEGER_OVERFLOW
+    return duration(nanos)
+
+
+cdef inline int order(Timestamp left, Timestamp right) noexcept:
+    if left.seconds != right.seconds:
+        return -1 if left.seconds < right.seconds else 1
+    return (left.nanos > right.nanos) - (left.nanos < right.nanos)
+
+
+cdef object less_timestamp(Activation act, object left, object right):
+    if type(left) is not Timestamp or type(right) is not Timestamp:
+        return NO_OVERLOAD
+    return order(<Timestamp> left, <Timestamp> right) < 0
+
+
+cdef object less_equals_timestamp(Activation act, object left, object right):
+    if type(left) is not Timestamp or type(right) is not Timestamp:
+        return NO_OVERLOAD
+    return order(<Timestamp> left, <Timestamp> right) <= 0
+
+
+cdef object greater_timestamp(Activation act, object left, object right):
+    return less_timestamp(act, right, left)
+
+
+cdef object greater_equals_timestamp(Activation act, object left, object right):
+    return less_equals_timestamp(act, right, left)
+
+
+cdef object less_duration(Activation act, object left, object right):
+    if type(left) is not Duration or type(right) is not Duration:
+        return NO_OVERLOAD
+    return (<Duration> left).nanos < (<Duration> right).nanos
+
+
+cdef object less_equals_duration(Activation act, object left, object right):
+    if type(left) is not Duration or type(right) is not Duration:
+        return NO_OVERLOAD
+    return (<Duration> left).nanos <= (<Duration> right).nanos
+
+
+cdef object greater_duration(Activation act, object left, object right):
+    return less_duration(act, right, left)
+
+
+cdef object greater_equals_duration(Activation act, object left, object right):
+    return less_equals_duration(act, right, left)
+
+
+LIBRARY = Library("time_arithmetic", (
+    binary(
+        "_+_", "_+_(duration, duration) -> duration", "add_duration_duration", add_durations,
+        "duration('1s') + duration('1m') == duration('61s') // true",
+    ),
+    binary(
+        "_+_", "_+_(duration, timestamp) -> timestamp", "add_duration_timestamp", add_to_duration,
+        "duration('1s') + timestamp(1) == timestamp(2) // true",
+    ),
+    binary(
+        "_+_", "_+_(timestamp, duration) -> timestamp", "add_timestamp_duration", add_to_timestamp,
+        "timestamp(1) + duration('1s') == timestamp(2) // true",
+    ),
+    binary(
+        "_-_", "_-_(duration, duration) -> duration", "subtract_duration_duration", subtract_durations,
+        "duration('1m') - duration('1s') == duration('59s') // true",
+    ),
+    binary(
+        "_-_", "_-_(timestamp, duration) -> timestamp", "subtract_timestamp_duration",
+        subtract_from_timestamp, "timestamp(1) - duration('1s') == timestamp(0) // true",
+    ),
+    binary(
+        "_-_", "_-_(timestamp, timestamp) -> duration", "subtract_timestamp_timestamp",
+        subtract_timestamps, "timestamp(60) - timestamp(0) == duration('1m') // true",
+    ),
+    binary(
+        "_<_", "_<_(timestamp, timestamp) -> bool", "less_timestamp", less_timestamp,
+        "timestamp(0) < timestamp(1) // true",
+    ),
+    binary(
+        "_<_", "_<_(duration, duration) -> bool", "less_duration", less_duration,
+        "duration('1m') < duration('1s') // false",
+    ),
+    binary(
+        "_<=_", "_<=_(timestamp, timestamp) -> bool", "less_equals_timestamp", less_equals_timestamp,
+        "timestamp(1) <= timestamp(1) // true",
+    ),
+    binary(
+        "_<=_", "_<=_(duration, duration) -> bool", "less_equals_duration", less_equals_duration,
+        "duration('60s') <= duration('1m') // true",
+    ),
+    binary(
+        "_>_", "_>_(timestamp, timestamp) -> bool", "greater_timestamp", greater_timestamp,
+        "timestamp(0) > timestamp(1) // false",
+    ),
+    binary(
+        "_>_", "_>_(duration, duration) -> bool", "greater_duration", greater_duration,
+        "duration('1m') > duration('1s') // true",
+    ),
+    binary(
+        "_>=_", "_>=_(timestamp, timestamp) -> bool", "greater_equals_timestamp",
+        greater_equals_timestamp, "timestamp(1) >= timestamp(1) // true",
+    ),
+    binary(
+        "_>=_", "_>=_(duration, duration) -> bool", "greater_equals_duration",
+        greater_equals_duration, "duration('1s') >= duration('1m') // false",
+    ),
+))

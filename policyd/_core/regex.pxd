@@ -1,0 +1,33 @@
+"""A compiled pattern with Go's meaning, on the cheapest engine that is exact for it."""
+
+from libc.stdint cimport int64_t
+
+
+cdef enum Engine:
+    EQUALS      # ^text$
+    PREFIX      # ^text
+    SUFFIX      # text$
+    CONTAINS    # text
+    ONE_OF      # ^(a|b|c)$
+    RE2         # everything else
+
+
+cdef class Regex:
+    cdef readonly str pattern
+    cdef Engine engine
+    cdef str literal        # for the first four engines
+    cdef frozenset choices  # for ONE_OF
+    cdef str rewritten      # the same pattern as RE2 writes it
+    cdef object match       # RE2's method
+
+    cdef bint search(self, str text) except -1
+    # The first match, "" where there is none.
+    cdef str find(self, str text)
+    # At most `limit` matches, all if it is negative; an empty match next to the one before does not count.
+    cdef list find_all(self, str text, int64_t limit)
+
+
+# The Regex, or the text of Go's error ("error parsing regexp: …").
+cdef object compile_regex(str pattern)
+# The same through a bounded memo: for patterns that are known only when the expression runs.
+cdef object cached_regex(str pattern)

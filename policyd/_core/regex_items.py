@@ -1,0 +1,81 @@
+"""What the parser of regular expressions builds: items and open groups, and their text for RE2."""
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What ``(?imsU)`` sets."""
+
+    fold_case: bool = False
+    multi_line: bool = False
+    dot_all: bool = False
+    ungreedy: bool = False
+
+
+@dataclass(slots=True)
+class Item:
+    """One parsed thing: its text for RE2 and the three measures Go limits."""
+
+    text: str
+    fold_case: bool = False
+    literal: str | None = None  # the character, where it is one
+    choices: tuple[str, ...] | None = None  # the texts, where it is a group of plain alternatives
+    repeated: bool = False
+    copies: int = 1  # product of the nested counts
+    height: int = 1
+    size: int = 1
+
+
+@dataclass(slots=True)
+class Group:
+    """An open parenthesis (or the whole pattern): alternatives, the last one still growing."""
+
+    flags: Flags
+    alternatives: list[list[Item]] = field(default_factory=lambda: [[]])
+
+
+def concatenate(items: list[Item]) -> Item:
+    """One item out of many, neighbours that fold case under one flag."""
+    if len(items) == 1 and not items[0].fold_case:
+        return items[0]
+    parts: list[str] = []
+    folding = False
+    for item in items:
+        if item.fold_case != folding:
+            parts.append("(?i:" if item.fold_case else ")")
+            folding = item.fold_case
+        parts.append(item.text)
+    if folding:
+        parts.append(")")
+    return Item(
+        "".join(parts),
+        copies=max((item.copies for item in items), default=1),
+        height=max((item.height for item in items), default=0) + (len(items) > 1),
+        size=max(sum(item.size for item in items), 1),
+    )
+
+
+def plain_choices(group: Group) -> tuple[str, ...] | None:
+    """The texts a group stands for, if it holds nothing but characters that match themselves."""
+    if any(
+        item.literal is None or item.fold_case for items in group.alternatives for item in items
+    ):
+        return None
+    return tuple("".join(item.literal or "" for item in items) for items in group.alternatives)
+
+
+def repeated_size(size: int, low: int, high: int, *, counted: bool, plus: bool) -> int:
+    """Go's estimate of how many instructions a repetition takes."""
+    if not counted:
+        return size + (1 if plus or high == 1 else 2)
+    if high < 0:
+        return 2 + size if low == 0 else 1 + low * size
+    return max(1, high * size + high - low)
+
+
+def escape(point: int) -> str:
+    char = chr(point)
+    if (point >= 0x80 and not 0xD800 <= point <= 0xDFFF) or char.isalnum() or char == "_":
+        return char
+    return f"\\{char}" if char.isprintable() and point < 0x80 else f"\\x{{{point:X}}}"
