@@ -16,6 +16,7 @@ cdef class Activation:
     cdef int64_t deadline       # moment of time.perf_counter_ns(), 0: none
     cdef int64_t checkpoint     # look at limit and clock when spent exceeds this
     cdef int64_t variables_spent  # cost units of variables.* computed so far, beside spent
+    cdef int nested             # variables that are being computed
 
     # Ready for the next expression with the same variables.
     cdef int start(self) except -1

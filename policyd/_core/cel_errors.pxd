@@ -7,8 +7,9 @@ cdef class CelError:
     cdef object detail  # a value printed after the text, or MISSING
 
 
-cdef CelError NO_OVERLOAD        # "no such overload"; also what a library function returns when
-                                 # the arguments are not those of its signature
+cdef CelError NO_OVERLOAD         # what a library function returns when the arguments are not those of
+                                  # its signature; the call node makes the message of it
+cdef CelError NO_SUCH_OVERLOAD    # "no such overload", from an operator that refuses its operands
 cdef CelError INTEGER_OVERFLOW
 cdef CelError UNSIGNED_OVERFLOW
 cdef CelError DIVISION_BY_ZERO

@@ -30,6 +30,7 @@ cdef class CelError:
 
 
 NO_OVERLOAD = CelError("no such overload")
+NO_SUCH_OVERLOAD = CelError("no such overload")
 INTEGER_OVERFLOW = CelError("integer overflow")
 UNSIGNED_OVERFLOW = CelError("unsigned integer overflow")
 DIVISION_BY_ZERO = CelError("division by zero")

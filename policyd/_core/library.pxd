@@ -22,6 +22,11 @@ ctypedef object (*FunctionN)(Activation act, tuple arguments)
 ctypedef int64_t (*Cost)(object first, object second, object result) except -1
 
 
+# Turns a constant second argument into what the function wants (a compiled pattern), once, when the
+# program is planned; a CelError refuses the program.
+ctypedef object (*Prepare)(object constant)
+
+
 cdef class Overload:
     cdef readonly str name       # "startsWith", "sets.contains", "_+_"
     cdef readonly str signature  # "string.startsWith(string) -> bool", "sets.contains(list(A), list(A)) -> bool"
@@ -35,11 +40,14 @@ cdef class Overload:
     cdef FunctionN call_many
     cdef Cost cost               # NULL: 1 unit
     cdef Cost open_cost          # the same when the overload is chosen at run time
+    cdef Prepare prepare         # NULL: constants are passed as they are
 
     # Charged always: Kubernetes' estimator goes by the function's name.
     cdef Overload costs(self, Cost cost)
     # Charged only where the checker settled on this overload; 1 unit otherwise, as in cel-go.
     cdef Overload costs_when_known(self, Cost cost)
+    # The function takes a constant second argument in prepared form (and any other as it comes).
+    cdef Overload prepares(self, Prepare prepare)
 
 
 cdef Overload nullary(str name, str signature, str id, Function0 function, str doc=*)

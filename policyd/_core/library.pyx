@@ -2,7 +2,7 @@
 
 from libc.math cimport ceil
 
-from policyd._core.values cimport size_of
+from policyd._core.values cimport MISSING, size_of
 
 
 cdef class Overload:
@@ -17,6 +17,14 @@ cdef class Overload:
     cdef Overload costs_when_known(self, Cost cost):
         self.cost = cost
         return self
+
+    cdef Overload prepares(self, Prepare prepare):
+        self.prepare = prepare
+        return self
+
+    def prepared(self, constant):
+        """A constant second argument as the function wants it; MISSING: as it is; may be a CelError."""
+        return MISSING if self.prepare is NULL else self.prepare(constant)
 
     def __repr__(self):
         return f"<Overload {self.id}: {self.signature}>"

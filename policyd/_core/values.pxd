@@ -74,3 +74,6 @@ cdef str type_name(object value)
 
 # cel-go's actualSize: code points, bytes, elements or entries; 1 for everything else.
 cdef int64_t size_of(object value) except -1
+
+# The name of the Go type that cel-go uses for it; occurs in two error texts.
+cdef str go_name(object value)

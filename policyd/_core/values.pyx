@@ -239,3 +239,22 @@ cdef int64_t size_of(object value) except -1:
     if kind is Optional and (<Optional>value).held is not MISSING:
         return size_of((<Optional>value).held)
     return 1
+
+
+cdef dict GO_NAMES = {
+    type(None): "types.Null",
+    bool: "types.Bool",
+    int: "types.Int",
+    float: "types.Double",
+    str: "types.String",
+    bytes: "types.Bytes",
+    UInt: "types.Uint",
+    Timestamp: "types.Timestamp",
+    Duration: "types.Duration",
+    Optional: "*types.Optional",
+    TypeValue: "*types.Type",
+}
+
+
+cdef str go_name(object value):
+    return GO_NAMES.get(type(value)) or type_name(value)

@@ -1,0 +1,65 @@
+"""Reading fields, keys and elements: ``a.b``, ``a[b]``, ``has(a.b)``, ``a.?b``, ``a.?b.orValue(c)``."""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.activation cimport Activation
+from policyd._core.nodes cimport Node
+
+
+cdef class Path(Node):
+    """``a.b.c``: a variable and fields by name. The most frequent node of policies."""
+    cdef readonly Py_ssize_t slot
+    cdef readonly str name
+    cdef readonly tuple fields
+    cdef int64_t charge  # for the variable
+
+
+cdef class HasPath(Node):
+    """``has(a.b.c)``."""
+    cdef Py_ssize_t slot
+    cdef str name
+    cdef tuple fields
+
+
+cdef class OptionalPath(Node):
+    """``a.b.?c.d``: from the field number ``first`` on, an absent field is ``optional.none()``."""
+    cdef Py_ssize_t slot
+    cdef str name
+    cdef tuple fields
+    cdef Py_ssize_t first
+    cdef int64_t charge
+
+    # The value, MISSING or a CelError; not wrapped in an Optional.
+    cdef object resolve(self, Activation act)
+
+
+cdef class OptionalPathOr(Node):
+    """``a.?b.orValue(c)`` without making the optional."""
+    cdef OptionalPath path
+    cdef Node otherwise
+
+
+cdef class Step:
+    """One step of a Chain: a constant key, or a node that gives the key."""
+    cdef object key
+    cdef Node node
+    cdef bint optional
+    cdef bint test  # the last step of has()
+
+
+cdef class Chain(Node):
+    """Any other chain of selects and indexes, from any base."""
+    cdef Node base
+    cdef tuple steps
+    cdef int64_t charge
+
+
+cdef class OptionalOr(Node):
+    """``a.or(b)`` and ``a.orValue(b)``: b is evaluated only if a is none."""
+    cdef Node left
+    cdef Node right
+    cdef bint unwrap
+
+
+# The value under key, a CelError, or (only if ``test``) MISSING.
+cdef object select(object value, object key, bint test)

@@ -1,0 +1,276 @@
+"""Reading into values. A null or scalar has no fields: reading one is ``no such key``, testing is false."""
+
+cimport cython
+
+from policyd._core.activation cimport charge
+from policyd._core.cel_errors cimport (
+    NO_SUCH_OVERLOAD,
+    CelError,
+    error,
+    index_out_of_bounds,
+    no_such_key,
+)
+from policyd._core.equality cimport find
+from policyd._core.nodes cimport unset
+from policyd._core.rendering cimport text_of
+from policyd._core.values cimport MISSING, NONE, Optional, StructValue, UInt, some, type_name
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Path(Node):
+    def __init__(self, slot, str name not None, tuple fields not None, charge=1):
+        self.slot = slot
+        self.name = name
+        self.fields = fields
+        self.charge = charge
+
+    @cython.boundscheck(False)  # the planner gave out the slot, the activation was made for all
+    @cython.wraparound(False)
+    cdef object eval(self, Activation act):
+        cdef Py_ssize_t i, size = len(self.fields)
+        value = act.slots[self.slot]
+        if type(value) is Optional:
+            return _path_in_optional(act, value, self.fields, self.charge)
+        for i in range(size):
+            if type(value) is dict:
+                value = (<dict>value).get(self.fields[i], MISSING)
+                if value is not MISSING:
+                    continue
+                charge(act, self.charge + i + 1)
+                return no_such_key(self.fields[i])
+            if type(value) is CelError or value is MISSING:  # a variable that has none
+                charge(act, self.charge + i)
+                return unset(self.name) if value is MISSING else value
+            value = select(value, self.fields[i], False)
+            if type(value) is CelError:
+                charge(act, self.charge + i + 1)
+                return value
+        charge(act, self.charge + size)
+        return value
+
+
+cdef object _path_in_optional(Activation act, Optional base, tuple fields, int64_t units):
+    """Fields of a variable that holds an optional: none as soon as one is absent."""
+    charge(act, units)
+    value = base.held
+    for field in fields:
+        if value is MISSING:
+            return NONE
+        value = select(value, field, True)
+        if type(value) is CelError:
+            return value
+        if value is not MISSING:
+            charge(act, 1)
+    return NONE if value is MISSING else some(value)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class HasPath(Node):
+    def __init__(self, slot, str name not None, tuple fields not None):
+        self.slot = slot
+        self.name = name
+        self.fields = fields
+
+    @cython.boundscheck(False)  # as in Path
+    @cython.wraparound(False)
+    cdef object eval(self, Activation act):
+        cdef Py_ssize_t i, last = len(self.fields) - 1
+        value = act.slots[self.slot]
+        if type(value) is CelError or value is MISSING:
+            return unset(self.name) if value is MISSING else value
+        if type(value) is Optional:
+            value = _path_in_optional(act, value, self.fields, 0)
+            return value if type(value) is CelError else (<Optional>value).held is not MISSING
+        for i in range(last):
+            if type(value) is dict:
+                value = (<dict>value).get(self.fields[i], MISSING)
+                if value is not MISSING:
+                    continue
+                charge(act, i + 1)
+                return no_such_key(self.fields[i])
+            value = select(value, self.fields[i], False)
+            if type(value) is CelError:
+                charge(act, i + 1)
+                return value
+        charge(act, last + 1)
+        if type(value) is dict:
+            return (<dict>value).get(self.fields[last], MISSING) is not MISSING
+        value = select(value, self.fields[last], True)
+        return value if type(value) is CelError else value is not MISSING
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class OptionalPath(Node):
+    def __init__(self, slot, str name not None, tuple fields not None, first, charge=1):
+        self.slot = slot
+        self.name = name
+        self.fields = fields
+        self.first = first
+        self.charge = charge
+
+    @cython.boundscheck(False)  # as in Path
+    @cython.wraparound(False)
+    cdef object resolve(self, Activation act):
+        cdef Py_ssize_t i, size = len(self.fields)
+        cdef Py_ssize_t first = self.first
+        value = act.slots[self.slot]
+        if value is MISSING or type(value) is CelError:
+            charge(act, self.charge)
+            return unset(self.name) if value is MISSING else value
+        if type(value) is Optional:
+            charge(act, self.charge)
+            value = (<Optional>_path_in_optional(act, value, self.fields, 0)).held
+            return value
+        for i in range(size):
+            if type(value) is dict:
+                value = (<dict>value).get(self.fields[i], MISSING)
+                if value is not MISSING:
+                    continue
+            else:
+                value = select(value, self.fields[i], True)
+            if value is MISSING:
+                if i >= first:
+                    charge(act, self.charge + i)
+                    return MISSING
+                charge(act, self.charge + i + 1)
+                return no_such_key(self.fields[i])
+            if type(value) is CelError:
+                charge(act, self.charge + i + (1 if i < first else 0))
+                return value
+        charge(act, self.charge + size)
+        return value
+
+    cdef object eval(self, Activation act):
+        value = self.resolve(act)
+        if type(value) is CelError:
+            return value
+        return NONE if value is MISSING else some(value)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class OptionalPathOr(Node):
+    def __init__(self, OptionalPath path not None, Node otherwise not None):
+        self.path = path
+        self.otherwise = otherwise
+
+    cdef object eval(self, Activation act):
+        value = self.path.resolve(act)
+        return self.otherwise.eval(act) if value is MISSING else value
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Step:
+    def __init__(self, key=MISSING, Node node=None, optional=False, test=False):
+        self.key = key
+        self.node = node
+        self.optional = optional
+        self.test = test
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Chain(Node):
+    def __init__(self, Node base not None, tuple steps not None, charge=1):
+        self.base = base
+        self.steps = steps
+        self.charge = charge
+
+    cdef object eval(self, Activation act):
+        cdef Step step
+        cdef bint optional = False
+        value = self.base.eval(act)
+        charge(act, self.charge)
+        if type(value) is Optional:
+            if (<Optional>value).held is MISSING:
+                return value
+            value = (<Optional>value).held
+            optional = True
+        if type(value) is CelError:
+            return value
+        for step in self.steps:
+            optional = optional or step.optional
+            value = _take(act, step, value, optional)
+            if type(value) is CelError:
+                return value
+            if value is MISSING:
+                return False if step.test else NONE
+            if step.test:
+                return value
+        return some(value) if optional else value
+
+
+cdef object _take(Activation act, Step step, object value, bint optional):
+    """One step: its value, a CelError, or MISSING where the chain is optional; for has() a bool."""
+    key = step.key
+    if step.node is not None:
+        key = step.node.eval(act)
+        if type(key) is not CelError and not _is_key(key):
+            key = error(f"invalid qualifier type: {type_name(key)}")
+        if type(key) is CelError:
+            if not optional:
+                charge(act, 1)
+            return key
+    if not optional:
+        charge(act, 1)
+    value = select(value, key, optional or step.test)
+    if type(value) is CelError:
+        return value
+    if optional and value is not MISSING:
+        charge(act, 1)
+    return value is not MISSING if step.test else value
+
+
+cdef inline bint _is_key(object key):
+    kind = type(key)
+    return kind is str or kind is int or kind is bool or kind is float or kind is UInt
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class OptionalOr(Node):
+    def __init__(self, Node left not None, Node right not None, unwrap=False):
+        self.left = left
+        self.right = right
+        self.unwrap = unwrap
+
+    cdef object eval(self, Activation act):
+        value = self.left.eval(act)
+        if type(value) is not Optional:
+            return value if type(value) is CelError else NO_SUCH_OVERLOAD
+        if (<Optional>value).held is MISSING:
+            return self.right.eval(act)
+        return (<Optional>value).held if self.unwrap else value
+
+
+cdef object select(object value, object key, bint test):
+    if type(value) is dict:
+        found = find(<dict>value, key)
+    elif type(value) is list:
+        found = _element(<list>value, key)
+        if found is MISSING and not test:
+            return index_out_of_bounds(key)
+    elif type(value) is StructValue and type(key) is str:
+        found = (<StructValue>value).fields.get(key, MISSING)
+    else:
+        found = MISSING
+    if found is MISSING and not test:
+        return no_such_key(key)
+    return found
+
+
+cdef object _element(list items, object key):
+    """The element, MISSING where there is none, or the error for what is no index."""
+    if type(key) is UInt:
+        key = (<UInt>key).value
+    elif type(key) is float:
+        if key != key or abs(key) > 2.0**63 or key != int(key):
+            return error(f"unsupported index value {text_of(key)} in list")
+        key = int(key)
+    elif type(key) is not int:
+        return error(f"unsupported index type '{type_name(key)}' in list")
+    return items[key] if 0 <= key < len(items) else MISSING

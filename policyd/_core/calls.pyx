@@ -1,0 +1,174 @@
+"""Calls. Arguments are evaluated left to right; an error among them is the result.
+
+As in cel-go, calls of one or two arguments are charged even if an argument is an error; calls of
+more stop at the first error and charge nothing.
+"""
+
+cimport cython
+
+from policyd._core.activation cimport charge
+from policyd._core.cel_errors cimport NO_OVERLOAD, CelError, error
+from policyd._core.values cimport MISSING, type_name
+
+
+@cython.auto_pickle(False)
+cdef class Call(Node):
+    """``known``: the checker settled on the one overload given, which decides what is charged."""
+
+    def _declare(self, str name not None, tuple overloads not None, known):
+        cdef Overload first = overloads[0]
+        self.name = name
+        self.overloads = overloads
+        self.cost = first.cost if known else first.open_cost
+
+    cdef object settle(self, Activation act, tuple arguments, object result):
+        """Charge for the call, and word the error of arguments that fit no overload."""
+        first = arguments[0] if arguments else None
+        second = arguments[1] if len(arguments) > 1 else None
+        charge(act, 1 if self.cost is NULL else self.cost(first, second, result))
+        return no_overload(self.name, arguments) if result is NO_OVERLOAD else result
+
+
+cdef CelError no_overload(str name, tuple arguments):
+    types = ", ".join([type_name(argument) for argument in arguments])
+    return error(f"no such overload: {name}({types})")
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Call0(Call):
+    def __init__(self, name, overloads, known=True):
+        self._declare(name, overloads, known)
+
+    cdef object eval(self, Activation act):
+        cdef Overload overload = self.overloads[0]
+        return self.settle(act, (), overload.call0(act))
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Call1(Call):
+    def __init__(self, name, overloads, Node first not None, known=True):
+        self._declare(name, overloads, known)
+        self.first = first
+        if len(self.overloads) == 1:
+            self.function = (<Overload>self.overloads[0]).call1
+
+    cdef object eval(self, Activation act):
+        first = self.first.eval(act)
+        if type(first) is CelError:
+            result = first
+        elif self.function is not NULL:
+            result = self.function(act, first)
+        else:
+            result = self._dispatch(act, first)
+        charge(act, 1 if self.cost is NULL else self.cost(first, None, result))
+        return no_overload(self.name, (first,)) if result is NO_OVERLOAD else result
+
+    cdef object _dispatch(self, Activation act, object first):
+        cdef Overload overload
+        for overload in self.overloads:
+            if overload.call1 is not NULL:
+                result = overload.call1(act, first)
+            else:
+                result = overload.call_many(act, (first,))
+            if result is not NO_OVERLOAD:
+                return result
+        return NO_OVERLOAD
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Call2(Call):
+    def __init__(self, name, overloads, Node first not None, Node second not None, known=True,
+                 prepared=MISSING):
+        self._declare(name, overloads, known)
+        self.first = first
+        self.second = second
+        self.prepared = prepared
+        if len(self.overloads) == 1:
+            self.function = (<Overload>self.overloads[0]).call2
+
+    cdef object eval(self, Activation act):
+        first = self.first.eval(act)
+        second = self.second.eval(act)
+        if type(first) is CelError:
+            result = first
+        elif type(second) is CelError:
+            result = second
+        elif self.function is not NULL:
+            result = self.function(
+                act, first, second if self.prepared is MISSING else self.prepared)
+        else:
+            result = self._dispatch(act, first, second)
+        charge(act, 1 if self.cost is NULL else self.cost(first, second, result))
+        return no_overload(self.name, (first, second)) if result is NO_OVERLOAD else result
+
+    cdef object _dispatch(self, Activation act, object first, object second):
+        cdef Overload overload
+        for overload in self.overloads:
+            if overload.call2 is not NULL:
+                result = overload.call2(act, first, second)
+            else:
+                result = overload.call_many(act, (first, second))
+            if result is not NO_OVERLOAD:
+                return result
+        return NO_OVERLOAD
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Call3(Call):
+    def __init__(self, name, overloads, Node first not None, Node second not None,
+                 Node third not None, known=True):
+        self._declare(name, overloads, known)
+        self.first = first
+        self.second = second
+        self.third = third
+
+    cdef object eval(self, Activation act):
+        cdef Overload overload
+        first = self.first.eval(act)
+        if type(first) is CelError:
+            return first
+        second = self.second.eval(act)
+        if type(second) is CelError:
+            return second
+        third = self.third.eval(act)
+        result = NO_OVERLOAD
+        if type(third) is CelError:
+            result = third
+        else:
+            for overload in self.overloads:
+                if overload.call3 is not NULL:
+                    result = overload.call3(act, first, second, third)
+                else:
+                    result = overload.call_many(act, (first, second, third))
+                if result is not NO_OVERLOAD:
+                    break
+        return self.settle(act, (first, second, third), result)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class CallMany(Call):
+    """More than three arguments: a function of any number."""
+
+    def __init__(self, name, overloads, tuple arguments not None, known=True):
+        self._declare(name, overloads, known)
+        self.arguments = arguments
+
+    cdef object eval(self, Activation act):
+        cdef Overload overload
+        cdef list values = []
+        for node in self.arguments:
+            value = (<Node>node).eval(act)
+            if type(value) is CelError:
+                return value
+            values.append(value)
+        result = NO_OVERLOAD
+        for overload in self.overloads:
+            result = overload.call_many(act, tuple(values))
+            if result is not NO_OVERLOAD:
+                break
+        return self.settle(act, tuple(values), result)

@@ -1,0 +1,123 @@
+"""Making lists, maps and structs. An error in any part is the error of the whole."""
+
+cimport cython
+
+from policyd._core.activation cimport charge
+from policyd._core.cel_errors cimport CelError, error
+from policyd._core.rendering cimport text_of
+from policyd._core.values cimport MISSING, Optional, StructValue, UInt, map_key, type_name
+
+cdef enum:
+    LIST_COST = 10
+    MAP_COST = 30
+    STRUCT_COST = 40
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class ListNode(Node):
+    def __init__(self, tuple elements not None, optional=frozenset()):
+        self.elements = elements
+        self.optional = frozenset(optional)
+
+    cdef object eval(self, Activation act):
+        cdef list made = []
+        cdef Py_ssize_t i
+        for i in range(len(self.elements)):
+            value = (<Node>self.elements[i]).eval(act)
+            if type(value) is CelError:
+                charge(act, LIST_COST)
+                return value
+            if self.optional and i in self.optional:
+                if type(value) is not Optional:
+                    charge(act, LIST_COST)
+                    return error("cannot initialize optional list element from non-optional value "
+                                 + text_of(value))
+                value = (<Optional>value).held
+                if value is MISSING:
+                    continue
+            made.append(value)
+        charge(act, LIST_COST)
+        return made
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class MapNode(Node):
+    def __init__(self, tuple keys not None, tuple values not None, optional=frozenset()):
+        self.keys = keys
+        self.values = values
+        self.optional = frozenset(optional)
+
+    cdef object eval(self, Activation act):
+        cdef dict made = {}
+        value = None
+        cdef Py_ssize_t i
+        for i in range(len(self.keys)):
+            key = (<Node>self.keys[i]).eval(act)
+            if type(key) is not CelError:
+                value = (<Node>self.values[i]).eval(act)
+                key = _entry(made, key, value, self.optional and i in self.optional)
+            if type(key) is CelError:
+                charge(act, MAP_COST)
+                return key
+        charge(act, MAP_COST)
+        return made
+
+
+cdef object _entry(dict made, object key, object value, bint optional):
+    """Set one entry; an error or None."""
+    if type(value) is CelError:
+        return value
+    if not _is_map_key(key):
+        return error(f"unsupported key type: {type_name(key)}")
+    if optional:
+        value = _unwrap(key, value)
+        if type(value) is CelError:
+            return value
+    if value is MISSING:
+        made.pop(map_key(key), None)
+    else:
+        made[map_key(key)] = value
+    return None
+
+
+cdef bint _is_map_key(object key):
+    kind = type(key)
+    return (kind is str or kind is int or kind is bool or kind is UInt or kind is float
+            or key is None)
+
+
+cdef object _unwrap(object name, object value):
+    if type(value) is Optional:
+        return (<Optional>value).held
+    return error(f"cannot initialize optional entry '{text_of(name)}' from non-optional value "
+                 + text_of(value))
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class StructNode(Node):
+    def __init__(self, str type_name not None, tuple names not None, tuple values not None,
+                 optional=frozenset()):
+        self.type_name = type_name
+        self.names = names
+        self.values = values
+        self.optional = frozenset(optional)
+
+    cdef object eval(self, Activation act):
+        cdef dict fields = {}
+        cdef Py_ssize_t i
+        for i in range(len(self.names)):
+            value = (<Node>self.values[i]).eval(act)
+            if type(value) is not CelError and i in self.optional:
+                value = _unwrap(self.names[i], value)
+            if type(value) is CelError:
+                charge(act, STRUCT_COST)
+                return value
+            if value is MISSING:
+                fields.pop(self.names[i], None)
+            else:
+                fields[self.names[i]] = value
+        charge(act, STRUCT_COST)
+        return StructValue(self.type_name, fields)

@@ -1,0 +1,32 @@
+"""A planned expression, ready to run."""
+
+from policyd._core.activation cimport Activation
+from policyd._core.nodes cimport Node
+
+
+cdef class Program:
+    cdef readonly str text
+    cdef readonly object result_type
+    cdef readonly object layout  # policyd._core.layout.Layout: slot numbers by name, and how many
+    cdef Node root
+
+    # The result as a value or CelError, with cost and deadline of the activation. Sets act.spent to
+    # the cost of this expression. Raises CostExceeded or DeadlineExceeded.
+    cdef object run(self, Activation act)
+
+
+cdef class Variable:
+    """A ``variables.x`` of a policy: its slot and its program (None until it is compiled)."""
+    cdef readonly str name
+    cdef readonly Py_ssize_t slot
+    cdef Program program
+
+    # The value, computed at its first use and kept in the slot.
+    cdef object value(self, Activation act)
+    cdef object _compute(self, Activation act)
+
+
+cdef class VariableNode(Node):
+    """A use of ``variables.x``."""
+    cdef Variable variable
+    cdef int charge

@@ -1,0 +1,109 @@
+"""Programs and the lazily computed variables of policies."""
+
+cimport cython
+from libc.stdint cimport int64_t
+
+from policyd._core.activation cimport Activation, activation, charge
+from policyd._core.cel_errors cimport CelError, error
+from policyd._core.nodes cimport Node
+from policyd._core.rendering cimport text_of
+from policyd._core.values cimport MISSING
+
+from policyd.errors import CostExceeded, EvaluationError
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Program:
+    def __init__(self, str text not None, Node root not None, layout, result_type):
+        self.text = text
+        self.root = root
+        self.layout = layout
+        self.result_type = result_type
+
+    cdef object run(self, Activation act):
+        act.start()
+        value = self.root.eval(act)
+        if act.spent > act.limit:
+            act.check()
+        return value
+
+    def evaluate(self, variables, *, cost_limit=1_000_000, deadline=0):
+        """The value for variables by name. Raises EvaluationError with CEL's text, BudgetExceeded."""
+        value, _ = self.evaluate_with_cost(variables, cost_limit=cost_limit, deadline=deadline)
+        if type(value) is CelError:
+            raise EvaluationError(value.message)
+        return value
+
+    def evaluate_with_cost(self, variables, *, cost_limit=1_000_000, deadline=0):
+        """The value or CelError, and the cost units spent. Raises BudgetExceeded."""
+        cdef Activation act = activation(self.layout.size, cost_limit, deadline)
+        for name, value in variables.items():
+            slot = self.layout.slots.get(name)
+            if slot is not None:
+                act.slots[slot] = value
+        result = self.run(act)
+        return result, act.spent + act.variables_spent
+
+    def __repr__(self):
+        return f"<Program {self.text!r}>"
+
+
+def render(value):
+    """The text that CEL's ``string()`` gives for a value, or that messages show for it."""
+    return value.message if type(value) is CelError else text_of(value)
+
+
+cdef int MAX_NESTED = 100  # variables that use variables that use variables ...
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Variable:
+    def __init__(self, str name not None, slot):
+        self.name = name
+        self.slot = slot
+
+    def define(self, Program program not None):
+        """What the variable is; a later definition of the same name replaces it, as in Kubernetes."""
+        self.program = program
+
+    cdef object value(self, Activation act):
+        value = act.slots[self.slot]
+        if value is MISSING:
+            value = self._compute(act)
+            act.slots[self.slot] = value
+        return value
+
+    cdef object _compute(self, Activation act):
+        """Runs with a cost account of its own: the limit is for each expression, the budget for all."""
+        cdef int64_t spent = act.spent
+        if self.program is None:
+            return error(f"no such key: {self.name}")
+        if act.nested >= MAX_NESTED:
+            return error(f'composited variable "{self.name}" is nested too deeply')
+        act.nested += 1
+        try:
+            value = self.program.run(act)
+        except CostExceeded as exceeded:
+            value = CelError(str(exceeded))
+        finally:
+            act.nested -= 1
+            act.variables_spent += act.spent
+            act.start()
+            act.spent = spent
+        if type(value) is CelError:
+            return error(f'composited variable "{self.name}" fails to evaluate: {value.message}')
+        return value
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class VariableNode(Node):
+    def __init__(self, Variable variable not None, charge=2):
+        self.variable = variable
+        self.charge = charge
+
+    cdef object eval(self, Activation act):
+        charge(act, self.charge)  # variables, and the select
+        return self.variable.value(act)
