@@ -82,6 +82,7 @@ class Server:
         certificates that cannot be used.
         """
         logging.basicConfig(handlers=[Bridge(self.log)], level=logging.WARNING, force=True)
+        logging.captureWarnings(True)
         sys.setswitchinterval(SWITCH_SECONDS)
         self.store.start()
         self.connections.install()

@@ -22,7 +22,7 @@ from policyd.errors import InternalError
 # Answers beyond this are written at once, and wait until the client takes them.
 FLUSH_BYTES = 64 * 1024
 # A client that ignores the TLS close must not hold a connection: uvloop alone waits 30 s.
-CLOSE_SECONDS = 5.0
+CLOSE_SECONDS = 2.0
 
 
 class Connections:

@@ -46,7 +46,6 @@ async def changed(
         debounce=LONGEST_BURST,
         rust_timeout=int(LOOK_ANYWAY * 1000),
         yield_on_timeout=True,
-        raise_interrupt=False,
     )
     async for _ in bursts:
         state = await asyncio.to_thread(fingerprint, paths)

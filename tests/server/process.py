@@ -1,0 +1,148 @@
+"""A real server in a process of its own, and clients that talk to it over real sockets."""
+
+import json
+import os
+import signal
+import socket
+import ssl
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.client import HTTPConnection, HTTPSConnection
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PATIENCE = 20.0  # seconds until a wait counts as failed; nothing here takes a tenth of it
+
+
+def until(condition: Callable[[], Any], what: str) -> Any:
+    """Poll until ``condition`` gives something true, and return that."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.01)
+    raise AssertionError(f"waited in vain for {what}")
+
+
+class Process:
+    """A running server."""
+
+    def __init__(self, arguments: list[str], log: Path) -> None:
+        self._log = log
+        with log.open("wb") as stream:
+            self.child = subprocess.Popen(arguments, cwd=ROOT, stderr=stream, env=_environment())
+        try:
+            until(lambda: self.lines("listening") or self.child.poll() is not None, "listening")
+            listening = self.lines("listening")
+            assert listening, f"the server ended: {log.read_text()}"
+        except BaseException:
+            self.kill()
+            raise
+        self.port = int(listening[0]["reviews"].rpartition(":")[2])
+        self.admin_port = int(listening[0]["admin"].rpartition(":")[2])
+
+    def lines(self, event: str = "") -> list[dict[str, Any]]:
+        """The log so far, or what it says of one event."""
+        whole = self._log.read_text().split("\n")[:-1]
+        rows = [json.loads(line) for line in whole]
+        return [row for row in rows if not event or row["event"] == event]
+
+    def connect(self, context: ssl.SSLContext | None = None) -> HTTPSConnection:
+        """A keep-alive connection to the TLS port."""
+        return HTTPSConnection(
+            "127.0.0.1", self.port, context=context or trusting(), timeout=PATIENCE
+        )
+
+    def secure_socket(self) -> ssl.SSLSocket:
+        """A bare TLS socket."""
+        raw = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
+        return trusting().wrap_socket(raw)
+
+    def post(self, path: str, body: bytes, **headers: str) -> tuple[int, Any]:
+        """One request on a connection of its own; the status and the decoded answer."""
+        connection = self.connect()
+        try:
+            connection.request("POST", path, body, headers)
+            answer = connection.getresponse()
+            return answer.status, json.loads(answer.read())
+        finally:
+            connection.close()
+
+    def get(self, path: str, accept: str = "*/*") -> tuple[int, str]:
+        """One request to the plain port."""
+        connection = HTTPConnection("127.0.0.1", self.admin_port, timeout=PATIENCE)
+        try:
+            connection.request("GET", path, headers={"Accept": accept})
+            answer = connection.getresponse()
+            return answer.status, answer.read().decode()
+        finally:
+            connection.close()
+
+    def metric(self, line: str) -> float:
+        """The value of one series, by its text before the value."""
+        for row in self.get("/metrics")[1].splitlines():
+            if row.startswith(line + " "):
+                return float(row.rpartition(" ")[2])
+        raise AssertionError(f"no {line} in /metrics")
+
+    def kill(self) -> None:
+        """End it, however it is."""
+        self.child.kill()
+        self.child.wait()
+
+    def terminate(self) -> int:
+        """SIGTERM, and the exit status."""
+        self.child.send_signal(signal.SIGTERM)
+        return self.child.wait(PATIENCE)
+
+
+def _environment() -> dict[str, str]:
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("POLICYD_")}
+    return {**kept, "PYTHONWARNINGS": "default"}
+
+
+def trusting() -> ssl.SSLContext:
+    """A client context that takes any certificate."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context
+
+
+@contextmanager
+def fake_server(folder: Path, sources: Path, **settings: str) -> Iterator[Process]:
+    """A server over the fakes, with a self-signed certificate unless told otherwise."""
+    given = {
+        "policies": str(sources),
+        "bind": "127.0.0.1:0",
+        "admin_bind": "127.0.0.1:0",
+        "drain": "0.2",
+        **({} if "tls_cert" in settings else {"self_signed": "true"}),
+        **settings,
+    }
+    arguments = [f"{key}={value}" for key, value in given.items()]
+    command = [sys.executable, "-m", "tests.server.fakes", *arguments]
+    process = Process(command, folder / "server.log")
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+def write_sources(folder: Path, **lines: str) -> Path:
+    """A folder of sources, one file for each name."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, line in lines.items():
+        (folder / f"{name}.txt").write_text(line)
+    return folder
+
+
+def texts(answer: Any) -> list[str]:
+    """Which texts the fake engine saw for an answer."""
+    said: list[str] = json.loads(answer["response"]["warnings"][0])["texts"]
+    return said

@@ -1,0 +1,72 @@
+"""SIGTERM: no request is lost, and the process ends in time."""
+
+import time
+from pathlib import Path
+
+from tests.server.load import Load
+from tests.server.process import fake_server, until, write_sources
+from tests.server.reviews import body
+
+
+def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources, drain="0.5") as server, Load(server) as load:
+        until(lambda: len(load.answers) > 50, "some load")
+        server.child.terminate()
+        until(lambda: server.lines("draining"), "the drain")
+        # The listeners are still open, so probes can see it and new connections are answered.
+        assert server.get("/readyz") == (503, "not ready: draining")
+        assert server.get("/livez") == (200, "ok")
+        assert server.post("/validate", body())[0] == 200
+        answered = len(load.answers)
+        until(lambda: len(load.answers) > answered + 10, "answers while draining")
+        load.stop()
+        assert load.failures == []
+        assert server.child.wait(10) == 0
+        assert server.lines("stopped")
+
+
+def test_answers_say_close_while_draining(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources, drain="0.5") as server:
+        connection = server.connect()
+        connection.request("POST", "/validate", body())
+        answer = connection.getresponse()
+        assert answer.headers.get("Connection") is None
+        answer.read()
+        server.child.terminate()
+        until(lambda: server.lines("draining"), "the drain")
+        connection.request("POST", "/validate", body())
+        answer = connection.getresponse()
+        assert (answer.status, answer.headers["Connection"]) == (200, "close")
+        answer.read()
+        connection.close()
+
+
+def test_work_under_way_is_finished_after_the_drain(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources, drain="0s") as server, server.secure_socket() as sock:
+        whole = body()
+        head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+        sock.sendall(head % len(whole) + whole[:20])
+        until(lambda: server.metric("policyd_in_flight_requests") == 1, "the request")
+        server.child.terminate()
+        until(lambda: server.lines("draining"), "the drain")
+        sock.sendall(whole[20:])
+        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+        assert sock.recv(65536) == b""
+        sock.close()
+        assert server.child.wait(10) == 0
+
+
+def test_idle_and_stuck_clients_do_not_hold_the_process(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources, drain="0s", grace="2s") as server:
+        idle, stuck = server.secure_socket(), server.secure_socket()
+        stuck.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+        until(lambda: server.metric("policyd_in_flight_requests") == 1, "the request")
+        started = time.monotonic()
+        assert server.terminate() == 0
+        assert time.monotonic() - started < 2.5
+        idle.close()
+        stuck.close()
