@@ -38,11 +38,11 @@ class Process:
             self.child = subprocess.Popen(arguments, cwd=ROOT, stderr=stream, env=_environment())
         try:
             until(lambda: self.lines("listening") or self.child.poll() is not None, "listening")
+        finally:
             listening = self.lines("listening")
-            assert listening, f"the server ended: {log.read_text()}"
-        except BaseException:
-            self.kill()
-            raise
+            if not listening:
+                self.kill()
+        assert listening, f"the server ended: {log.read_text()}"
         self.port = int(listening[0]["reviews"].rpartition(":")[2])
         self.admin_port = int(listening[0]["admin"].rpartition(":")[2])
 
