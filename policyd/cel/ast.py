@@ -136,3 +136,14 @@ class Checked:
     @property
     def result_type(self) -> Type:
         return self.types[self.expr.id]
+
+
+def qualified_name(node: Expr) -> str | None:
+    """``a.b.c`` if the node is nothing but names; None otherwise."""
+    parts: list[str] = []
+    while isinstance(node, Select) and not node.test_only:
+        parts.append(node.field)
+        node = node.operand
+    if not isinstance(node, Ident):
+        return None
+    return ".".join([node.name, *reversed(parts)])

@@ -23,6 +23,7 @@ from policyd.cel.ast import (
     Select,
     StructExpr,
     StructField,
+    qualified_name,
 )
 from policyd.cel.decls import OverloadDecl, Scope, TypeVariables
 from policyd.cel.recursion import deep_recursion
@@ -114,37 +115,48 @@ class _Checker:
         self._report(pos, f"expected type '{expected.display()}' but found '{found.display()}'")
 
     def _undeclared(self, node: Expr, name: str) -> Expr:
-        self._report(node.pos, f"undeclared reference to '{name}' (in container '')")
+        container = self._scope.container
+        self._report(node.pos, f"undeclared reference to '{name}' (in container '{container}')")
         return self._typed(node, ERROR)
 
-    def _lookup(self, name: str) -> Type | None:
-        """A variable's type, innermost scope first; a leading dot changes nothing without a
-        container.
-        """
-        name = name.removeprefix(".")
+    def _lookup(self, name: str) -> tuple[str, Type] | None:
+        """The full name and the type of a variable; those of macros hide all others."""
         for names in reversed(self._locals):
             if name in names:
-                return names[name]
-        return self._scope.variable(name)
+                return name, names[name]
+            if name.partition(".")[0] in names:
+                return None
+        for full in self._scope.candidates(name):
+            found = self._scope.variable(full)
+            if found is not None:
+                return full, found
+        return None
 
-    def _function(self, name: str) -> tuple[OverloadDecl, ...]:
-        return self._scope.functions.get(name.removeprefix("."), ())
+    def _name(self, node: Expr, found: tuple[str, Type]) -> Expr:
+        """The node as one name. A leading dot stays where a macro's variable hides that name."""
+        name, declared = found
+        dotted = (qualified_name(node) or "").startswith(".")
+        hidden = dotted and any(name in names for names in self._locals)
+        ident = Ident(node.id, node.pos, f".{name}" if hidden else name)
+        return self._typed(ident, declared, Reference(name))
+
+    def _function(self, name: str) -> tuple[str, tuple[OverloadDecl, ...]] | None:
+        for full in self._scope.candidates(name):
+            if overloads := self._scope.functions.get(full):
+                return full, overloads
+        return None
 
     # Names and fields
 
     def _ident(self, node: Ident) -> Expr:
         found = self._lookup(node.name)
-        if found is None:
-            return self._undeclared(node, node.name)
-        name = node.name.removeprefix(".")
-        return self._typed(replace(node, name=name), found, Reference(name))
+        return self._undeclared(node, node.name) if found is None else self._name(node, found)
 
     def _select(self, node: Select) -> Expr:
         name = None if node.test_only else qualified_name(node)
         variable = self._lookup(name) if name is not None else None
-        if name is not None and variable is not None:
-            name = name.removeprefix(".")
-            return self._typed(Ident(node.id, node.pos, name), variable, Reference(name))
+        if variable is not None:
+            return self._name(node, variable)
         operand = self.visit(node.operand)
         found = self._field_of(node, operand, node.field)
         if node.test_only:
@@ -198,20 +210,20 @@ class _Checker:
         args = tuple(self.visit(arg) for arg in node.args)
         node = replace(node, args=args)
         if node.target is None:
-            overloads = self._function(node.function)
-            if not overloads:
-                return self._undeclared(node, node.function)
-            name = node.function.removeprefix(".")
-            return self._resolve(replace(node, function=name), overloads)
+            return self._resolve_named(node, node.function)
         prefix = qualified_name(node.target)
-        name = f"{prefix}.{node.function}".removeprefix(".")
-        if prefix is not None and (overloads := self._function(name)):
-            return self._resolve(replace(node, function=name, target=None), overloads)
+        name = f"{prefix}.{node.function}"
+        if prefix is not None and self._function(name) is not None:
+            return self._resolve_named(replace(node, target=None), name)
         node = replace(node, target=self.visit(node.target))
-        overloads = self._function(node.function)
-        if not overloads:
-            return self._undeclared(node, node.function)
-        return self._resolve(node, overloads)
+        return self._resolve_named(node, node.function)
+
+    def _resolve_named(self, node: Call, name: str) -> Expr:
+        function = self._function(name)
+        if function is None:
+            return self._undeclared(node, name)
+        full, overloads = function
+        return self._resolve(replace(node, function=full), overloads)
 
     def _resolve(self, node: Call, overloads: tuple[OverloadDecl, ...]) -> Expr:
         """Chooses the overloads that fit; several leave the choice to run time."""
@@ -302,10 +314,10 @@ class _Checker:
         return self._typed(replace(node, entries=tuple(entries)), found)
 
     def _struct(self, node: StructExpr) -> Expr:
-        name = node.type_name.removeprefix(".")
-        found = self._lookup(name)
-        if found is None:
+        variable = self._lookup(node.type_name)
+        if variable is None:
             return self._undeclared(node, node.type_name)
+        name, found = variable
         struct = self._struct_type(node, found)
         self._typed(node, struct, Reference(name))
         made = tuple(self._struct_entry(field, struct, name) for field in node.fields)
@@ -386,14 +398,3 @@ class _Checker:
             "(must be list, map, or dynamic)",
         )
         return ERROR, ERROR
-
-
-def qualified_name(node: Expr) -> str | None:
-    """``a.b.c`` if the node is nothing but names; None otherwise."""
-    parts: list[str] = []
-    while isinstance(node, Select) and not node.test_only:
-        parts.append(node.field)
-        node = node.operand
-    if not isinstance(node, Ident):
-        return None
-    return ".".join([node.name, *reversed(parts)])

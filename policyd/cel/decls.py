@@ -2,7 +2,7 @@
 in.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -121,11 +121,27 @@ class NoStructs:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Everything that names may refer to."""
+    """Everything that names may refer to.
+
+    In the container ``a.b`` the name ``x`` means ``a.b.x``, ``a.x`` or ``x``, the first that
+    exists; ``.x`` is always ``x``. Kubernetes' container is empty.
+    """
 
     variables: Mapping[str, Type] = field(default_factory=dict)
     functions: Mapping[str, tuple[OverloadDecl, ...]] = field(default_factory=dict)
     provider: TypeProvider = field(default_factory=NoStructs)
+    container: str = ""
+
+    def candidates(self, name: str) -> Iterator[str]:
+        """The full names that a name may stand for."""
+        if name.startswith("."):
+            yield name[1:]
+            return
+        container = self.container
+        while container:
+            yield f"{container}.{name}"
+            container = container.rpartition(".")[0]
+        yield name
 
     def variable(self, name: str) -> Type | None:
         """The type of a variable or of a type's name."""

@@ -17,7 +17,9 @@ from policyd.cel.types import (
     DURATION,
     DYN,
     INT,
+    JSON_PATCH,
     NULL,
+    OBJECT,
     STRING,
     TIMESTAMP,
     UINT,
@@ -28,8 +30,6 @@ from policyd.cel.types import (
 REQUEST = Type("kubernetes.AdmissionRequest")
 NAMESPACE = Type("kubernetes.Namespace")
 VARIABLES = Type("kubernetes.variables")
-JSON_PATCH = Type("JSONPatch")
-OBJECT = Type("Object")
 
 _VARIABLE_TYPES = (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT)
 

@@ -48,13 +48,13 @@ _DISPLAY = {
 }
 
 
-def _kind(name: str) -> Kind:
+def _kind(name: str, parametric: bool) -> Kind:
     known = _KINDS.get(name)
     if known is not None:
         return known
     if name.startswith("_var") or (len(name) == 1 and name.isupper()):
         return Kind.PARAM
-    return Kind.STRUCT
+    return Kind.OPAQUE if parametric else Kind.STRUCT
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +66,31 @@ class Type:
     kind: Kind = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "kind", _kind(self.name))
+        object.__setattr__(self, "kind", _kind(self.name, bool(self.params)))
 
     def __str__(self) -> str:
-        if not self.params:
-            return self.name
-        return f"{self.name}({', '.join(map(str, self.params))})"
+        return _spell(self, {})
 
     def display(self) -> str:
         """The spelling of type-checker messages."""
-        if not self.params:
-            return _DISPLAY.get(self.name, self.name)
-        return f"{self.name}({', '.join(param.display() for param in self.params)})"
+        return _spell(self, _DISPLAY)
+
+
+def _spell(t: Type, names: dict[str, str]) -> str:
+    """Without recursion: a list may be nested 250 times."""
+    pieces: list[str] = []
+    stack: list[Type | str] = [t]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str):
+            pieces.append(item)
+            continue
+        pieces.append(names.get(item.name, item.name))
+        if item.params:
+            pieces.append("(")
+            inner = [part for param in item.params for part in (param, ", ")][:-1]
+            stack += [")", *reversed(inner)]
+    return "".join(pieces)
 
 
 BOOL = Type("bool")
@@ -92,6 +105,9 @@ DURATION = Type("google.protobuf.Duration")
 DYN = Type("dyn")
 ERROR = Type("!error!")
 TYPE = Type("type")
+OBJECT = Type("Object")
+JSON_PATCH = Type("JSONPatch")
+LIST_OF_JSONPATCH = Type("list", (JSON_PATCH,))
 
 
 def list_of(element: Type) -> Type:

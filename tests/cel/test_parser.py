@@ -183,7 +183,9 @@ def walk(node: Expr) -> Iterator[Expr]:
         yield from walk(child)
 
 
-@pytest.mark.parametrize("text", ["x.optMap(v, v + 1)", "x.y.sortBy(v, -v)", "a.map(b, [b, {b: b}])"])
+@pytest.mark.parametrize(
+    "text", ["x.optMap(v, v + 1)", "x.y.sortBy(v, -v)", "a.map(b, [b, {b: b}])"]
+)
 def test_ids_are_unique(text: str) -> None:
     nodes = list(walk(parse(text)))
     shared = [node for node in nodes if isinstance(node, Ident)]
@@ -261,7 +263,9 @@ def test_just_within_limits(text: str) -> None:
     assert depth_of(parse(text)) <= MAX_TREE_DEPTH
 
 
-@pytest.mark.parametrize("unit", ["!", "-", "a?", "a.", "a==", "'", '"', "a&&", "{a:", "\\", "a[?", "-1["])
+@pytest.mark.parametrize(
+    "unit", ["!", "-", "a?", "a.", "a==", "'", '"', "a&&", "{a:", "\\", "a[?", "-1["]
+)
 def test_hostile_text_is_refused_not_fatal(unit: str) -> None:
     assert error(unit * 10_000).startswith("ERROR: ")
 

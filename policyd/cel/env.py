@@ -1,0 +1,162 @@
+"""Environments: what an expression may use, and the way from its text to a program.
+
+An environment is immutable; each method that changes one returns another. Texts of errors are those
+of Kubernetes: ``compilation failed: ERROR: …``, ``must evaluate to bool but got dyn``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from importlib import import_module
+from typing import Any, Protocol
+
+from policyd._core.libraries import KNOWN_LIBRARIES
+from policyd.cel import types
+from policyd.cel.ast import Call, Checked, Literal
+from policyd.cel.checker import check
+from policyd.cel.decls import OverloadDecl, Scope, group, parse_signature
+from policyd.cel.parser import parse
+from policyd.cel.recursion import deep_recursion
+from policyd.cel.source import Source
+from policyd.cel.structs import ADMISSION, NAMESPACE, REQUEST, VARIABLES, Structs, variable_type
+from policyd.cel.types import DYN, Type
+from policyd.cel.validators import validate
+from policyd.errors import CelCompileError, CelTypeError, EvaluationError, Problem
+
+AUTHORIZER = Type("kubernetes.authorization.Authorizer")
+RESOURCE_CHECK = Type("kubernetes.authorization.ResourceCheck")
+# Only mutations may use it.
+_PATCH_LIBRARY = "jsonpatch"
+
+
+class Program(Protocol):
+    """What the planner makes of a checked expression."""
+
+    @property
+    def result_type(self) -> Type: ...
+
+    def evaluate(self, variables: dict[str, Any]) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What names mean. ``composed`` are the programs behind ``variables.*``."""
+
+    variables: Mapping[str, Type] = field(default_factory=dict)
+    structs: Structs = field(default_factory=Structs)
+    composed: Mapping[str, Program] = field(default_factory=dict)
+    patch_types: bool = False
+    container: str = ""
+
+    @classmethod
+    def kubernetes(cls) -> "Environment":
+        """Every library, and the variables of admission untyped: for people and ``policyd
+        eval``.
+        """
+        names = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
+        variables = dict.fromkeys(names, DYN) | _authorizer()
+        return cls(variables, Structs(patches=True), patch_types=True)
+
+    @classmethod
+    def admission(
+        cls, *, params: bool = False, authorizer: bool = False, patch_types: bool = False
+    ) -> "Environment":
+        """The environment of a policy's expressions (k8s-semantics 1.1, 1.5)."""
+        variables = {
+            "object": DYN,
+            "oldObject": DYN,
+            "namespaceObject": NAMESPACE,
+            "request": REQUEST,
+        }
+        if params:
+            variables["params"] = DYN
+        if authorizer:
+            variables |= _authorizer()
+        return cls(variables, Structs(ADMISSION, patches=patch_types), patch_types=patch_types)
+
+    def extend(self, variables: Mapping[str, Type], *, container: str = "") -> "Environment":
+        """The same with more variables, and names looked up in a container (see ``Scope``)."""
+        return replace(self, variables={**self.variables, **variables}, container=container)
+
+    def with_variables(self, programs: Mapping[str, Program]) -> "Environment":
+        """The same with ``variables.NAME`` for each program; with none, ``variables`` has no
+        field.
+        """
+        fields = {name: variable_type(program.result_type) for name, program in programs.items()}
+        return replace(
+            self,
+            variables={**self.variables, "variables": VARIABLES},
+            structs=self.structs.with_fields(VARIABLES.name, fields),
+            composed=dict(programs),
+        )
+
+    def check(self, text: str, *, expect: tuple[Type, ...] = ()) -> Checked:
+        """The checked expression, which must be of one of the types expected (any, if none is
+        given).
+
+        Raises CelSyntaxError or CelTypeError.
+        """
+        try:
+            with deep_recursion():
+                checked = check(text, parse(text), self._scope())
+                issues = validate(checked, self._fails)
+            if issues:
+                raise Source(text).error(CelTypeError, issues)
+        except CelCompileError as error:
+            raise type(error)(f"compilation failed: {error.text}", error.problems) from None
+        found = checked.result_type
+        if expect and found not in expect:
+            raise _unexpected(found, expect)
+        return checked
+
+    def compile(self, text: str, *, expect: tuple[Type, ...] = ()) -> Program:
+        """The program of an expression; errors as for ``check``."""
+        checked = self.check(text, expect=expect)
+        with deep_recursion():
+            return plan(checked, self.composed)
+
+    def _scope(self) -> Scope:
+        functions = _functions(self.patch_types)
+        return Scope(self.variables, functions, self.structs, self.container)
+
+    def _fails(self, function: str, values: tuple[object, ...]) -> bool:
+        """Whether a call on literals ends in an error: asked of the run-time library itself."""
+        args = tuple(Literal(number, 0, value) for number, value in enumerate(values, 2))
+        checked = check("", Call(1, 0, function, None, args), self._scope())
+        try:
+            plan(checked, {}).evaluate({})
+        except (EvaluationError, CelCompileError):
+            return True
+        return False
+
+
+def plan(checked: Checked, composed: Mapping[str, Program]) -> Program:
+    """A checked expression as a program."""
+    planned: Program = import_module("policyd.cel.planner").plan(checked, composed)
+    return planned
+
+
+def _authorizer() -> dict[str, Type]:
+    return {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
+
+
+@cache
+def _functions(patch_types: bool) -> Mapping[str, tuple[OverloadDecl, ...]]:
+    """The functions of all libraries; those for patches only where patches are made."""
+    return group(
+        parse_signature(row.signature, row.name, row.id)
+        for library in KNOWN_LIBRARIES
+        if patch_types or library.name != _PATCH_LIBRARY
+        for row in library.overloads
+    )
+
+
+def _unexpected(found: Type, expect: tuple[Type, ...]) -> CelTypeError:
+    wanted = str(expect[0]) if len(expect) == 1 else f"one of [{' '.join(map(str, expect))}]"
+    message = f"must evaluate to {wanted} but got {found}"
+    hint = ""
+    if found == DYN and types.BOOL in expect:
+        hint = "the checker cannot know the type: compare, as in `... == true`"
+    elif found == DYN and types.STRING in expect:
+        hint = "the checker cannot know the type: convert it with string(...)"
+    return CelTypeError(message, [Problem(message, line=1, column=1, hint=hint, rule="cel")])
