@@ -1,0 +1,223 @@
+# cython: language_level=3
+"""What becomes of a changed object when Go decodes it and prints it again.
+
+    decode(new, old, root)    # the tree as it is printed; DecodeError where it cannot be decoded
+
+The API server does this after every mutation of a kind that has a Go type: ``null`` becomes an
+empty value, empty values that Go leaves out disappear, quantities become canonical, unknown fields
+and wrong types are errors. Subtrees that ``new`` shares with ``old`` are not visited: the cost
+grows with what changed.
+"""
+
+from policyd._core.schema cimport (
+    ANYTHING, FLOAT, INT32, INT64, LEAF, LIST, MAP, STRUCT, TEXT, TRUTH, Decoding, Field, Type,
+)
+
+cdef object ABSENT = object()
+cdef object LOW32 = -(2**31)
+cdef object HIGH32 = 2**31
+cdef object LOW64 = -(2**63)
+cdef object HIGH64 = 2**63
+
+
+class DecodeError(Exception):
+    """The object does not decode; the text is Go's."""
+
+
+def decode(new, old, Field root not None, *, convert=False):
+    """``convert``: as after a merge, where whole floats are integers and the words are others."""
+    cdef Decoder decoder = Decoder()
+    decoder.convert = convert
+    decoder.path = []
+    decoder.struct = ""
+    out = decoder.value(new, old, root)
+    if decoder.failure is not None:
+        raise DecodeError(decoder.failure)
+    if decoder.unknown is not None:
+        listed = ", ".join([f'unknown field "{path}"' for path in decoder.unknown])
+        raise DecodeError(f"strict decoding error: {listed}")
+    return out
+
+
+cdef class Decoder:
+    cdef bint convert
+    cdef list path          # names, and indexes of lists, from the root
+    cdef str struct         # Go's name of the innermost struct
+    cdef str failure        # the first value of a wrong type wins over all unknown fields
+    cdef list unknown
+
+    cdef object value(self, object new, object old, Field field):
+        cdef Type type = field.type
+        cdef Decoding decoding = type.decoding
+        cdef object kind
+        if new is old or decoding == ANYTHING:
+            return new
+        if new is None:
+            return empty(type)
+        kind = new.__class__
+        if decoding == STRUCT:
+            if kind is dict:
+                return self.members(<dict>new, old, type)
+        elif decoding == MAP:
+            if kind is dict:
+                return self.entries(<dict>new, old, type)
+        elif decoding == LIST:
+            if kind is list:
+                return self.items(<list>new, old, type)
+        elif decoding == TEXT:
+            if kind is str:
+                return new
+        elif decoding == TRUTH:
+            if kind is bool:
+                return new
+        elif decoding == LEAF:
+            return self.leaf(new, field)
+        elif kind is int or kind is float:
+            return self.number(new, field)
+        return self.fail(new, field)
+
+    cdef object members(self, dict new, object old, Type type):
+        cdef dict before = <dict>old if old.__class__ is dict else {}
+        cdef dict out = new
+        cdef Field field
+        cdef str outer = self.struct
+        for name, member in new.items():
+            was = before.get(name, ABSENT)
+            if was is member:
+                continue
+            field = type.fields.get(name)
+            self.path.append(name)
+            if field is None:
+                self.unknown = (self.unknown or []) + [path_text(self.path)]
+                after = member
+            else:
+                self.struct = type.name
+                after = self.value(member, was, field)
+                self.struct = outer
+                if member is None and field.pointer:
+                    after = ABSENT if field.omitted else None
+                elif field.omitted and not field.pointer and is_empty(after, field):
+                    after = ABSENT
+            self.path.pop()
+            if after is not member:
+                if out is new:
+                    out = dict(new)
+                if after is ABSENT:
+                    del out[name]
+                else:
+                    out[name] = after
+        return out
+
+    cdef object entries(self, dict new, object old, Type type):
+        cdef dict before = <dict>old if old.__class__ is dict else {}
+        cdef dict out = new
+        for name, member in new.items():
+            was = before.get(name, ABSENT)
+            if was is member:
+                continue
+            self.path.append(Key(name))
+            after = self.value(member, was, type.extra)
+            self.path.pop()
+            if after is not member:
+                if out is new:
+                    out = dict(new)
+                out[name] = after
+        return out
+
+    cdef object items(self, list new, object old, Type type):
+        cdef set before = {id(item) for item in <list>old} if old.__class__ is list else set()
+        cdef list out = new
+        cdef Py_ssize_t index
+        for index in range(len(new)):
+            member = new[index]
+            if id(member) in before and member is not None:
+                continue
+            was = old[index] if old.__class__ is list and index < len(<list>old) else ABSENT
+            self.path.append(index)
+            after = self.value(member, was, type.item)
+            self.path.pop()
+            if after is not member:
+                if out is new:
+                    out = list(new)
+                out[index] = after
+        return out
+
+    cdef object leaf(self, object new, Field field):
+        try:
+            return field.type.leaf(new)
+        except ValueError as error:
+            if self.failure is None:
+                self.failure = str(error)
+            return new
+        except TypeError:
+            return self.fail(new, field)
+
+    cdef object number(self, object new, Field field):
+        cdef Decoding decoding = field.type.decoding
+        if decoding == FLOAT:
+            return new
+        if new.__class__ is float:
+            if not new.is_integer():
+                if self.convert and self.failure is None:
+                    self.failure = f"cannot convert float64 to {field.go}"
+                return self.fail(new, field)
+            new = int(new)
+        low, high = (LOW32, HIGH32) if decoding == INT32 else (LOW64, HIGH64)
+        if low <= new < high:
+            return new
+        if self.convert and self.failure is None:
+            # The API server keeps the low bits and stores another number: never do that.
+            self.failure = f"{new} does not fit into {field.go} at {path_text(self.path)}"
+        return self.fail(new, field)
+
+    cdef object fail(self, object new, Field field):
+        if self.failure is None:
+            names = [step for step in self.path if step.__class__ is str]
+            place = f"Go struct field {self.struct}.{'.'.join(names)} of type {field.go}" \
+                if self.struct else f"Go value of type {field.go}"
+            self.failure = f"json: cannot unmarshal {found_text(new, field)} into {place}"
+        return new
+
+
+class Key(str):
+    """A key of a map, as a step of a path: Go names it for unknown fields, not for wrong types."""
+
+
+cdef object empty(Type type):
+    """What Go makes of null."""
+    cdef Decoding decoding = type.decoding
+    if decoding == STRUCT:
+        return {}
+    if decoding == TEXT:
+        return ""
+    if decoding == TRUTH:
+        return False
+    if decoding == INT32 or decoding == INT64 or decoding == FLOAT:
+        return 0
+    return type.leaf(None) if decoding == LEAF else None
+
+
+cdef bint is_empty(object value, Field field):
+    """Whether Go's omitempty (or omitzero) leaves the value out."""
+    if field.type.decoding == STRUCT:
+        return field.omitted_zero and not value
+    if field.type.decoding == LEAF:
+        return value is None
+    return not value
+
+
+cdef str path_text(list path):
+    text = "".join([f"[{step}]" if step.__class__ is int else f".{step}" for step in path])
+    return text.removeprefix(".")
+
+
+cdef str found_text(object value, Field field):
+    """The JSON value in the words of ``json.UnmarshalTypeError``."""
+    cdef object kind = value.__class__
+    if kind is bool:
+        return "bool"
+    if kind is int or kind is float:
+        # Only a number that does not fit a number is quoted.
+        numeric = field.type.decoding in (INT32, INT64, FLOAT)
+        return f"number {value!r}" if numeric else "number"
+    return "string" if kind is str else "array" if kind is list else "object"

@@ -1,0 +1,104 @@
+"""How Go prints the values that its error messages quote: the verbs %v, %#v, %T and %q of fmt.
+
+For plain JSON values, and for ``Foreign``: values of CEL that are no JSON in Go's eyes.
+"""
+
+from dataclasses import dataclass
+
+ESCAPES = {
+    "\a": r"\a",
+    "\b": r"\b",
+    "\f": r"\f",
+    "\n": r"\n",
+    "\r": r"\r",
+    "\t": r"\t",
+    "\v": r"\v",
+    "\\": r"\\",
+    '"': r"\"",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A value that no JSON type holds, as Go prints it: ``plain`` %v, ``syntax`` %#v, ``type`` %T."""
+
+    plain: str
+    syntax: str
+    type: str
+
+
+def quoted(text: str) -> str:
+    """%q: as ``strconv.Quote``."""
+    return f'"{"".join(map(quoted_character, text))}"'
+
+
+def quoted_character(character: str) -> str:
+    code = ord(character)
+    if character in ESCAPES:
+        return ESCAPES[character]
+    if character.isprintable() and not 0xD800 <= code < 0xE000:
+        return character
+    if code < 0x20 or code == 0x7F:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def number(value: float) -> str:
+    """%v of a float64: the shortest digits, with an exponent below 1e-4 and from 1e21 on."""
+    text = repr(value)
+    mantissa, _, exponent = text.partition("e")
+    if exponent:
+        power = int(exponent)
+        if -5 < power < 21:
+            return f"{value:.0f}" if power > 0 else text
+        sign = "-" if power < 0 else "+"
+        return f"{mantissa.removesuffix('.0')}e{sign}{abs(power):02d}"
+    return text.removesuffix(".0") if abs(value) < 1e21 else text
+
+
+def plain(value: object) -> str:
+    """%v."""
+    if isinstance(value, Foreign):
+        return value.plain
+    if value is None:
+        return "<nil>"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return number(value)
+    if isinstance(value, list):
+        return f"[{' '.join(map(plain, value))}]"
+    if isinstance(value, dict):
+        return f"map[{' '.join(f'{key}:{plain(value[key])}' for key in sorted(value))}]"
+    return str(value)
+
+
+def syntax(value: object) -> str:
+    """%#v."""
+    if isinstance(value, Foreign):
+        return value.syntax
+    if value is None:
+        return "interface {}(nil)"
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, list):
+        return f"[]interface {{}}{{{', '.join(map(syntax, value))}}}"
+    if isinstance(value, dict):
+        members = ", ".join(f"{quoted(key)}:{syntax(value[key])}" for key in sorted(value))
+        return f"map[string]interface {{}}{{{members}}}"
+    return plain(value)
+
+
+def type_name(value: object) -> str:
+    """%T."""
+    if isinstance(value, Foreign):
+        return value.type
+    names = {
+        bool: "bool",
+        int: "int64",
+        float: "float64",
+        str: "string",
+        list: "[]interface {}",
+        dict: "map[string]interface {}",
+    }
+    return names.get(type(value), "<nil>")

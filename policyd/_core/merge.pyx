@@ -1,0 +1,300 @@
+# cython: language_level=3
+"""Merging by schema, as server-side apply merges: the rules of structured-merge-diff (typed/).
+
+    problems(patch, type)          # what does not fit the schema: [(path, message)], or None
+    atomics(patch, type)           # paths of what only merges as a whole, or None
+    merge(live, patch, type)       # the merged tree; shares with ``live`` whatever stayed the same
+
+Trees are plain JSON values (a patch may hold ``go_text.Foreign`` leaves, which fit nowhere).
+Neither argument is changed.
+"""
+
+from policyd._core import go_text
+from policyd._core.schema cimport (
+    ATOMIC, BOOLEAN, KEYED, NO_SCALAR, NUMERIC, SET, STRING, Field, Type,
+)
+
+cdef object ABSENT = object()
+
+
+class MergeError(Exception):
+    """The live object holds a list whose items cannot be told apart; the text says where."""
+
+
+def problems(patch, Type type not None):
+    return value_problems(patch, type, False)
+
+
+def atomics(patch, Type type not None):
+    return atomic_paths(patch, type)
+
+
+def merge(live, patch, Type type not None):
+    return merge_value(live, patch, type)
+
+
+# Checking against the schema.
+
+cdef list value_problems(object value, Type type, bint live):
+    cdef object kind = value.__class__
+    if kind is dict:
+        if type.is_map:
+            return map_problems(value, type, live)
+    elif kind is list:
+        if type.is_list:
+            return list_problems(value, type, live)
+    elif value is None:
+        return None  # a null fits every form
+    elif type.scalar != NO_SCALAR and (
+        kind is str or kind is int or kind is bool or kind is float
+    ):
+        return scalar_problems(value, type)
+    # No form fits: the complaint is that of the first form the schema allows.
+    if type.is_map:
+        return [("", f"expected map, got &{{{go_text.plain(value)}}}")]
+    if type.scalar != NO_SCALAR:
+        return scalar_problems(value, type)
+    return [("", f"expected list, got &{{{go_text.plain(value)}}}")]
+
+
+cdef list scalar_problems(object value, Type type):
+    cdef object kind = value.__class__
+    cdef bint is_number = kind is int or kind is float
+    if type.scalar == NUMERIC:
+        if is_number:
+            return None
+        return [("", f"expected numeric (int or float), got {go_text.type_name(value)}")]
+    if type.scalar == STRING:
+        if kind is str:
+            return None
+        shown = go_text.syntax(value)
+        return [("", f"expected string, got &value.valueUnstructured{{Value:{shown}}}")]
+    if type.scalar == BOOLEAN:
+        if kind is bool:
+            return None
+        return [("", f"expected boolean, got &{{{go_text.plain(value)}}}")]
+    if is_number or kind is str or kind is bool:
+        return None
+    return [("", f"expected any scalar, got &{{{go_text.plain(value)}}}")]
+
+
+cdef list map_problems(dict value, Type type, bint live):
+    cdef list found = None, below
+    cdef Field field
+    for name, member in value.items():
+        field = type.fields.get(name, type.extra)
+        if field is None:
+            # The API server stops looking at this map here.
+            return (found or []) + [(f".{name}", "field not declared in schema")]
+        below = value_problems(member, field.type, live)
+        if below is not None:
+            found = (found or []) + prefixed(f".{name}", below)
+    return found
+
+
+cdef list list_problems(list value, Type type, bint live):
+    cdef list found = None, below
+    cdef set seen = set()
+    cdef Py_ssize_t index
+    for index, item in enumerate(value):
+        label = f"[{index}]"
+        if type.relation != ATOMIC:
+            try:
+                key = item_key(item, type)
+            except MergeError as error:
+                return (found or []) + [("", f"element {index}: {error}")]
+            if key in seen and not live:
+                label = key_text(item, type)
+                found = (found or []) + [("", f"duplicate entries for key {label}")]
+            seen.add(key)
+        below = value_problems(item, type.item.type, live)
+        if below is not None:
+            if type.relation != ATOMIC:
+                label = key_text(item, type)
+            found = (found or []) + prefixed(label, below)
+    return found
+
+
+cdef list prefixed(str prefix, list below):
+    return [(prefix + path, message) for path, message in below]
+
+
+# What an ApplyConfiguration must not touch.
+
+cdef list atomic_paths(object value, Type type):
+    cdef list found = None, below
+    cdef Field field
+    cdef Py_ssize_t index
+    if value.__class__ is dict and type.is_map:
+        if type.atomic:
+            found = [""]
+        for name, member in (<dict>value).items():
+            field = type.fields.get(name)
+            if field is not None:
+                below = atomic_paths(member, field.type)
+                if below is not None:
+                    found = (found or []) + [f".{name}{path}" for path in below]
+    elif value.__class__ is list and type.is_list:
+        if type.relation == ATOMIC:
+            found = [""]
+        for index, item in enumerate(<list>value):
+            below = atomic_paths(item, type.item.type)
+            if below is not None:
+                found = (found or []) + [f"[{index}]{path}" for path in below]
+    return found
+
+
+# Keys of list items.
+
+cdef object item_key(object item, Type type):
+    """What tells the item from others: hashable, equal for equal keys."""
+    cdef list parts
+    if type.relation == SET:
+        return set_key(item)
+    if item is None:
+        raise MergeError("associative list with keys may not have a null element")
+    if item.__class__ is not dict:
+        raise MergeError("associative list with keys may not have non-map elements")
+    parts = [key_value(<dict>item, name, type) for name in type.keys]
+    if all([part is ABSENT for part in parts]):
+        names = " ".join([go_text.quoted(name) for name in type.keys])
+        raise MergeError(
+            f"associative list with keys has an element that omits all key fields [{names}] "
+            "(and doesn't have default values for any key fields)"
+        )
+    if len(parts) == 1:
+        return comparable(parts[0])
+    return tuple([comparable(part) for part in parts])
+
+
+cdef object key_value(dict item, str name, Type type):
+    value = item.get(name, ABSENT)
+    return type.key_defaults.get(name, ABSENT) if value is ABSENT else value
+
+
+cdef object set_key(object item):
+    cdef object kind = item.__class__
+    if kind is dict:
+        raise MergeError("associative list without keys has an element that's a map type")
+    if kind is list:
+        raise MergeError("not supported: associative list with lists as elements")
+    if item is None:
+        raise MergeError("associative list without keys has an element that's an explicit null")
+    return comparable(item)
+
+
+cdef object comparable(object value):
+    """The value, or a stand-in: True must not equal 1, and containers have no hash."""
+    cdef object kind = value.__class__
+    if kind is str or kind is int or kind is float:
+        return value
+    return (kind, repr(value)) if kind is dict or kind is list else (kind, value)
+
+
+cdef str key_text(object item, Type type):
+    """``[name="app"]``, or ``[="t9"]`` in a set."""
+    if type.relation == SET:
+        return f"[={scalar_text(item)}]"
+    shown = []
+    for name in sorted(type.keys):
+        value = key_value(item, name, type)
+        if value is not ABSENT:
+            shown.append(f"{name}={scalar_text(value)}")
+    return f"[{','.join(shown)}]"
+
+
+cdef str scalar_text(object value):
+    return go_text.quoted(value) if value.__class__ is str else go_text.plain(value)
+
+
+# Merging.
+
+cdef object merge_value(object live, object patch, Type type):
+    if patch.__class__ is dict and type.is_map and not type.atomic:
+        if live.__class__ is dict:
+            return merge_map(<dict>live, <dict>patch, type)
+    elif patch.__class__ is list and type.is_list and type.relation != ATOMIC:
+        if live.__class__ is list and (live or patch):
+            return merge_list(<list>live, <list>patch, type)
+    elif patch is None:
+        # Null merges like an empty map or list: what is there stays. Other values give way.
+        if live.__class__ is dict and live and type.is_map and not type.atomic:
+            return live
+        if live.__class__ is list and live and type.is_list and type.relation != ATOMIC:
+            return live
+    if live.__class__ is patch.__class__ and live == patch and patch.__class__ is not dict \
+            and patch.__class__ is not list:
+        return live
+    return patch
+
+
+cdef object merge_map(dict live, dict patch, Type type):
+    cdef dict out = live
+    cdef Field field
+    for name, member in patch.items():
+        before = live.get(name, ABSENT)
+        if before is ABSENT:
+            after = member
+        else:
+            field = type.fields.get(name, type.extra)
+            after = merge_value(before, member, field.type)
+            if after is before:
+                continue
+        if out is live:
+            out = dict(live)
+        out[name] = after
+    return out
+
+
+cdef object merge_list(list live, list patch, Type type):
+    """Items that only one side has stay; items of both merge, in the order the patch gives them."""
+    cdef list live_keys = keys_of(live, type)
+    cdef list patch_keys = keys_of(patch, type)
+    cdef dict live_items = {}
+    cdef dict patch_items = dict(zip(patch_keys, patch))
+    cdef Py_ssize_t at = 0, to = 0, shared_at = 0
+    cdef Type item_type = type.item.type
+    cdef list out = []
+    cdef set merged = set()
+    for key, item in zip(live_keys, live):
+        # Duplicates give way to the patch as a whole.
+        live_items[key] = None if key in live_items else item
+    shared = [key for key in patch_keys if key in live_items]
+    while at < len(live_keys) or to < len(patch_keys):
+        if at < len(live_keys):
+            key = live_keys[at]
+            if key not in patch_items:
+                out.append(live[at])
+                at += 1
+                continue
+            if to < len(patch_keys) and key != patch_keys[to] and shared_at < len(shared) \
+                    and key != shared[shared_at]:
+                at += 1  # the patch wants another shared item first; this one comes with its turn
+                continue
+            if key in merged:
+                at += 1  # a place that the patch has filled already
+            elif key == patch_keys[to]:
+                at += 1
+        if to < len(patch_keys):
+            key = patch_keys[to]
+            merged.add(key)
+            if key in live_items:
+                out.append(merge_value(live_items[key], patch_items[key], item_type))
+                shared_at += 1
+            else:
+                out.append(patch_items[key])
+            to += 1
+    if len(out) == len(live) and all([a is b for a, b in zip(out, live)]):
+        return live
+    return out
+
+
+cdef list keys_of(list items, Type type):
+    cdef list keys = []
+    cdef Py_ssize_t index
+    for index, item in enumerate(items):
+        try:
+            keys.append(item_key(item, type))
+        except MergeError as error:
+            raise MergeError(f"element {index}: {error}") from None
+    return keys

@@ -1,0 +1,30 @@
+# cython: language_level=3
+"""Types of schemas: plain data; ``schema.pxd`` says what each attribute means."""
+
+
+cdef class Type:
+    def __cinit__(self):
+        self.name = ""
+        self.fields = {}
+        self.keys = ()
+        self.key_defaults = {}
+
+    def __repr__(self) -> str:
+        forms = [self.name] if self.name else []
+        if self.is_map:
+            forms.append("map")
+        if self.is_list:
+            forms.append("list")
+        if self.scalar != NO_SCALAR:
+            forms.append("scalar")
+        return f"<Type {' '.join(forms)}>"
+
+
+cdef class Field:
+    def __cinit__(self, Type type not None, str go="", *, pointer=False, omitted=False,
+                  omitted_zero=False):
+        self.type = type
+        self.go = go
+        self.pointer = pointer
+        self.omitted = omitted
+        self.omitted_zero = omitted_zero

@@ -1,0 +1,1 @@
+"""Mutations: the values of mutation expressions made into changed objects."""
