@@ -91,6 +91,19 @@ class DeadlineExceeded(BudgetExceeded):
     """The moment by which the request must be answered has passed."""
 
 
+class MutationError(PolicydError):
+    """A mutation's value cannot be applied to the object; the text is the API server's.
+
+    ``code`` and ``reason`` are those of the Status it earns. A code of 500 or more fails the
+    request whatever failurePolicy says.
+    """
+
+    def __init__(self, message: str, code: int = 403, reason: str = "Invalid") -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+
+
 class ReviewError(PolicydError):
     """The client's AdmissionReview cannot be read; ``status`` is the HTTP status it earns."""
 

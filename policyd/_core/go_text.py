@@ -20,7 +20,7 @@ ESCAPES = {
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A value that no JSON type holds, as Go prints it: ``plain`` %v, ``syntax`` %#v, ``type`` %T."""
+    """A value that no JSON type holds, printed by Go: ``plain`` %v, ``syntax`` %#v, ``type`` %T."""
 
     plain: str
     syntax: str

@@ -1,7 +1,8 @@
 """Values that Go decodes by methods of their own: quantities, times, int-or-string, bytes.
 
-Each function takes a JSON value (null too) and returns it as Go would print it again, raises ``ValueError``
-with the words of Go's decoder, or ``TypeError`` where Go's general words for a wrong type apply.
+Each function takes a JSON value (null too) and returns it as Go would print it again. It raises
+``ValueError`` with the words of Go's decoder, or ``TypeError`` where Go's general words for a wrong
+type apply.
 """
 
 import base64
@@ -13,8 +14,7 @@ from decimal import ROUND_UP, Decimal, localcontext
 Leaf = Callable[[object], object]
 
 WRONG_FORMAT = (
-    "quantities must match the regular expression "
-    "'^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 )
 QUANTITY = re.compile(r"[+-]?(0*)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)\Z", re.ASCII)
 EXPONENT = re.compile(r"[eE]([-+]?\d+)\Z", re.ASCII)
@@ -26,7 +26,7 @@ EXACT_DIGITS = 18  # what surely fits in an int64
 
 
 def quantity(value: object) -> object:
-    """``resource.Quantity``: the canonical text, as the API server stores it (``1024Mi``: ``1Gi``)."""
+    """``resource.Quantity``: the canonical text, as the API server has it (``1024Mi``: ``1Gi``)."""
     if value is None:
         return "0"
     text = value if isinstance(value, str) else json_text(value)
@@ -118,8 +118,9 @@ def described(value: object) -> str:
         return "bool"
     if isinstance(value, int | float):
         return f"number {value!r}"
-    names = {str: "string", list: "array", dict: "object"}
-    return names.get(type(value), "null")
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"
 
 
 def octets(value: object) -> object:
@@ -200,13 +201,10 @@ def assembled(value: str, parts: list[str]) -> datetime:
     if parts[11] != "Z":
         offset = timedelta(hours=int(parts[11][1:3]), minutes=int(parts[11][4:6]))
         zone = timezone(-offset if parts[11][0] == "-" else offset)
+    year, month, day, hour, minute = (int(parts[index]) for index in (0, 2, 4, 6, 8))
+    micros = int(fraction[:6].ljust(6, "0") or 0)
     try:
-        found = datetime(
-            *(int(parts[index]) for index in (0, 2, 4, 6, 8)),  # type: ignore[arg-type]
-            int(seconds),
-            int(fraction[:6].ljust(6, "0") or 0),
-            zone,
-        )
+        found = datetime(year, month, day, hour, minute, int(seconds), micros, zone)
         return found.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise ValueError(f'parsing time "{value}": day out of range') from error

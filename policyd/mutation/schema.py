@@ -3,9 +3,7 @@
     schemas = Schemas.builtin().with_crds(documents)
     schemas.lookup("apps", "v1", "Deployment")      # a KindSchema, or None
 
-An OpenAPI schema becomes a type as the API server makes one for server-side apply
-(kube-openapi, pkg/schemaconv): without a list type a list is atomic, without a type anything goes.
-No merging and no decoding here.
+``type_builder`` makes the types; no merging and no decoding here.
 """
 
 import functools
@@ -14,23 +12,13 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from policyd._core.schema import Decoding, Field, Relation, Scalar, Type
-from policyd.mutation.leaves import LEAVES
-
-JSONObject = Mapping[str, Any]
+from policyd._core.schema import Field
+from policyd.mutation.type_builder import Builder, JSONObject
 
 TABLE = Path(__file__).parent / "schemas" / "kubernetes-1.36.jsonl.gz"
-QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
-RAW_EXTENSION = "io.k8s.apimachinery.pkg.runtime.RawExtension"
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
-SCALARS = {
-    "integer": Scalar.NUMERIC,
-    "number": Scalar.NUMERIC,
-    "boolean": Scalar.BOOLEAN,
-    "string": Scalar.STRING,
-}
 
 
 class Gvk(NamedTuple):
@@ -129,7 +117,7 @@ class Table:
         self.versions = frozenset(key.rpartition("/")[0] for key in self._kinds)
         prefix = len(b'{"name":"')
         self._lines = {line[prefix : line.index(b'"', prefix)].decode(): line for line in lines[1:]}
-        self._builder = Builder(self)
+        self._builder = Builder(self.definition)
         self._built: dict[Gvk, KindSchema] = {}
 
     def kind(self, gvk: Gvk) -> KindSchema | None:
@@ -149,162 +137,6 @@ class Table:
         schema: JSONObject = json.loads(self._lines[name])["schema"]
         return schema
 
-    def named(self, name: str) -> Type:
-        return self._builder.named(name)
-
-
-class Builder:
-    """Makes types of OpenAPI schemas; each named one once, because they refer to one another."""
-
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        self._named: dict[str, Type] = {}
-        self.anything = deduced()
-
-    def named(self, name: str) -> Type:
-        found = self._named.get(name)
-        if found is None:
-            found = self._named[name] = Type()
-            if name == QUANTITY:
-                found.scalar = Scalar.UNTYPED
-            elif name == RAW_EXTENSION:
-                untyped(found)
-            else:
-                self.fill(found, self._table.definition(name), preserve=False)
-        return found
-
-    def field(self, schema: JSONObject, *, preserve: bool) -> Field:
-        go = schema.get("go", "")
-        name = schema.get("$ref", "")
-        overridden = schema.get("x-kubernetes-map-type") if name else None
-        if name and not overridden and go not in LEAVES:
-            kind = self.named(name)
-        else:
-            kind = Type()
-            if name:
-                copy_type(self.named(name), kind)
-                kind.atomic = kind.atomic if overridden is None else overridden == "atomic"
-            else:
-                self.fill(kind, schema, preserve=preserve)
-            if go in LEAVES:
-                kind.decoding = Decoding.LEAF
-                kind.leaf = LEAVES[go]
-        return Field(
-            kind,
-            go,
-            pointer=schema.get("pointer", False),
-            omitted="omit" in schema,
-            omitted_zero=schema.get("omit") == "zero",
-        )
-
-    def fill(self, kind: Type, schema: JSONObject, *, preserve: bool) -> None:
-        form = schema.get("type", "")
-        preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
-        kind.name = schema.get("go", "") if "properties" in schema else ""
-        if form in SCALARS:
-            # Any format but the plain one and bytes leaves a text open: int-or-string, date-time.
-            open_text = form == "string" and schema.get("format", "") not in {"", "byte"}
-            kind.scalar = Scalar.UNTYPED if open_text else SCALARS[form]
-        if form == "":
-            kind.scalar = Scalar.UNTYPED
-        if form in {"", "object"}:
-            self.fill_map(kind, schema, preserve=preserve)
-        if form in {"", "array"}:
-            self.fill_list(kind, schema, preserve=preserve)
-        if "go" in schema:
-            kind.decoding = decoding(form, schema)
-
-    def fill_map(self, kind: Type, schema: JSONObject, *, preserve: bool) -> None:
-        kind.is_map = True
-        kind.atomic = schema.get("x-kubernetes-map-type") == "atomic"
-        members = schema.get("properties", {})
-        kind.fields = {
-            name: self.field(member, preserve=preserve) for name, member in members.items()
-        }
-        extra = schema.get("additionalProperties")
-        if isinstance(extra, Mapping):
-            kind.extra = self.field(extra, preserve=preserve)
-        elif extra is True or (extra is None and (preserve or not members)):
-            kind.extra = Field(self.anything)
-
-    def fill_list(self, kind: Type, schema: JSONObject, *, preserve: bool) -> None:
-        kind.is_list = True
-        items = schema.get("items")
-        kind.item = Field(untyped(Type())) if items is None else self.field(items, preserve=preserve)
-        list_type = schema.get("x-kubernetes-list-type")
-        keys = schema.get("x-kubernetes-list-map-keys", ())
-        if list_type is None and "merge" in schema.get("x-kubernetes-patch-strategy", "").split(","):
-            key = schema.get("x-kubernetes-patch-merge-key")
-            list_type, keys = ("map", (key,)) if key else ("set", ())
-        if list_type == "map":
-            kind.relation = Relation.KEYED
-            kind.keys = tuple(keys)
-            kind.key_defaults = self.defaults(items or {}, kind.keys)
-        elif list_type == "set":
-            kind.relation = Relation.SET
-
-    def defaults(self, item: JSONObject, keys: tuple[str, ...]) -> dict[str, object]:
-        if "$ref" in item:
-            item = self._table.definition(item["$ref"])
-        members = item.get("properties", {})
-        found = {key: members.get(key, {}).get("default") for key in keys}
-        return {key: value for key, value in found.items() if value is not None}
-
-
-def decoding(form: str, schema: JSONObject) -> Decoding:
-    if form == "object":
-        return Decoding.STRUCT if "properties" in schema else Decoding.MAP
-    if form == "integer":
-        return Decoding.INT32 if schema.get("format") == "int32" else Decoding.INT64
-    names = {
-        "array": Decoding.LIST,
-        "string": Decoding.TEXT,
-        "boolean": Decoding.TRUTH,
-        "number": Decoding.FLOAT,
-    }
-    return names.get(form, Decoding.ANYTHING)
-
-
-def untyped(kind: Type) -> Type:
-    """Anything, replaced as a whole."""
-    kind.scalar = Scalar.UNTYPED
-    kind.is_map = kind.is_list = kind.atomic = True
-    kind.extra = kind.item = Field(kind)
-    return kind
-
-
-def deduced() -> Type:
-    """Anything: maps merge key by key, lists are replaced."""
-    kind = Type()
-    kind.scalar = Scalar.UNTYPED
-    kind.is_map = kind.is_list = True
-    kind.extra = Field(kind)
-    kind.item = Field(untyped(Type()))
-    return kind
-
-
-def copy_type(source: Type, target: Type) -> None:
-    for name in vars_of(source):
-        setattr(target, name, getattr(source, name))
-
-
-def vars_of(_: Type) -> tuple[str, ...]:
-    return (
-        "name",
-        "scalar",
-        "is_map",
-        "atomic",
-        "fields",
-        "extra",
-        "is_list",
-        "relation",
-        "keys",
-        "key_defaults",
-        "item",
-        "decoding",
-        "leaf",
-    )
-
 
 def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:
     """The kinds of a CustomResourceDefinition, one for each served version that has a schema."""
@@ -314,7 +146,7 @@ def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:
         if not version.get("served") or schema is None:
             continue
         gvk = Gvk(spec["group"], version["name"], spec["names"]["kind"])
-        root = Builder(table).field(as_object(as_published(schema)), preserve=False)
+        root = Builder(table.definition).field(as_object(as_published(schema)), preserve=False)
         yield KindSchema(gvk, root, native=False, mergeable=True)
 
 
