@@ -92,13 +92,13 @@ class DeadlineExceeded(BudgetExceeded):
 
 
 class MutationError(PolicydError):
-    """A mutation's value cannot be applied to the object; the text is the API server's.
+    """A mutation's value cannot be applied to the object; the text is the API server's."""
 
-    ``code`` and ``reason`` are those of the Status it earns. A code of 500 or more fails the
-    request whatever failurePolicy says.
-    """
 
-    def __init__(self, message: str, code: int = 403, reason: str = "Invalid") -> None:
+class StatusError(PolicydError):
+    """The request fails with this Status whatever failurePolicy says."""
+
+    def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(message)
         self.code = code
         self.reason = reason

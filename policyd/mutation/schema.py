@@ -9,15 +9,17 @@
 import functools
 import gzip
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from policyd._core.decode import DecodeError, decode
 from policyd._core.schema import Field
 from policyd.mutation.type_builder import Builder, JSONObject
 
 TABLE = Path(__file__).parent / "schemas" / "kubernetes-1.36.jsonl.gz"
+ListKeys = Callable[[Iterable[str | int]], tuple[str, ...] | None]
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
@@ -45,18 +47,18 @@ class KindSchema:
     native: bool
     mergeable: bool
 
-    def list_keys(self, path: Iterable[str | int]) -> tuple[str, ...]:
-        """The keys that tell the items of the list at ``path`` apart; () where items have none.
+    def list_keys(self, path: Iterable[str | int]) -> tuple[str, ...] | None:
+        """The keys that tell the items of the list at ``path`` apart; None where items have none.
 
         ``path`` holds field names and indexes from the root: ``("spec", "containers")``.
         """
         field: Field | None = self.root
         for step in path:
             if field is None:
-                return ()
+                return None
             kind = field.type
             field = kind.item if isinstance(step, int) else kind.fields.get(step, kind.extra)
-        return field.type.keys if field is not None and field.type.is_list else ()
+        return (field.type.keys or None) if field is not None else None
 
 
 class Schemas:
@@ -93,6 +95,11 @@ class Schemas:
         """Whether ApplyConfiguration and Overlay can merge objects of that kind."""
         found = self.lookup(*gvk)
         return found is not None and found.mergeable
+
+    def list_keys(self, gvk: tuple[str, str, str]) -> ListKeys | None:
+        """What ``_core.patch.diff`` takes as ``keys`` for objects of that kind."""
+        found = self.lookup(*gvk)
+        return found.list_keys if found is not None else None
 
     def serves(self, group: str, version: str) -> bool:
         """Whether any kind of that API version is known."""
@@ -136,6 +143,21 @@ class Table:
     def definition(self, name: str) -> JSONObject:
         schema: JSONObject = json.loads(self._lines[name])["schema"]
         return schema
+
+
+def strict_decode(obj: object, schema: KindSchema, before: object = None) -> str | None:
+    """Why the object does not decode into its Go type, in Go's words; None if it does.
+
+    Only what ``obj`` does not share with ``before`` is looked at. The mutators of this package do
+    this themselves and raise StatusError.
+    """
+    if not schema.native:
+        return None
+    try:
+        decode(obj, before, schema.root)
+    except DecodeError as error:
+        return str(error)
+    return None
 
 
 def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:

@@ -1,0 +1,93 @@
+"""The mutation kind ApplyConfiguration: ``Object{...}`` merged as server-side apply merges."""
+
+from typing import Any
+
+from policyd._core.convert import EMPTY, ConversionError, object_value
+from policyd._core.merge import MergeError, atomics, merge, problems
+from policyd._core.values import StructValue
+from policyd.errors import MutationError, StatusError
+from policyd.mutation.decoding import converted
+from policyd.mutation.schema import Gvk, KindSchema, Schemas
+
+JSONObject = dict[str, Any]
+
+NOT_TYPED = "error applying patch: failed to convert patch object to typed object: "
+ATOMIC = (
+    "error applying patch: invalid ApplyConfiguration: "
+    "may not mutate atomic arrays, maps or structs: "
+)
+NOT_MERGED = "error applying patch: failed to merge patch: "
+
+
+class ApplyConfiguration:
+    """See ``policyd.mutation.Mutator``."""
+
+    def apply(
+        self,
+        value: object,
+        obj: JSONObject,
+        target: tuple[str, str, str],
+        schemas: Schemas,
+        sources: tuple[object, ...] | None = None,
+    ) -> JSONObject:
+        if not isinstance(value, StructValue):
+            raise MutationError(
+                "type mismatch: ApplyConfiguration expression should evaluate to Object"
+            )
+        gvk = Gvk(*target)
+        try:
+            patch = object_value(value, sources)
+        except ConversionError as error:
+            raise MutationError(str(error)) from None
+        # Whatever the patch calls itself, it is of the object's kind.
+        patch.pop("apiVersion", None)
+        patch.pop("kind", None)
+        merged = merged_object(obj, patch, mergeable(gvk, schemas))
+        return obj if merged is obj else converted(merged, obj, gvk, schemas)
+
+
+def mergeable(gvk: Gvk, schemas: Schemas) -> KindSchema:
+    """The schema; without one the API server's error: it has none for kinds of subresources."""
+    schema = schemas.lookup(*gvk)
+    if schema is not None and schema.mergeable:
+        return schema
+    if schemas.serves(gvk.group, gvk.version):
+        raise MutationError(f"{NOT_TYPED}no corresponding type for {gvk}")
+    raise StatusError(
+        503,
+        "ServiceUnavailable",
+        f"Resource kind {gvk} not found. There can be a delay between when "
+        "CustomResourceDefinitions are created and when they are available.",
+    )
+
+
+def merged_object(obj: JSONObject, patch: JSONObject, schema: KindSchema) -> JSONObject:
+    """``obj`` itself if the patch changes nothing."""
+    kind = schema.root.type
+    wrong = problems(patch, kind)
+    if wrong:
+        raise MutationError(NOT_TYPED + listed(wrong))
+    untouchable = atomics(patch, kind)
+    if untouchable:
+        raise MutationError(ATOMIC + ", ".join(untouchable))
+    try:
+        merged: JSONObject = merge(obj, patch, kind)  # type: ignore[assignment]
+    except MergeError as error:
+        raise MutationError(NOT_MERGED + str(error)) from None
+    return merged if schema.native or merged is obj else without_empty(merged)
+
+
+def listed(found: list[tuple[str, str]]) -> str:
+    lines = [f"{path}: {message}" if path else message for path, message in found]
+    return lines[0] if len(lines) == 1 else "errors:\n  " + "\n  ".join(lines)
+
+
+def without_empty(value: Any) -> Any:
+    """Null for each empty list that an expression wrote: a custom resource gets it so (fact 62)."""
+    if value is EMPTY:
+        return None
+    if isinstance(value, dict):
+        return {name: without_empty(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [without_empty(item) for item in value]
+    return value

@@ -1,0 +1,72 @@
+"""The object after a mutation as the API server has it: decoded into its Go type, printed again.
+
+Custom resources have no Go type: they stay as they are. Not here: which mutation it was.
+"""
+
+from typing import Any
+
+from policyd._core.decode import DecodeError, decode
+from policyd.errors import MutationError, StatusError
+from policyd.mutation.schema import Gvk, Schemas
+
+JSONObject = dict[str, Any]
+
+
+def decoded(patched: Any, before: JSONObject, target: Gvk, schemas: Schemas) -> JSONObject:
+    """The patched object; StatusError 500 where it does not decode (conformance fact 53).
+
+    A missing apiVersion or kind is that of ``before``. A changed one cannot work: if the object
+    decodes as what it now claims to be, that is an error too.
+    """
+    if not isinstance(patched, dict):
+        raise undecodable(f"json: cannot unmarshal array into Go value of type v1.{target.kind}")
+    after: JSONObject = patched
+    named = {word: after.get(word) or before.get(word) for word in ("apiVersion", "kind")}
+    if any(named[word] is not None and named[word] != after.get(word) for word in named):
+        after = {**after, **named}
+    schema = schemas.lookup(*target)
+    changed = any(after.get(word) != before.get(word) for word in named)
+    if schema is None or not schema.native:
+        if changed:
+            raise undecodable(f"the patch makes {claim(after)} of {claim(before)}")
+        return after
+    if changed:
+        other = schemas.lookup(*gvk_of(after))
+        if other is None:
+            raise undecodable(
+                f'no kind "{after["kind"]}" is registered for version "{after["apiVersion"]}" '
+                'in scheme "pkg/api/legacyscheme/scheme.go:30"'
+            )
+        schema, before = other, {}
+    try:
+        result: JSONObject = decode(after, before, schema.root)  # type: ignore[assignment]
+    except DecodeError as error:
+        raise undecodable(str(error)) from None
+    if changed:
+        raise undecodable(f"the patch makes {claim(after)} of an object of another kind")
+    return result
+
+
+def converted(after: JSONObject, before: JSONObject, target: Gvk, schemas: Schemas) -> JSONObject:
+    """The merged object; MutationError where a value does not fit its Go type (fact 62)."""
+    schema = schemas.lookup(*target)
+    if schema is None or not schema.native:
+        return after
+    try:
+        result: JSONObject = decode(after, before, schema.root, convert=True)  # type: ignore[assignment]
+    except DecodeError as error:
+        raise MutationError(f"unable to convert unstructured object to {target}: {error}") from None
+    return result
+
+
+def undecodable(message: str) -> StatusError:
+    return StatusError(500, "InternalError", message)
+
+
+def claim(obj: JSONObject) -> str:
+    return f"{obj.get('apiVersion')} {obj.get('kind')}"
+
+
+def gvk_of(obj: JSONObject) -> Gvk:
+    group, _, version = str(obj["apiVersion"]).rpartition("/")
+    return Gvk(group, version, str(obj["kind"]))

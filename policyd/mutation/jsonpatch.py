@@ -1,0 +1,46 @@
+"""The mutation kind JSONPatch: a list of ``JSONPatch{op, path, from, value}``, applied in order."""
+
+from typing import Any
+
+from policyd._core.convert import ConversionError, json_value
+from policyd._core.values import StructValue
+from policyd.errors import MutationError
+from policyd.mutation.decoding import decoded
+from policyd.mutation.patching import ABSENT, Operation, apply
+from policyd.mutation.schema import Gvk, Schemas
+
+JSONObject = dict[str, Any]
+
+
+class JSONPatch:
+    """See ``policyd.mutation.Mutator``. All values are converted before anything is applied."""
+
+    def apply(
+        self,
+        value: object,
+        obj: JSONObject,
+        target: tuple[str, str, str],
+        schemas: Schemas,
+        sources: tuple[object, ...] | None = None,
+    ) -> JSONObject:
+        if not isinstance(value, list):
+            raise MutationError("type mismatch: JSONPatchType.expression should evaluate to array")
+        operations = [operation(item, sources) for item in value]
+        after = apply(operations, obj)
+        return obj if after is obj else decoded(after, obj, Gvk(*target), schemas)
+
+
+def operation(item: object, sources: tuple[object, ...] | None) -> Operation:
+    if not isinstance(item, StructValue):
+        raise MutationError(
+            "type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch"
+        )
+    fields = item.fields
+    value = fields.get("value", ABSENT)
+    if value is not ABSENT:
+        try:
+            value = json_value(value, sources)
+        except ConversionError as error:
+            raise MutationError(str(error)) from None
+    op, path, source = fields.get("op", ""), fields.get("path", ""), fields.get("from", "")
+    return Operation(op, path, source, value)
