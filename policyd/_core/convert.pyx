@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The values of mutation expressions as the JSON that Kubernetes makes of them.
 
     json_value(value, sources)     # the value of one JSON Patch operation
@@ -13,6 +12,7 @@ another: that has no native form. Both are plain dicts and lists here, so their 
 Without ``sources`` all are converted.
 """
 
+cimport cython
 from libc.math cimport isfinite
 
 import base64
@@ -160,6 +160,9 @@ cdef bytes eval_octets(str text):
 
 # Object{...}: Go's native values.
 
+@cython.final
+@cython.internal
+@cython.auto_pickle(False)
 cdef class Converter:
     cdef tuple sources
     cdef set known        # ids of the containers of the sources, once asked for

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """What becomes of a changed object when Go decodes it and prints it again.
 
     decode(new, old, root)    # the tree as it is printed; DecodeError where it cannot be decoded
@@ -8,6 +7,8 @@ empty value, empty values that Go leaves out disappear, quantities become canoni
 and wrong types are errors. Subtrees that ``new`` shares with ``old`` are not visited: the cost
 grows with what changed.
 """
+
+cimport cython
 
 from policyd._core.schema cimport (
     ANYTHING, FLOAT, INT32, INT64, LEAF, LIST, MAP, STRUCT, TEXT, TRUTH, Decoding, Field, Type,
@@ -39,6 +40,9 @@ def decode(new, old, Field root not None, *, convert=False):
     return out
 
 
+@cython.final
+@cython.internal
+@cython.auto_pickle(False)
 cdef class Decoder:
     cdef bint convert
     cdef list path          # names, and indexes of lists, from the root

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Merging by schema, as server-side apply merges: the rules of structured-merge-diff (typed/).
 
     problems(patch, type)          # what does not fit the schema: [(path, message)], or None
@@ -11,7 +10,7 @@ Neither argument is changed.
 
 from policyd._core import go_text
 from policyd._core.schema cimport (
-    ATOMIC, BOOLEAN, KEYED, NO_SCALAR, NUMERIC, SET, STRING, Field, Type,
+    ATOMIC, BOOLEAN, NO_SCALAR, NUMERIC, SET, STRING, Field, Type,
 )
 
 cdef object ABSENT = object()

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """The shape of a Kubernetes kind as the mutators need it: what merges, and what Go can decode.
 
 A schema is a graph of types (kinds such as CustomResourceDefinition contain themselves), made once
@@ -21,7 +20,7 @@ cpdef enum Relation:
 
 
 cpdef enum Decoding:
-    """How Go decodes a value of the type; ANYTHING for custom resources, which no Go type bounds."""
+    """How Go decodes a value; ANYTHING for custom resources, which no Go type bounds."""
     ANYTHING
     STRUCT
     MAP
@@ -45,7 +44,7 @@ cdef class Type:
     cdef public bint is_list
     cdef public Relation relation
     cdef public tuple keys          # of a KEYED list
-    cdef public dict key_defaults   # {key: value} where an item without the key has one all the same
+    cdef public dict key_defaults   # {key: value} that an item without the key has all the same
     cdef public Field item
     cdef public Decoding decoding
     cdef public object leaf         # (value) -> value as Go prints it; ValueError with Go's words
@@ -57,4 +56,4 @@ cdef class Field:
     cdef readonly str go            # the Go type as error messages print it
     cdef readonly bint pointer      # zero differs from absent
     cdef readonly bint omitted      # an empty value is not printed
-    cdef readonly bint omitted_zero # nor is a struct without content
+    cdef readonly bint omitted_zero  # nor is a struct without content

@@ -1,4 +1,3 @@
-# cython: language_level=3
 """Types of schemas: plain data; ``schema.pxd`` says what each attribute means."""
 
 
@@ -21,8 +20,8 @@ cdef class Type:
 
 
 cdef class Field:
-    def __cinit__(self, Type type not None, str go="", *, pointer=False, omitted=False,
-                  omitted_zero=False):
+    def __init__(self, Type type not None, str go="", *, pointer=False, omitted=False,
+                 omitted_zero=False):
         self.type = type
         self.go = go
         self.pointer = pointer

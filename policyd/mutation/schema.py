@@ -119,9 +119,9 @@ class Table:
         lines = gzip.decompress(packed).split(b"\n")
         head = json.loads(lines[0])
         self.version: str = head["version"]
-        self._kinds: dict[str, str] = head["kinds"]
+        self.kinds: dict[str, str] = head["kinds"]
         self._decoded: dict[str, str] = head["decoded"]
-        self.versions = frozenset(key.rpartition("/")[0] for key in self._kinds)
+        self.versions = frozenset(key.rpartition("/")[0] for key in self.kinds)
         prefix = len(b'{"name":"')
         self._lines = {line[prefix : line.index(b'"', prefix)].decode(): line for line in lines[1:]}
         self._builder = Builder(self.definition)
@@ -131,12 +131,12 @@ class Table:
         built = self._built.get(gvk)
         if built is None:
             key = "/".join(gvk)
-            name = self._kinds.get(key) or self._decoded.get(key)
+            name = self.kinds.get(key) or self._decoded.get(key)
             if name is None:
                 return None
             go = "v1." + gvk.kind
             root = Field(self._builder.named(name), go)
-            built = KindSchema(gvk, root, native=True, mergeable=key in self._kinds)
+            built = KindSchema(gvk, root, native=True, mergeable=key in self.kinds)
             self._built[gvk] = built
         return built
 

@@ -1,0 +1,80 @@
+"""Values of mutation expressions, written short, and the schemas that the tests share."""
+
+from typing import Any
+
+import yaml
+
+from policyd._core.values import StructValue
+from policyd.mutation import Schemas
+
+CONFIG_MAP = ("", "v1", "ConfigMap")
+POD = ("", "v1", "Pod")
+DEPLOYMENT = ("apps", "v1", "Deployment")
+SERVICE = ("", "v1", "Service")
+WIDGET = ("example.com", "v1", "Widget")
+
+CRD = """
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  names: {kind: Widget, plural: widgets}
+  scope: Namespaced
+  versions:
+  - name: v0
+    served: false
+    schema: {openAPIV3Schema: {type: object}}
+  - name: v1
+    served: true
+    schema:
+      openAPIV3Schema:
+        type: object
+        properties:
+          spec:
+            type: object
+            properties:
+              text: {type: string}
+              count: {type: integer}
+              port: {x-kubernetes-int-or-string: true}
+              nullable: {type: string, nullable: true}
+              free: {type: object, x-kubernetes-preserve-unknown-fields: true}
+              tags: {type: array, x-kubernetes-list-type: set, items: {type: string}}
+              plain: {type: array, items: {type: string}}
+              labels: {type: object, additionalProperties: {type: string}}
+              endpoints:
+                type: array
+                x-kubernetes-list-type: map
+                x-kubernetes-list-map-keys: [port, protocol]
+                items:
+                  type: object
+                  properties:
+                    port: {type: integer}
+                    protocol: {type: string, default: TCP}
+                    comment: {type: string}
+              template:
+                type: object
+                x-kubernetes-embedded-resource: true
+                x-kubernetes-preserve-unknown-fields: true
+"""
+SCHEMAS = Schemas.builtin().with_crds([yaml.safe_load(CRD)])
+
+
+def struct(name: str, /, **fields: Any) -> StructValue:
+    return StructValue(name, fields)
+
+
+def nested(path: str, /, **fields: Any) -> StructValue:
+    """``nested("spec.template", x=1)``: Object{spec: Object.spec{template: Object.spec.template{...}}}."""
+    names = path.split(".")
+    value = StructValue(".".join(["Object", *names]), fields)
+    for depth in range(len(names) - 1, -1, -1):
+        value = StructValue(".".join(["Object", *names[:depth]]), {names[depth]: value})
+    return value
+
+
+def patch(op: str, path: str, /, **fields: Any) -> StructValue:
+    """``source`` is the operation's ``from``."""
+    if "source" in fields:
+        fields["from"] = fields.pop("source")
+    return StructValue("JSONPatch", {"op": op, "path": path, **fields})

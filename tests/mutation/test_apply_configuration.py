@@ -1,0 +1,290 @@
+"""ApplyConfiguration: what merges how, and the API server's words for what cannot be merged."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from policyd._core.values import Optional, StructValue, TypeValue, UInt
+from policyd.mutation import KINDS, MutationError, StatusError
+from tests.mutation.builders import (
+    CONFIG_MAP,
+    DEPLOYMENT,
+    POD,
+    SCHEMAS,
+    SERVICE,
+    WIDGET,
+    nested,
+    struct,
+)
+
+Target = tuple[str, str, str]
+PREFIX = "error applying patch: failed to convert patch object to typed object: "
+ATOMIC = "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps or structs: "
+
+
+def containers(*items: dict[str, Any]) -> StructValue:
+    return nested("spec", containers=[struct("Object.spec.containers", **item) for item in items])
+
+
+def pod() -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "spec": {
+            "containers": [
+                {
+                    "name": "app",
+                    "image": "a:1",
+                    "ports": [{"containerPort": 80, "protocol": "TCP"}],
+                },
+                {"name": "side", "image": "s:1", "env": [{"name": "A", "value": "1"}]},
+            ],
+        },
+    }
+
+
+def widget(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": "Widget", "spec": spec}
+
+
+def apply(value: object, obj: dict[str, Any], target: Target) -> dict[str, Any]:
+    before = copy.deepcopy(obj)
+    try:
+        return KINDS["ApplyConfiguration"].apply(value, obj, target, SCHEMAS, (obj,))
+    finally:
+        assert obj == before
+
+
+def names(obj: dict[str, Any]) -> list[str]:
+    return [container["name"] for container in obj["spec"]["containers"]]
+
+
+ORDERS = [
+    (["new"], ["app", "side", "new"]),
+    (["new", "app"], ["new", "app", "side"]),
+    (["side", "app"], ["side", "app"]),
+    (["side", "new"], ["app", "side", "new"]),
+    (["app", "new"], ["app", "side", "new"]),
+    (["new", "side"], ["app", "new", "side"]),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), ORDERS)
+def test_order_of_merged_lists(given: list[str], expected: list[str]) -> None:
+    assert names(apply(containers(*({"name": name} for name in given)), pod(), POD)) == expected
+
+
+def test_items_merge_by_their_keys() -> None:
+    env = struct("Object.spec.containers.env", name="B", value="2")
+    after = apply(containers({"name": "side", "image": "s:2", "env": [env]}), pod(), POD)
+    assert after["spec"]["containers"][1] == {
+        "name": "side",
+        "image": "s:2",
+        "env": [{"name": "A", "value": "1"}, {"name": "B", "value": "2"}],
+    }
+
+
+def test_missing_key_takes_its_default() -> None:
+    port = struct("Object.spec.containers.ports", containerPort=80, name="web")
+    after = apply(containers({"name": "app", "ports": [port]}), pod(), POD)
+    assert after["spec"]["containers"][0]["ports"] == [
+        {"containerPort": 80, "protocol": "TCP", "name": "web"}
+    ]
+
+
+def test_duplicates_of_the_live_object_give_way() -> None:
+    live = pod()
+    live["spec"]["containers"][1]["env"] = [{"name": "A", "value": v} for v in "xy"]
+    env = struct("Object.spec.containers.env", name="A", value="z")
+    after = apply(containers({"name": "side", "env": [env]}), live, POD)
+    assert after["spec"]["containers"][1]["env"] == [{"name": "A", "value": "z"}]
+
+
+def test_no_change_is_the_same_object() -> None:
+    live = pod()
+    for value in (struct("Object"), nested("spec"), containers({"name": "app", "image": "a:1"})):
+        assert apply(value, live, POD) is live
+
+
+def test_what_stays_is_shared() -> None:
+    live = pod()
+    after = apply(containers({"name": "app", "image": "a:2"}), live, POD)
+    assert after["spec"]["containers"][1] is live["spec"]["containers"][1]
+
+
+def test_kind_of_the_patch_is_ignored() -> None:
+    after = apply(
+        struct("Object", apiVersion="v9", kind="Nope", data={"k": "v"}),
+        {"kind": "ConfigMap"},
+        CONFIG_MAP,
+    )
+    assert after == {"kind": "ConfigMap", "data": {"k": "v"}}
+
+
+SETS = [
+    (["t9"], ["t1", "t2", "t9"]),
+    (["t0", "t1"], ["t0", "t1", "t2"]),
+    (["t2", "t1"], ["t2", "t1"]),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), SETS)
+def test_sets(given: list[str], expected: list[str]) -> None:
+    after = apply(nested("spec", tags=given), widget(tags=["t1", "t2"]), WIDGET)
+    assert after["spec"]["tags"] == expected
+
+
+VALUES: list[tuple[str, Any, Any]] = [
+    ("text", "x", "x"),
+    ("count", 2.0, 2.0),
+    ("count", 2**62, 2**62),
+    ("port", "http", "http"),
+    ("port", True, True),
+    ("text", TypeValue("int"), "int"),
+    ("text", Optional("x"), "x"),
+    ("labels", {"a": "b"}, {"old": "l", "a": "b"}),
+    ("free", {"l": [9]}, {"l": [9], "m": 1}),
+    ("tags", [], None),
+]
+
+
+@pytest.mark.parametrize(("field", "given", "expected"), VALUES)
+def test_values_of_custom_resources(field: str, given: Any, expected: Any) -> None:
+    live = widget(labels={"old": "l"}, free={"l": [1], "m": 1})
+    if field == "free":
+        given = struct("Object.spec.free", **given)
+    assert apply(nested("spec", **{field: given}), live, WIDGET)["spec"][field] == expected
+
+
+def test_native_values_become_what_go_prints() -> None:
+    limits = {"cpu": 2, "memory": "1024Mi"}
+    resources = struct("Object.spec.containers.resources", limits=limits)
+    after = apply(containers({"name": "app", "resources": resources}), pod(), POD)
+    assert after["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "2", "memory": "1Gi"}}
+    assert apply(nested("spec", replicas=9.0), {"spec": {}}, DEPLOYMENT) == {
+        "spec": {"replicas": 9}
+    }
+
+
+ERRORS: list[tuple[Target, Any, str]] = [
+    (CONFIG_MAP, struct("Object", nope=1), PREFIX + ".nope: field not declared in schema"),
+    (CONFIG_MAP, struct("Object", data=None), PREFIX + ".data: expected map, got &{NULL_VALUE}"),
+    (CONFIG_MAP, struct("Object", data=["x"]), PREFIX + ".data: expected map, got &{[x]}"),
+    (
+        CONFIG_MAP,
+        struct("Object", immutable="yes"),
+        PREFIX + ".immutable: expected boolean, got &{yes}",
+    ),
+    (
+        CONFIG_MAP,
+        nested("metadata", labels={"app": None}),
+        PREFIX + ".metadata.labels.app: expected string, got &value.valueUnstructured{Value:0}",
+    ),
+    (
+        DEPLOYMENT,
+        nested("spec", replicas="9"),
+        PREFIX + ".spec.replicas: expected numeric (int or float), got string",
+    ),
+    (
+        DEPLOYMENT,
+        nested("spec", replicas=UInt(9)),
+        PREFIX + ".spec.replicas: expected numeric (int or float), got uint64",
+    ),
+    (
+        DEPLOYMENT,
+        nested("spec", replicas=9.5),
+        "unable to convert unstructured object to apps/v1, Kind=Deployment: cannot convert float64 to int32",
+    ),
+    (
+        DEPLOYMENT,
+        nested("spec", replicas=5_000_000_000),
+        "unable to convert unstructured object to apps/v1, Kind=Deployment: 5000000000 does not fit into int32 at spec.replicas",
+    ),
+    (SERVICE, nested("spec", selector={"x": "y"}), ATOMIC + ".spec.selector"),
+    (POD, containers({"name": "app", "args": ["a"]}), ATOMIC + ".spec.containers[0].args"),
+    (
+        POD,
+        containers({"name": "app", "args": ["a"]}, {"name": "b", "command": ["c"]}),
+        ATOMIC + ".spec.containers[0].args, .spec.containers[1].command",
+    ),
+    (
+        POD,
+        containers({"name": "app"}, {"name": "app"}),
+        PREFIX + '.spec.containers: duplicate entries for key [name="app"]',
+    ),
+    (
+        POD,
+        containers({"name": "app", "env": [{"name": "B"}]}),
+        PREFIX
+        + '.spec.containers[name="app"].env: element 0: associative list with keys may not have non-map elements',
+    ),
+    (
+        WIDGET,
+        nested("spec", tags=["t9", "t9"]),
+        PREFIX + '.spec.tags: duplicate entries for key [="t9"]',
+    ),
+    (WIDGET, nested("spec", plain=["x"]), ATOMIC + ".spec.plain"),
+    (
+        WIDGET,
+        nested("spec", text=b"hello"),
+        PREFIX
+        + ".spec.text: expected string, got &value.valueUnstructured{Value:[]uint8{0x68, 0x65, 0x6c, 0x6c, 0x6f}}",
+    ),
+    (
+        WIDGET,
+        struct("Object", spec=struct("Object.spec", labels={1: "x"})),
+        PREFIX
+        + ".spec: expected map, got &{fail to convert field \"labels\": map key '\\x01' is of type types.Int, not string}",
+    ),
+    (
+        WIDGET,
+        nested("spec", count="a", text=1),
+        PREFIX
+        + "errors:\n  .spec.count: expected numeric (int or float), got string\n"
+        + "  .spec.text: expected string, got &value.valueUnstructured{Value:1}",
+    ),
+    (
+        DEPLOYMENT,
+        nested("spec", template=struct("Object.spec.wrong"), selector=struct("Object.other")),
+        'type mismatch: unexpected type name "Object.spec.wrong", expected "Object.spec.template", which matches field name path from root Object type\n'
+        'unexpected type name "Object.other", expected "Object.spec.selector", which matches field name path from root Object type',
+    ),
+    (
+        ("autoscaling", "v1", "Scale"),
+        nested("spec", replicas=1),
+        PREFIX + "no corresponding type for autoscaling/v1, Kind=Scale",
+    ),
+]
+
+
+@pytest.mark.parametrize(("target", "value", "message"), ERRORS)
+def test_errors_in_the_words_of_the_api_server(target: Target, value: Any, message: str) -> None:
+    with pytest.raises(MutationError) as caught:
+        apply(value, pod() if target == POD else {"kind": target[2]}, target)
+    assert str(caught.value) == message
+
+
+def test_unknown_kinds_fail_the_request() -> None:
+    with pytest.raises(
+        StatusError, match=r"Resource kind other.io/v1, Kind=Thing not found\."
+    ) as caught:
+        apply(struct("Object"), {}, ("other.io", "v1", "Thing"))
+    assert (caught.value.code, caught.value.reason) == (503, "ServiceUnavailable")
+
+
+def test_lists_that_came_as_json_may_hold_maps() -> None:
+    live = pod()
+    value = nested("spec", initContainers=live["spec"]["containers"])
+    assert apply(value, live, POD)["spec"]["initContainers"] == live["spec"]["containers"]
+
+
+def test_live_items_without_keys_are_an_error() -> None:
+    with pytest.raises(
+        MutationError, match=r"failed to merge patch: element 0: associative list with keys may not"
+    ):
+        apply(
+            nested("spec", endpoints=[struct("Object.spec.endpoints", port=1)]),
+            widget(endpoints=[3]),
+            WIDGET,
+        )

@@ -1,0 +1,80 @@
+"""The table of built-in kinds, the kinds of CRD documents, and what both say of lists."""
+
+import pytest
+
+from policyd.mutation.leaves import quantity
+from policyd.mutation.schema import Schemas, builtin_table, strict_decode
+from tests.mutation.builders import CONFIG_MAP, POD, SCHEMAS, WIDGET
+
+KEYS = [
+    (POD, ("spec", "containers"), ("name",)),
+    (POD, ("spec", "containers", 0, "ports"), ("containerPort", "protocol")),
+    (POD, ("spec", "containers", 3, "args"), None),
+    (POD, ("spec", "nowhere", "else"), None),
+    (POD, ("metadata",), None),
+    (WIDGET, ("spec", "endpoints"), ("port", "protocol")),
+    (WIDGET, ("spec", "template", "spec", "containers"), None),
+]
+
+
+@pytest.mark.parametrize(("kind", "path", "keys"), KEYS)
+def test_keys_of_lists(
+    kind: tuple[str, str, str], path: tuple[str | int, ...], keys: tuple[str, ...] | None
+) -> None:
+    list_keys = SCHEMAS.list_keys(kind)
+    assert list_keys is not None
+    assert list_keys(path) == keys
+
+
+def test_every_kind_of_the_table_can_be_built() -> None:
+    table = builtin_table()
+    schemas = Schemas.builtin()
+    for key in table.kinds:
+        group, version, kind = key.split("/")
+        assert schemas.knows((group, version, kind)), key
+    print(f"{len(table.kinds)} kinds of Kubernetes {table.version}")
+    assert len(table.kinds) > 80
+
+
+def test_kinds_that_only_subresources_have_do_not_merge() -> None:
+    assert SCHEMAS.lookup("autoscaling", "v1", "Scale") is not None
+    assert not SCHEMAS.knows(("autoscaling", "v1", "Scale"))
+
+
+def test_unserved_versions_are_unknown() -> None:
+    assert SCHEMAS.knows(WIDGET)
+    assert not SCHEMAS.knows(("example.com", "v0", "Widget"))
+    assert SCHEMAS.list_keys(("example.com", "v0", "Widget")) is None
+
+
+def test_with_crds_leaves_the_former_schemas_alone() -> None:
+    assert not Schemas.builtin().knows(WIDGET)
+
+
+def test_strict_decode() -> None:
+    schema = SCHEMAS.lookup(*CONFIG_MAP)
+    assert schema is not None
+    assert strict_decode({"data": {"a": "1"}}, schema) is None
+    assert strict_decode({"x": 1}, schema) == 'strict decoding error: unknown field "x"'
+    shared = {"x": 1}
+    assert strict_decode({"binaryData": shared}, schema, {"binaryData": shared}) is None
+
+
+# (text, what kubectl get shows of it): ParseQuantity and String of apimachinery.
+QUANTITIES = [
+    ("1", "1"), ("1.5", "1500m"), ("0.5", "500m"), ("1.500", "1.500"), ("1024Mi", "1Gi"),
+    ("1536Mi", "1536Mi"), ("1.5Gi", "1536Mi"), ("0.5Mi", "512Ki"), ("100m", "100m"), ("1000m", "1"),
+    ("1e3", "1e3"), ("12e6", "12e6"), ("1000000", "1M"), ("0.0000000001", "1n"), ("-1.5", "-1500m"),
+    ("0", "0"), ("0.0", "0"), ("1000Ki", "1000Ki"), (2, "2"), (0.25, "250m"), (None, "0"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "printed"), QUANTITIES)
+def test_quantities_become_canonical(given: object, printed: str) -> None:
+    assert quantity(given) == printed
+
+
+@pytest.mark.parametrize("given", ["", "x", "1x", "1.2.3", "1KiB", True, [], "1Mii", "--1"])
+def test_no_quantities(given: object) -> None:
+    with pytest.raises(ValueError, match="quantit"):
+        quantity(given)
