@@ -1,0 +1,78 @@
+"""The table of commands, and how errors end a command."""
+
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from policyd.cli import COMMANDS
+
+HEAVY = (
+    "hypercorn",
+    "starlette",
+    "uvloop",
+    "prometheus_client",
+    "pydantic",
+    "yaml",
+    "cryptography",
+)
+
+
+def policyd(*arguments: str, code: str = "") -> subprocess.CompletedProcess[str]:
+    command = ["-c", code] if code else ["-m", "policyd"]
+    return subprocess.run(
+        [sys.executable, *command, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={"PATH": "", "PYTHONWARNINGS": "error"},
+        cwd=Path(__file__).resolve().parents[2],
+    )
+
+
+def test_help_imports_no_server() -> None:
+    code = (
+        "import sys; sys.argv = ['policyd', '--help']\n"
+        "from policyd.cli import main\n"
+        "try: main()\n"
+        f"finally: print([m for m in {HEAVY} if m in sys.modules], file=sys.stderr)"
+    )
+    done = policyd(code=code)
+    assert done.stderr.strip() == "[]"
+    assert done.returncode == 0
+    for name, (_, line) in COMMANDS.items():
+        assert name in done.stdout and line in done.stdout
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_command_is_there_and_explains_itself(name: str) -> None:
+    assert find_spec(COMMANDS[name][0]) is not None
+    done = policyd(name, "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Usage: policyd {name}")
+
+
+SERVE_ERRORS = [
+    (("serve",), "Error: no policies: give files or directories with -p"),
+    (("serve", "-p", "/nowhere"), "Error: /nowhere: no such file or directory"),
+    (("serve", "-p", "tests/cli"), "Error: a certificate is needed: --tls-cert and --tls-key"),
+    (("serve", "--timeout", "x"), "Error: --timeout: expected a duration like"),
+    (("serve", "--config", "/nowhere.yaml"), "Error: /nowhere.yaml: No such file or directory"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), SERVE_ERRORS)
+def test_error_of_the_operator_ends_with_2_and_no_traceback(
+    arguments: tuple[str, ...], message: str
+) -> None:
+    done = policyd(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.startswith(message)
+    assert "Traceback" not in done.stderr
+
+
+def test_unknown_command_is_an_error() -> None:
+    assert policyd("conquer").returncode == 2

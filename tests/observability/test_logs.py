@@ -1,0 +1,65 @@
+"""One line for each event, as JSON or for people."""
+
+import io
+import logging
+
+import orjson
+
+from policyd.admission.review import decode
+from policyd.observability.logs import Bridge, Log
+from tests.server.reviews import review
+
+
+def logged(form: str = "json") -> tuple[Log, io.BytesIO]:
+    stream = io.BytesIO()
+    return Log(stream, form, clock=lambda: 1_795_235_816.2231), stream
+
+
+def test_denial_tells_who_and_what_but_never_the_object() -> None:
+    log, stream = logged()
+    request = decode(
+        review(
+            resource={"group": "apps", "version": "v1", "resource": "deployments"},
+            subResource="scale",
+            dryRun=True,
+            object={"kind": "Secret", "data": {"key": "hidden"}},
+        )
+    )
+    log.about("denial", request, policy="p", generation="g", message="no")
+    assert orjson.loads(stream.getvalue()) == {
+        "time": "2026-11-21T04:36:56.223Z",
+        "level": "info",
+        "event": "denial",
+        "uid": "u-1",
+        "policy": "p",
+        "generation": "g",
+        "operation": "CREATE",
+        "resource": "apps/v1/deployments/scale",
+        "namespace": "shop",
+        "name": "settings",
+        "user": "ann",
+        "dryRun": True,
+        "message": "no",
+    }
+
+
+def test_text_for_people_cannot_be_broken_into_lines() -> None:
+    log, stream = logged("text")
+    log.write("error", "reload", 'no\n2026 INFO "forged"', file="a b", count=3)
+    assert stream.getvalue().decode() == (
+        '2026-11-21T04:36:56.223Z ERROR   reload "no\\n2026 INFO \\"forged\\"" file=a b count=3\n'
+    )
+
+
+def test_records_of_logging_are_lines_too() -> None:
+    log, stream = logged()
+    logger = logging.Logger("engine")
+    logger.addHandler(Bridge(log))
+    try:
+        raise KeyError("x")
+    except KeyError:
+        logger.exception("a defect")
+    line = orjson.loads(stream.getvalue())
+    assert (line["event"], line["level"], line["message"]) == ("log", "error", "a defect")
+    assert line["logger"] == "engine"
+    assert line["traceback"].startswith("Traceback") and "KeyError: 'x'" in line["traceback"]

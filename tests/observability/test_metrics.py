@@ -1,0 +1,139 @@
+"""Every metric of docs/metrics.md, from the text of a scrape."""
+
+import re
+from pathlib import Path
+
+import pytest
+from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
+from prometheus_client.parser import text_string_to_metric_families as prometheus
+
+from policyd.limits import InFlight
+from policyd.observability.metrics import Exposition, PrometheusRecorder
+from tests.server.fakes import FakePolicy, FakeSet
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+
+
+class FakeStore:
+    """A store with one set."""
+
+    current = FakeSet(
+        "gen1", (FakePolicy("a", "a.txt", "allow", "a"), FakePolicy("b", "b.txt", "broken", ""))
+    )
+
+
+@pytest.fixture
+def recorder() -> PrometheusRecorder:
+    recorder = PrometheusRecorder()
+    recorder.request("validate", "CREATE", "allowed", 60_000)
+    recorder.request("validate", "CREATE", "allowed", 2_000_000)
+    recorder.request("mutate", "UPDATE", "denied", 40_000_000_000)
+    recorder.request("validate", "", "bad_request", 10_000)
+    recorder.phase("decode", 12_000)
+    recorder.shed("bytes")
+    recorder.reload(True)
+    recorder.reload(False)
+    recorder.patch_operations("a", 2)
+    recorder.patch_operations("a", 1)
+    recorder.mutation_conflict("a")
+    return recorder
+
+
+@pytest.fixture
+def exposition(recorder: PrometheusRecorder) -> Exposition:
+    in_flight = InFlight(10, 1000)
+    in_flight.enter(70)
+    return Exposition(recorder, FakeStore(), in_flight, lambda: 1_800_000_000.0)
+
+
+WANT: list[tuple[str, dict[str, str], float]] = [
+    (
+        "policyd_admission_requests_total",
+        {"webhook": "validate", "operation": "CREATE", "result": "allowed"},
+        2,
+    ),
+    (
+        "policyd_admission_requests_total",
+        {"webhook": "mutate", "operation": "UPDATE", "result": "denied"},
+        1,
+    ),
+    (
+        "policyd_admission_requests_total",
+        {"webhook": "validate", "operation": "", "result": "bad_request"},
+        1,
+    ),
+    ("policyd_admission_duration_seconds_bucket", {"webhook": "validate", "le": "5e-05"}, 1),
+    ("policyd_admission_duration_seconds_bucket", {"webhook": "validate", "le": "0.0001"}, 2),
+    ("policyd_admission_duration_seconds_bucket", {"webhook": "validate", "le": "+Inf"}, 3),
+    ("policyd_admission_duration_seconds_bucket", {"webhook": "mutate", "le": "30"}, 0),
+    ("policyd_admission_duration_seconds_bucket", {"webhook": "mutate", "le": "+Inf"}, 1),
+    ("policyd_admission_duration_seconds_sum", {"webhook": "mutate"}, 40.0),
+    ("policyd_admission_phase_duration_seconds_count", {"phase": "decode"}, 1),
+    ("policyd_policy_decisions_total", {"policy": "a", "decision": "deny"}, 1),
+    ("policyd_policy_evaluation_seconds_total", {"policy": "a"}, 0.5),
+    ("policyd_policy_cost_units_total", {"policy": "b"}, 70),
+    ("policyd_policies", {"state": "active", "kind": "Policy"}, 1),
+    ("policyd_policies", {"state": "quarantined", "kind": "Policy"}, 1),
+    ("policyd_policy_set_info", {"generation": "gen1"}, 1),
+    ("policyd_reloads_total", {"result": "success"}, 1),
+    ("policyd_reloads_total", {"result": "error"}, 1),
+    ("policyd_in_flight_requests", {}, 1),
+    ("policyd_in_flight_bytes", {}, 70),
+    ("policyd_shed_requests_total", {"reason": "bytes"}, 1),
+    ("policyd_shed_requests_total", {"reason": "requests"}, 0),
+    ("policyd_patch_operations_total", {"policy": "a"}, 3),
+    ("policyd_mutation_conflicts_total", {"policy": "a"}, 1),
+    ("policyd_certificate_expiry_timestamp_seconds", {}, 1_800_000_000),
+]
+
+
+def samples(
+    exposition: Exposition, accept: str
+) -> dict[tuple[str, frozenset[tuple[str, str]]], float]:
+    text, content_type = exposition.render(accept)
+    parse = openmetrics if "openmetrics" in content_type else prometheus
+    return {
+        # Parsers print bounds as floats: "30.0".
+        (sample.name, frozenset((k, _bound(k, v)) for k, v in sample.labels.items())): sample.value
+        for family in parse(text.decode())
+        for sample in family.samples
+    }
+
+
+def _bound(label: str, value: str) -> str:
+    return f"{float(value):g}" if label == "le" and value != "+Inf" else value
+
+
+@pytest.mark.parametrize("accept", ["", "application/openmetrics-text; version=1.0.0"])
+def test_every_series_has_its_value(exposition: Exposition, accept: str) -> None:
+    found = samples(exposition, accept)
+    for name, labels, value in WANT:
+        assert found[name, frozenset(labels.items())] == value, (name, labels)
+
+
+def test_openmetrics_is_given_by_accept(exposition: Exposition) -> None:
+    text, content_type = exposition.render("application/openmetrics-text; version=1.0.0")
+    assert content_type.startswith("application/openmetrics-text")
+    assert text.endswith(b"# EOF\n")
+    assert exposition.render("text/plain")[1].startswith("text/plain")
+
+
+def test_every_documented_metric_is_shown_and_every_shown_one_documented(
+    exposition: Exposition,
+) -> None:
+    documented = set(re.findall(r"^\| .*?policyd_.*$", DOCUMENT.read_text(), re.MULTILINE))
+    names = {
+        name for row in documented for name in re.findall(r"`(policyd_\w+)`", row.split("| ")[1])
+    }
+    shown = set()
+    for name, _ in samples(exposition, ""):
+        if name.startswith("policyd_"):
+            shown.add(re.sub(r"_(bucket|sum|count|created)$", "", name))
+    assert shown == names
+
+
+def test_reload_sets_the_time_only_when_it_succeeds(recorder: PrometheusRecorder) -> None:
+    at = recorder.last_successful_reload
+    assert at > 1_700_000_000
+    recorder.reload(False)
+    assert recorder.last_successful_reload == at
