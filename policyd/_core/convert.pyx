@@ -17,7 +17,7 @@ from libc.math cimport isfinite
 
 import base64
 
-from policyd._core.go_text import Foreign, plain, quoted
+from policyd._core.go_printing import Foreign, plain, quoted
 from policyd._core.rendering cimport duration_text, timestamp_text
 from policyd._core.values cimport (
     MISSING, Duration, Key, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,

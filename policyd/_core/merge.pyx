@@ -4,11 +4,11 @@
     atomics(patch, type)           # paths of what only merges as a whole, or None
     merge(live, patch, type)       # the merged tree; shares with ``live`` whatever stayed the same
 
-Trees are plain JSON values (a patch may hold ``go_text.Foreign`` leaves, which fit nowhere).
+Trees are plain JSON values (a patch may hold ``go_printing.Foreign`` leaves, which fit nowhere).
 Neither argument is changed.
 """
 
-from policyd._core import go_text
+from policyd._core import go_printing
 from policyd._core.schema cimport (
     ATOMIC, BOOLEAN, NO_SCALAR, NUMERIC, SET, STRING, Field, Type,
 )
@@ -50,10 +50,10 @@ cdef list value_problems(object value, Type type, bint live):
         return scalar_problems(value, type)
     # No form fits: the complaint is that of the first form the schema allows.
     if type.is_map:
-        return [("", f"expected map, got &{{{go_text.plain(value)}}}")]
+        return [("", f"expected map, got &{{{go_printing.plain(value)}}}")]
     if type.scalar != NO_SCALAR:
         return scalar_problems(value, type)
-    return [("", f"expected list, got &{{{go_text.plain(value)}}}")]
+    return [("", f"expected list, got &{{{go_printing.plain(value)}}}")]
 
 
 cdef list scalar_problems(object value, Type type):
@@ -62,19 +62,19 @@ cdef list scalar_problems(object value, Type type):
     if type.scalar == NUMERIC:
         if is_number:
             return None
-        return [("", f"expected numeric (int or float), got {go_text.type_name(value)}")]
+        return [("", f"expected numeric (int or float), got {go_printing.type_name(value)}")]
     if type.scalar == STRING:
         if kind is str:
             return None
-        shown = go_text.syntax(value)
+        shown = go_printing.syntax(value)
         return [("", f"expected string, got &value.valueUnstructured{{Value:{shown}}}")]
     if type.scalar == BOOLEAN:
         if kind is bool:
             return None
-        return [("", f"expected boolean, got &{{{go_text.plain(value)}}}")]
+        return [("", f"expected boolean, got &{{{go_printing.plain(value)}}}")]
     if is_number or kind is str or kind is bool:
         return None
-    return [("", f"expected any scalar, got &{{{go_text.plain(value)}}}")]
+    return [("", f"expected any scalar, got &{{{go_printing.plain(value)}}}")]
 
 
 cdef list map_problems(dict value, Type type, bint live):
@@ -156,7 +156,7 @@ cdef object item_key(object item, Type type):
         raise MergeError("associative list with keys may not have non-map elements")
     parts = [key_value(<dict>item, name, type) for name in type.keys]
     if all([part is ABSENT for part in parts]):
-        names = " ".join([go_text.quoted(name) for name in type.keys])
+        names = " ".join([go_printing.quoted(name) for name in type.keys])
         raise MergeError(
             f"associative list with keys has an element that omits all key fields [{names}] "
             "(and doesn't have default values for any key fields)"
@@ -203,7 +203,7 @@ cdef str key_text(object item, Type type):
 
 
 cdef str scalar_text(object value):
-    return go_text.quoted(value) if value.__class__ is str else go_text.plain(value)
+    return go_printing.quoted(value) if value.__class__ is str else go_printing.plain(value)
 
 
 # Merging.

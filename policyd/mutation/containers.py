@@ -7,7 +7,7 @@ import functools
 import re
 from typing import Any
 
-from policyd._core.go_text import quoted
+from policyd._core.go_printing import quoted
 
 MISSING = "missing value"
 INVALID_INDEX = "invalid index referenced"
