@@ -1,5 +1,4 @@
-"""The type checker: cel-go's rules (checker/checker.go), its messages and the order it finds errors
-in.
+"""The type checker: cel-go's rules (checker/checker.go) and its messages.
 
 Returns the tree with names resolved, a type for every node and a reference for every name and call.
 Mixed literals like ``[1, "a"]`` get the element type dyn here; that Kubernetes refuses them outside
@@ -25,7 +24,7 @@ from policyd.cel.ast import (
     StructField,
     qualified_name,
 )
-from policyd.cel.decls import OverloadDecl, Scope, TypeVariables
+from policyd.cel.decls import Names, OverloadDecl, Scope, TypeVariables
 from policyd.cel.recursion import deep_recursion
 from policyd.cel.source import Issue, Source
 from policyd.cel.types import BOOL, DYN, ERROR, INT, STRING, Kind, Type
@@ -60,7 +59,7 @@ class _Checker:
     def __init__(self, scope: Scope) -> None:
         self.issues: list[Issue] = []
         self._scope = scope
-        self._locals: list[dict[str, Type]] = []
+        self._names = Names(scope)
         self._types: dict[int, Type] = {}
         self._references: dict[int, Reference] = {}
         self._bindings = Bindings()
@@ -119,49 +118,30 @@ class _Checker:
         self._report(node.pos, f"undeclared reference to '{name}' (in container '{container}')")
         return self._typed(node, ERROR)
 
-    def _lookup(self, name: str) -> tuple[str, Type] | None:
-        """The full name and the type of a variable; those of macros hide all others."""
-        for names in reversed(self._locals):
-            if name in names:
-                return name, names[name]
-            if name.partition(".")[0] in names:
-                return None
-        for full in self._scope.candidates(name):
-            found = self._scope.variable(full)
-            if found is not None:
-                return full, found
-        return None
-
     def _name(self, node: Expr, found: tuple[str, Type]) -> Expr:
         """The node as one name. A leading dot stays where a macro's variable hides that name."""
         name, declared = found
-        dotted = (qualified_name(node) or "").startswith(".")
-        hidden = dotted and any(name in names for names in self._locals)
-        ident = Ident(node.id, node.pos, f".{name}" if hidden else name)
-        return self._typed(ident, declared, Reference(name))
-
-    def _function(self, name: str) -> tuple[str, tuple[OverloadDecl, ...]] | None:
-        for full in self._scope.candidates(name):
-            if overloads := self._scope.functions.get(full):
-                return full, overloads
-        return None
+        if self._names.variable(name) != found:
+            return self._typed(Ident(node.id, node.pos, f".{name}"), declared, Reference(name))
+        return self._typed(Ident(node.id, node.pos, name), declared, Reference(name))
 
     # Names and fields
 
     def _ident(self, node: Ident) -> Expr:
-        found = self._lookup(node.name)
+        found = self._names.variable(node.name)
         return self._undeclared(node, node.name) if found is None else self._name(node, found)
 
     def _select(self, node: Select) -> Expr:
         name = None if node.test_only else qualified_name(node)
-        variable = self._lookup(name) if name is not None else None
+        variable = self._names.variable(name) if name is not None else None
         if variable is not None:
             return self._name(node, variable)
         operand = self.visit(node.operand)
         found = self._field_of(node, operand, node.field)
         if node.test_only:
             found = BOOL
-        return self._typed(replace(node, operand=operand), self._bindings.substitute(found))
+        made = Select(node.id, node.pos, operand, node.field, node.test_only)
+        return self._typed(made, self._bindings.substitute(found))
 
     def _optional_select(self, node: Call) -> Expr:
         operand, field = self.visit(node.args[0]), node.args[1]
@@ -207,30 +187,30 @@ class _Checker:
     # Calls
 
     def _call(self, node: Call) -> Expr:
-        args = tuple(self.visit(arg) for arg in node.args)
-        node = replace(node, args=args)
+        args = tuple([self.visit(arg) for arg in node.args])
         if node.target is None:
-            return self._resolve_named(node, node.function)
+            return self._resolve_named(node, node.function, None, args)
         prefix = qualified_name(node.target)
         name = f"{prefix}.{node.function}"
-        if prefix is not None and self._function(name) is not None:
-            return self._resolve_named(replace(node, target=None), name)
-        node = replace(node, target=self.visit(node.target))
-        return self._resolve_named(node, node.function)
+        if prefix is not None and self._names.function(name) is not None:
+            return self._resolve_named(node, name, None, args)
+        return self._resolve_named(node, node.function, self.visit(node.target), args)
 
-    def _resolve_named(self, node: Call, name: str) -> Expr:
-        function = self._function(name)
+    def _resolve_named(
+        self, node: Call, name: str, target: Expr | None, args: tuple[Expr, ...]
+    ) -> Expr:
+        function = self._names.function(name)
         if function is None:
             return self._undeclared(node, name)
         full, overloads = function
-        return self._resolve(replace(node, function=full), overloads)
+        return self._resolve(Call(node.id, node.pos, full, target, args), overloads)
 
     def _resolve(self, node: Call, overloads: tuple[OverloadDecl, ...]) -> Expr:
         """Chooses the overloads that fit; several leave the choice to run time."""
         if node.function in _LOGIC:
             return self._resolve_logic(node, overloads)
         operands = node.args if node.target is None else (node.target, *node.args)
-        given = tuple(self._type(operand) for operand in operands)
+        given = tuple([self._types[operand.id] for operand in operands])
         ids: list[str] = []
         result: Type | None = None
         for overload in overloads:
@@ -314,7 +294,7 @@ class _Checker:
         return self._typed(replace(node, entries=tuple(entries)), found)
 
     def _struct(self, node: StructExpr) -> Expr:
-        variable = self._lookup(node.type_name)
+        variable = self._names.variable(node.type_name)
         if variable is None:
             return self._undeclared(node, node.type_name)
         name, found = variable
@@ -354,16 +334,16 @@ class _Checker:
         start = self.visit(node.accu_init)
         accumulator = self._type(start)
         first, second = self._iteration_types(over, two=bool(node.iter_var2))
-        self._locals.append({node.accu_var: accumulator})
+        self._names.enter({node.accu_var: accumulator})
         loop = {node.iter_var: first}
         if node.iter_var2:
             loop[node.iter_var2] = second
-        self._locals.append(loop)
+        self._names.enter(loop)
         condition = self._visit_as(node.loop_condition, BOOL)
         step = self._visit_as(node.loop_step, accumulator)
-        self._locals.pop()
+        self._names.leave()
         result = self.visit(node.result)
-        self._locals.pop()
+        self._names.leave()
         made = replace(
             node,
             iter_range=over,

@@ -1,5 +1,7 @@
 """A place in a list of tokens that only moves forward."""
 
+from collections.abc import Container
+
 from policyd.cel.lexer import Token
 
 
@@ -12,6 +14,7 @@ class Cursor:
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
+        self._kinds = [token.kind for token in tokens]
         self._next = 0
 
     @property
@@ -21,11 +24,15 @@ class Cursor:
 
     def kind(self, ahead: int = 0) -> str:
         """The kind of the token after ``ahead`` others; EOF beyond the end."""
-        return self._tokens[min(self._next + ahead, len(self._tokens) - 1)].kind
+        return self._kinds[min(self._next + ahead, len(self._kinds) - 1)]
 
-    def at(self, *kinds: str) -> bool:
-        """Whether the next token is one of these."""
-        return self._tokens[self._next].kind in kinds
+    def at(self, kind: str) -> bool:
+        """Whether the next token is of this kind."""
+        return self._kinds[self._next] == kind
+
+    def at_any(self, kinds: Container[str]) -> bool:
+        """Whether the next token is of one of these kinds."""
+        return self._kinds[self._next] in kinds
 
     def take(self) -> Token:
         """The next token, whatever it is."""
@@ -35,7 +42,9 @@ class Cursor:
 
     def accept(self, kind: str) -> Token | None:
         """The next token if it is of this kind."""
-        return self.take() if self.at(kind) else None
+        if self._kinds[self._next] != kind:
+            return None
+        return self.take()
 
     def expect(self, kind: str) -> Token:
         """The next token, which must be of this kind; raises Unexpected."""

@@ -152,6 +152,46 @@ class Scope:
         return types.type_of(struct) if struct is not None else None
 
 
+class Names:
+    """Looks names up while a tree is walked: in the scope, and before that among macros' variables."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._locals: list[dict[str, Type]] = []
+
+    def enter(self, variables: dict[str, Type]) -> None:
+        """Variables that are known until ``leave``; they hide all others of their names."""
+        self._locals.append(variables)
+
+    def leave(self) -> None:
+        """Forgets the variables of the last ``enter``."""
+        self._locals.pop()
+
+    def variable(self, name: str) -> tuple[str, Type] | None:
+        """The full name and the type of a variable, macros' variables first unless a dot leads."""
+        ``.name``.
+        """
+        if not name.startswith("."):
+            for names in reversed(self._locals):
+                if name in names:
+                    return name, names[name]
+                if name.partition(".")[0] in names:
+                    return None
+        for full in self._scope.candidates(name):
+            found = self._scope.variable(full)
+            if found is not None:
+                return full, found
+        # Kubernetes 1.36 lets ``.name`` mean a macro's variable.
+        return self.variable(name[1:]) if name.startswith(".") else None
+
+    def function(self, name: str) -> tuple[str, tuple[OverloadDecl, ...]] | None:
+        """The full name and the overloads of a function."""
+        for full in self._scope.candidates(name):
+            if overloads := self._scope.functions.get(full):
+                return full, overloads
+        return None
+
+
 class TypeVariables:
     """Hands out fresh type parameters, numbered as cel-go numbers them (messages may show them)."""
 

@@ -89,6 +89,11 @@ class _Parser(Cursor):
         self._ids = count(1)
         self._depths = {"expr": 0, "relation": 0, "calc": 0}
 
+    @property
+    def nodes(self) -> int:
+        """How many nodes were made, at least; takes one number."""
+        return next(self._ids)
+
     def parse(self) -> Expr | None:
         """The tree; None, with the reasons among the issues, if there is none."""
         try:
@@ -174,7 +179,7 @@ class _Parser(Cursor):
     def _relation(self, precedence: int) -> _Piece:
         self._enter("relation")
         left, height = self._calc(0)
-        while precedence <= 1 and self.at(*_RELATIONS):
+        while precedence <= 1 and self.at_any(_RELATIONS):
             operator = self.take()
             right, right_height = self._relation(2)
             height = 1 + max(height, right_height)
@@ -186,9 +191,9 @@ class _Parser(Cursor):
         self._enter("calc")
         left, height = self._unary()
         while True:
-            if precedence <= 2 and self.at(*_PRODUCTS):
+            if precedence <= 2 and self.at_any(_PRODUCTS):
                 operator, binding = self.take(), 3
-            elif precedence <= 1 and self.at(*_SUMS):
+            elif precedence <= 1 and self.at_any(_SUMS):
                 operator, binding = self.take(), 2
             else:
                 break
@@ -269,7 +274,7 @@ class _Parser(Cursor):
             return self._list()
         if self.at("{"):
             return self._map()
-        if self.at("-") or self.at(*_LITERALS):
+        if self.at("-") or self.at_any(_LITERALS):
             return self._literal(), 0
         return self._named()
 
@@ -305,7 +310,7 @@ class _Parser(Cursor):
         elements: list[Expr] = []
         optional: list[int] = []
         height = 0
-        while not self.at("]", ","):
+        while not self.at_any(("]", ",")):
             if self.accept("?"):
                 optional.append(len(elements))
             element, element_height = self._expr()
@@ -323,7 +328,7 @@ class _Parser(Cursor):
         brace = self.take()
         entries: list[MapEntry] = []
         height = 0
-        while not self.at("}", ","):
+        while not self.at_any(("}", ",")):
             optional = self.accept("?") is not None
             key, key_height = self._expr()
             colon = self.expect(":")
@@ -342,7 +347,7 @@ class _Parser(Cursor):
         start = self.pos
         made: list[StructField] = []
         height = 0
-        while not self.at("}", ","):
+        while not self.at_any(("}", ",")):
             optional = self.accept("?") is not None
             name = self.take()
             if name.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):

@@ -7,9 +7,18 @@ are written in Python; the parser's own caps (250 levels of source, 1,000 of the
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 
-from policyd.cel.ast import Expr, MapEntry, StructField
+from policyd.cel.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Select,
+    StructExpr,
+)
 
 _FRAMES = 20_000
 
@@ -25,23 +34,32 @@ def deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(before)
 
 
-def children(node: Expr) -> Iterator[Expr]:
+def children(node: Expr) -> tuple[Expr, ...]:
     """The direct sub-expressions of a node, in source order."""
-    for field in fields(node):
-        yield from _expressions(getattr(node, field.name))
-
-
-def _expressions(value: object) -> Iterator[Expr]:
-    if isinstance(value, Expr):
-        yield value
-    elif isinstance(value, tuple):
-        for item in value:
-            yield from _expressions(item)
-    elif isinstance(value, MapEntry):
-        yield value.key
-        yield value.value
-    elif isinstance(value, StructField):
-        yield value.value
+    match node:
+        case Literal() | Ident():
+            return ()
+        case Select():
+            return (node.operand,)
+        case Call(target=None):
+            return node.args
+        case Call(target=Expr() as target):
+            return (target, *node.args)
+        case ListExpr():
+            return node.elements
+        case MapExpr():
+            return tuple(part for entry in node.entries for part in (entry.key, entry.value))
+        case StructExpr():
+            return tuple(field.value for field in node.fields)
+        case Comprehension():
+            return (
+                node.iter_range,
+                node.accu_init,
+                node.loop_condition,
+                node.loop_step,
+                node.result,
+            )
+    raise TypeError(f"no such node: {node!r}")
 
 
 def depth_of(expr: Expr | None) -> int:

@@ -64,9 +64,14 @@ class Type:
     name: str
     params: "tuple[Type, ...]" = ()
     kind: Kind = field(init=False, compare=False, repr=False)
+    _hash: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.name, self.params)))
         object.__setattr__(self, "kind", _kind(self.name, bool(self.params)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __str__(self) -> str:
         return _spell(self, {})

@@ -27,6 +27,8 @@ class Bindings:
 
     def all_assignable(self, first: Sequence[Type], second: Sequence[Type]) -> bool:
         """Whether the types agree pair by pair."""
+        if len(first) != len(second):
+            return False
         self._trail.clear()
         if self._pairs(first, second):
             return True
@@ -39,10 +41,11 @@ class Bindings:
 
     def substitute(self, t: Type, *, free_to_dyn: bool = False) -> Type:
         """The type with bound parameters replaced; unbound ones stay, or become dyn."""
-        while t in self._bound:
-            t = self._bound[t]
-        if t.kind is Kind.PARAM:
-            return DYN if free_to_dyn else t
+        while t.kind is Kind.PARAM:
+            bound = self._bound.get(t)
+            if bound is None:
+                return DYN if free_to_dyn else t
+            t = bound
         if not t.params:
             return t
         params = tuple(self.substitute(each, free_to_dyn=free_to_dyn) for each in t.params)
@@ -56,6 +59,8 @@ class Bindings:
         return len(first) == len(second) and all(map(self._agree, first, second))
 
     def _agree(self, first: Type, second: Type) -> bool:
+        if first.kind is Kind.PRIMITIVE and second.kind is Kind.PRIMITIVE:
+            return first.name == second.name
         if second.kind is Kind.PARAM:
             valid, bound = self._stands_for(second, first)
             if valid or bound:
