@@ -153,7 +153,7 @@ class Scope:
 
 
 class Names:
-    """Looks names up while a tree is walked: in the scope, and before that among macros' variables."""
+    """Looks names up while a tree is walked: among macros' variables, then in the scope."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -169,8 +169,6 @@ class Names:
 
     def variable(self, name: str) -> tuple[str, Type] | None:
         """The full name and the type of a variable, macros' variables first unless a dot leads."""
-        ``.name``.
-        """
         if not name.startswith("."):
             for names in reversed(self._locals):
                 if name in names:
