@@ -104,6 +104,10 @@ class StatusError(PolicydError):
         self.reason = reason
 
 
+class PatchError(PolicydError):
+    """A JSON pointer or patch that is malformed or does not fit its document."""
+
+
 class ReviewError(PolicydError):
     """The client's AdmissionReview cannot be read; ``status`` is the HTTP status it earns."""
 

@@ -1,0 +1,65 @@
+"""When two JSON values are the same: Python's own ``==`` takes 1, 1.0 and True for one another."""
+
+from policyd.errors import PatchError
+
+# As deep as an object may be (design.md, 3.1). The recursion here is on the C stack.
+cdef int DEPTH = 1000
+MAX_DEPTH = DEPTH
+cdef object ABSENT = object()
+
+
+def equal(object one, object other):
+    return same(one, other, True, 0)
+
+
+cdef int check_depth(int depth) except -1:
+    if depth >= DEPTH:
+        raise PatchError(f"the document is nested deeper than {DEPTH} levels")
+    return 0
+
+
+cdef inline bint is_number(object kind):
+    return kind is int or kind is float
+
+
+cdef bint same(object one, object other, bint strict, int depth) except -1:
+    """Deep equality; unless ``strict``, numbers are compared by value (RFC 6902, 4.6)."""
+    cdef Py_ssize_t i
+    cdef object kind = type(one)
+    if one is other:
+        return True
+    if kind is not type(other):
+        return not strict and is_number(kind) and is_number(type(other)) and one == other
+    if kind is dict:
+        if len(<dict>one) != len(<dict>other):
+            return False
+        check_depth(depth)
+        for key, value in (<dict>one).items():
+            found = (<dict>other).get(key, ABSENT)
+            if type(value) is str:
+                if type(found) is not str or <str>value != <str>found:
+                    return False
+            elif found is ABSENT or not same(value, found, strict, depth + 1):
+                return False
+        return True
+    if kind is list:
+        if len(<list>one) != len(<list>other):
+            return False
+        check_depth(depth)
+        for i in range(len(<list>one)):
+            if not same((<list>one)[i], (<list>other)[i], strict, depth + 1):
+                return False
+        return True
+    return one == other
+
+
+cdef bint alike(object one, object other) except -1:
+    """Whether two items are plainly the same; containers only if they are one object."""
+    cdef object kind = type(one)
+    if one is other:
+        return True
+    if kind is not type(other) or kind is dict or kind is list:
+        return False
+    if kind is str:
+        return <str>one == <str>other
+    return one == other

@@ -1,0 +1,7 @@
+"""JSON Pointer (RFC 6901)."""
+
+
+cdef str escape(str token)
+cdef str pointer_of(list path)
+cdef tuple tokens_of(str pointer)
+cdef Py_ssize_t index_of(str token) except -2

@@ -1,0 +1,10 @@
+from collections.abc import Iterable
+
+def parse(pointer: str) -> tuple[str, ...]:
+    """The reference tokens of a JSON pointer: ``/a/b~1c`` is ``("a", "b/c")``.
+
+    Raises PatchError for text that is no pointer.
+    """
+
+def join(path: Iterable[str | int]) -> str:
+    """The pointer of keys and indexes: ``("a", 0, "b/c")`` is ``/a/0/b~1c``."""
