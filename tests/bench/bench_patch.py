@@ -13,40 +13,41 @@ import jsonpatch
 from policyd._core.patch import apply, diff
 
 
+def container(name: str) -> dict[str, Any]:
+    return {
+        "name": name,
+        "image": f"registry.example.com/team/{name}:1.2.3",
+        "args": ["--verbose", "--listen=:8080"],
+        "ports": [{"name": "http", "containerPort": 8080, "protocol": "TCP"}],
+        "env": [{"name": f"VARIABLE_{n}", "value": f"value-{n}"} for n in range(12)],
+        "resources": {
+            "limits": {"memory": "256Mi"},
+            "requests": {"cpu": "100m", "memory": "128Mi"},
+        },
+        "volumeMounts": [
+            {"name": "data", "mountPath": "/data"},
+            {
+                "name": "kube-api-access",
+                "readOnly": True,
+                "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
+            },
+        ],
+        "livenessProbe": {
+            "httpGet": {"path": "/livez", "port": "http", "scheme": "HTTP"},
+            "periodSeconds": 10,
+        },
+        "terminationMessagePath": "/dev/termination-log",
+        "terminationMessagePolicy": "File",
+        "imagePullPolicy": "IfNotPresent",
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    }
+
+
 def pod() -> dict[str, Any]:
     """A Pod as it arrives at a mutating webhook: defaulted, two containers, projected token."""
-
-    def container(name: str) -> dict[str, Any]:
-        return {
-            "name": name,
-            "image": f"registry.example.com/team/{name}:1.2.3",
-            "args": ["--verbose", "--listen=:8080"],
-            "ports": [{"name": "http", "containerPort": 8080, "protocol": "TCP"}],
-            "env": [{"name": f"VARIABLE_{n}", "value": f"value-{n}"} for n in range(12)],
-            "resources": {
-                "limits": {"memory": "256Mi"},
-                "requests": {"cpu": "100m", "memory": "128Mi"},
-            },
-            "volumeMounts": [
-                {"name": "data", "mountPath": "/data"},
-                {
-                    "name": "kube-api-access",
-                    "readOnly": True,
-                    "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount",
-                },
-            ],
-            "livenessProbe": {
-                "httpGet": {"path": "/livez", "port": "http", "scheme": "HTTP"},
-                "periodSeconds": 10,
-            },
-            "terminationMessagePath": "/dev/termination-log",
-            "terminationMessagePolicy": "File",
-            "imagePullPolicy": "IfNotPresent",
-            "securityContext": {
-                "allowPrivilegeEscalation": False,
-                "capabilities": {"drop": ["ALL"]},
-            },
-        }
 
     sources = [
         {"serviceAccountToken": {"expirationSeconds": 3607, "path": "token"}},

@@ -3,42 +3,13 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from policyd._core.equivalents import BUILT_IN_GROUPS, Equivalents
 from policyd._core.matcher import Hit, Index, MatchInput, MatchRules
+from tests.core.samples import request, rule
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 ALL = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*/*"]}
-
-
-def request(resource: str = "/v1/pods", kind: str = "Pod", **fields: Any) -> dict[str, Any]:
-    """An AdmissionRequest for ``group/version/resource``; ``sent`` if the object came as another."""
-    sent = fields.pop("sent", resource)
-    keys = ("group", "version")
-    return {
-        "kind": dict(zip(keys, sent.split("/"), strict=False), kind=kind),
-        "resource": dict(zip((*keys, "resource"), sent.split("/"), strict=True)),
-        "requestKind": dict(zip(keys, resource.split("/"), strict=False), kind=kind),
-        "requestResource": dict(zip((*keys, "resource"), resource.split("/"), strict=True)),
-        "operation": "CREATE",
-        "namespace": "shop",
-        "name": "web",
-        **fields,
-    }
-
-
-def rule(resource: str, operations: str = "*", **fields: Any) -> dict[str, Any]:
-    """A rule for ``group/version/resource[/subresource]``."""
-    group, version, name = resource.split("/", 2)
-    return {
-        "apiGroups": [group],
-        "apiVersions": [version],
-        "operations": operations.split(),
-        "resources": [name],
-        **fields,
-    }
 
 
 def match(rules: MatchRules, sent: dict[str, Any], **fields: Any) -> Hit | None:
@@ -369,60 +340,3 @@ class TestVersions:
 
 def test_built_in_groups_have_no_custom_ones() -> None:
     assert "gateway.networking.k8s.io" not in BUILT_IN_GROUPS
-
-
-parts = st.sampled_from(["*", "a", "b"])
-some = st.lists(parts, min_size=1, max_size=2)
-any_rule = st.fixed_dictionaries(
-    {
-        "apiGroups": st.lists(
-            st.sampled_from(["*", "a", "autoscaling", "apps"]), min_size=1, max_size=2
-        ),
-        "apiVersions": some,
-        "operations": st.lists(st.sampled_from(["*", "CREATE", "UPDATE"]), min_size=1, max_size=2),
-        "resources": st.lists(
-            st.sampled_from(["*", "*/*", "a", "b", "a/*", "a/s", "*/s"]), min_size=1, max_size=2
-        ),
-    },
-    optional={
-        "scope": st.sampled_from(["*", "Cluster", "Namespaced"]),
-        "resourceNames": st.just(["web"]),
-    },
-)
-any_rules = st.builds(
-    MatchRules,
-    st.lists(any_rule, max_size=3),
-    st.lists(any_rule, max_size=1),
-    st.sampled_from([None, {"matchLabels": {NAME_LABEL: "shop"}}]),
-    match_policy=st.sampled_from(["Exact", "Equivalent"]),
-)
-gvr = st.tuples(
-    st.sampled_from(["a", "apps"]), st.sampled_from(["a", "b", "c"]), st.sampled_from(["a", "b"])
-).map("/".join)
-
-
-@given(
-    st.lists(any_rules, max_size=6),
-    gvr,
-    gvr,
-    st.fixed_dictionaries(
-        {
-            "operation": st.sampled_from(["CREATE", "DELETE", "BROWSE"]),
-            "subResource": st.sampled_from(["", "s", "t"]),
-            "namespace": st.sampled_from(["", "shop", "attic"]),
-            "name": st.sampled_from(["web", "db"]),
-        }
-    ),
-)
-def test_the_index_finds_what_asking_every_policy_finds(
-    entries: list[MatchRules], resource: str, sent: str, fields: dict[str, str]
-) -> None:
-    body = request(resource, sent=sent, **fields)
-    index = Index([(rules, number) for number, rules in enumerate(entries)])
-    hits = [
-        (n, rules.match(MatchInput(body, lambda name: None))) for n, rules in enumerate(entries)
-    ]
-    wanted = [(number, repr(hit)) for number, hit in hits if hit is not None]
-    assert [
-        (number, repr(hit)) for number, hit in index.match(MatchInput(body, lambda name: None))
-    ] == wanted
