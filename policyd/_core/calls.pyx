@@ -7,7 +7,7 @@ more stop at the first error and charge nothing.
 cimport cython
 
 from policyd._core.activation cimport charge
-from policyd._core.cel_errors cimport NO_OVERLOAD, CelError, error
+from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, CelError, error
 from policyd._core.values cimport MISSING, type_name
 
 
@@ -29,7 +29,34 @@ cdef class Call(Node):
         return no_overload(self.name, arguments) if result is NO_OVERLOAD else result
 
 
+# cel-go runs each of these by one function for all types. Its message names the function if the first
+# operand is not of these types, and is bare if only another operand does not fit.
+cdef frozenset ORDERED = frozenset((
+    "bool", "bytes", "double", "google.protobuf.Duration", "google.protobuf.Timestamp", "int",
+    "string", "uint"))
+cdef dict OPERANDS = {
+    "_+_": (ORDERED | {"list"}) - {"bool"},
+    "_-_": frozenset((
+        "double", "google.protobuf.Duration", "google.protobuf.Timestamp", "int", "uint")),
+    "_*_": frozenset(("double", "int", "uint")),
+    "_/_": frozenset(("double", "int", "uint")),
+    "_%_": frozenset(("int", "uint")),
+    "-_": frozenset(("bool", "double", "int")),
+    "_<_": ORDERED,
+    "_<=_": ORDERED,
+    "_>_": ORDERED,
+    "_>=_": ORDERED,
+    "size": frozenset(),
+    "matches": frozenset(("string",)),
+}
+
+
 cdef CelError no_overload(str name, tuple arguments):
+    operands = OPERANDS.get(name)
+    if name == "!_" or (operands is not None and type_name(arguments[0]) in operands):
+        return NO_SUCH_OVERLOAD
+    if operands is not None:
+        return error(f"no such overload: {name}")
     types = ", ".join([type_name(argument) for argument in arguments])
     return error(f"no such overload: {name}({types})")
 

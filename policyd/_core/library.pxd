@@ -32,7 +32,7 @@ cdef class Overload:
     cdef readonly str signature  # "string.startsWith(string) -> bool", "sets.contains(list(A), list(A)) -> bool"
     cdef readonly str id         # of cel-go: "starts_with_string"
     cdef readonly str doc        # one line; "expr // result" examples are run by the tests
-    cdef readonly int arity      # arguments with the receiver; -1: any number
+    cdef readonly int arity      # arguments with the receiver; -1: any number; -2: see declared
     cdef Function0 call0
     cdef Function1 call1
     cdef Function2 call2
@@ -55,6 +55,8 @@ cdef Overload unary(str name, str signature, str id, Function1 function, str doc
 cdef Overload binary(str name, str signature, str id, Function2 function, str doc=*)
 cdef Overload ternary(str name, str signature, str id, Function3 function, str doc=*)
 cdef Overload variadic(str name, str signature, str id, FunctionN function, str doc=*)
+# A form that the planner has nodes for: only its types, no function.
+cdef Overload declared(str name, str signature, str id)
 
 
 cdef class Library:

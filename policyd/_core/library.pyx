@@ -4,6 +4,10 @@ from libc.math cimport ceil
 
 from policyd._core.values cimport MISSING, size_of
 
+cdef enum:
+    ANY_NUMBER = -1
+    DECLARED = -2
+
 
 cdef class Overload:
     def __init__(self):
@@ -21,6 +25,11 @@ cdef class Overload:
     cdef Overload prepares(self, Prepare prepare):
         self.prepare = prepare
         return self
+
+    @property
+    def runs(self):
+        """Whether there is a function behind it."""
+        return self.arity != DECLARED
 
     def prepared(self, constant):
         """A constant second argument as the function wants it; MISSING: as it is; may be a CelError."""
@@ -65,9 +74,13 @@ cdef Overload ternary(str name, str signature, str id, Function3 function, str d
 
 
 cdef Overload variadic(str name, str signature, str id, FunctionN function, str doc=""):
-    cdef Overload made = _row(name, signature, id, -1, doc)
+    cdef Overload made = _row(name, signature, id, ANY_NUMBER, doc)
     made.call_many = function
     return made
+
+
+cdef Overload declared(str name, str signature, str id):
+    return _row(name, signature, id, DECLARED, "")
 
 
 cdef class Library:

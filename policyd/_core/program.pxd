@@ -30,3 +30,8 @@ cdef class VariableNode(Node):
     """A use of ``variables.x``."""
     cdef Variable variable
     cdef int charge
+
+
+cdef class VariableTest(Node):
+    """``has(variables.x)``: computes x, as Kubernetes does; true unless that is an error."""
+    cdef Variable variable

@@ -107,3 +107,21 @@ cdef class VariableNode(Node):
     cdef object eval(self, Activation act):
         charge(act, self.charge)  # variables, and the select
         return self.variable.value(act)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class VariableTest(Node):
+    def __init__(self, Variable variable not None):
+        self.variable = variable
+
+    cdef object eval(self, Activation act):
+        charge(act, 1)
+        value = self.variable.value(act)
+        return value if type(value) is CelError else True
+
+
+def compute(Node node not None):
+    """The value of a node without variables, and its cost; for constants, while programs are planned."""
+    cdef Activation act = activation(0, 1_000_000_000, 0)
+    return node.eval(act), act.spent

@@ -3,6 +3,7 @@
 from libc.math cimport isinf, isnan
 
 from policyd._core.times cimport print_duration, print_rfc3339
+from policyd._core.times cimport print_duration, print_rfc3339
 from policyd._core.values cimport (
     MISSING,
     Duration,
@@ -41,9 +42,10 @@ cdef str _text(object value, int depth):
     if kind is bytes:
         return (<bytes>value).decode("utf-8", "replace")
     if kind is Duration:
-        return duration_text((<Duration>value).nanos)
+        return print_duration((<Duration>value).nanos)
     if kind is Timestamp:
-        return timestamp_text(value)
+        return print_rfc3339(
+            (<Timestamp>value).seconds, (<Timestamp>value).nanos, (<Timestamp>value).offset)
     if kind is TypeValue:
         return (<TypeValue>value).name
     if depth >= DEPTH:
@@ -106,11 +108,3 @@ cdef str double_text(double value):
 cdef str _scientific(str digits, int exponent):
     tail = f".{digits[1:]}" if len(digits) > 1 else ""
     return f"{digits[0]}{tail}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
-
-
-cdef str duration_text(int64_t nanos):
-    return print_duration(nanos)
-
-
-cdef str timestamp_text(Timestamp value):
-    return print_rfc3339(value.seconds, value.nanos, value.offset)

@@ -1,4 +1,6 @@
-from typing import Any
+from typing import Any, Final
+
+MISSING: Final[object]
 
 class UInt:
     def __init__(self, value: int) -> None: ...

@@ -152,6 +152,7 @@ cdef class Opaque:
 
 
 NONE = Optional()
+globals()["MISSING"] = MISSING  # for the planner; C code uses the declaration in the header
 cdef Key TRUE_KEY = Key(True)
 cdef Key FALSE_KEY = Key(False)
 

@@ -1,0 +1,210 @@
+"""Arithmetic of numbers, and ``+`` of strings, bytes and lists. Times are in ``time_arithmetic``.
+
+``1 + 2`` is 3, ``"a" + "b"`` is "ab", ``7 / -2`` is -3, ``-7 % 2`` is -1: int division truncates towards zero.
+Ints are 64 bits: what leaves that range is an error, never a larger number. Types are not mixed.
+"""
+
+from libc.math cimport INFINITY, NAN
+from libc.stdint cimport INT64_MIN, int64_t, uint64_t
+
+from policyd._core.activation cimport Activation, work
+from policyd._core.cel_errors cimport (
+    DIVISION_BY_ZERO,
+    INTEGER_OVERFLOW,
+    MODULUS_BY_ZERO,
+    NO_OVERLOAD,
+    UNSIGNED_OVERFLOW,
+    error,
+)
+from policyd._core.library cimport binary, tenths, unary
+from policyd._core.values cimport UInt, size_of, uint
+
+from policyd._core.library import Library
+
+cdef extern from "Python.h":
+    long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
+
+cdef extern from *:
+    bint add_overflows "__builtin_add_overflow"(int64_t, int64_t, int64_t*) noexcept
+    bint subtract_overflows "__builtin_sub_overflow"(int64_t, int64_t, int64_t*) noexcept
+    bint multiply_overflows "__builtin_mul_overflow"(int64_t, int64_t, int64_t*) noexcept
+    bint uadd_overflows "__builtin_add_overflow"(uint64_t, uint64_t, uint64_t*) noexcept
+    bint umultiply_overflows "__builtin_mul_overflow"(uint64_t, uint64_t, uint64_t*) noexcept
+
+# Longer results are refused: with dyn operands a concatenation costs 1 unit whatever its size.
+cdef Py_ssize_t MAX_SIZE = 64 << 20
+
+
+cdef inline bint ints(object left, object right, int64_t* a, int64_t* b) except -1:
+    """Whether both are ints of 64 bits; a JSON integer beyond them is none."""
+    cdef int beyond = 0
+    if type(left) is not int or type(right) is not int:
+        return False
+    a[0] = PyLong_AsLongLongAndOverflow(left, &beyond)
+    if beyond:
+        return False
+    b[0] = PyLong_AsLongLongAndOverflow(right, &beyond)
+    return not beyond
+
+
+cdef object add(Activation act, object left, object right):
+    cdef int64_t a = 0, b = 0, made
+    cdef uint64_t unsigned
+    kind = type(left)
+    if kind is not type(right):
+        return NO_OVERLOAD
+    if kind is int:
+        if not ints(left, right, &a, &b):
+            return INTEGER_OVERFLOW
+        return INTEGER_OVERFLOW if add_overflows(a, b, &made) else made
+    if kind is str or kind is bytes or kind is list:
+        return concatenate(act, left, right)
+    if kind is float:
+        return <double>left + <double>right
+    if kind is UInt:
+        if uadd_overflows((<UInt>left).value, (<UInt>right).value, &unsigned):
+            return UNSIGNED_OVERFLOW
+        return uint(unsigned)
+    return NO_OVERLOAD
+
+
+cdef object concatenate(Activation act, object left, object right):
+    cdef Py_ssize_t size = len(left) + len(right)
+    if size > MAX_SIZE:
+        return error("result is too large")
+    work(act, size // 64)
+    return left + right
+
+
+cdef object subtract(Activation act, object left, object right):
+    cdef int64_t a = 0, b = 0, made
+    kind = type(left)
+    if kind is not type(right):
+        return NO_OVERLOAD
+    if kind is int:
+        if not ints(left, right, &a, &b):
+            return INTEGER_OVERFLOW
+        return INTEGER_OVERFLOW if subtract_overflows(a, b, &made) else made
+    if kind is float:
+        return <double>left - <double>right
+    if kind is UInt:
+        if (<UInt>left).value < (<UInt>right).value:
+            return UNSIGNED_OVERFLOW
+        return uint((<UInt>left).value - (<UInt>right).value)
+    return NO_OVERLOAD
+
+
+cdef object multiply(Activation act, object left, object right):
+    cdef int64_t a = 0, b = 0, made
+    cdef uint64_t unsigned
+    kind = type(left)
+    if kind is not type(right):
+        return NO_OVERLOAD
+    if kind is int:
+        if not ints(left, right, &a, &b):
+            return INTEGER_OVERFLOW
+        return INTEGER_OVERFLOW if multiply_overflows(a, b, &made) else made
+    if kind is float:
+        return <double>left * <double>right
+    if kind is UInt:
+        if umultiply_overflows((<UInt>left).value, (<UInt>right).value, &unsigned):
+            return UNSIGNED_OVERFLOW
+        return uint(unsigned)
+    return NO_OVERLOAD
+
+
+cdef object divide(Activation act, object left, object right):
+    cdef int64_t a = 0, b = 0
+    kind = type(left)
+    if kind is not type(right):
+        return NO_OVERLOAD
+    if kind is int:
+        if not ints(left, right, &a, &b):
+            return INTEGER_OVERFLOW
+        if b == 0:
+            return DIVISION_BY_ZERO
+        if a == INT64_MIN and b == -1:
+            return INTEGER_OVERFLOW
+        return c_quotient(a, b)
+    if kind is float:
+        return divide_doubles(left, right)
+    if kind is UInt:
+        if (<UInt>right).value == 0:
+            return DIVISION_BY_ZERO
+        return uint((<UInt>left).value // (<UInt>right).value)
+    return NO_OVERLOAD
+
+
+cdef object divide_doubles(double left, double right):
+    """IEEE 754: Python would raise on zero."""
+    if right != 0:
+        return left / right
+    if left == 0 or left != left:
+        return NAN
+    return INFINITY if (left > 0) == (str(right)[0] != "-") else -INFINITY
+
+
+cdef inline object c_quotient(int64_t a, int64_t b):
+    """Truncated towards zero; b is not 0, and the quotient is in range."""
+    quotient = abs(<object>a) // abs(<object>b)
+    return -quotient if (a < 0) != (b < 0) else quotient
+
+
+cdef object modulo(Activation act, object left, object right):
+    cdef int64_t a = 0, b = 0
+    kind = type(left)
+    if kind is not type(right):
+        return NO_OVERLOAD
+    if kind is int:
+        if not ints(left, right, &a, &b):
+            return INTEGER_OVERFLOW
+        if b == 0:
+            return MODULUS_BY_ZERO
+        if a == INT64_MIN and b == -1:
+            return INTEGER_OVERFLOW
+        return a - c_quotient(a, b) * b
+    if kind is UInt:
+        if (<UInt>right).value == 0:
+            return MODULUS_BY_ZERO
+        return uint((<UInt>left).value % (<UInt>right).value)
+    return NO_OVERLOAD
+
+
+cdef object negate(Activation act, object value):
+    cdef int64_t a = 0, b = 0, made
+    if type(value) is int:
+        if not ints(value, 0, &a, &b) or subtract_overflows(0, a, &made):
+            return INTEGER_OVERFLOW
+        return made
+    if type(value) is float:
+        return -<double>value
+    return NO_OVERLOAD
+
+
+cdef int64_t concatenation_cost(object left, object right, object result) except -1:
+    return tenths(size_of(left) + size_of(right))
+
+
+LIBRARY = Library("arithmetic", (
+    binary("_+_", "_+_(int, int) -> int", "add_int64", add, "1 + 2 // 3"),
+    binary("_+_", "_+_(string, string) -> string", "add_string", add, "'a' + 'b' // 'ab'")
+    .costs_when_known(concatenation_cost),
+    binary("_+_", "_+_(list(A), list(A)) -> list(A)", "add_list", add, "[1] + [2] // [1, 2]"),
+    binary("_+_", "_+_(double, double) -> double", "add_double", add, "1.5 + 2.0 // 3.5"),
+    binary("_+_", "_+_(uint, uint) -> uint", "add_uint64", add, "1u + 2u // 3u"),
+    binary("_+_", "_+_(bytes, bytes) -> bytes", "add_bytes", add, "b'a' + b'b' // b'ab'")
+    .costs_when_known(concatenation_cost),
+    binary("_-_", "_-_(int, int) -> int", "subtract_int64", subtract, "1 - 2 // -1"),
+    binary("_-_", "_-_(double, double) -> double", "subtract_double", subtract, "1.5 - 1.0 // 0.5"),
+    binary("_-_", "_-_(uint, uint) -> uint", "subtract_uint64", subtract, "2u - 1u // 1u"),
+    binary("_*_", "_*_(int, int) -> int", "multiply_int64", multiply, "2 * 3 // 6"),
+    binary("_*_", "_*_(double, double) -> double", "multiply_double", multiply, "2.0 * 0.5 // 1.0"),
+    binary("_*_", "_*_(uint, uint) -> uint", "multiply_uint64", multiply, "2u * 3u // 6u"),
+    binary("_/_", "_/_(int, int) -> int", "divide_int64", divide, "-7 / 2 // -3"),
+    binary("_/_", "_/_(double, double) -> double", "divide_double", divide, "1.0 / 4.0 // 0.25"),
+    binary("_/_", "_/_(uint, uint) -> uint", "divide_uint64", divide, "7u / 2u // 3u"),
+    binary("_%_", "_%_(int, int) -> int", "modulo_int64", modulo, "-7 % 2 // -1"),
+    binary("_%_", "_%_(uint, uint) -> uint", "modulo_uint64", modulo, "7u % 2u // 1u"),
+    unary("-_", "-_(int) -> int", "negate_int64", negate, "-(1) // -1"),
+    unary("-_", "-_(double) -> double", "negate_double", negate, "-(1.5) // -1.5"),
+))

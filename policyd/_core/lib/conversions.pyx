@@ -1,0 +1,204 @@
+"""Conversions between the basic types, ``type`` and ``dyn``. Those of times are in ``timestamps``.
+
+``int("42")``, ``int(1.9)`` is 1, ``uint(3)``, ``double("1e3")``, ``string(1.0)`` is "1", ``bool("TRUE")``, ``bytes("ä")``
+Literal arguments are converted when the policy loads, so that an error refuses the policy, as in Kubernetes.
+"""
+
+from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t
+
+from policyd._core.activation cimport Activation
+from policyd._core.cel_errors cimport INTEGER_OVERFLOW, NO_OVERLOAD, UNSIGNED_OVERFLOW, error, no_conversion
+from policyd._core.library cimport first_tenths, unary
+from policyd._core.rendering cimport text_of
+from policyd._core.values cimport TypeValue, UInt, type_name, uint
+
+import re
+
+from policyd._core.library import Library
+
+cdef object INTEGER = re.compile(r"[+-]?[0-9]+")
+cdef object UNSIGNED = re.compile(r"[0-9]+")
+# What Go's ParseFloat reads and Python's float too; digits may be separated by _ only after 0x.
+cdef object DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+cdef object SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.IGNORECASE)
+cdef object HEXADECIMAL = re.compile(
+    r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
+cdef frozenset TRUE_TEXTS = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+cdef frozenset FALSE_TEXTS = frozenset(("0", "f", "F", "FALSE", "false", "False"))
+cdef Py_ssize_t LONGEST_NUMBER = 400  # digits beyond it cannot be a number of 64 bits
+
+
+cdef object same_bool(Activation act, object value):
+    return value if type(value) is bool else NO_OVERLOAD
+
+
+cdef object same_bytes(Activation act, object value):
+    return value if type(value) is bytes else NO_OVERLOAD
+
+
+cdef object same_double(Activation act, object value):
+    return value if type(value) is float else NO_OVERLOAD
+
+
+cdef object same_int(Activation act, object value):
+    return value if type(value) is int else NO_OVERLOAD
+
+
+cdef object same_string(Activation act, object value):
+    return value if type(value) is str else NO_OVERLOAD
+
+
+cdef object same_uint(Activation act, object value):
+    return value if type(value) is UInt else NO_OVERLOAD
+
+
+cdef object same(Activation act, object value):
+    return value
+
+
+cdef object type_of(Activation act, object value):
+    return TypeValue(type_name(value))
+
+
+cdef object string_to_bool(Activation act, object value):
+    if type(value) is not str:
+        return NO_OVERLOAD
+    if value in TRUE_TEXTS:
+        return True
+    return False if value in FALSE_TEXTS else no_conversion(value, "bool")
+
+
+cdef object string_to_bytes(Activation act, object value):
+    return (<str>value).encode("utf-8", "replace") if type(value) is str else NO_OVERLOAD
+
+
+cdef object int_to_double(Activation act, object value):
+    return float(value) if type(value) is int else NO_OVERLOAD
+
+
+cdef object uint_to_double(Activation act, object value):
+    return float((<UInt>value).value) if type(value) is UInt else NO_OVERLOAD
+
+
+cdef object string_to_double(Activation act, object value):
+    if type(value) is not str:
+        return NO_OVERLOAD
+    if DECIMAL.fullmatch(value) is not None:
+        number = float(value)
+        # Go reports what is out of range as an error
+        return no_conversion(value, "double") if abs(number) == float("inf") else number
+    if SPECIAL.fullmatch(value) is not None:
+        return float(value)
+    if HEXADECIMAL.fullmatch(value) is not None and len(<str>value) < LONGEST_NUMBER:
+        return hexadecimal(value)
+    return no_conversion(value, "double")
+
+
+cdef object hexadecimal(str value):
+    try:
+        return float.fromhex(value)
+    except OverflowError:
+        return no_conversion(value, "double")
+
+
+cdef object double_to_int(Activation act, object value):
+    if type(value) is not float:
+        return NO_OVERLOAD
+    # The ends are not exact as doubles: cel-go refuses both.
+    if not -9223372036854775808.0 < value < 9223372036854775808.0:
+        return INTEGER_OVERFLOW
+    return int(value)
+
+
+cdef object uint_to_int(Activation act, object value):
+    if type(value) is not UInt:
+        return NO_OVERLOAD
+    if (<UInt>value).value > <unsigned long long>INT64_MAX:
+        return INTEGER_OVERFLOW
+    return <int64_t>(<UInt>value).value
+
+
+cdef object string_to_int(Activation act, object value):
+    if type(value) is not str:
+        return NO_OVERLOAD
+    if INTEGER.fullmatch(value) is None or len(<str>value) > LONGEST_NUMBER:
+        return no_conversion(value, "int")
+    number = int(value)
+    return number if INT64_MIN <= number <= INT64_MAX else no_conversion(value, "int")
+
+
+cdef object int_to_uint(Activation act, object value):
+    if type(value) is not int:
+        return NO_OVERLOAD
+    return uint(value) if 0 <= value < 1 << 64 else UNSIGNED_OVERFLOW
+
+
+cdef object double_to_uint(Activation act, object value):
+    if type(value) is not float:
+        return NO_OVERLOAD
+    if not 0 <= value < 18446744073709551616.0:
+        return UNSIGNED_OVERFLOW
+    return uint(int(value))
+
+
+cdef object string_to_uint(Activation act, object value):
+    if type(value) is not str:
+        return NO_OVERLOAD
+    if UNSIGNED.fullmatch(value) is None or len(<str>value) > LONGEST_NUMBER:
+        return no_conversion(value, "uint")
+    number = int(value)
+    return uint(number) if number < 1 << 64 else no_conversion(value, "uint")
+
+
+cdef object scalar_to_string(Activation act, object value):
+    kind = type(value)
+    if kind is int or kind is bool or kind is float or kind is UInt:
+        return text_of(value)
+    return NO_OVERLOAD
+
+
+cdef object bytes_to_string(Activation act, object value):
+    if type(value) is not bytes:
+        return NO_OVERLOAD
+    try:
+        return (<bytes>value).decode("utf-8")
+    except UnicodeDecodeError:
+        return error("invalid UTF-8 in bytes, cannot convert to string")
+
+
+LIBRARY = Library("conversions", (
+    unary("type", "type(A) -> type(A)", "type", type_of, "type(1) == int // true"),
+    unary("dyn", "dyn(A) -> dyn", "to_dyn", same, "dyn(1) // 1"),
+    unary("bool", "bool(bool) -> bool", "bool_to_bool", same_bool, "bool(true) // true"),
+    unary("bool", "bool(string) -> bool", "string_to_bool", string_to_bool, "bool('t') // true"),
+    unary("bytes", "bytes(bytes) -> bytes", "bytes_to_bytes", same_bytes, "bytes(b'a') // b'a'"),
+    unary("bytes", "bytes(string) -> bytes", "string_to_bytes", string_to_bytes,
+          "bytes('a') // b'a'").costs_when_known(first_tenths),
+    unary("double", "double(double) -> double", "double_to_double", same_double,
+          "double(1.5) // 1.5"),
+    unary("double", "double(int) -> double", "int64_to_double", int_to_double, "double(1) // 1.0"),
+    unary("double", "double(string) -> double", "string_to_double", string_to_double,
+          "double('1e3') // 1000.0"),
+    unary("double", "double(uint) -> double", "uint64_to_double", uint_to_double,
+          "double(1u) // 1.0"),
+    unary("int", "int(int) -> int", "int64_to_int64", same_int, "int(1) // 1"),
+    unary("int", "int(double) -> int", "double_to_int64", double_to_int, "int(-1.9) // -1"),
+    unary("int", "int(string) -> int", "string_to_int64", string_to_int, "int('42') // 42"),
+    unary("int", "int(uint) -> int", "uint64_to_int64", uint_to_int, "int(1u) // 1"),
+    unary("string", "string(string) -> string", "string_to_string", same_string,
+          "string('a') // 'a'"),
+    unary("string", "string(bool) -> string", "bool_to_string", scalar_to_string,
+          "string(true) // 'true'"),
+    unary("string", "string(bytes) -> string", "bytes_to_string", bytes_to_string,
+          "string(b'a') // 'a'").costs_when_known(first_tenths),
+    unary("string", "string(double) -> string", "double_to_string", scalar_to_string,
+          "string(1.5) // '1.5'"),
+    unary("string", "string(int) -> string", "int64_to_string", scalar_to_string,
+          "string(1) // '1'"),
+    unary("string", "string(uint) -> string", "uint64_to_string", scalar_to_string,
+          "string(1u) // '1'"),
+    unary("uint", "uint(uint) -> uint", "uint64_to_uint64", same_uint, "uint(1u) // 1u"),
+    unary("uint", "uint(double) -> uint", "double_to_uint64", double_to_uint, "uint(1.9) // 1u"),
+    unary("uint", "uint(int) -> uint", "int64_to_uint64", int_to_uint, "uint(1) // 1u"),
+    unary("uint", "uint(string) -> uint", "string_to_uint64", string_to_uint, "uint('1') // 1u"),
+))

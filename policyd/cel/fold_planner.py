@@ -1,0 +1,71 @@
+"""Folds: which node a macro becomes. The parser has expanded it; its parts are found by their shape."""
+
+from typing import TYPE_CHECKING
+
+from policyd._core.folds import All, Bind, Collect, CollectMap, Exists, ExistsOne
+from policyd._core.nodes import Const, Node
+from policyd.cel.ast import Call, Comprehension, Expr, ListExpr, Literal, MapExpr
+from policyd.cel.attributes import BoundBase, SlotBase
+
+if TYPE_CHECKING:
+    from policyd.cel.planner import Planner
+
+Names = dict[str, SlotBase | BoundBase]
+ONE_VARIABLE = -1
+
+
+def plan_fold(planner: "Planner", expr: Comprehension) -> Node:
+    """The node of a macro: ``all``, ``exists``, ``exists_one``, ``map``, ``filter``, ``transform…``,
+    or the binding of a name that optMap, optFlatMap and sortBy are made of.
+    """
+    if isinstance(expr.loop_condition, Literal) and expr.loop_condition.value is False:
+        return _bind(planner, expr)
+    ranging = planner.node(expr.iter_range)
+    outer = planner.locals
+    slot = planner.layout.take()
+    second = planner.layout.take() if expr.iter_var2 else ONE_VARIABLE
+    planner.locals = {**outer, expr.iter_var: SlotBase(slot, expr.iter_var)}
+    if expr.iter_var2:
+        planner.locals[expr.iter_var2] = SlotBase(second, expr.iter_var2)
+    made = _loop(planner, expr, (ranging, slot, second))
+    planner.locals = outer
+    return made
+
+
+def _loop(planner: "Planner", expr: Comprehension, over: tuple[Node, int, int]) -> Node:
+    match expr.accu_init, expr.loop_step:
+        case Literal(value=bool()), Call(function="_&&_", args=(_, test)):
+            return All(*over, planner.node(test))
+        case Literal(value=bool()), Call(function="_||_", args=(_, test)):
+            return Exists(*over, planner.node(test))
+        case Literal(), Call(function="_?_:_", args=(test, _, _)):
+            return ExistsOne(*over, planner.node(test))
+    condition, step = _step(planner, expr.loop_step)
+    if isinstance(expr.accu_init, ListExpr):
+        match step.args:
+            case _, ListExpr(elements=(element,)):
+                body = planner.node(element)
+                return Collect(*over, body, condition, isinstance(body, Const))
+    if isinstance(expr.accu_init, MapExpr):
+        return CollectMap(*over, planner.node(step.args[-1]), condition, len(step.args) == len("ab"))
+    raise TypeError(f"a fold of unknown shape: {expr.macro}")
+
+
+def _step(planner: "Planner", step: Expr) -> tuple[Node | None, Call]:
+    """The condition of a step ``condition ? change : accu``, and the change."""
+    match step:
+        case Call(function="_?_:_", args=(test, Call() as change, _)):
+            return planner.node(test), change
+        case Call():
+            return None, step
+    raise TypeError(f"not the step of a fold: {step!r}")
+
+
+def _bind(planner: "Planner", expr: Comprehension) -> Node:
+    """A fold over nothing: its result, in which the accumulator's name means the initial value."""
+    outer = planner.locals
+    slot = planner.layout.take()
+    planner.locals = {**outer, expr.accu_var: BoundBase(slot, planner.node(expr.accu_init))}
+    made = Bind(slot, planner.node(expr.result))
+    planner.locals = outer
+    return made

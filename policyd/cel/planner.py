@@ -1,0 +1,328 @@
+"""From a checked expression to a program: everything that depends only on the text is decided here.
+
+Names become slots, constants are folded where cel-go folds them (lists and maps of literals, and the
+type conversions; an error there refuses the program), memberships in lists of literals become sets,
+calls of functions with constant arguments are computed once. Runs when policies load.
+"""
+
+from collections.abc import Mapping
+
+from policyd._core.access import OptionalOr, OptionalPath, OptionalPathOr
+from policyd._core.calls import Call0, Call1, Call2, Call3, CallMany
+from policyd._core.cel_errors import CelError
+from policyd._core.construct import ListNode, MapNode, StructNode
+from policyd._core.layout import Layout
+from policyd._core.library import Overload
+from policyd._core.logic import And, Conditional, Equal, EqualConst, InSet, Or
+from policyd._core.nodes import Const, Node, Precomputed
+from policyd._core.program import Program, VariableTest, compute
+from policyd._core.values import MISSING, TypeValue, UInt
+from policyd.cel.ast import (
+    Call,
+    Checked,
+    Comprehension,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Reference,
+    Select,
+    StructExpr,
+)
+from policyd.cel.attributes import Attribute, Hop, Mode, NodeBase, SlotBase, VariableBase
+from policyd.cel.decls import TYPE_NAMES
+from policyd.cel.fold_planner import Names, plan_fold
+from policyd.cel.functions import Functions
+from policyd.cel.recursion import deep_recursion
+from policyd.cel.types import DYN, Kind, Type
+from policyd.errors import CelTypeError, Problem
+
+# The calls that cel-go computes when the program is made, if their argument is a constant.
+_CONVERSIONS = frozenset((
+    "bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint",
+))  # fmt: skip
+_LOGIC: Mapping[str, type[And] | type[Or]] = {"_&&_": And, "_||_": Or}
+_PRIMITIVES = (bool, int, float, str, UInt)
+_KEYS = (str, int, bool, float, UInt)
+
+
+def plan(checked: Checked, layout: Layout, functions: Functions | None = None) -> Program:
+    """The program of a checked expression. Raises CelTypeError where Kubernetes says
+    ``program instantiation failed``.
+    """
+    planner = Planner(layout, functions or Functions.of(), checked.types, checked.references)
+    with deep_recursion():
+        root = planner.node(checked.expr)
+    return Program(checked.text, root, layout, checked.result_type)
+
+
+def plan_unchecked(
+    text: str, expr: Expr, layout: Layout, functions: Functions | None = None
+) -> Program:
+    """The program of an expression that was only parsed: all overloads are chosen at run time."""
+    planner = Planner(layout, functions or Functions.of(), {}, {})
+    with deep_recursion():
+        root = planner.node(expr)
+    return Program(text, root, layout, DYN)
+
+
+def refuse(message: str) -> CelTypeError:
+    """The error of a program that cannot be made."""
+    text = f"program instantiation failed: {message}"
+    return CelTypeError(text, [Problem(text)])
+
+
+class Planner:
+    """Plans one expression."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        functions: Functions,
+        types: Mapping[int, Type],
+        references: Mapping[int, Reference],
+    ) -> None:
+        self.layout = layout
+        self.locals: Names = {}
+        self._functions = functions
+        self._types = types
+        self._references = references
+
+    def node(self, expr: Expr, *, counted: bool = True) -> Node:
+        """The node of an expression; ``counted`` is False directly in a branch of ``?:``."""
+        planned = self._plan(expr)
+        return planned.node(counted=counted) if isinstance(planned, Attribute) else planned
+
+    def _plan(self, expr: Expr) -> Node | Attribute:
+        match expr:
+            case Literal():
+                return Const(expr.value)
+            case Ident():
+                return self._ident(expr.id, expr.name)
+            case Select():
+                return self._select(expr)
+            case Call():
+                return self._call(expr)
+            case ListExpr():
+                return self._list(expr)
+            case MapExpr():
+                return self._map(expr)
+            case StructExpr():
+                return self._struct(expr)
+            case Comprehension():
+                return plan_fold(self, expr)
+            case _:
+                raise TypeError(f"not an expression: {expr!r}")
+
+    # Names and chains
+
+    def _ident(self, node_id: int, name: str) -> Node | Attribute:
+        local = None if name.startswith(".") else self.locals.get(name)
+        if local is not None:
+            return Attribute(local)
+        name = name.removeprefix(".")
+        reference = self._references.get(node_id)
+        if reference is not None and reference.value is not None:
+            return Const(reference.value)
+        if self._is_type(node_id, name):
+            return Const(TypeValue(name))
+        return Attribute(SlotBase(self.layout.slot(name), name))
+
+    def _is_type(self, node_id: int, name: str) -> bool:
+        known = self._types.get(node_id)
+        if known is not None:
+            return known.kind is Kind.TYPE and name not in self.layout.slots
+        return name in TYPE_NAMES and name not in self.layout.slots
+
+    def _select(self, expr: Select) -> Node | Attribute:
+        if not self._types and not expr.test_only:
+            name = self._dotted(expr)
+            if name in self.layout.slots or name in TYPE_NAMES:
+                return self._ident(expr.id, name)
+        mode = Mode.TEST if expr.test_only else Mode.PLAIN
+        variable = self._variable(expr)
+        if variable is not None:
+            return VariableTest(variable.variable) if expr.test_only else Attribute(variable)
+        return self._open(expr.operand).then(Hop(expr.field, mode=mode))
+
+    def _variable(self, expr: Select) -> VariableBase | None:
+        """``variables.x`` of a policy."""
+        operand = expr.operand
+        if not isinstance(operand, Ident) or operand.name not in ("variables", ".variables"):
+            return None
+        if operand.name in self.locals:
+            return None
+        variable = self.layout.variables.get(expr.field)
+        return VariableBase(variable) if variable is not None else None
+
+    def _open(self, expr: Expr) -> Attribute:
+        """An expression as the base of further steps."""
+        planned = self._plan(expr)
+        return planned if isinstance(planned, Attribute) else Attribute(NodeBase(planned))
+
+    def _index(self, base: Expr, index: Expr, mode: Mode) -> Attribute:
+        chain = self._open(base)
+        planned = self._plan(index)
+        if isinstance(planned, Const):
+            if type(planned.value) not in _KEYS:
+                raise refuse(f"invalid qualifier type: {type(planned.value).__name__}")
+            return chain.then(Hop(planned.value, mode=mode))
+        if isinstance(planned, Attribute):
+            planned = planned.node(counted=False)
+        return chain.then(Hop(None, planned, mode))
+
+    def _dotted(self, expr: Expr) -> str:
+        """``a.b.c`` as text, "" if it is anything else."""
+        if isinstance(expr, Ident):
+            return "" if expr.name in self.locals else expr.name.removeprefix(".")
+        if isinstance(expr, Select) and not expr.test_only:
+            prefix = self._dotted(expr.operand)
+            return f"{prefix}.{expr.field}" if prefix else ""
+        return ""
+
+    # Calls
+
+    def _call(self, expr: Call) -> Node | Attribute:
+        match expr.function, expr.args:
+            case ("_&&_" | "_||_") as operator, _:
+                return _LOGIC[operator](tuple(self._terms(operator, expr)))
+            case "_?_:_", (condition, yes, no):
+                branches = self.node(yes, counted=False), self.node(no, counted=False)
+                made = Conditional(self.node(condition), *branches)
+                return Attribute(NodeBase(made, counted=False))
+            case ("_==_" | "_!=_") as operator, (left, right):
+                return self._equality(left, right, negated=operator == "_!=_")
+            case "_[_]", (base, index):
+                return self._index(base, index, Mode.PLAIN)
+            case ("_?._" | "_[?_]"), (base, index):
+                return self._index(base, index, Mode.OPTIONAL)
+        target, name = self._resolve(expr)
+        arguments = tuple(map(self.node, (*(() if target is None else (target,)), *expr.args)))
+        if name in ("or", "orValue") and len(arguments) == len(("optional", "other")):
+            return _optional_or(*arguments, unwrap=name == "orValue")
+        return self._function(expr, name, arguments)
+
+    def _terms(self, operator: str, expr: Call) -> list[Node]:
+        """The operands of a chain of one operator: grouping does not change what it means."""
+        terms = []
+        for arg in expr.args:
+            if isinstance(arg, Call) and arg.function == operator:
+                terms += self._terms(operator, arg)
+            else:
+                terms.append(self.node(arg))
+        return terms
+
+    def _equality(self, left: Expr, right: Expr, *, negated: bool) -> Node:
+        first, second = self.node(left), self.node(right)
+        if isinstance(second, Const) and type(second.value) is str:
+            return EqualConst(first, second.value, negated)
+        return Equal(first, second, negated)
+
+    def _resolve(self, expr: Call) -> tuple[Expr | None, str]:
+        """The receiver and the function's full name; ``sets.contains`` has no receiver."""
+        if expr.target is None:
+            return None, expr.function.removeprefix(".")
+        prefix = "" if self._types else self._dotted(expr.target)
+        qualified = f"{prefix}.{expr.function}"
+        if prefix and qualified in self._functions.by_name:
+            return None, qualified
+        return expr.target, expr.function
+
+    def _function(self, expr: Call, name: str, arguments: tuple[Node, ...]) -> Node:
+        reference = self._references.get(expr.id)
+        ids = reference.overload_ids if reference is not None else ()
+        known = len(ids) == 1
+        if known and ids[0] in self._functions.by_id:
+            overloads: tuple[Overload, ...] = (self._functions.by_id[ids[0]],)
+        else:
+            overloads = self._functions.candidates(name, len(arguments))
+        if not overloads or not overloads[0].runs:
+            raise refuse(f"no such overload: {name}")
+        if name == "@in" and ids == ("in_list",):
+            member = _membership(*arguments)
+            if member is not None:
+                return member
+        return _fold_call(name, overloads, arguments, known)
+
+    # Literals
+
+    def _list(self, expr: ListExpr) -> Node:
+        elements = tuple(map(self.node, expr.elements))
+        made = ListNode(elements, expr.optional)
+        return Const(compute(made)[0]) if _all_const(elements) else made
+
+    def _map(self, expr: MapExpr) -> Node:
+        keys = tuple(self.node(entry.key) for entry in expr.entries)
+        values = tuple(self.node(entry.value) for entry in expr.entries)
+        optional = frozenset(i for i, entry in enumerate(expr.entries) if entry.optional)
+        made = MapNode(keys, values, optional)
+        return Const(compute(made)[0]) if _all_const(keys + values) else made
+
+    def _struct(self, expr: StructExpr) -> Node:
+        names = tuple(field.name for field in expr.fields)
+        values = tuple(self.node(field.value) for field in expr.fields)
+        optional = frozenset(i for i, field in enumerate(expr.fields) if field.optional)
+        return StructNode(expr.type_name.removeprefix("."), names, values, optional)
+
+
+def _all_const(nodes: tuple[Node, ...]) -> bool:
+    return all(isinstance(node, Const) for node in nodes)
+
+
+def _optional_or(left: Node, right: Node, *, unwrap: bool) -> Node:
+    if unwrap and isinstance(left, OptionalPath):
+        return OptionalPathOr(left, right)
+    return OptionalOr(left, right, unwrap)
+
+
+def _membership(value: Node, container: Node) -> Node | None:
+    """``x in [literals]`` as a set; None if the list is not made of such literals."""
+    if not isinstance(container, Const) or type(container.value) is not list:
+        return None
+    if not container.value:
+        return Const(False)
+    if all(type(item) in _PRIMITIVES for item in container.value):
+        return InSet(value, container.value)
+    return None
+
+
+def _fold_call(
+    name: str, overloads: tuple[Overload, ...], arguments: tuple[Node, ...], known: bool
+) -> Node:
+    made = _make_call(name, overloads, arguments, known)
+    if not arguments or not _all_const(arguments):
+        return made
+    if name in _CONVERSIONS and len(arguments) == 1:
+        value, _ = compute(made)
+        if isinstance(value, CelError):
+            raise refuse(value.message)
+        return Const(value)
+    if known and not overloads[0].signature.rpartition("-> ")[2].startswith(("list", "map")):
+        return Precomputed(*compute(made))
+    return made
+
+
+def _make_call(
+    name: str, overloads: tuple[Overload, ...], arguments: tuple[Node, ...], known: bool
+) -> Node:
+    match arguments:
+        case ():
+            return Call0(name, overloads, known)
+        case (only,):
+            return Call1(name, overloads, only, known)
+        case (first, second):
+            return Call2(name, overloads, first, second, known, _prepared(overloads, second))
+        case (first, second, third):
+            return Call3(name, overloads, first, second, third, known)
+    return CallMany(name, overloads, arguments, known)
+
+
+def _prepared(overloads: tuple[Overload, ...], second: Node) -> object:
+    """A constant second argument in the form that the function wants, MISSING if as it is."""
+    if not isinstance(second, Const):
+        return MISSING
+    prepared = overloads[0].prepared(second.value)
+    if isinstance(prepared, CelError):
+        raise refuse(prepared.message)
+    return prepared
