@@ -10,6 +10,7 @@ from policyd.errors import MutationError, StatusError
 from policyd.mutation.schema import Gvk, Schemas
 
 JSONObject = dict[str, Any]
+KIND = ("apiVersion", "kind")
 
 
 def decoded(patched: Any, before: JSONObject, target: Gvk, schemas: Schemas) -> JSONObject:
@@ -21,30 +22,38 @@ def decoded(patched: Any, before: JSONObject, target: Gvk, schemas: Schemas) -> 
     if not isinstance(patched, dict):
         raise undecodable(f"json: cannot unmarshal array into Go value of type v1.{target.kind}")
     after: JSONObject = patched
-    named = {word: after.get(word) or before.get(word) for word in ("apiVersion", "kind")}
-    if any(named[word] is not None and named[word] != after.get(word) for word in named):
-        after = {**after, **named}
+    if after.get("kind") != before.get("kind") or after.get("apiVersion") != before.get(
+        "apiVersion"
+    ):
+        after = renamed(after, before, target, schemas)
     schema = schemas.lookup(*target)
-    changed = any(after.get(word) != before.get(word) for word in named)
     if schema is None or not schema.native:
-        if changed:
-            raise undecodable(f"the patch makes {claim(after)} of {claim(before)}")
         return after
-    if changed:
-        other = schemas.lookup(*gvk_of(after))
+    try:
+        result: JSONObject = decode(after, before, schema.root)  # type: ignore[assignment]
+    except DecodeError as error:
+        raise undecodable(str(error)) from None
+    return result
+
+
+def renamed(after: JSONObject, before: JSONObject, target: Gvk, schemas: Schemas) -> JSONObject:
+    """``after`` with the apiVersion and kind that a patch took away; another kind is an error."""
+    named = {word: after.get(word) or before.get(word) for word in KIND}
+    after = {**after, **{word: name for word, name in named.items() if name is not None}}
+    if all(after.get(word) == before.get(word) for word in KIND):
+        return after
+    schema, other = schemas.lookup(*target), schemas.lookup(*gvk_of(after))
+    if schema is not None and schema.native:
         if other is None:
             raise undecodable(
                 f'no kind "{after["kind"]}" is registered for version "{after["apiVersion"]}" '
                 'in scheme "pkg/api/legacyscheme/scheme.go:30"'
             )
-        schema, before = other, {}
-    try:
-        result: JSONObject = decode(after, before, schema.root)  # type: ignore[assignment]
-    except DecodeError as error:
-        raise undecodable(str(error)) from None
-    if changed:
-        raise undecodable(f"the patch makes {claim(after)} of an object of another kind")
-    return result
+        try:
+            decode(after, {}, other.root)
+        except DecodeError as error:
+            raise undecodable(str(error)) from None
+    raise undecodable(f"the patch makes {claim(after)} of {claim(before)}")
 
 
 def converted(after: JSONObject, before: JSONObject, target: Gvk, schemas: Schemas) -> JSONObject:

@@ -3,10 +3,10 @@
 from typing import Any
 
 from policyd._core.convert import ConversionError, json_value
+from policyd._core.json_patch import ABSENT, Operation, apply
 from policyd._core.values import StructValue
 from policyd.errors import MutationError
 from policyd.mutation.decoding import decoded
-from policyd.mutation.patching import ABSENT, Operation, apply
 from policyd.mutation.schema import Gvk, Schemas
 
 JSONObject = dict[str, Any]

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from policyd._core.json_patch import COPY_LIMIT, Operation, apply
 from policyd.errors import MutationError
-from policyd.mutation.patching import COPY_LIMIT, Operation, apply
 from tests import shared
 
 DOCUMENT: dict[str, Any] = {

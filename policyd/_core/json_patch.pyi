@@ -1,0 +1,23 @@
+from collections.abc import Sequence
+from typing import Any, final
+
+from policyd.errors import MutationError
+
+ABSENT: Any
+COPY_LIMIT: int
+
+@final
+class Operation:
+    def __init__(self, op: str, path: str, source: str = "", value: Any = ...) -> None: ...
+    @property
+    def op(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def source(self) -> str: ...
+    @property
+    def value(self) -> Any: ...
+
+class PatchError(MutationError): ...
+
+def apply(operations: Sequence[Operation], document: Any) -> Any: ...
