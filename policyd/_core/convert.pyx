@@ -18,7 +18,7 @@ from libc.math cimport isfinite
 import base64
 
 from policyd._core.go_printing import Foreign, plain, quoted
-from policyd._core.rendering cimport duration_text, timestamp_text
+from policyd._core.rendering cimport text_of
 from policyd._core.values cimport (
     MISSING, Duration, Key, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
     type_name,
@@ -73,9 +73,9 @@ cdef object to_json(object value, tuple sources):
     if kind is bytes:
         return base64.b64encode(value).decode()
     if kind is Timestamp:
-        return timestamp_text(value)
+        return text_of(value)
     if kind is Duration:
-        return duration_text((<Duration>value).nanos)
+        return text_of(value)
     if kind is Optional:
         if (<Optional>value).held is MISSING:
             raise ConversionError(NO_JSON + "optional.none() dereference")
@@ -292,10 +292,10 @@ cdef object foreign(object value):
         octets = ", ".join([hex(octet) for octet in value])
         return Foreign(f"[{' '.join(map(str, value))}]", f"[]uint8{{{octets}}}", "[]uint8")
     if kind is Timestamp:
-        shown = timestamp_text(value)
+        shown = text_of(value)
         return Foreign(shown, shown, "time.Time")
     if kind is Duration:
-        shown = duration_text((<Duration>value).nanos)
+        shown = text_of(value)
         return Foreign(shown, str((<Duration>value).nanos), "time.Duration")
     name = type_name(value).rpartition(".")[2]
     shown = str(value) if isinstance(value, Opaque) else name

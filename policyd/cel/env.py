@@ -7,15 +7,16 @@ of Kubernetes: ``compilation failed: ERROR: …``, ``must evaluate to bool but g
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
-from importlib import import_module
-from typing import Any, Protocol
 
+from policyd._core.layout import Layout
 from policyd._core.libraries import KNOWN_LIBRARIES
+from policyd._core.program import Program
 from policyd.cel import types
 from policyd.cel.ast import Call, Checked, Literal
 from policyd.cel.checker import check
 from policyd.cel.decls import OverloadDecl, Scope, group, parse_signature
 from policyd.cel.parser import parse
+from policyd.cel.planner import plan
 from policyd.cel.recursion import deep_recursion
 from policyd.cel.source import Source
 from policyd.cel.structs import ADMISSION, NAMESPACE, REQUEST, VARIABLES, Structs, variable_type
@@ -27,15 +28,6 @@ AUTHORIZER = Type("kubernetes.authorization.Authorizer")
 RESOURCE_CHECK = Type("kubernetes.authorization.ResourceCheck")
 # Only mutations may use it.
 _PATCH_LIBRARY = "jsonpatch"
-
-
-class Program(Protocol):
-    """What the planner makes of a checked expression."""
-
-    @property
-    def result_type(self) -> Type: ...
-
-    def evaluate(self, variables: dict[str, Any]) -> Any: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +105,15 @@ class Environment:
         """The program of an expression; errors as for ``check``."""
         checked = self.check(text, expect=expect)
         with deep_recursion():
-            return plan(checked, self.composed)
+            return plan(checked, self._layout())
+
+    def _layout(self) -> Layout:
+        """That of the composed programs, which call each other through it; a new one without any."""
+        layout: Layout | None = None
+        for name, program in self.composed.items():
+            layout = layout or program.layout
+            layout.define(name, program)
+        return layout or Layout()
 
     def _scope(self) -> Scope:
         functions = _functions(self.patch_types)
@@ -124,16 +124,10 @@ class Environment:
         args = tuple(Literal(number, 0, value) for number, value in enumerate(values, 2))
         checked = check("", Call(1, 0, function, None, args), self._scope())
         try:
-            plan(checked, {}).evaluate({})
+            plan(checked, Layout()).evaluate({})
         except (EvaluationError, CelCompileError):
             return True
         return False
-
-
-def plan(checked: Checked, composed: Mapping[str, Program]) -> Program:
-    """A checked expression as a program."""
-    planned: Program = import_module("policyd.cel.planner").plan(checked, composed)
-    return planned
 
 
 def _authorizer() -> dict[str, Type]:
