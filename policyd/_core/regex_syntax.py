@@ -133,7 +133,7 @@ class Parser(Scanner):
     # Repetition
 
     def parse_counts(self) -> tuple[int, int, int] | None:
-        """``{2,5}`` as (2, 5, where it ends); no maximum is -1, a huge number: the minimum is -1."""
+        """``{2,5}`` as (2, 5, where it ends); no maximum is -1, a huge number makes low -1."""
         low, at = self.parse_int(self.at + 1)
         if low is None or at >= len(self.pattern):
             return None
@@ -200,7 +200,7 @@ class Parser(Scanner):
     # Groups
 
     def parse_perl_group(self, start: int) -> None:
-        """``(?P<name>``, ``(?<name>``, ``(?flags)``, ``(?flags:``; ``start``: at the parenthesis."""
+        """``(?P<name>``, ``(?<name>``, ``(?flags)``, ``(?flags:``; ``start``: the parenthesis."""
         rest = len(self.pattern) - start
         for intro, shortest in (("(?P<", 4), ("(?<", 3)):
             if rest > shortest and self.pattern.startswith(intro, start):

@@ -16,10 +16,13 @@ from policyd._core.regex cimport Regex, cached_regex
 
 from policyd._core.library import Library
 
+# With a literal pattern, the usual case, cel-go's optimised call has no more to say than this.
+cdef str NOT_STRINGS = "no such overload"
+
 
 cdef object matches(Activation act, object text, object pattern):
     if type(text) is not str or type(pattern) is not str:
-        return NO_OVERLOAD
+        return error(NOT_STRINGS)
     work(act, len(<str> text))
     regex = cached_regex(<str> pattern)
     if type(regex) is not Regex:
@@ -28,7 +31,9 @@ cdef object matches(Activation act, object text, object pattern):
 
 
 cdef object find(Activation act, object text, object pattern):
-    if type(text) is not str or type(pattern) is not str:
+    if type(text) is not str:
+        return error(NOT_STRINGS)
+    if type(pattern) is not str:
         return NO_OVERLOAD
     work(act, len(<str> text))
     regex = cached_regex(<str> pattern)
@@ -42,7 +47,9 @@ cdef object find_all(Activation act, object text, object pattern):
 
 
 cdef object find_all_limited(Activation act, object text, object pattern, object limit):
-    if type(text) is not str or type(pattern) is not str or type(limit) is not int:
+    if type(text) is not str:
+        return error(NOT_STRINGS)
+    if type(pattern) is not str or type(limit) is not int:
         return NO_OVERLOAD
     work(act, len(<str> text))
     regex = cached_regex(<str> pattern)
