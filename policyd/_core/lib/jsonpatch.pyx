@@ -1,0 +1,25 @@
+"""``jsonpatch.escapeKey("a/b~c")``: a key as it is written in the path of a JSON Patch (RFC 6901). For mutations only.
+
+Cost: a tenth of the length.
+"""
+
+from policyd._core.activation cimport Activation
+from policyd._core.cel_errors cimport NO_OVERLOAD
+from policyd._core.library cimport first_tenths, unary
+
+from policyd._core.library import Library
+
+
+cdef object escape_key(Activation act, object key):
+    if type(key) is not str:
+        return NO_OVERLOAD
+    return (<str> key).replace("~", "~0").replace("/", "~1")
+
+
+LIBRARY = Library("jsonpatch", (
+    unary(
+        "jsonpatch.escapeKey", "jsonpatch.escapeKey(string) -> string",
+        "string_jsonpatch_escapeKey_string", escape_key,
+        "jsonpatch.escapeKey('k8s.io/my~label') // 'k8s.io~1my~0label'",
+    ).costs(first_tenths),
+))

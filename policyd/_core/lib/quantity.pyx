@@ -1,0 +1,333 @@
+"""Kubernetes quantities: ``quantity("1.5Gi")``, ``isQuantity("100m")``.
+
+``sign(q)`` (a function, not a method), ``q.isGreaterThan(p)``, ``q.isLessThan(p)``, ``q.compareTo(p)``,
+``q.add(p)``, ``q.add(1)``, ``q.sub(p)``, ``q.sub(1)``, ``q.isInteger()``, ``q.asInteger()``, ``q.asApproximateFloat()``
+
+Cost: a tenth of the text's length to read it, 1 unit for everything else.
+"""
+
+import re
+
+from libc.math cimport ldexp
+from libc.stdint cimport int64_t
+
+from policyd._core.activation cimport Activation
+from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.library cimport binary, first_tenths, unary
+from policyd._core.values cimport Opaque
+
+from policyd._core.library import Library
+
+cdef object GRAMMAR = re.compile(
+    r"(?P<sign>[+-]?)(?P<zeros>0*)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
+    r"(?P<suffix>[eEinumkKMGTP]*[+-]?[0-9]*)"
+)
+cdef dict DECIMAL_SUFFIXES = {
+    "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,
+}
+cdef dict BINARY_SUFFIXES = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
+
+cdef str WRONG_FORMAT = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
+cdef str WRONG_NUMBER = "unable to parse numeric part of quantity"
+cdef str WRONG_SUFFIX = "unable to parse quantity's suffix"
+
+cdef enum:
+    NANO = -9
+    MAX_DIGITS = 18  # what Kubernetes holds in an int64; more becomes an arbitrary decimal
+    # Kubernetes would compute such a number until its memory ends.
+    MAX_EXPONENT = 100000
+
+cdef object MAX_INT64 = 9223372036854775807
+
+
+cdef class Quantity(Opaque):
+    """``number * 10**scale``, as Kubernetes holds it: what it can do depends on how it was written."""
+
+    cdef object number   # int, of any size
+    cdef object scale    # int
+    cdef bint decimal    # an arbitrary decimal, which is never an integer
+    cdef bint computed   # made by add() or sub(): refused at the right of ==
+
+    cdef str type_name(self):
+        return "kubernetes.Quantity"
+
+    cdef object equals(self, object other):
+        if type(other) is not Quantity or (<Quantity> other).computed:
+            return NO_SUCH_OVERLOAD
+        return order(self, <Quantity> other) == 0
+
+    def __str__(self):
+        return f"{self.number}e{self.scale}" if self.scale else str(self.number)
+
+
+cdef Quantity made(object number, object scale, bint decimal):
+    cdef Quantity quantity = Quantity.__new__(Quantity)
+    quantity.number = number
+    quantity.scale = scale
+    quantity.decimal = decimal
+    return quantity
+
+
+# Reading
+
+
+cdef object parse(str text):
+    """The Quantity, or the text of Kubernetes' error."""
+    found = GRAMMAR.fullmatch(text) if text else None
+    if found is None:
+        return WRONG_FORMAT
+    whole = found["whole"] or "0"
+    fraction = found["fraction"] or ""
+    suffix = found["suffix"]
+    cdef bint negative = found["sign"] == "-"
+    cdef bint empty = not found["zeros"] and not found["whole"] and not fraction
+    if suffix in BINARY_SUFFIXES:
+        return parse_binary(whole, fraction, BINARY_SUFFIXES[suffix], negative, empty)
+    exponent = DECIMAL_SUFFIXES.get(suffix)
+    if exponent is None:
+        exponent = parse_exponent(suffix)
+    if exponent is None or abs(exponent) > MAX_EXPONENT or len(whole + fraction) > MAX_EXPONENT:
+        return WRONG_SUFFIX
+    scale = exponent - len(fraction)
+    number = int(whole + fraction)
+    if len(whole) + len(fraction) <= MAX_DIGITS and scale >= NANO:
+        return made(-number if negative else number, scale, False)
+    return WRONG_NUMBER if empty else rounded(number, scale, negative)
+
+
+cdef object parse_exponent(str suffix):
+    """``e3``, ``E-3``: the exponent, None for anything else. Go cuts it to 32 bits."""
+    if len(suffix) < 2 or suffix[0] not in "eE" or suffix[1:].lstrip("+-") == "":
+        return None
+    digits = suffix[1:].lstrip("+-")
+    if not digits.isdigit() or len(digits) > 19 or not -MAX_INT64 - 1 <= int(suffix[1:]) <= MAX_INT64:
+        return None
+    return (int(suffix[1:]) + 2147483648) % 4294967296 - 2147483648
+
+
+cdef object parse_binary(str whole, str fraction, object power, bint negative, bint empty):
+    if len(whole) + len(fraction) > MAX_EXPONENT:
+        return WRONG_SUFFIX
+    number = int(whole + fraction) * 2 ** power
+    # Kubernetes' own guess at what fits, with its rounding.
+    if not fraction and 15 - len(whole) - power * 3 // 10 - 1 >= 0 and number <= MAX_INT64:
+        return made(-number if negative else number, 0, False)
+    return WRONG_NUMBER if empty else rounded(number, -len(fraction), negative, capped=True)
+
+
+cdef Quantity rounded(object number, object scale, bint negative, bint capped=False):
+    """An arbitrary decimal: rounded up to whole nanos, and for powers of two at most the largest int64."""
+    if number:
+        if scale >= NANO:
+            number *= 10 ** (scale - NANO)
+        elif NANO - scale > len(str(number)):
+            number = 1
+        else:
+            number = -(-number // 10 ** (NANO - scale))
+        scale = NANO
+        if capped and number > MAX_INT64 * 10 ** 9:
+            number, scale = MAX_INT64, 0
+    return made(-number if negative else number, scale, True)
+
+
+cdef object to_quantity(Activation act, object text):
+    if type(text) is not str:
+        return NO_OVERLOAD
+    found = parse(<str> text)
+    return error(<str> found) if type(found) is str else found
+
+
+cdef object is_quantity(Activation act, object text):
+    if type(text) is not str:
+        return NO_OVERLOAD
+    return type(parse(<str> text)) is Quantity
+
+
+# Order
+
+
+cdef int order(Quantity left, Quantity right) except -2:
+    cdef int sides = sign_of(left) - sign_of(right)
+    if sides:
+        return 1 if sides > 0 else -1
+    if left.scale == right.scale or not left.number:
+        return (left.number > right.number) - (left.number < right.number)
+    # Without writing out the zeros of a number that is larger anyway
+    reach = len(str(abs(left.number))) + left.scale - len(str(abs(right.number))) - right.scale
+    if abs(reach) > 1:
+        return sign_of(left) if reach > 0 else -sign_of(left)
+    shift = min(left.scale, right.scale)
+    a = left.number * 10 ** (left.scale - shift)
+    b = right.number * 10 ** (right.scale - shift)
+    return (a > b) - (a < b)
+
+
+cdef int sign_of(Quantity quantity) except -2:
+    return (quantity.number > 0) - (quantity.number < 0)
+
+
+cdef object sign(Activation act, object quantity):
+    return sign_of(<Quantity> quantity) if type(quantity) is Quantity else NO_OVERLOAD
+
+
+cdef object is_greater(Activation act, object left, object right):
+    if type(left) is not Quantity or type(right) is not Quantity:
+        return NO_OVERLOAD
+    return order(<Quantity> left, <Quantity> right) > 0
+
+
+cdef object is_less(Activation act, object left, object right):
+    return is_greater(act, right, left)
+
+
+cdef object compare_to(Activation act, object left, object right):
+    if type(left) is not Quantity or type(right) is not Quantity:
+        return NO_OVERLOAD
+    return order(<Quantity> left, <Quantity> right)
+
+
+# Numbers
+
+
+cdef object integer_of(Quantity quantity):
+    """The int64, or None: a decimal and anything with a fraction written is none."""
+    if quantity.decimal or quantity.scale < 0 or (quantity.scale > 18 and quantity.number):
+        return None
+    value = quantity.number * 10 ** quantity.scale if quantity.number else 0
+    return value if -MAX_INT64 - 1 <= value <= MAX_INT64 else None
+
+
+cdef object is_integer(Activation act, object quantity):
+    if type(quantity) is not Quantity:
+        return NO_OVERLOAD
+    return integer_of(<Quantity> quantity) is not None
+
+
+cdef object as_integer(Activation act, object quantity):
+    if type(quantity) is not Quantity:
+        return NO_OVERLOAD
+    value = integer_of(<Quantity> quantity)
+    return error("cannot convert value to integer") if value is None else value
+
+
+cdef object as_float(Activation act, object quantity):
+    if type(quantity) is not Quantity:
+        return NO_OVERLOAD
+    number, scale = (<Quantity> quantity).number, (<Quantity> quantity).scale
+    cdef double base = ldexp(float(number >> 1024), 1024) if abs(number) >> 1024 else float(number)
+    return base * power_of_ten(scale) if scale else base
+
+
+cdef double power_of_ten(object exponent) except? -1:
+    """Go's math.Pow10, a product of two table entries and as inexact; 0 and infinity beyond the doubles."""
+    if exponent < -323 or exponent > 308:
+        return 0 if exponent < 0 else float("inf")
+    high, low = divmod(abs(exponent), 32)
+    if exponent < 0:
+        return float(f"1e-{high * 32}") / float(f"1e{low}")
+    return float(f"1e{high * 32}") * float(f"1e{low}")
+
+
+# Sums
+
+
+cdef object plus(Quantity left, Quantity right, int sign):
+    cdef Quantity total
+    cdef bint decimal = left.decimal or right.decimal
+    if not decimal and not right.number:
+        total = made(left.number, left.scale, False)
+    elif not decimal and not left.number:
+        total = made(sign * right.number, right.scale, False)
+    elif abs(left.scale - right.scale) > MAX_EXPONENT:
+        return error("quantities are too far apart to be added")
+    else:
+        scale = min(left.scale, right.scale)
+        number = (
+            left.number * 10 ** (left.scale - scale) + sign * right.number * 10 ** (right.scale - scale)
+        )
+        total = made(number, scale, decimal or abs(number) > MAX_INT64)
+    total.computed = True
+    return total
+
+
+cdef object add(Activation act, object left, object right):
+    if type(left) is not Quantity or type(right) is not Quantity:
+        return NO_OVERLOAD
+    return plus(<Quantity> left, <Quantity> right, 1)
+
+
+cdef object add_int(Activation act, object left, object right):
+    if type(left) is not Quantity or type(right) is not int:
+        return NO_OVERLOAD
+    return plus(<Quantity> left, made(right, 0, False), 1)
+
+
+cdef object subtract(Activation act, object left, object right):
+    if type(left) is not Quantity or type(right) is not Quantity:
+        return NO_OVERLOAD
+    return plus(<Quantity> left, <Quantity> right, -1)
+
+
+cdef object subtract_int(Activation act, object left, object right):
+    if type(left) is not Quantity or type(right) is not int:
+        return NO_OVERLOAD
+    return plus(<Quantity> left, made(right, 0, False), -1)
+
+
+LIBRARY = Library("quantity", (
+    unary(
+        "quantity", "quantity(string) -> kubernetes.Quantity", "string_to_quantity", to_quantity,
+        "quantity('1Ki') == quantity('1024') // true",
+    ).costs(first_tenths),
+    unary(
+        "isQuantity", "isQuantity(string) -> bool", "is_quantity_string", is_quantity,
+        "isQuantity('1.3Gi') // true",
+    ).costs(first_tenths),
+    unary(
+        "sign", "sign(kubernetes.Quantity) -> int", "quantity_sign", sign,
+        "sign(quantity('-100m')) // -1",
+    ),
+    binary(
+        "isGreaterThan", "kubernetes.Quantity.isGreaterThan(kubernetes.Quantity) -> bool",
+        "quantity_is_greater_than", is_greater,
+        "quantity('200M').isGreaterThan(quantity('0.1G')) // true",
+    ),
+    binary(
+        "isLessThan", "kubernetes.Quantity.isLessThan(kubernetes.Quantity) -> bool",
+        "quantity_is_less_than", is_less, "quantity('50M').isLessThan(quantity('50Mi')) // true",
+    ),
+    binary(
+        "compareTo", "kubernetes.Quantity.compareTo(kubernetes.Quantity) -> int",
+        "quantity_compare_to", compare_to, "quantity('50k').compareTo(quantity('0.05M')) // 0",
+    ),
+    unary(
+        "asApproximateFloat", "kubernetes.Quantity.asApproximateFloat() -> double",
+        "quantity_get_float", as_float, "quantity('500m').asApproximateFloat() // 0.5",
+    ),
+    unary(
+        "asInteger", "kubernetes.Quantity.asInteger() -> int", "quantity_get_int", as_integer,
+        "quantity('50M').asInteger() // 50000000",
+    ),
+    unary(
+        "isInteger", "kubernetes.Quantity.isInteger() -> bool", "quantity_is_integer", is_integer,
+        "quantity('1500m').isInteger() // false",
+    ),
+    binary(
+        "add", "kubernetes.Quantity.add(kubernetes.Quantity) -> kubernetes.Quantity",
+        "quantity_add", add, "quantity('50k').add(quantity('20k')) == quantity('70k') // true",
+    ),
+    binary(
+        "add", "kubernetes.Quantity.add(int) -> kubernetes.Quantity", "quantity_add_int", add_int,
+        "quantity('50k').add(20) == quantity('50020') // true",
+    ),
+    binary(
+        "sub", "kubernetes.Quantity.sub(kubernetes.Quantity) -> kubernetes.Quantity",
+        "quantity_sub", subtract, "quantity('50k').sub(quantity('20k')) == quantity('30k') // true",
+    ),
+    binary(
+        "sub", "kubernetes.Quantity.sub(int) -> kubernetes.Quantity", "quantity_sub_int",
+        subtract_int, "quantity('50k').sub(20000) == quantity('30k') // true",
+    ),
+))
