@@ -50,7 +50,7 @@ class Server:
         load: Callable[[Sequence[Path]], PolicySet],
         judge: Judge,
         *,
-        verify: Callable[[PolicySet], Sequence[str]] = lambda _: (),
+        verify: Callable[[Any], Sequence[str]] = lambda _: (),
         log: Log | None = None,
     ) -> None:
         self.settings = settings
