@@ -7,7 +7,7 @@ from policyd._core.activation cimport Activation, activation, charge
 from policyd._core.cel_errors cimport CelError, error
 from policyd._core.nodes cimport Node
 from policyd._core.rendering cimport text_of
-from policyd._core.values cimport MISSING
+from policyd._core.values cimport MISSING, type_name
 
 from policyd.errors import CostExceeded, EvaluationError
 
@@ -52,6 +52,11 @@ cdef class Program:
 def render(value):
     """The text that CEL's ``string()`` gives for a value, or that messages show for it."""
     return value.message if type(value) is CelError else text_of(value)
+
+
+def type_of(value):
+    """The CEL type name of a value: ``int``, ``map``, ``google.protobuf.Timestamp`` ..."""
+    return type_name(value)
 
 
 cdef int MAX_NESTED = 100  # variables that use variables that use variables ...

@@ -1,0 +1,174 @@
+"""``policyd eval``: one CEL expression against JSON or YAML, or many by lines. Loads no policy."""
+
+import base64
+import json
+import math
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any, BinaryIO
+
+import click
+import orjson
+
+from policyd._core.cel_errors import CelError
+from policyd._core.program import Program, render, type_of
+from policyd._core.values import Key, Optional, StructValue, UInt
+from policyd.cel.env import Environment
+from policyd.cel.recursion import deep_recursion
+from policyd.cel.types import DYN
+from policyd.cli._output import styled
+from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
+from policyd.policy.loader import read_one
+
+_EPILOG = """\b
+Examples:
+  policyd eval '1 + 2'
+  policyd eval 'object.spec.containers.map(c, c.image)' pod.yaml
+  kubectl get pod web -o json | policyd eval 'quantity(object.spec.containers[0]
+      .resources.limits.memory).isLessThan(quantity("1Gi"))' -
+  policyd eval 'object.x < limit' --var 'object={"x": 1}' --var limit=10
+  echo '{"expression": "1 + x", "variables": {"x": 2}}' | policyd eval --jsonl
+
+\b
+With --jsonl, one JSON object a line:
+  in   {"expression": CEL, "variables": {NAME: JSON}}
+  out  {"value": JSON, "type": "int", "cost": 3}
+       {"error": text, "stage": "compile" or "run"}
+What JSON lacks is written as CEL's string() would.
+
+Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not compile.
+"""
+_NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
+JSON = dict[str, Any]
+
+
+@click.command("eval", epilog=_EPILOG)
+@click.argument("expression", required=False)
+@click.argument("file", required=False, type=click.File("rb"))
+@click.option(
+    "--var", "variables", multiple=True, metavar="NAME=JSON", help="A variable; may be repeated."
+)
+@click.option("--jsonl", is_flag=True, help="Expressions and their values as lines of JSON.")
+def command(
+    expression: str | None, file: BinaryIO | None, variables: tuple[str, ...], jsonl: bool
+) -> None:
+    """Evaluate a CEL EXPRESSION with every function that Kubernetes has.
+
+    FILE (JSON or YAML; - is standard input) is seen as `object`. The value is written as JSON.
+    """
+    given = dict(_variable(text) for text in variables)
+    if jsonl:
+        _answer_lines(file or sys.stdin.buffer, expression, given)
+        return
+    if expression is None:
+        raise click.UsageError("give an EXPRESSION, or --jsonl")
+    if file is not None:
+        given["object"] = read_one(file.read(), str(getattr(file, "name", "-")))
+    answer = evaluate(expression, given)
+    if "error" in answer:
+        click.echo(f"{styled('error', fg='red')}: {answer['error']}", err=True)
+        raise SystemExit(2 if answer["stage"] == "compile" else 1)
+    click.echo(_dump(answer["value"]))
+
+
+def _variable(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise click.BadParameter(f"expected NAME=JSON, got {text!r}", param_hint="--var")
+    try:
+        return name, read_one(value, f"--var {name}")
+    except PolicySchemaError as error:
+        raise click.BadParameter(str(error), param_hint="--var") from None
+
+
+def _answer_lines(lines: Iterable[bytes], expression: str | None, given: JSON) -> None:
+    """One answer a line, written at once: another program may wait for it."""
+    for line in lines:
+        if not line.strip():
+            continue
+        sys.stdout.buffer.write(_dump(_answer_line(line, expression, given)) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _answer_line(line: bytes, expression: str | None, given: JSON) -> JSON:
+    try:
+        question = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return {"error": f"not JSON: {error}", "stage": "question"}
+    if not isinstance(question, dict):
+        return {"error": "expected an object", "stage": "question"}
+    text, variables = question.get("expression", expression), question.get("variables", {})
+    if not isinstance(text, str) or not isinstance(variables, dict):
+        wrong = "expected {expression: a string, variables: an object}"
+        return {"error": wrong, "stage": "question"}
+    return evaluate(text, {**given, **variables})
+
+
+def evaluate(expression: str, variables: Mapping[str, Any]) -> JSON:
+    """``{value, type, cost}`` of an expression, or ``{error, stage}``."""
+    try:
+        program = _compile(expression, frozenset(variables) - set(_NAMES))
+    except CelCompileError as error:
+        return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
+    try:
+        value, cost = program.evaluate_with_cost({**dict.fromkeys(_NAMES), **variables})
+    except BudgetExceeded as exceeded:
+        return {"error": str(exceeded), "stage": "run"}
+    if isinstance(value, CelError):
+        return {"error": value.message, "stage": "run", "cost": cost}
+    with deep_recursion():
+        return {"value": to_json(value), "type": type_of(value), "cost": cost}
+
+
+def _compile(expression: str, names: frozenset[str]) -> Program:
+    return _environment(names).compile(expression)
+
+
+@cache
+def _environment(names: frozenset[str]) -> Environment:
+    return Environment.kubernetes().extend(dict.fromkeys(sorted(names), DYN))
+
+
+def to_json(value: Any) -> Any:
+    """A CEL value as JSON; what JSON lacks is the text of CEL's ``string()``."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else render(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    if isinstance(value, dict):
+        return {_key(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, StructValue):
+        return {name: to_json(item) for name, item in value.fields.items()}
+    if isinstance(value, UInt):
+        return value.value
+    if isinstance(value, bytes):
+        return _bytes_text(value)
+    if isinstance(value, Optional):
+        return {"optional": to_json(value.value)} if value else "optional.none()"
+    return render(value)
+
+
+def _key(key: Any) -> str:
+    """A map's key as JSON's text."""
+    value = key.value if isinstance(key, Key) else key
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else render(value)
+
+
+def _bytes_text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(value).decode()
+
+
+def _dump(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:  # deeper than its 254 levels
+        with deep_recursion():
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,110 @@
+"""``policyd eval``: values, errors with their stage, lines of JSON."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from click.testing import CliRunner
+
+from policyd.cli.eval import command, evaluate
+from tests.shared import ROOT
+
+ROWS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("1 + object.a", {"object": {"a": 2}}, {"value": 3, "type": "int", "cost": 3}),
+    ("x + 'b'", {"x": "a"}, {"value": "ab", "type": "string", "cost": 2}),
+    ("object.x", {"object": {}}, {"error": "no such key: x", "stage": "run", "cost": 2}),
+    ("0.0 / 0.0", {}, {"value": "NaN", "type": "double", "cost": 1}),
+    ("2u", {}, {"value": 2, "type": "uint", "cost": 0}),
+    ("type(1)", {}, {"value": "int", "type": "type", "cost": 0}),
+    ("duration('90m')", {}, {"value": "5400s", "type": "google.protobuf.Duration", "cost": 0}),
+    ("optional.none()", {}, {"value": "optional.none()", "type": "optional_type", "cost": 1}),
+    ("[b'a', b'\\xff']", {}, {"value": ["a", "/w=="], "type": "list", "cost": 0}),
+    ("{1: 'a'}", {}, {"value": {"1": "a"}, "type": "map", "cost": 0}),
+    ("{true: null}", {}, {"value": {"true": None}, "type": "map", "cost": 0}),
+    ("JSONPatch{op: 'test'}", {}, {"value": {"op": "test"}, "type": "JSONPatch", "cost": 40}),
+]
+
+
+@pytest.mark.parametrize(("expression", "variables", "answer"), ROWS)
+def test_values_types_and_costs(
+    expression: str, variables: dict[str, Any], answer: dict[str, Any]
+) -> None:
+    assert evaluate(expression, variables) == answer
+
+
+def test_an_expression_that_does_not_compile_is_told_as_cel_does() -> None:
+    answer = evaluate("foo + 1", {})
+    assert answer["stage"] == "compile"
+    assert answer["error"] == (
+        "ERROR: <input>:1:1: undeclared reference to 'foo' (in container '')\n | foo + 1\n | ^"
+    )
+
+
+def test_a_result_deeper_than_orjson_writes_comes_out_whole() -> None:
+    result = CliRunner().invoke(
+        command,
+        ["--jsonl"],
+        input=b'{"expression": "x", "variables": {"x": ' + b"[" * 600 + b"1" + b"]" * 600 + b"}}\n",
+    )
+    assert b"[" * 600 + b"1" in result.stdout_bytes
+
+
+def test_a_file_is_the_object(tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text("metadata: {name: web}\n")
+    result = CliRunner().invoke(command, ["object.metadata.name", str(file)])
+    assert (result.exit_code, result.output) == (0, '"web"\n')
+    piped = CliRunner().invoke(command, ["object.a + n", "-", "--var", "n=1"], input='{"a": 1}')
+    assert (piped.exit_code, piped.output) == (0, "2\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["1 +"], 2, "error: ERROR: <input>:1:4: Syntax error"),
+        (["1 / 0"], 1, "error: division by zero"),
+        ([], 2, "give an EXPRESSION"),
+        (["1", "--var", "a"], 2, "expected NAME=JSON"),
+        (["1", "--var", "a=[1"], 2, "did not find expected"),
+        (["1", "/nowhere"], 2, "No such file"),
+    ],
+)
+def test_exit_status_and_message(arguments: list[str], code: int, message: str) -> None:
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == code
+    assert message in result.output
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"nope", "not JSON"),
+        (b"[]", "expected an object"),
+        (b'{"expression": 1}', "expected {expression: a string"),
+        (b'{"variables": {}}', "expected {expression: a string"),
+    ],
+)
+def test_a_line_that_is_no_question_is_answered_too(line: bytes, message: str) -> None:
+    result = CliRunner().invoke(command, ["--jsonl"], input=line + b"\n")
+    answer = orjson.loads(result.stdout_bytes)
+    assert answer["stage"] == "question"
+    assert message in answer["error"]
+
+
+def test_each_line_is_answered_before_the_next_is_sent() -> None:
+    code = "import sys; from policyd.cli.eval import command; command(['--jsonl'])"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for number in range(3):
+            question = {"expression": "x + 1", "variables": {"x": number}}
+            process.stdin.write(orjson.dumps(question) + b"\n\n")
+            process.stdin.flush()
+            assert orjson.loads(process.stdout.readline())["value"] == number + 1
+        process.stdin.close()
+    assert process.returncode == 0
