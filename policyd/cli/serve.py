@@ -20,13 +20,11 @@ def command(config: Path | None, **flags: Any) -> None:
         config = Path(os.environ[PREFIX + "CONFIG"])
     settings = resolve(flags, os.environ, _document(config), str(config))
     _check(settings)
-    # Only now: --help and wrong settings need none of it.
     from policyd.admission import engine
-    from policyd.admission.serving import Serving
+    from policyd.policy import serving
     from policyd.server import Server
 
-    serving = Serving()
-    Server(settings, serving.load, engine.review, verify=serving.verify).run()
+    Server(settings, serving.load, engine.review).run()
 
 
 def _document(config: Path | None) -> dict[str, Any]:

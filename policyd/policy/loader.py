@@ -56,7 +56,7 @@ def _load(files: list[SourceFile], problems: list[Problem]) -> Sources:
     for file in files:
         documents, broken = split(file.name, file.data)
         by_file[file.real] = ([with_model(document) for document in documents], broken)
-    for fixture in _fixtures(by_file):
+    for fixture in list(_fixtures(by_file)):
         by_file.pop(fixture, None)
     everything = [document for documents, _ in by_file.values() for document in documents]
     unique = _without_duplicates(everything)

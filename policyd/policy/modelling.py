@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from policyd.cel.recursion import deep_recursion
 from policyd.policy.documents import Document
 from policyd.policy.findings import Finding, Path, schema_findings
 from policyd.policy.model import ADMISSION_V1, KINDS
@@ -17,6 +18,11 @@ _OTHER_ADMISSION_KINDS = ("ValidatingWebhookConfiguration", "MutatingWebhookConf
 
 def with_model(document: Document) -> Document:
     """The document with its model, or with its problems; parameters stay as they are."""
+    with deep_recursion():
+        return _modelled(document)
+
+
+def _modelled(document: Document) -> Document:
     wrong = _wrong_kind(document)
     if wrong is not None:
         return document.with_problems(document.problem(wrong))

@@ -9,7 +9,6 @@ import yaml
 from policyd.policy.yaml_nodes import YamlError, compose, scalar
 
 _PATH_PART = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
-_INDENTED = re.compile(r"[ ]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +103,11 @@ def _start(node: yaml.Node, chunk: Chunk) -> tuple[int, int]:
     if style in ("'", '"'):
         return line + 1, column + 2
     if style in ("|", ">"):
-        rest = chunk.text.split("\n", line + 2)[line + 1 : line + 2]
-        indent = _INDENTED.match(rest[0]) if rest and rest[0].strip() else None
-        return line + 2, (indent.end() if indent else 0) + 1
+        return line + 2, _block_indent(chunk.text.split("\n")[line + 1 : node.end_mark.line]) + 1
     return line + 1, column + 1
+
+
+def _block_indent(lines: list[str]) -> int:
+    """The indentation of a block scalar: that of its first line that is not blank."""
+    first = next((each for each in lines if each.strip()), "")
+    return len(first) - len(first.lstrip(" "))

@@ -9,13 +9,14 @@ from policyd.errors import Problem
 from policyd.policy.documents import Document
 from policyd.policy.findings import Finding
 from policyd.policy.places import Chunk, Origin
-from policyd.policy.yaml_nodes import MAX_DEPTH, Constructor, YamlError, compose
+from policyd.policy.yaml_nodes import MAX_DEPTH, YamlError, compose, construct
 
 _SEPARATOR = re.compile(r"^---(?=[ \t\r]|$)", re.MULTILINE)
 # A chunk that says nothing: comments, blank lines and %YAML directives.
 _NOTHING = re.compile(
     r"(?:[ \t\r]*(?:#[^\n]*|%[^\n]*|---[ \t\r]*(?:#[^\n]*)?|\.\.\.)?(?:\n|\Z))*\Z"
 )
+_VALUE = re.compile(r"\S")
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -40,17 +41,15 @@ def _values(name: str, data: bytes) -> tuple[list[tuple[Chunk, int, Any]], list[
         return [], [Problem("not UTF-8 text", file=name, line=line, column=1, rule="syntax")]
     whole = Chunk(name, text, 0)
     if text.lstrip()[:1] in ("{", "["):
-        values = _json_values(text)
+        values = _json_values(whole)
         if values is not None:
-            return [(whole, root, value) for root, value in enumerate(values)], []
+            return values, []
     problems: list[Problem] = []
     found: list[tuple[Chunk, int, Any]] = []
     for chunk in _chunks(whole):
         try:
             roots = compose(chunk.text)
-            found += [
-                (chunk, number, Constructor().build(root)) for number, root in enumerate(roots)
-            ]
+            found += [(chunk, number, construct(root)) for number, root in enumerate(roots)]
         except YamlError as error:
             problems.append(_syntax_problem(chunk, error))
     return found, problems
@@ -84,21 +83,25 @@ class _Duplicate(ValueError):
     """A JSON object has a key twice."""
 
 
-def _json_values(text: str) -> list[Any] | None:
+def _json_values(whole: Chunk) -> list[tuple[Chunk, int, Any]] | None:
     """The values of a JSON file, one after the other; None if YAML has to look at it."""
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer)
-    values: list[Any] = []
-    position = 0
+    text = whole.text
+    values: list[tuple[Chunk, int, Any]] = []
+    position = line = 0
     try:
-        while position < len(text):
-            if text[position].isspace():
-                position += 1
-                continue
-            value, position = decoder.raw_decode(text, position)
-            values.append(value)
+        while start := _VALUE.search(text, position):
+            line += text.count("\n", position, start.start())
+            value, end = decoder.raw_decode(text, start.start())
+            # Blanks keep the columns of a value that does not begin its line.
+            indent = start.start() - (text.rfind("\n", 0, start.start()) + 1)
+            chunk = Chunk(whole.file, " " * indent + text[start.start() : end], line)
+            values.append((chunk, 0, value))
+            line += text.count("\n", start.start(), end)
+            position = end
     except (ValueError, RecursionError):
         return None
-    return values if all(_depth_ok(value) for value in values) else None
+    return values if all(_depth_ok(value) for _, _, value in values) else None
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

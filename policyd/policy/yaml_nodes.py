@@ -13,6 +13,8 @@ from typing import Any, cast
 
 import yaml
 
+from policyd.cel.recursion import deep_recursion
+
 MAX_DEPTH = 1000  # levels; deeper objects are refused in reviews too
 MAX_NODES = 2_000_000  # aliases may multiply a small text: "billion laughs"
 
@@ -110,15 +112,21 @@ def _syntax_hint(text: str, line: int) -> str:
     return ""
 
 
-class Constructor:
-    """Builds the plain value of a node tree; use one for each document."""
+def construct(root: yaml.Node) -> Any:
+    """The plain value of a document: None, bool, int, float, str, list or dict."""
+    with deep_recursion():
+        return _Constructor().build(root)
+
+
+class _Constructor:
+    """Builds the value of one node tree, and counts what aliases make of it."""
 
     def __init__(self) -> None:
         self._nodes = 0
         self._open: set[int] = set()
 
     def build(self, node: yaml.Node) -> Any:
-        """The plain value of ``node``: None, bool, int, float, str, list or dict."""
+        """The plain value of ``node``."""
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise _error(node, "document contains excessive aliasing")

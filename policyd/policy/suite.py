@@ -1,0 +1,276 @@
+"""Runs the cases of a suite (PolicyTest): builds reviews, has them judged, compares the answers.
+
+Who judges is an argument, because the engine stands above this layer.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+import jsonpatch
+import orjson
+from jsonpointer import JsonPointerException
+
+from policyd.errors import PolicydError, PolicyError, Problem
+from policyd.policy.documents import Document
+from policyd.policy.files import read_bytes
+from policyd.policy.loader import read_one
+from policyd.policy.model import PolicyTest
+from policyd.policy.model_suite import Case, Expect, SuiteRequest
+from policyd.policy.reviews import build_review
+
+JSON = dict[str, Any]
+# (AdmissionReview, "validate" or "mutate") -> the AdmissionReview that answers it.
+Review = Callable[[JSON, str], JSON]
+# A Namespace object -> the same policies, knowing that namespace.
+WithNamespace = Callable[[JSON], Review]
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One key of ``expect`` that the answer does not meet."""
+
+    key: str
+    expected: Any
+    found: Any
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """How a case went. ``error``: it could not be run at all; then there are no mismatches."""
+
+    suite: str
+    name: str
+    file: str
+    line: int
+    mismatches: tuple[Mismatch, ...] = ()
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer was as expected."""
+        return not self.mismatches and not self.error
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the webhooks said together; ``object`` is the object after mutation."""
+
+    response: JSON
+    warnings: tuple[str, ...]
+    audit_annotations: dict[str, str]
+    patch: list[JSON]
+    object: JSON | None
+
+
+class _CaseError(Exception):
+    """The case cannot be run; the text says why."""
+
+
+def run(
+    document: Document,
+    review: Review,
+    *,
+    with_namespace: WithNamespace | None = None,
+    select: re.Pattern[str] | None = None,
+) -> list[CaseResult]:
+    """The result of every case (whose ``suite/case`` name ``select`` finds), in their order."""
+    suite = document.model
+    if not isinstance(suite, PolicyTest):
+        raise PolicyError(document.problems)
+    results = []
+    for index, case in enumerate(suite.cases):
+        if select is None or select.search(f"{document.name}/{case.name}"):
+            line = document.place(f"cases[{index}]")[0]
+            results.append(_run_case(document, case, line, review, with_namespace))
+    return results
+
+
+def problems(results: list[CaseResult]) -> list[Problem]:
+    """The failed cases as problems, for those who load a set with its suites."""
+    return [
+        Problem(
+            f"case {result.name!r} failed: {describe(result)}",
+            file=result.file,
+            line=result.line,
+            rule="suite",
+        )
+        for result in results
+        if not result.passed
+    ]
+
+
+def describe(result: CaseResult) -> str:
+    """One line about why a case failed."""
+    parts = [
+        f"{each.key}: expected {each.expected!r}, found {each.found!r}"
+        for each in result.mismatches
+    ]
+    return result.error or "; ".join(parts)
+
+
+def _run_case(
+    document: Document,
+    case: Case,
+    line: int,
+    review: Review,
+    with_namespace: WithNamespace | None,
+) -> CaseResult:
+    start = perf_counter_ns()
+    mismatches: tuple[Mismatch, ...] = ()
+    error = ""
+    try:
+        admission_review = _review_of(case.request, Path(document.file).parent)
+        if case.request.namespace_labels is not None:
+            if with_namespace is None:
+                raise _CaseError("namespaceLabels cannot be given to these policies")
+            review = with_namespace(_namespace(admission_review, case.request.namespace_labels))
+        answer = _ask(admission_review, case.webhook, review)
+        mismatches = tuple(_compare(case.expect, answer))
+    except (_CaseError, PolicydError, OSError) as wrong:
+        error = str(wrong)
+    return CaseResult(
+        suite=document.name,
+        name=case.name,
+        file=document.file,
+        line=line,
+        mismatches=mismatches,
+        error=error,
+        seconds=(perf_counter_ns() - start) / 1e9,
+    )
+
+
+def _review_of(request: SuiteRequest, folder: Path) -> JSON:
+    """The AdmissionReview that the case describes."""
+    whole = request.review or _fixture(folder, request.review_file)
+    if whole is not None:
+        if "request" in whole:
+            return whole
+        return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": whole}
+    given = request.model_dump(
+        mode="json",
+        by_alias=True,
+        exclude_unset=True,
+        exclude={
+            "object",
+            "object_file",
+            "old_object",
+            "old_object_file",
+            "operation",
+            "namespace_labels",
+        },
+    )
+    return build_review(
+        request.object if request.object is not None else _fixture(folder, request.object_file),
+        old_object=(
+            request.old_object
+            if request.old_object is not None
+            else _fixture(folder, request.old_object_file)
+        ),
+        operation=request.operation,
+        overrides=given,
+    )
+
+
+def _fixture(folder: Path, name: str | None) -> JSON | None:
+    if name is None:
+        return None
+    try:
+        value = read_one(read_bytes(folder / name), str(folder / name))
+    except ValueError as error:
+        raise _CaseError(f"{folder / name}: {error}") from None
+    if not isinstance(value, dict):
+        raise _CaseError(f"{folder / name}: expected one object")
+    return value
+
+
+def _namespace(review: JSON, labels: dict[str, str]) -> JSON:
+    name = review.get("request", {}).get("namespace", "")
+    if not name:
+        raise _CaseError("namespaceLabels: the request has no namespace")
+    own = {"kubernetes.io/metadata.name": name}
+    metadata = {"name": name, "labels": {**labels, **own}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def _ask(review: JSON, webhook: str | None, judge: Review) -> _Answer:
+    """Both webhooks, as the API server calls them: mutate, then validate what became of it."""
+    request: JSON = review.get("request", {})
+    before: JSON | None = request.get("object")
+    after, patch = before, []
+    response: JSON = {"allowed": True}
+    warnings: list[str] = []
+    annotations: dict[str, str] = {}
+    for each in (webhook,) if webhook else ("mutate", "validate"):
+        sent = {**review, "request": {**request, "object": after}}
+        response = judge(sent, each)["response"]
+        warnings += response.get("warnings", [])
+        annotations |= response.get("auditAnnotations", {})
+        if "patch" in response:
+            patch = orjson.loads(b64decode(response["patch"]))
+            after = _patched(before, patch)
+        if not response["allowed"]:
+            break
+    return _Answer(response, tuple(warnings), annotations, patch, after)
+
+
+def _patched(before: Any, patch: Any) -> JSON:
+    """The object after the patch, by a library that is not the one that made it."""
+    try:
+        after: JSON = jsonpatch.apply_patch(before, patch)
+    except (jsonpatch.JsonPatchException, JsonPointerException) as error:
+        raise _CaseError(f"the patch {patch} does not apply: {error}") from None
+    return after
+
+
+def _compare(expect: Expect, answer: _Answer) -> Iterator[Mismatch]:
+    """Every given key of ``expect`` that the answer does not meet."""
+    status = answer.response.get("status", {})
+    causes = [cause.get("message", "") for cause in status.get("details", {}).get("causes", [])]
+    for key, expected, exact in (
+        ("allowed", expect.allowed, answer.response["allowed"]),
+        ("code", expect.code, status.get("code")),
+        ("reason", expect.reason, status.get("reason", "")),
+    ):
+        if expected is not None and expected != exact:
+            yield Mismatch(key, expected, exact)
+    message = status.get("message", "")
+    for name, texts, found in (
+        ("message", expect.message, [message] if message else []),
+        ("causes", expect.causes, causes),
+        ("warnings", expect.warnings, list(answer.warnings)),
+    ):
+        if texts is not None and not _texts_found(texts, found):
+            yield Mismatch(name, texts if isinstance(texts, str) else list(texts), found)
+    annotations = answer.audit_annotations
+    for key, value in (expect.audit_annotations or {}).items():
+        if annotations.get(key) != value:
+            yield Mismatch(f"auditAnnotations[{key}]", value, annotations.get(key))
+    if expect.patched is not None and not same(expect.patched, answer.object):
+        yield Mismatch("patched", expect.patched, answer.object)
+    if expect.patch is not None and not same(list(expect.patch), answer.patch):
+        yield Mismatch("patch", list(expect.patch), answer.patch)
+
+
+def _texts_found(expected: str | tuple[str, ...], found: list[str]) -> bool:
+    """Each text is part of one that was found; an empty list wants none."""
+    texts = (expected,) if isinstance(expected, str) else expected
+    if not texts:
+        return not found
+    return all(any(text in each for each in found) for text in texts)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other)
