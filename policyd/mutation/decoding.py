@@ -29,6 +29,8 @@ def decoded(patched: Any, before: JSONObject, target: Gvk, schemas: Schemas) -> 
     schema = schemas.lookup(*target)
     if schema is None or not schema.native:
         return after
+    if "metadata" not in after and "metadata" in before:
+        after = {**after, "metadata": {}}  # a struct is never absent
     try:
         result: JSONObject = decode(after, before, schema.root)  # type: ignore[assignment]
     except DecodeError as error:
