@@ -37,14 +37,6 @@ class RuleError(Exception):
         self.token = token
 
 
-class Dead(Exception):
-    """While looking ahead: nothing can go on with the token at this index."""
-
-    def __init__(self, index: int) -> None:
-        super().__init__(index)
-        self.index = index
-
-
 class GivenUp(Exception):
     """A limit was passed."""
 
@@ -65,12 +57,11 @@ def _quoted(text: str) -> str:
 class Recovery:
     """The token stream and ANTLR's error strategy on it."""
 
-    def __init__(self, text: str, tokens: list[Token], index: int = 0, dry: bool = False) -> None:
+    def __init__(self, text: str, tokens: list[Token]) -> None:
         self.issues: list[Issue] = []
         self._text = text
         self._tokens = tokens
-        self._index = index
-        self._dry = dry  # looking ahead: the first error ends it
+        self._index = 0
         self._follows: list[Kinds] = []
         self._recovering = False
         self._recoveries = 0
@@ -131,8 +122,6 @@ class Recovery:
     def fail_no_alternative(self, start: int, end: int) -> RuleError:
         """The error of tokens that begin no alternative; offsets are from the current token."""
         first, last = self._token(start + 1), self._token(end + 1)
-        if self._dry:
-            raise Dead(self._index + end)
         if first.kind == EOF:
             text = EOF
         else:
@@ -154,8 +143,6 @@ class Recovery:
             self._matched()
             self._consume()
             return
-        if self._dry:
-            raise Dead(self._index)
         self._attempt()
         wanted = frozenset((kind,))
         if self._drop_token(wanted):
@@ -179,8 +166,6 @@ class Recovery:
         self._state = state
         if self._recovering or END in next_kinds or self.la() in next_kinds:
             return
-        if self._dry:
-            raise Dead(self._index)
         if loop:
             self._report_unwanted(next_kinds)
             self._skip_to(self._expected(next_kinds) | self._recovery_set())

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from policyd.cel.lexer import EOF, Token
-from policyd.cel.recovery import END, Dead, GivenUp, Kinds, Recovery, RuleError
+from policyd.cel.recovery import END, GivenUp, Kinds, Recovery, RuleError
 from policyd.cel.source import NOWHERE, Issue
 
 MAX_NESTING = 250
@@ -123,30 +123,16 @@ class _Replay(Recovery):
         self.call(self._member, _ENDED, "unary.member")
 
     def _minus(self) -> None:
-        """Takes minus signs, but not the sign of a number literal."""
+        """Takes minus signs, but not a single one that is the sign of a number."""
         if self.la(2) in _NUMBERS:
-            self._look_past_number()
             return
         if self.la(2) not in _PRIMARY:
             raise self.fail_no_alternative(0, 1)
         while self.la() == "-":
-            if self.la(2) in _NUMBERS:
-                self._look_past_number()
             self.take("unary.minus")
             self.sync(_PRIMARY, "unary.minuses", loop=True)
         if self.la() not in _PRIMARY:
             raise self.fail_no_alternative(0, 0)
-
-    def _look_past_number(self) -> None:
-        """``-1.f()`` may be a negation or a literal: ANTLR reads on to the end of it to choose."""
-        if self._dry:
-            return
-        ahead = _Replay(self._text, self._tokens, self._index, dry=True)
-        ahead._depth = self._depth
-        try:
-            ahead.call(ahead._member, self._recovery_set() | {END}, "ahead")
-        except Dead as dead:
-            raise self.fail_no_alternative(0, dead.index - self._index) from None
 
     def _member(self) -> None:
         self.call(self._primary, _AFTER_MEMBER, "member.primary")
