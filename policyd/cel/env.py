@@ -42,9 +42,7 @@ class Environment:
 
     @classmethod
     def kubernetes(cls) -> "Environment":
-        """Every library, and the variables of admission untyped: for people and ``policyd
-        eval``.
-        """
+        """Every library, and the variables of admission untyped: for ``policyd eval``."""
         names = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
         variables = dict.fromkeys(names, DYN) | _authorizer()
         return cls(variables, Structs(patches=True), patch_types=True)
@@ -70,21 +68,25 @@ class Environment:
         """The same with more variables, and names looked up in a container (see ``Scope``)."""
         return replace(self, variables={**self.variables, **variables}, container=container)
 
-    def with_variables(self, programs: Mapping[str, Program]) -> "Environment":
-        """The same with ``variables.NAME`` for each program; with none, ``variables`` has no
-        field.
+    def with_variables(self, declared: Mapping[str, Type | Program]) -> "Environment":
+        """The same with ``variables.NAME`` for each name; with none, ``variables`` has no field.
+
+        Programs take part in what this environment compiles; types only in what it checks.
         """
-        fields = {name: variable_type(program.result_type) for name, program in programs.items()}
+        fields = {
+            name: variable_type(each if isinstance(each, Type) else each.result_type)
+            for name, each in declared.items()
+        }
+        programs = {name: each for name, each in declared.items() if isinstance(each, Program)}
         return replace(
             self,
             variables={**self.variables, "variables": VARIABLES},
             structs=self.structs.with_fields(VARIABLES.name, fields),
-            composed=dict(programs),
+            composed=programs,
         )
 
     def check(self, text: str, *, expect: tuple[Type, ...] = ()) -> Checked:
-        """The checked expression, which must be of one of the types expected (any, if none is
-        given).
+        """The checked expression, of one of the types expected (of any, if none is given).
 
         Raises CelSyntaxError or CelTypeError.
         """
@@ -101,14 +103,17 @@ class Environment:
             raise _unexpected(found, expect)
         return checked
 
-    def compile(self, text: str, *, expect: tuple[Type, ...] = ()) -> Program:
-        """The program of an expression; errors as for ``check``."""
-        checked = self.check(text, expect=expect)
-        with deep_recursion():
-            return plan(checked, self._layout())
+    def compile(
+        self, text: str, *, expect: tuple[Type, ...] = (), layout: Layout | None = None
+    ) -> Program:
+        """The program of an expression; errors as for ``check``, and those of constant folding.
+
+        Programs that are evaluated together, such as those of a policy, share a layout.
+        """
+        return plan(self.check(text, expect=expect), layout or self._layout())
 
     def _layout(self) -> Layout:
-        """That of the composed programs, which call each other through it; a new one without any."""
+        """That of the composed programs, which call each other through it; else a new one."""
         layout: Layout | None = None
         for name, program in self.composed.items():
             layout = layout or program.layout

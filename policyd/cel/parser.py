@@ -34,6 +34,7 @@ from policyd.errors import CelSyntaxError
 
 MAX_CODE_POINTS = 100_000
 MAX_NESTING = 250
+MAX_SYNTAX_ERRORS = 100
 MAX_TREE_DEPTH = 1_000
 
 RESERVED = frozenset((
@@ -67,6 +68,8 @@ def parse(text: str) -> Expr:
         )
         raise source.error(CelSyntaxError, [Issue(NOWHERE, message)])
     tokens, issues = tokenize(text)
+    if len(issues) > MAX_SYNTAX_ERRORS:
+        raise source.error(CelSyntaxError, _limited(issues))
     parser = _Parser(text, tokens, issues)
     with deep_recursion():
         expr = parser.parse()
@@ -75,6 +78,16 @@ def parse(text: str) -> Expr:
     if issues or expr is None:
         raise source.error(CelSyntaxError, issues)
     return expr
+
+
+def _limited(issues: list[Issue]) -> list[Issue]:
+    """The first syntax errors, and one that says that there are more."""
+    kept = sorted(issues, key=lambda issue: issue.pos)
+    if len(kept) <= MAX_SYNTAX_ERRORS:
+        return kept
+    last = kept[MAX_SYNTAX_ERRORS]
+    message = f"Syntax error: More than {MAX_SYNTAX_ERRORS} syntax errors"
+    return [*kept[:MAX_SYNTAX_ERRORS], Issue(last.pos, message)]
 
 
 class _Parser(Cursor):
@@ -100,7 +113,7 @@ class _Parser(Cursor):
             expr, height = self._expr()
             self.expect(EOF)
         except Unexpected:
-            self._issues.extend(explain(self._text, self._tokens))
+            self._issues[:] = _limited(self._issues + explain(self._text, self._tokens))
             return None
         except _Stop:
             return None

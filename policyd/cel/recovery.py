@@ -14,7 +14,6 @@ from policyd.cel.source import NOWHERE, Issue
 
 MAX_RECOVERIES = 30
 MAX_SKIPPED = 256
-MAX_SYNTAX_ERRORS = 100
 
 END = "end of rule"
 
@@ -81,11 +80,7 @@ class Recovery:
         self._index = min(self._index + 1, len(self._tokens) - 1)
 
     def _report(self, message: str, token: Token) -> None:
-        if len(self.issues) >= MAX_SYNTAX_ERRORS:
-            message = f"More than {MAX_SYNTAX_ERRORS} syntax errors"
         self.issues.append(Issue(token.pos, f"Syntax error: {message}"))
-        if len(self.issues) > MAX_SYNTAX_ERRORS:
-            raise GivenUp
 
     def _expected(self, next_kinds: Kinds) -> Kinds:
         """What may come next, callers included where the rule may be over."""
