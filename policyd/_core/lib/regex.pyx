@@ -10,36 +10,44 @@ in its global form.
 from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation, work
-from policyd._core.cel_errors cimport NO_OVERLOAD, error
+from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
 from policyd._core.library cimport binary, pattern_search, ternary
-from policyd._core.regex cimport Regex, cached_regex
+from policyd._core.regex cimport Regex, cached_regex, compile_regex
+from policyd._core.values cimport MISSING
 
 from policyd._core.library import Library
 
-# With a literal pattern, the usual case, cel-go's optimised call has no more to say than this.
-cdef str NOT_STRINGS = "no such overload"
+
+cdef object prepare(object pattern):
+    """A literal pattern is compiled when the program is made; a wrong one refuses the program."""
+    if type(pattern) is not str:
+        return MISSING
+    regex = compile_regex(<str> pattern)
+    return regex if type(regex) is Regex else error(<str> regex)
 
 
 cdef object matches(Activation act, object text, object pattern):
+    if type(pattern) is Regex:
+        if type(text) is not str:
+            return NO_SUCH_OVERLOAD
+        work(act, len(<str> text))
+        return (<Regex> pattern).search(<str> text)
     if type(text) is not str or type(pattern) is not str:
-        return error(NOT_STRINGS)
-    work(act, len(<str> text))
+        return NO_OVERLOAD
     regex = cached_regex(<str> pattern)
-    if type(regex) is not Regex:
-        return error(<str> regex)
-    return (<Regex> regex).search(<str> text)
+    return matches(act, text, regex) if type(regex) is Regex else error(<str> regex)
 
 
 cdef object find(Activation act, object text, object pattern):
-    if type(text) is not str:
-        return error(NOT_STRINGS)
-    if type(pattern) is not str:
+    if type(pattern) is Regex:
+        if type(text) is not str:
+            return NO_SUCH_OVERLOAD
+        work(act, len(<str> text))
+        return (<Regex> pattern).find(<str> text)
+    if type(text) is not str or type(pattern) is not str:
         return NO_OVERLOAD
-    work(act, len(<str> text))
     regex = cached_regex(<str> pattern)
-    if type(regex) is not Regex:
-        return error(f"Illegal regex: {regex}")
-    return (<Regex> regex).find(<str> text)
+    return find(act, text, regex) if type(regex) is Regex else error(f"Illegal regex: {regex}")
 
 
 cdef object find_all(Activation act, object text, object pattern):
@@ -47,34 +55,36 @@ cdef object find_all(Activation act, object text, object pattern):
 
 
 cdef object find_all_limited(Activation act, object text, object pattern, object limit):
-    if type(text) is not str:
-        return error(NOT_STRINGS)
-    if type(pattern) is not str or type(limit) is not int:
+    if type(pattern) is Regex and type(limit) is int:
+        if type(text) is not str:
+            return NO_SUCH_OVERLOAD
+        work(act, len(<str> text))
+        return (<Regex> pattern).find_all(<str> text, limit)
+    if type(text) is not str or type(pattern) is not str or type(limit) is not int:
         return NO_OVERLOAD
-    work(act, len(<str> text))
     regex = cached_regex(<str> pattern)
     if type(regex) is not Regex:
         return error(f"Illegal regex: {regex}")
-    return (<Regex> regex).find_all(<str> text, limit)
+    return find_all_limited(act, text, regex, limit)
 
 
 LIBRARY = Library("regex", (
     binary(
         "matches", "matches(string, string) -> bool", "matches", matches,
         "matches('nginx:1.25', ':[0-9.]+$') // true",
-    ),
+    ).prepares(prepare),
     binary(
         "matches", "string.matches(string) -> bool", "matches_string", matches,
         "'nginx:latest'.matches(':[0-9.]+$') // false",
-    ).costs_when_known(pattern_search),
+    ).costs_when_known(pattern_search).prepares(prepare),
     binary(
         "find", "string.find(string) -> string", "string_find_string", find,
         "'abc 123'.find('[0-9]+') // '123'",
-    ).costs(pattern_search),
+    ).costs(pattern_search).prepares(prepare),
     binary(
         "findAll", "string.findAll(string) -> list(string)", "string_find_all_string", find_all,
         "'123 abc 456'.findAll('[0-9]+') // ['123', '456']",
-    ).costs(pattern_search),
+    ).costs(pattern_search).prepares(prepare),
     ternary(
         "findAll", "string.findAll(string, int) -> list(string)", "string_find_all_string_int",
         find_all_limited, "'123 abc 456'.findAll('[0-9]+', 1) // ['123']",

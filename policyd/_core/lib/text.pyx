@@ -7,7 +7,7 @@ Patterns are in ``regex``, everything that makes new strings is in ``strings``.
 from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation
-from policyd._core.cel_errors cimport NO_OVERLOAD
+from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD
 from policyd._core.library cimport binary, first_tenths, tenths
 from policyd._core.values cimport size_of
 
@@ -16,19 +16,19 @@ from policyd._core.library import Library
 
 cdef object contains(Activation act, object text, object part):
     if type(text) is not str or type(part) is not str:
-        return NO_OVERLOAD
+        return NO_SUCH_OVERLOAD
     return <str>part in <str>text
 
 
 cdef object starts_with(Activation act, object text, object part):
     if type(text) is not str or type(part) is not str:
-        return NO_OVERLOAD
+        return NO_SUCH_OVERLOAD
     return (<str>text).startswith(<str>part)
 
 
 cdef object ends_with(Activation act, object text, object part):
     if type(text) is not str or type(part) is not str:
-        return NO_OVERLOAD
+        return NO_SUCH_OVERLOAD
     return (<str>text).endswith(<str>part)
 
 
