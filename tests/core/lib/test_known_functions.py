@@ -1,0 +1,74 @@
+"""The names that expressions may call, pinned: a function that comes or goes shows up here.
+
+Kubernetes pins its own in ``library_compatibility_test.go``: a policy written for one version must
+still compile in the next.
+"""
+
+from policyd._core.libraries import KNOWN_LIBRARIES
+
+KNOWN = {
+    "arithmetic": """
+        -_ _%_ _*_ _+_ _-_ _/_
+    """,
+    "conversions": """
+        bool bytes double dyn int string type uint
+    """,
+    "jsonpatch": """
+        jsonpatch.escapeKey
+    """,
+    "list_extensions": """
+        @sortByAssociatedKeys distinct flatten lists.range reverse slice sort
+    """,
+    "lists": """
+        indexOf isSorted lastIndexOf max min sum
+    """,
+    "optionals": """
+        first hasValue last optional.none optional.of optional.ofNonZeroValue optional.unwrap or
+        orValue unwrapOpt value
+    """,
+    "quantity": """
+        add asApproximateFloat asInteger compareTo isGreaterThan isInteger isLessThan isQuantity
+        quantity sign sub
+    """,
+    "regex": """
+        find findAll matches
+    """,
+    "relations": """
+        !_ @in _<=_ _<_ _>=_ _>_ size
+    """,
+    "sets": """
+        sets.contains sets.equivalent sets.intersects
+    """,
+    "special forms": """
+        @not_strictly_false _!=_ _&&_ _==_ _?._ _?_:_ _[?_] _[_] _||_ cel.@mapInsert
+    """,
+    "string_format": """
+        format
+    """,
+    "strings": """
+        charAt indexOf join lastIndexOf lowerAscii replace split strings.quote substring trim
+        upperAscii
+    """,
+    "text": """
+        contains endsWith startsWith
+    """,
+    "time_arithmetic": """
+        _+_ _-_ _<=_ _<_ _>=_ _>_
+    """,
+    "timestamps": """
+        duration getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours
+        getMilliseconds getMinutes getMonth getSeconds int string timestamp
+    """,
+}
+
+
+def test_libraries_have_the_functions_that_are_pinned() -> None:
+    found = {
+        library.name: sorted({row.name for row in library.overloads}) for library in KNOWN_LIBRARIES
+    }
+    assert found == {name: functions.split() for name, functions in KNOWN.items()}
+
+
+def test_overload_ids_are_unique() -> None:
+    ids = [row.id for library in KNOWN_LIBRARIES for row in library.overloads]
+    assert sorted(ids) == sorted(set(ids))
