@@ -16,7 +16,7 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
 from policyd.errors import ReviewError
 from policyd.lifecycle import Lifecycle
 from policyd.limits import InFlight, Room
-from policyd.messages import Body, Disconnected, Receive, Scope, Send, Timer, refuse, respond
+from policyd.messages import Body, Disconnected, Patience, Receive, Scope, Send, refuse, respond
 from policyd.policy.store import Policy, PolicySet
 from policyd.units import duration
 
@@ -60,6 +60,7 @@ class Reviews:
         self._recorder = recorder
         self._in_flight = in_flight
         self._lifecycle = lifecycle
+        self._patience = Patience()
         self._timeout = timeout
         self._max_body_bytes = max_body_bytes
 
@@ -116,7 +117,7 @@ class Reviews:
 
     async def _read(self, body: Body, deadline: int, room: Room) -> None:
         """Take in the whole body, until the deadline and within its limits."""
-        timer = Timer(deadline)
+        task = self._patience.begin(deadline)
         try:
             while await body.more():
                 if body.size > self._max_body_bytes:
@@ -124,13 +125,12 @@ class Reviews:
                 if not room.hold(body.size):
                     raise self._shed("bytes")
         except asyncio.CancelledError:
-            if not timer.fired:
+            if not self._patience.is_over(task):
                 raise
-            timer.forgive()
             body.stalled = True
             raise ReviewError("the body did not arrive in time", 408) from None
         finally:
-            timer.stop()
+            self._patience.end(task)
 
     def _review(
         self, data: bytes, webhook: str, only: Only | None, arrived: int, deadline: int

@@ -76,33 +76,51 @@ class Body:
             self.complete = True
 
 
-class Timer:
-    """Cancels the current task at a moment of perf_counter_ns, unless it is stopped before.
+class Patience:
+    """Cancels tasks whose request does not come in time: one timer for all of them.
 
-    ``asyncio.timeout`` does the same at four times the price, and every request needs one.
+    ``asyncio.timeout`` makes a timer for each request, which costs more than reading its body.
     """
 
-    __slots__ = ("_handle", "_task", "fired")
+    # Seconds between two looks: so much later than its moment a task may be cancelled.
+    EVERY = 0.05
 
-    def __init__(self, moment: int) -> None:
-        self._task = asyncio.current_task()
-        self.fired = False
-        delay = max(0.0, (moment - perf_counter_ns()) / 1e9)
-        self._handle = asyncio.get_running_loop().call_later(delay, self._fire)
+    def __init__(self) -> None:
+        self._moments: dict[asyncio.Task[Any], int] = {}
+        self._cancelled: set[asyncio.Task[Any]] = set()
+        self._ticking = False
 
-    def _fire(self) -> None:
-        self.fired = True
-        if self._task is not None:
-            self._task.cancel()
+    def begin(self, moment: int) -> asyncio.Task[Any]:
+        """Cancel the current task after a moment of perf_counter_ns, unless it ends before."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._moments[task] = moment
+        if not self._ticking:
+            self._ticking = True
+            asyncio.get_running_loop().call_later(self.EVERY, self._tick)
+        return task
 
-    def stop(self) -> None:
-        """It will not fire any more."""
-        self._handle.cancel()
+    def end(self, task: asyncio.Task[Any]) -> None:
+        """It came, or it does not matter any more."""
+        self._moments.pop(task, None)
 
-    def forgive(self) -> None:
-        """The cancellation was ours and is dealt with."""
-        if self._task is not None:
-            self._task.uncancel()
+    def is_over(self, task: asyncio.Task[Any]) -> bool:
+        """Whether a cancellation of ``task`` was ours; it is then undone."""
+        if task not in self._cancelled:
+            return False
+        self._cancelled.discard(task)
+        task.uncancel()
+        return True
+
+    def _tick(self) -> None:
+        now = perf_counter_ns()
+        for task in [task for task, moment in self._moments.items() if moment < now]:
+            del self._moments[task]
+            self._cancelled.add(task)
+            task.cancel()
+        self._ticking = bool(self._moments)
+        if self._ticking:
+            asyncio.get_running_loop().call_later(self.EVERY, self._tick)
 
 
 async def respond(

@@ -50,7 +50,7 @@ class Server:
         load: Callable[[Sequence[Path]], PolicySet],
         judge: Judge,
         *,
-        verify: Callable[[PolicySet], Sequence[str]] = lambda _: (),
+        verify: Callable[[Any], Sequence[str]] = lambda _: (),
         log: Log | None = None,
     ) -> None:
         self.settings = settings
@@ -96,16 +96,18 @@ class Server:
             loop.add_signal_handler(number, self._stop.set)
         sockets = Sockets([_bound(self.settings.bind)], [_bound(self.settings.admin_bind)], [])
         watches = [
-            loop.create_task(self.store.watch(self._stop)),
-            loop.create_task(self._watch_certificates()),
+            loop.create_task(self.store.watch(self._stop), name="policies"),
+            loop.create_task(self._watch_certificates(), name="certificates"),
         ]
+        for watch in watches:
+            watch.add_done_callback(self._watch_ended)
         await worker_serve(
             ASGIWrapper(cast(ASGIFramework, self.app)),
             _Config(self.settings, self.certificates.context),
             sockets=sockets,
             shutdown_trigger=lambda: self._until_drained(sockets),
         )
-        await asyncio.gather(*watches)
+        await asyncio.wait(watches)
         self.log.write("info", "stopped", "all connections are closed")
 
     async def _until_drained(self, sockets: Sockets) -> None:
@@ -148,6 +150,13 @@ class Server:
                 self.log.write("error", "certificate", str(error))
             else:
                 self.log.write("info", "certificate", "new connections get the new certificate")
+
+    def _watch_ended(self, watch: asyncio.Task[None]) -> None:
+        """A watch that fails would leave the server deaf to changes, and nobody would know."""
+        error = None if watch.cancelled() else watch.exception()
+        if error is not None:
+            message = f"changes of the {watch.get_name()} are no longer noticed"
+            self.log.write("error", "defect", message, exception=repr(error))
 
     def _reloaded(self, attempt: Reload) -> None:
         self.recorder.reload(attempt.succeeded)

@@ -12,6 +12,7 @@ from policyd.errors import PolicydError
 # Name: (module that holds the click command ``command``, its line in the help).
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("policyd.cli.serve", "Answer admission reviews over TLS."),
+    "review": ("policyd.cli.review", "Answer one AdmissionReview, without a server."),
     "eval": ("policyd.cli.eval", "Evaluate one CEL expression against JSON or YAML."),
 }
 

@@ -20,11 +20,13 @@ def command(config: Path | None, **flags: Any) -> None:
         config = Path(os.environ[PREFIX + "CONFIG"])
     settings = resolve(flags, os.environ, _document(config), str(config))
     _check(settings)
+    # Only now: --help and wrong settings need none of it.
     from policyd.admission import engine
-    from policyd.policy import serving
+    from policyd.admission.serving import Serving
     from policyd.server import Server
 
-    Server(settings, serving.load, engine.review).run()
+    serving = Serving()
+    Server(settings, serving.load, engine.review, verify=serving.verify).run()
 
 
 def _document(config: Path | None) -> dict[str, Any]:

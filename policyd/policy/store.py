@@ -80,7 +80,7 @@ class Store:
         paths: Sequence[Path],
         load: Callable[[Sequence[Path]], PolicySet],
         *,
-        verify: Callable[[PolicySet], Sequence[str]] = lambda _: (),
+        verify: Callable[[Any], Sequence[str]] = lambda _: (),
         on_reload: Callable[[Reload], None] = lambda _: None,
     ) -> None:
         self.paths = tuple(paths)

@@ -1,0 +1,14 @@
+from typing import TypedDict
+
+DECISIONS: tuple[str, str, str, str, str, str]
+
+class Snapshot(TypedDict):
+    decisions: dict[str, int]
+    seconds: float
+    cost: int
+
+class PolicyCounters:
+    name: str
+    def __init__(self, name: str) -> None: ...
+    def count(self, decision: int) -> None: ...
+    def snapshot(self) -> Snapshot: ...

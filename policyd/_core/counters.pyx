@@ -1,0 +1,27 @@
+"""Per-policy counters: plain C integers, touched once per policy and request.
+
+They are read at scrape time only. Counting happens on the thread of the event loop alone.
+"""
+
+DECISIONS = ("admit", "deny", "warn", "audit", "error", "timeout")
+
+
+cdef class PolicyCounters:
+
+    def __init__(self, str name not None):
+        self.name = name
+
+    def count(self, int decision):
+        """Count one decision, an index into DECISIONS."""
+        if not 0 <= decision < 6:
+            raise IndexError(decision)
+        self.decisions[decision] += 1
+
+    def snapshot(self):
+        """All counters as a dict: ``decisions`` by name, ``seconds`` of evaluation, ``cost`` units."""
+        cdef int i
+        return {
+            "decisions": {DECISIONS[i]: self.decisions[i] for i in range(6)},
+            "seconds": self.evaluation_ns / 1e9,
+            "cost": self.cost_units,
+        }

@@ -1,0 +1,72 @@
+"""The facade ``policyd.PolicySet``: load policies, judge reviews, in plain Python values. No
+server.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from time import perf_counter_ns
+
+from policyd.admission import engine
+from policyd.admission.engine import Webhook
+from policyd.admission.review import decode, to_dict
+from policyd.policy import compiler, loader
+from policyd.policy.compiled import JSON, Object
+from policyd.policy.documents import Document
+from policyd.policy.model import PolicyTest
+from policyd.policy.policy_set import PolicySet as CompiledSet
+
+
+class PolicySet:
+    """A compiled, immutable set of policies."""
+
+    def __init__(self, compiled: CompiledSet) -> None:
+        self._compiled = compiled
+
+    @classmethod
+    def load(cls, paths: Sequence[str | Path]) -> "PolicySet":
+        """Load and compile all policies of files and directories.
+
+        Raises PolicyError with every problem of every document; nothing is loaded then.
+        """
+        return cls(compiler.compile_strict(loader.load([Path(path) for path in paths])))
+
+    def for_suite(self, suite: Document) -> "PolicySet":
+        """The policies that a PolicyTest document is about: those it names, or this whole set."""
+        model = suite.model
+        if not isinstance(model, PolicyTest) or model.policies is None:
+            return self
+        folder = Path(suite.file).parent
+        return PolicySet.load([folder / name for name in model.policies])
+
+    def reviewing_in(self, namespace: Mapping[str, JSON]) -> Callable[[Object, Webhook], Object]:
+        """``review`` of the same policies, knowing the labels of one more Namespace object."""
+        return PolicySet(self._compiled.with_namespace(dict(namespace))).review
+
+    @property
+    def generation(self) -> str:
+        """A hash of the sources."""
+        return self._compiled.generation
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the policies, in the order of decisions."""
+        return tuple(policy.name for policy in self._compiled.policies)
+
+    def review(
+        self,
+        review: Mapping[str, JSON] | bytes,
+        webhook: Webhook = "validate",
+        *,
+        timeout: float | None = None,
+    ) -> dict[str, JSON]:
+        """Judge one AdmissionReview and return the AdmissionReview that answers it.
+
+        ``review`` is the decoded JSON or its bytes. ``timeout`` is in seconds; None leaves only
+        each policy's own. Raises ReviewError for input that is no AdmissionReview, never for a
+        denial.
+        """
+        if webhook not in ("validate", "mutate"):
+            raise ValueError(f"webhook must be 'validate' or 'mutate', not {webhook!r}")
+        deadline = 0 if timeout is None else perf_counter_ns() + int(timeout * 1e9)
+        request = decode(review if isinstance(review, bytes) else dict(review))
+        return to_dict(engine.review(self._compiled, request, webhook=webhook, deadline=deadline))

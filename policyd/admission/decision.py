@@ -1,0 +1,204 @@
+"""Findings of policies -> one AdmissionResponse: actions, messages, codes, limits. Evaluates
+nothing.
+
+Texts, codes and reasons of ValidatingAdmissionPolicy and MutatingAdmissionPolicy are those of
+Kubernetes (k8s.io/apiserver, admission/plugin/policy), without the
+`RESOURCE "NAME" is forbidden: ` in front.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.errors import StatusError
+from policyd.policy.compiled import CompiledPolicy
+
+REASON_CODES = {
+    "Unauthorized": 401,
+    "Forbidden": 403,
+    "Invalid": 422,
+    "RequestEntityTooLarge": 413,
+}
+MAX_AUDIT_FAILURES = 50
+MAX_ANNOTATION_BYTES = 10 * 1024
+# The API server's limits on Warning headers: all together, and each once they are over it.
+MAX_WARNINGS_CHARS = 4096
+CUT_WARNING_CHARS = 256
+MAX_KEY_CHARS = 63
+_HASH_CHARS = 8
+# Go's JSON encoder writes these as escapes.
+_GO_ESCAPES = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a policy has against the request, under one binding and parameter.
+
+    ``binding`` is None where the text names none. ``code`` 0 follows from ``reason``. ``error``
+    tells an error from a plain false.
+    """
+
+    policy: CompiledPolicy
+    binding: str | None
+    message: str
+    reason: str = "Invalid"
+    index: int = 0
+    actions: tuple[str, ...] = ("Deny",)
+    code: int = 0
+    error: bool = False
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What all policies together said of one request; filled by the engine, in the order of
+    decisions.
+    """
+
+    findings: list[Finding] = field(default_factory=list)
+    annotations: dict[str, str] = field(default_factory=dict)
+
+    def annotate(self, policy: str, key: str, value: str) -> None:
+        """An audit annotation; distinct values of several bindings are joined, as in Kubernetes."""
+        name = annotation_key(f"{policy}.{key}")
+        value = _cut_bytes(value, MAX_ANNOTATION_BYTES)
+        before = self.annotations.get(name)
+        if before is None:
+            self.annotations[name] = value
+        elif value not in before.split(", "):
+            self.annotations[name] = f"{before}, {value}"
+
+    def exempt(self, policy: str, exemption: str, reason: str) -> None:
+        """Record that an exception let something through."""
+        text = f"{exemption}: {reason}" if reason else exemption
+        self.annotations[annotation_key(f"exception.{policy}")] = text
+
+
+def annotation_key(key: str) -> str:
+    """``key`` as the API server accepts it: no slash, at most 63 characters, cut with a hash where
+    longer.
+    """
+    key = key.replace("/", ".")
+    if len(key) <= MAX_KEY_CHARS:
+        return key
+    digest = hashlib.sha256(key.encode()).hexdigest()[:_HASH_CHARS]
+    return f"{key[: MAX_KEY_CHARS - _HASH_CHARS - 1]}-{digest}"
+
+
+def respond(
+    request: AdmissionRequest, verdict: Verdict, generation: str, patch: bytes | None = None
+) -> AdmissionResponse:
+    """The answer to a request on which the policies gave ``verdict``; only a Deny action makes a
+    denial.
+    """
+    denials = [finding for finding in verdict.findings if "Deny" in finding.actions]
+    annotations = _audit(verdict, generation)
+    warnings = limited(_warning(f) for f in verdict.findings if "Warn" in f.actions)
+    if not denials:
+        return AdmissionResponse(
+            uid=request.uid,
+            allowed=True,
+            warnings=warnings,
+            audit_annotations=annotations,
+            patch=patch,
+        )
+    first = denials[0]
+    texts = [_denial(finding) for finding in denials]
+    message = texts[0]
+    if first.policy.kind == "Policy" and len(texts) > 1:
+        message += f" (and {len(texts) - 1} more)"
+    return AdmissionResponse(
+        uid=request.uid,
+        allowed=False,
+        code=first.code or REASON_CODES.get(first.reason, 422),
+        reason=first.reason,
+        message=message,
+        causes=tuple(texts),
+        warnings=warnings,
+        audit_annotations=annotations,
+    )
+
+
+def refused(request: AdmissionRequest, error: StatusError, generation: str) -> AdmissionResponse:
+    """The answer where the API server fails the request whatever failurePolicy says."""
+    text = str(error)
+    message = f"Internal error occurred: {text}" if error.reason == "InternalError" else text
+    return AdmissionResponse(
+        uid=request.uid,
+        allowed=False,
+        code=error.code,
+        reason=error.reason,
+        message=message,
+        causes=(text,) if error.reason == "InternalError" else (),
+        audit_annotations={"generation": generation},
+    )
+
+
+def _denial(finding: Finding) -> str:
+    policy, binding = finding.policy, finding.binding
+    match policy.kind:
+        case "ValidatingAdmissionPolicy":
+            bound = f" with binding '{binding}'" if binding is not None else ""
+            return f"{policy.kind} '{policy.name}'{bound} denied request: {finding.message}"
+        case "MutatingAdmissionPolicy":
+            if binding is None:
+                return f'policy "{policy.name}" denied request: {finding.message}'
+            return (
+                f"policy '{policy.name}' with binding '{binding}' denied request: {finding.message}"
+            )
+        case "Policy":
+            return f"policy '{policy.name}' denied request: {finding.message}"
+
+
+def _warning(finding: Finding) -> str:
+    policy = finding.policy
+    if policy.kind == "Policy":
+        # The API server drops a warning with a control character silently.
+        line = "".join(c if c.isprintable() else " " for c in finding.message)
+        return f"Validation failed for policy '{policy.name}': {line}"
+    bound = f" with binding '{finding.binding}'" if finding.binding is not None else ""
+    return f"Validation failed for {policy.kind} '{policy.name}'{bound}: {finding.message}"
+
+
+def limited(warnings: Iterable[str]) -> tuple[str, ...]:
+    """The warnings less duplicates; over the API's limit each is cut, and the rest left out."""
+    lines = list(dict.fromkeys(warnings))
+    if sum(map(len, lines)) <= MAX_WARNINGS_CHARS:
+        return tuple(lines)
+    kept: list[str] = []
+    total = 0
+    for line in lines:
+        if total >= MAX_WARNINGS_CHARS:
+            break
+        kept.append(line[:CUT_WARNING_CHARS])
+        total += len(kept[-1])
+    return tuple(kept)
+
+
+def _audit(verdict: Verdict, generation: str) -> dict[str, str]:
+    annotations = {**verdict.annotations, "generation": generation}
+    failures = [finding for finding in verdict.findings if "Audit" in finding.actions]
+    if failures:
+        rows = [_failure(finding) for finding in failures[:MAX_AUDIT_FAILURES]]
+        text = json.dumps(rows, separators=(",", ":"), ensure_ascii=False)
+        annotations["validation_failure"] = text.translate(_GO_ESCAPES)
+    return annotations
+
+
+def _failure(finding: Finding) -> dict[str, object]:
+    row: dict[str, object] = {"message": finding.message, "policy": finding.policy.name}
+    if finding.policy.kind != "Policy":
+        row["binding"] = finding.binding
+    row["expressionIndex"] = finding.index
+    row["validationActions"] = list(finding.actions)
+    return row
+
+
+def _cut_bytes(text: str, limit: int) -> str:
+    raw = text.encode("utf-8", "surrogatepass")
+    if len(raw) <= limit:
+        return text
+    return raw[:limit].decode("utf-8", "ignore")

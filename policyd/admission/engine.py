@@ -1,0 +1,302 @@
+"""One request against one PolicySet: match, evaluate, mutate, decide. Synchronous, and no I/O.
+
+A request that cannot be judged follows the policy's failurePolicy; nothing here admits by accident.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import Literal
+
+from policyd._core.evaluation import Outcome, Subject
+from policyd._core.matcher import Hit
+from policyd.admission import mutating
+from policyd.admission.decision import Finding, Verdict, respond
+from policyd.admission.recorder import NullRecorder, Recorder
+from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.admission.subject import Subjects
+from policyd.policy.compiled import JSON, Binding, CompiledPolicy
+from policyd.policy.controllers import CONTROLLERS
+from policyd.policy.params import ParamError, without_type
+from policyd.policy.policy_set import PolicySet
+
+Webhook = Literal["validate", "mutate"]
+Only = Callable[[CompiledPolicy], bool]
+Matched = tuple[CompiledPolicy, Hit, bool]
+_log = logging.getLogger("policyd.engine")
+_ADMIT, _DENY, _WARN, _AUDIT, _ERROR, _TIMEOUT = range(6)
+_NOTHING: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """One policy under one binding and parameter; ``exempt`` are the validations lifted for it."""
+
+    policy: CompiledPolicy
+    binding: Binding
+    param: JSON
+    subject: Subject
+    hit: Hit
+    as_pod: bool
+    exempt: frozenset[int] = _NOTHING
+
+
+class Engine:
+    """What one review needs on its way; made anew for each request."""
+
+    def __init__(
+        self,
+        policies: PolicySet,
+        request: AdmissionRequest,
+        webhook: Webhook,
+        deadline: int,
+        recorder: Recorder,
+    ) -> None:
+        self.policies = policies
+        self.request = request
+        self.webhook = webhook
+        self.deadline = deadline
+        self.recorder = recorder
+        self.subjects = Subjects(request, policies.namespaces)
+        self.verdict = Verdict()
+        self.view = policies.view(request.raw)
+
+    def matches(self, only: Only | None) -> list[Matched]:
+        """The policies that the request concerns, in the order of decisions; True: as the
+        template's Pod.
+        """
+        request, policies = self.request, self.policies
+        found = [(policy, hit, False) for policy, hit in policies.match(self.view, self.webhook)]
+        if request.resource[2] in CONTROLLERS and not request.sub_resource:
+            found = self._with_controllers(found)
+        return found if only is None else [match for match in found if only(match[0])]
+
+    def _with_controllers(self, found: list[Matched]) -> list[Matched]:
+        """``found`` and the policies that judge the template; such a one sees the Pod only."""
+        pod = self.subjects.pod(self.request.object)
+        if pod is None:
+            return found
+        view = self.policies.view(self.request.raw, pod, self.subjects.pod(self.request.old_object))
+        as_pods = self.policies.match_controllers(view, self.webhook)
+        if as_pods:
+            seen = {policy.sort_key for policy, _ in as_pods}
+            found = [match for match in found if match[0].sort_key not in seen]
+            found += [(policy, hit, True) for policy, hit in as_pods]
+            found.sort(key=lambda match: match[0].sort_key)
+        return found
+
+    def validate(self, matches: list[Matched]) -> None:
+        """Run the validations of every matched policy and note what they find."""
+        for match in matches:
+            policy, hit, as_pod = match
+            try:
+                if policy.simple and not as_pod and not hit.error:
+                    self._judge(policy, policy.bindings[0], hit)
+                else:
+                    self._validate_each(match)
+            except Exception as error:
+                self.broken(policy, error)
+
+    def _judge(self, policy: CompiledPolicy, binding: Binding, hit: Hit) -> None:
+        """The usual case, short: one binding that adds nothing, and no params."""
+        plan = policy.validation
+        if plan is None:
+            return
+        subject = self.subjects.subject(hit, False)
+        deadline = self.deadline if not policy.timeout_ns else self.deadline_of(policy)
+        outcome = plan.run(subject, policy.params, deadline, _NOTHING)
+        if outcome is not None:
+            self._note(policy, binding, outcome)
+
+    def _validate_each(self, match: Matched) -> None:
+        for judged in self.judged(match):
+            policy = judged.policy
+            if policy.validation is None:
+                continue
+            deadline = self.deadline_of(policy)
+            outcome = policy.validation.run(judged.subject, judged.param, deadline, judged.exempt)
+            if outcome is not None:
+                self._note(policy, judged.binding, outcome)
+
+    def judged(self, match: Matched) -> Iterator[Judged]:
+        """A matched policy under each binding and parameter that applies; configuration errors are
+        noted.
+        """
+        policy, hit, as_pod = match
+        if not self._usable(policy, hit):
+            return
+        subject, exempt = self.subjects.subject(hit, as_pod), _NOTHING
+        if policy.exemptions:
+            lifted = self._exempt(policy, subject)
+            if lifted is None:
+                policy.counters.count(_ADMIT)
+                return
+            exempt = lifted
+        for binding in policy.bindings:
+            if not self._bound(policy, binding):
+                continue
+            for param in self._params(policy, binding):
+                yield Judged(policy, binding, param, subject, hit, as_pod, exempt)
+
+    def _usable(self, policy: CompiledPolicy, hit: Hit) -> bool:
+        """False (and noted) if the policy's configuration cannot be used for this request."""
+        problem = policy.problem or hit.error
+        if not problem and policy.param_kind is not None and policy.bindings:
+            try:
+                self.policies.params.kind(policy.param_kind)
+            except ParamError as error:
+                problem = str(error)
+        if problem:
+            self.misconfigured(policy, f"failed to configure policy: {problem}", None)
+        return not problem
+
+    def _bound(self, policy: CompiledPolicy, binding: Binding) -> bool:
+        """Whether the binding's own rules fit the request."""
+        if binding.rules is None:
+            return True
+        hit = binding.rules.match(self.view)
+        if hit is not None and hit.error:
+            text = f"failed to configure binding: {hit.error}"
+            self.misconfigured(policy, text, binding.name)
+            return False
+        return hit is not None
+
+    def _params(self, policy: CompiledPolicy, binding: Binding) -> Iterator[JSON]:
+        """The values of ``params`` under which a binding is judged, in the order of their names."""
+        if policy.param_kind is None or binding.param_ref is None:
+            yield policy.params
+            return
+        try:
+            kind = self.policies.params.kind(policy.param_kind)
+            found = self.policies.params.collect(kind, binding.param_ref, self.request.namespace)
+        except ParamError as error:
+            self.misconfigured(policy, f"failed to configure binding: {error}", binding.name)
+            return
+        # A MutatingAdmissionPolicy does not see the type of built-in kinds (measured).
+        bare = kind.builtin and policy.kind == "MutatingAdmissionPolicy"
+        for param in found:
+            yield without_type(param) if bare else param
+
+    def _exempt(self, policy: CompiledPolicy, subject: Subject) -> frozenset[int] | None:
+        """Indexes of the validations that exceptions lift; None if they lift the whole policy."""
+        request, lifted = self.request, set[int]()
+        labels = _labels(subject.object if subject.object is not None else subject.old_object)
+        for exemption in policy.exemptions:
+            if exemption.applies(
+                request.operation, request.namespace, request.name, request.user_info, labels
+            ):
+                self.verdict.exempt(policy.name, exemption.name, exemption.reason)
+                if not exemption.validations:
+                    return None
+                lifted |= exemption.validations
+        return frozenset(lifted)
+
+    def deadline_of(self, policy: CompiledPolicy) -> int:
+        """The moment by which the policy must have answered, in perf_counter_ns; 0: none."""
+        if not policy.timeout_ns:
+            return self.deadline
+        own = perf_counter_ns() + policy.timeout_ns
+        return min(own, self.deadline) if self.deadline else own
+
+    def misconfigured(self, policy: CompiledPolicy, text: str, binding: str | None) -> None:
+        """A configuration error: denies whatever the actions, unless failurePolicy is Ignore."""
+        policy.counters.count(_ERROR)
+        if self.webhook == "mutate":
+            finding = Finding(policy, binding, text, "Forbidden", code=403, error=True)
+        else:
+            finding = Finding(policy, binding, text, error=True)
+        self._add(finding, policy.fail)
+
+    def failed(self, policy: CompiledPolicy, binding: Binding, text: str) -> None:
+        """An evaluation error: follows the binding's actions, unless failurePolicy is Ignore."""
+        policy.counters.count(_ERROR)
+        actions, code = (("Deny",), 403) if self.webhook == "mutate" else (binding.actions, 0)
+        name = None if policy.kind == "Policy" else binding.name
+        finding = Finding(policy, name, text, actions=actions, code=code, error=True)
+        self._add(finding, policy.fail)
+
+    def broken(self, policy: CompiledPolicy, error: Exception) -> None:
+        """A defect of ours: logged once, and the policy's failurePolicy decides."""
+        _log.error("policy %s: internal error", policy.name, exc_info=error)
+        self.misconfigured(policy, "internal error: see the log of policyd", None)
+
+    def _add(self, finding: Finding, counts: bool) -> None:
+        """Note a finding; one that failurePolicy Ignore lets pass is only logged."""
+        if counts:
+            self.verdict.findings.append(finding)
+        self._tell(finding)
+
+    def _tell(self, finding: Finding) -> None:
+        what: Literal["denial", "warning", "error"] = "denial"
+        if finding.error:
+            what = "error"
+        elif "Deny" not in finding.actions:
+            if "Warn" not in finding.actions:
+                return
+            what = "warning"
+        self.recorder.happened(
+            what,
+            self.request,
+            policy=finding.policy.name,
+            generation=self.policies.generation,
+            message=finding.message,
+        )
+
+    def _note(self, policy: CompiledPolicy, binding: Binding, outcome: Outcome) -> None:
+        name = None if policy.kind == "Policy" else binding.name
+        for index, text, reason, error in outcome.failures:
+            self._add(
+                Finding(policy, name, text, reason, index, binding.actions, error=error), True
+            )
+        for text in outcome.annotation_errors:
+            self._add(Finding(policy, name, text, error=True), True)
+        for text in outcome.ignored:
+            self._tell(Finding(policy, name, text, error=True))
+        for key, value in outcome.annotations:
+            self.verdict.annotate(policy.name, key, value)
+        policy.counters.count(_decision(outcome, binding.actions))
+
+
+def review(
+    policy_set: PolicySet,
+    request: AdmissionRequest,
+    *,
+    webhook: Webhook,
+    deadline: int = 0,
+    recorder: Recorder | None = None,
+    only: Only | None = None,
+) -> AdmissionResponse:
+    """Judge one request. ``deadline`` is a moment of ``perf_counter_ns`` (0: none).
+
+    Whatever goes wrong inside a policy, a defect of ours included, follows its failurePolicy.
+    """
+    recorder = recorder or NullRecorder()
+    started = perf_counter_ns()
+    engine = Engine(policy_set, request, webhook, deadline, recorder)
+    matches = engine.matches(only)
+    matched = perf_counter_ns()
+    recorder.phase("match", matched - started)
+    if webhook == "mutate":
+        return mutating.run(engine, matches)
+    engine.validate(matches)
+    recorder.phase("evaluate", perf_counter_ns() - matched)
+    return respond(request, engine.verdict, policy_set.generation)
+
+
+def _decision(outcome: Outcome, actions: tuple[str, ...]) -> int:
+    if outcome.timed_out:
+        return _TIMEOUT
+    if outcome.annotation_errors or outcome.ignored or any(f[3] for f in outcome.failures):
+        return _ERROR
+    if not outcome.failures:
+        return _ADMIT
+    if "Deny" in actions:
+        return _DENY
+    return _WARN if "Warn" in actions else _AUDIT
+
+
+def _labels(obj: JSON) -> dict[str, str]:
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    return {k: str(v) for k, v in labels.items()} if isinstance(labels, dict) else {}

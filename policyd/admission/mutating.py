@@ -1,0 +1,201 @@
+"""The mutating webhook: policies applied one after the other to one tree, then one patch.
+
+Order, reinvocation and errors are those of MutatingAdmissionPolicy (k8s.io/apiserver,
+admission/plugin/policy/mutating/dispatcher.go), but for defaulting between mutations, which only
+the API server can do. No validation is judged here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from time import perf_counter_ns
+from typing import TYPE_CHECKING
+
+import orjson
+
+from policyd._core.json_equality import equal
+from policyd._core.patch import apply, diff
+from policyd.admission.decision import refused, respond
+from policyd.errors import InternalError, MutationError, StatusError
+from policyd.policy.controllers import with_pod
+
+if TYPE_CHECKING:
+    from policyd._core.evaluation import Subject
+    from policyd.admission.engine import Engine, Judged, Matched
+    from policyd.admission.review import AdmissionResponse
+    from policyd.policy.compiled import JSON, CompiledPolicy, Mutation, Object
+
+_ADMIT = 0
+_MAX_VALUE_DEPTH = 250
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One invocation (policy, binding, param) and the object that it saw."""
+
+    judged: Judged
+    saw: JSON
+
+
+class _Tree:
+    """The object while it is being mutated."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.current: JSON = engine.request.object
+        self.writers: list[CompiledPolicy] = []
+        self._written: dict[str, tuple[str, JSON]] = {}
+        self._operations: list[Object] = []
+
+    def mutate(self, invocations: Iterable[Judged]) -> None:
+        """Apply every invocation in order, then those once more that saw an older object."""
+        seen = [done for judged in invocations if (done := self._guarded(judged)) is not None]
+        for run in seen:
+            if run.judged.policy.reinvoke and run.saw is not self.current:
+                self._guarded(run.judged)
+
+    def patch(self) -> list[Object]:
+        """The one patch from the object that was sent to what became of it."""
+        if len(self.writers) <= 1:
+            return self._operations
+        return self._diff(self.engine.request.object, self.current)
+
+    def _guarded(self, judged: Judged) -> _Run | None:
+        try:
+            return self._invoke(judged)
+        except StatusError:
+            raise
+        except Exception as error:
+            self.engine.broken(judged.policy, error)
+            return None
+
+    def _invoke(self, judged: Judged) -> _Run | None:
+        """One invocation; None if its matchConditions did not hold."""
+        policy, before = judged.policy, self.current
+        if policy.mutation is None:
+            return None
+        if judged.hit.mismatch:
+            text = f"failed to convert object version: {judged.hit.mismatch}"
+            self.engine.failed(policy, judged.binding, text)
+            return None
+        deadline = self.engine.deadline_of(policy)
+        matched = policy.mutation.matches(self._subject(judged), judged.param, deadline)
+        if matched is not True:
+            if matched is not False:
+                self.engine.failed(policy, judged.binding, matched)
+            return None
+        failed = False
+        for mutation in policy.mutations:
+            failed |= not self._mutate(judged, mutation, deadline)
+        self._count(judged, before, failed)
+        return _Run(judged, before)
+
+    def _mutate(self, judged: Judged, mutation: Mutation, deadline: int) -> bool:
+        """Apply one mutation to the current tree; a failure leaves the tree as it was."""
+        policy, before = judged.policy, self.current
+        subject = self._subject(judged)
+        target = subject.object
+        if policy.mutation is None or not isinstance(target, dict) or not isinstance(before, dict):
+            return True
+        value, error = policy.mutation.evaluate(mutation.index, subject, judged.param, deadline)
+        if error is not None:
+            self.engine.failed(policy, judged.binding, error)
+            return False
+        kind = ("", "v1", "Pod") if judged.as_pod else judged.hit.kind
+        sources = (target, subject.old_object, subject.request, judged.param)
+        schemas = self.engine.policies.schemas
+        try:
+            after = mutation.mutator.apply(value, target, kind, schemas, sources)
+        except MutationError as failure:
+            self.engine.failed(policy, judged.binding, str(failure))
+            return False
+        if after is target:
+            return True
+        return self._accept(judged, with_pod(before, target, after) if judged.as_pod else after)
+
+    def _subject(self, judged: Judged) -> Subject:
+        """What the policy sees of the tree as it is now."""
+        if self.current is self.engine.request.object:
+            return judged.subject
+        seen = self.engine.subjects.pod(self.current) if judged.as_pod else self.current
+        return self.engine.subjects.changed(judged.hit, seen, judged.as_pod)
+
+    def _accept(self, judged: Judged, changed: Object) -> bool:
+        """Take the changed tree, if the change can be sent as a patch."""
+        operations = self._diff(self.current, changed)
+        problem = next((p for op in operations if (p := _unsendable(op.get("value")))), None)
+        if problem is not None:
+            text = f"the mutation makes {problem}"
+            self.engine.failed(judged.policy, judged.binding, text)
+            return False
+        if operations:
+            self.current = changed
+        return True
+
+    def _count(self, judged: Judged, before: JSON, failed: bool) -> None:
+        """Count the decision, the operations and the conflicts of an invocation."""
+        policy, recorder = judged.policy, self.engine.recorder
+        if not failed:
+            policy.counters.count(_ADMIT)
+        if before is self.current:
+            return
+        self.writers.append(policy)
+        self._operations = self._diff(before, self.current)
+        recorder.patch_operations(policy.name, len(self._operations))
+        for operation in self._operations:
+            path, value = operation["path"], operation.get("value")
+            writer, earlier = self._written.get(path, (policy.name, value))
+            if writer != policy.name and earlier != value:
+                recorder.mutation_conflict(policy.name)
+            self._written[path] = (policy.name, value)
+
+    def _diff(self, before: JSON, after: JSON) -> list[Object]:
+        schema = self.engine.policies.schemas.lookup(*self.engine.request.kind)
+        return diff(before, after, None if schema is None else schema.list_keys)
+
+
+def run(engine: Engine, matches: list[Matched]) -> AdmissionResponse:
+    """Mutate and answer. No patch for DELETE and CONNECT, whose objects cannot be changed."""
+    request, generation = engine.request, engine.policies.generation
+    started = perf_counter_ns()
+    if request.operation in ("DELETE", "CONNECT") or request.object is None:
+        return respond(request, engine.verdict, generation)
+    tree = _Tree(engine)
+    try:
+        tree.mutate([judged for match in matches for judged in engine.judged(match)])
+    except StatusError as error:
+        return refused(request, error, generation)
+    evaluated = perf_counter_ns()
+    engine.recorder.phase("evaluate", evaluated - started)
+    patch = _patch(engine, tree) if tree.current is not request.object else None
+    engine.recorder.phase("patch", perf_counter_ns() - evaluated)
+    return respond(request, engine.verdict, generation, patch)
+
+
+def _patch(engine: Engine, tree: _Tree) -> bytes | None:
+    """The patch as JSON, tried on the object before it is sent."""
+    operations = tree.patch()
+    if not equal(apply(operations, engine.request.object), tree.current):
+        error = InternalError(f"the patch of request {engine.request.uid} does not replay")
+        for policy in tree.writers:
+            engine.broken(policy, error)
+        return None
+    return orjson.dumps(operations) if operations else None
+
+
+def _unsendable(value: JSON, depth: int = 0) -> str | None:
+    """What in a patch value JSON or the API server cannot carry, or None."""
+    if depth > _MAX_VALUE_DEPTH:
+        return f"a value nested deeper than {_MAX_VALUE_DEPTH} levels"
+    if isinstance(value, float) and not math.isfinite(value):
+        return f"the number {value}, which JSON cannot carry"
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return f"the number {value}, which is outside int64"
+    members: Iterable[JSON] = ()
+    if isinstance(value, dict):
+        members = value.values()
+    elif isinstance(value, list):
+        members = value
+    return next((found for item in members if (found := _unsendable(item, depth + 1))), None)

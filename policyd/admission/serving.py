@@ -1,0 +1,42 @@
+"""Policy sets for a server: loaded over and over, with counters that live on, and tested by their
+suites.
+
+Watches nothing and swaps nothing: that is ``policy/store.py``.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from policyd.admission.api import PolicySet as Facade
+from policyd.errors import PolicyError
+from policyd.policy import compiler, loader, suite
+from policyd.policy.policy_set import CounterRegistry, PolicySet
+
+
+class Serving:
+    """Makes the policy sets of one server process."""
+
+    def __init__(self) -> None:
+        self._registry = CounterRegistry()
+
+    def load(self, paths: Sequence[Path]) -> PolicySet:
+        """The set of these sources, broken policies quarantined.
+
+        Raises PolicyError where something is wrong that no quarantined policy can stand for.
+        """
+        policies = compiler.compile_sources(loader.load(paths), self._registry)
+        if policies.unusable:
+            raise PolicyError(policies.unusable)
+        return policies
+
+    def verify(self, policies: PolicySet) -> list[str]:
+        """A text for each failing case of the suites in the set."""
+        own = Facade(policies)
+        failures: list[str] = []
+        for document in policies.suites:
+            if document.model is None:
+                continue
+            judge = own.for_suite(document)
+            results = suite.run(document, judge.review, with_namespace=judge.reviewing_in)
+            failures += [str(problem) for problem in suite.problems(results)]
+        return failures

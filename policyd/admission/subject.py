@@ -1,0 +1,124 @@
+"""One request as policies see it: the values of ``object``, ``request``, ``namespaceObject`` and
+the rest.
+
+Does not match and does not judge.
+"""
+
+from policyd._core.cel_errors import CelError
+from policyd._core.evaluation import Subject
+from policyd._core.matcher import Hit
+from policyd.admission.review import AdmissionRequest
+from policyd.policy.compiled import JSON, Object
+from policyd.policy.controllers import pod_of
+from policyd.policy.params import Namespaces
+
+# Fields of an AdmissionRequest that CEL does not show, and those it shows only when not empty.
+_HIDDEN = ("uid", "object", "oldObject")
+_OMITTED_WHEN_EMPTY = ("subResource", "requestSubResource", "name", "namespace")
+Gvk = tuple[str, str, str]
+
+
+class Subjects:
+    """Makes the Subject of one request for each way in which policies see it; equal ones are
+    shared.
+    """
+
+    def __init__(self, request: AdmissionRequest, namespaces: Namespaces) -> None:
+        self.request = request
+        self._shown = _shown(request.raw)
+        self._namespace = _namespace_object(request, namespaces)
+        self._made: dict[tuple[Gvk, Gvk, bool], Subject] = {}
+
+    def subject(self, hit: Hit, as_pod: bool) -> Subject:
+        """The subject as a policy matched by ``hit`` sees it."""
+        key = (hit.kind, hit.resource, as_pod)
+        made = self._made.get(key)
+        if made is None:
+            obj, old = self.request.object, self.request.old_object
+            if as_pod:
+                obj, old = self.pod(obj), self.pod(old)
+            if hit.api_version:
+                obj, old = _in_version(obj, hit.api_version), _in_version(old, hit.api_version)
+            if hit.mismatch:
+                obj, old = _unreadable(obj, hit.mismatch), _unreadable(old, hit.mismatch)
+            made = self._made[key] = self._make(hit, obj, old)
+        return made
+
+    def changed(self, hit: Hit, obj: JSON, as_pod: bool) -> Subject:
+        """The subject after a mutation, with ``obj`` in place of the object that was sent."""
+        old = self.request.old_object
+        return self._make(hit, obj, self.pod(old) if as_pod else old)
+
+    def pod(self, obj: JSON) -> JSON:
+        """The Pod that a controller's template becomes in the request's namespace."""
+        return pod_of(obj, self.request.namespace)
+
+    def _make(self, hit: Hit, obj: JSON, old: JSON) -> Subject:
+        shown = _with_gvk(self._shown, "kind", "kind", hit.kind)
+        # matchConditions see the resource that the client named, everything else the matched one.
+        conditions = shown
+        resource = self._shown["requestResource"]
+        if self._shown["resource"] != resource:
+            conditions = {**shown, "resource": resource}
+        return Subject(
+            obj,
+            old,
+            _with_gvk(shown, "resource", "resource", hit.resource),
+            conditions,
+            self._namespace,
+        )
+
+
+def _with_gvk(shown: Object, field: str, last: str, value: Gvk) -> Object:
+    group, version, name = value
+    current = shown[field]
+    if isinstance(current, dict) and (
+        current.get("version") == version
+        and current.get(last) == name
+        and current.get("group") == group
+    ):
+        return shown
+    return {**shown, field: {"group": group, "version": version, last: name}}
+
+
+def _shown(raw: Object) -> Object:
+    shown = raw.copy()
+    for name in _HIDDEN:
+        shown.pop(name, None)
+    for name in _OMITTED_WHEN_EMPTY:
+        if name in shown and not shown[name]:
+            del shown[name]
+    if shown.get("requestResource") is None:
+        shown["requestResource"] = shown["resource"]
+    if shown.get("requestKind") is None:
+        shown["requestKind"] = shown["kind"]
+    if shown.get("dryRun") is None:
+        shown["dryRun"] = False
+    if shown.get("userInfo") is None:
+        shown["userInfo"] = {}
+    shown.setdefault("options", None)
+    return shown
+
+
+def _namespace_object(request: AdmissionRequest, namespaces: Namespaces) -> Object | None:
+    """Null for cluster-scoped objects and for Namespaces, which carry their own name as namespace.
+    """
+    kind = request.raw.get("requestKind") or request.raw["kind"]
+    if not request.namespace or (
+        isinstance(kind, dict)
+        and kind.get("kind") == "Namespace"
+        and not kind.get("group")
+        and kind.get("version") == "v1"
+    ):
+        return None
+    return namespaces.object(request.namespace)
+
+
+def _in_version(obj: JSON, api_version: str) -> JSON:
+    """A custom resource in another version of its kind, as conversion None makes it."""
+    return {**obj, "apiVersion": api_version} if isinstance(obj, dict) else obj
+
+
+def _unreadable(obj: JSON, why: str) -> JSON:
+    """An object in a version that the policy does not speak: an error wherever it is looked at."""
+    return None if obj is None else CelError(why)

@@ -1,0 +1,102 @@
+"""What a policy is once it is compiled: plain frozen data around programs of the core. No
+compiling, no deciding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from policyd._core.counters import PolicyCounters
+    from policyd._core.evaluation import MutationPlan, ValidationPlan
+    from policyd._core.matcher import MatchRules
+    from policyd.mutation import Mutator
+    from policyd.policy.exemptions import Exemption
+
+Kind = Literal["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy"]
+JSON = Any  # a value as the JSON decoder made it: dict, list, str, int, float, bool or None
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ParamRef:
+    """Where a binding finds its params; exactly one of ``name`` and ``selector`` is given."""
+
+    name: str = ""
+    namespace: str = ""
+    selector: Mapping[str, JSON] | None = None
+    deny_when_missing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A binding of a policy; a ``Policy`` has one of its own, without a name and without rules."""
+
+    name: str = ""
+    rules: MatchRules | None = None
+    actions: tuple[str, ...] = ("Deny",)
+    param_ref: ParamRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """One entry of ``mutations``: the program at ``index`` in the MutationPlan, and what applies
+    its value.
+    """
+
+    index: int
+    mutator: Mutator
+    expression: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledPolicy:
+    """One policy, ready to judge. Immutable but for its counters.
+
+    ``rules`` says which requests it sees, ``controllers`` (podControllers) which pod controllers it
+    judges by their template. ``problem`` is set for a quarantined policy: what it matches is denied
+    (failurePolicy Fail) or let pass (Ignore). ``param_kind`` is (apiVersion, kind) or None.
+    """
+
+    kind: Kind
+    name: str
+    source: str
+    fail: bool
+    rules: MatchRules
+    counters: PolicyCounters
+    controllers: MatchRules | None = None
+    bindings: tuple[Binding, ...] = ()
+    validation: ValidationPlan | None = None
+    mutation: MutationPlan | None = None
+    mutations: tuple[Mutation, ...] = ()
+    reinvoke: bool = False
+    exemptions: tuple[Exemption, ...] = ()
+    param_kind: tuple[str, str] | None = None
+    params: JSON = None
+    timeout_ns: int = 0
+    problem: str = ""
+
+    @property
+    def state(self) -> str:
+        """``active`` or ``quarantined``, as ``policyd_policies`` counts them."""
+        return "quarantined" if self.problem else "active"
+
+    @property
+    def simple(self) -> bool:
+        """Nothing but its one binding, without rules or params, stands between a match and its
+        plan.
+        """
+        return (
+            len(self.bindings) == 1
+            and self.bindings[0].rules is None
+            and self.param_kind is None
+            and not self.exemptions
+            and not self.problem
+        )
+
+    @property
+    def sort_key(self) -> tuple[str, str]:
+        """Decisions come in the order of policy name, then kind."""
+        return (self.name, self.kind)

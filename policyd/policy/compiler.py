@@ -1,0 +1,321 @@
+"""Documents -> CompiledPolicy -> PolicySet. Runs when policies load; reads no files and judges
+nothing.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from policyd._core.equivalents import Equivalents
+from policyd._core.evaluation import MutationPlan, Validation, ValidationPlan
+from policyd._core.matcher import MatchRules
+from policyd._core.program import Program
+from policyd._core.selectors import Selector
+from policyd.errors import PolicyError, Problem
+from policyd.mutation import KINDS
+from policyd.mutation.schema import Schemas
+from policyd.policy import model
+from policyd.policy.compiled import JSON, Binding, CompiledPolicy, Kind, Mutation, Object, ParamRef
+from policyd.policy.controllers import controller_rules
+from policyd.policy.documents import Document, Sources
+from policyd.policy.exemptions import Exemption, end_of, wildcard
+from policyd.policy.expressions import Expressions
+from policyd.policy.params import Namespaces, ParamStore
+from policyd.policy.policy_set import CounterRegistry, PolicySet
+
+_KINDS: dict[str, Kind] = {
+    "ValidatingAdmissionPolicy": "ValidatingAdmissionPolicy",
+    "MutatingAdmissionPolicy": "MutatingAdmissionPolicy",
+    "Policy": "Policy",
+}
+_DEFAULT_REASON = "Invalid"
+AnyPolicy = model.ValidatingAdmissionPolicy | model.MutatingAdmissionPolicy | model.Policy
+AnyBinding = model.ValidatingAdmissionPolicyBinding | model.MutatingAdmissionPolicyBinding
+
+
+def compile_strict(sources: Sources, registry: CounterRegistry | None = None) -> PolicySet:
+    """The PolicySet of error-free sources; raises PolicyError with every problem of every document.
+    """
+    policies = compile_sources(sources, registry)
+    errors = [problem for problem in policies.problems if problem.severity == "error"]
+    if errors:
+        raise PolicyError(errors)
+    return policies
+
+
+def check(sources: Sources) -> list[Problem]:
+    """Every problem of the sources: of their form, and of their expressions."""
+    return list(compile_sources(sources).problems)
+
+
+def compile_sources(sources: Sources, registry: CounterRegistry | None = None) -> PolicySet:
+    """The PolicySet of all documents, with everything that is wrong in its ``problems``.
+
+    A policy with problems is in the set, quarantined, if it can say what it matches.
+    """
+    registry = registry or CounterRegistry()
+    others = [document for document in sources.documents if not document.is_policy]
+    crds = [document.raw for document in others if document.kind == "CustomResourceDefinition"]
+    problems = list(sources.problems)
+    excused: set[Problem] = set()
+    policies = []
+    bindings = _bindings_by_policy(sources.documents)
+    for document in sources.of_kind(*_KINDS):
+        if not document.is_policy:
+            continue
+        compiler = _Compiler(document, bindings.get((document.kind, document.name), ()), registry)
+        policy = compiler.compile()
+        problems += compiler.problems
+        if policy is not None:
+            policies.append(policy)
+            excused.update(document.problems, compiler.problems)
+    suites = sources.of_kind("PolicyTest")
+    for suite in suites:
+        excused.update(suite.problems)
+    return PolicySet(
+        policies,
+        generation=sources.generation,
+        params=ParamStore([document.raw for document in others], crds),
+        namespaces=Namespaces(document.raw for document in others if document.kind == "Namespace"),
+        schemas=Schemas.builtin().with_crds(crds),
+        equivalents=Equivalents.of_crds(crds),
+        registry=registry,
+        problems=problems,
+        unusable=[p for p in problems if p.severity == "error" and p not in excused],
+        suites=suites,
+    )
+
+
+def _bindings_by_policy(
+    documents: Iterable[Document],
+) -> dict[tuple[str, str], list[Document]]:
+    """Usable bindings by (kind of policy, name of policy), sorted by their own names."""
+    found: dict[tuple[str, str], list[Document]] = {}
+    for document in documents:
+        if isinstance(document.model, AnyBinding):
+            kind = document.kind.removesuffix("Binding")
+            found.setdefault((kind, document.model.spec.policy_name), []).append(document)
+    for group in found.values():
+        group.sort(key=lambda document: document.name)
+    return found
+
+
+class _Compiler:
+    """One policy document with its bindings, made into a CompiledPolicy."""
+
+    def __init__(
+        self, document: Document, bindings: Iterable[Document], registry: CounterRegistry
+    ) -> None:
+        self.document = document
+        self.bindings = [b.model for b in bindings if isinstance(b.model, AnyBinding)]
+        self.counters = registry.get(document.name)
+        self.problems: list[Problem] = []
+
+    def compile(self) -> CompiledPolicy | None:
+        """The policy; quarantined if anything is wrong; None if it cannot even say what it matches.
+        """
+        policy = self.document.model
+        if not isinstance(policy, AnyPolicy):
+            return self._quarantined(self.document.problems)
+        try:
+            compiled = self._compile(policy)
+        except PolicyError as error:
+            self.problems += error.problems
+            return self._quarantined(error.problems)
+        return compiled
+
+    def _compile(self, policy: AnyPolicy) -> CompiledPolicy:
+        spec = policy.spec
+        expressions = Expressions(self.document, has_params=_has_params(policy))
+        conditions = []
+        for i, condition in enumerate(spec.match_conditions):
+            program = expressions.condition(
+                condition.expression, f"spec.matchConditions[{i}].expression"
+            )
+            if program is not None:
+                conditions.append(program)
+        for i, item in enumerate(spec.variables):
+            expressions.variable(item.name, item.expression, f"spec.variables[{i}].expression")
+        expressions.declared()
+        validation = self._validation_plan(policy, expressions, conditions)
+        mutation, mutations = self._mutation_plan(policy, expressions, conditions)
+        if expressions.problems:
+            raise PolicyError(expressions.problems)
+        constraints = spec.match_constraints.plain()
+        own = _OwnFields()
+        if isinstance(policy, model.Policy):
+            own = _own_fields(policy.spec, constraints)
+        reinvocation = getattr(spec, "reinvocation_policy", "Never")
+        return CompiledPolicy(
+            kind=policy.kind,
+            name=policy.metadata.name,
+            source=self.document.file,
+            fail=spec.failure_policy != "Ignore",
+            rules=match_rules(constraints),
+            counters=self.counters,
+            controllers=own.controllers,
+            bindings=own.bindings or tuple(map(_binding, self.bindings)),
+            validation=validation,
+            mutation=mutation,
+            mutations=mutations,
+            reinvoke=reinvocation == "IfNeeded",
+            exemptions=own.exemptions,
+            param_kind=_param_kind(policy),
+            params=own.params,
+            timeout_ns=own.timeout_ns,
+        )
+
+    def _validation_plan(
+        self, policy: AnyPolicy, expressions: Expressions, conditions: list[Program]
+    ) -> ValidationPlan | None:
+        if isinstance(policy, model.MutatingAdmissionPolicy):
+            return None
+        spec = policy.spec
+        validations = []
+        for i, item in enumerate(spec.validations):
+            path = f"spec.validations[{i}]"
+            program = expressions.validation(item.expression, f"{path}.expression")
+            message = None
+            if item.message_expression:
+                message = expressions.message(item.message_expression, f"{path}.messageExpression")
+            if program is not None:
+                reason = item.reason or _DEFAULT_REASON
+                validations.append(
+                    Validation(program, item.expression, item.message, message, reason)
+                )
+        annotations = []
+        for i, annotation in enumerate(spec.audit_annotations):
+            path = f"spec.auditAnnotations[{i}].valueExpression"
+            program = expressions.annotation(annotation.value_expression, path)
+            if program is not None:
+                annotations.append((annotation.key, program))
+        if expressions.problems:
+            return None
+        fail = spec.failure_policy != "Ignore"
+        return ValidationPlan(
+            conditions, expressions.frame, fail, self.counters, validations, annotations
+        )
+
+    def _mutation_plan(
+        self, policy: AnyPolicy, expressions: Expressions, conditions: list[Program]
+    ) -> tuple[MutationPlan | None, tuple[Mutation, ...]]:
+        if isinstance(policy, model.ValidatingAdmissionPolicy) or not policy.spec.mutations:
+            return None, ()
+        programs, mutations = [], []
+        for i, item in enumerate(policy.spec.mutations):
+            field = "jsonPatch" if item.patch_type == "JSONPatch" else "applyConfiguration"
+            path = f"spec.mutations[{i}].{field}.expression"
+            program = expressions.mutation(item.patch_type, item.expression, path)
+            if program is not None:
+                programs.append(program)
+            mutations.append(Mutation(i, KINDS[item.patch_type], item.expression))
+        if expressions.problems:
+            return None, ()
+        fail = policy.spec.failure_policy != "Ignore"
+        plan = MutationPlan(conditions, expressions.frame, fail, self.counters, programs)
+        return plan, tuple(mutations)
+
+    def _quarantined(self, problems: Iterable[Problem]) -> CompiledPolicy | None:
+        """A policy that cannot be used but says what it matches: its failurePolicy decides in its
+        place.
+        """
+        constraints = self.document.match_constraints
+        if not self.document.name or constraints is None:
+            return None
+        return CompiledPolicy(
+            kind=_KINDS[self.document.kind],
+            name=self.document.name,
+            source=self.document.file,
+            fail=self.document.failure_policy != "Ignore",
+            rules=match_rules(constraints.plain()),
+            counters=self.counters,
+            problem="; ".join(problem.message for problem in problems) or "not usable",
+        )
+
+
+def match_rules(constraints: Object) -> MatchRules:
+    """The compiled form of a MatchResources given as plain camelCase JSON."""
+    return MatchRules(
+        constraints.get("resourceRules") or [],
+        constraints.get("excludeResourceRules") or [],
+        constraints.get("namespaceSelector"),
+        constraints.get("objectSelector"),
+        constraints.get("matchPolicy") or "Equivalent",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnFields:
+    """What only a ``Policy`` has."""
+
+    bindings: tuple[Binding, ...] = ()
+    controllers: MatchRules | None = None
+    exemptions: tuple[Exemption, ...] = ()
+    params: JSON = None
+    timeout_ns: int = 0
+
+
+def _own_fields(spec: model.PolicySpec, constraints: Object) -> _OwnFields:
+    return _OwnFields(
+        bindings=(Binding(actions=spec.validation_actions, param_ref=_param_ref(spec.param_ref)),),
+        controllers=_controllers(constraints) if spec.pod_controllers else None,
+        exemptions=tuple(_exemptions(spec)),
+        params=spec.params,
+        timeout_ns=int((spec.timeout_seconds or 0) * 1e9),
+    )
+
+
+def _controllers(constraints: Object) -> MatchRules | None:
+    rules = controller_rules(constraints.get("resourceRules") or [])
+    if not rules:
+        return None
+    excludes = controller_rules(constraints.get("excludeResourceRules") or [])
+    return match_rules({**constraints, "resourceRules": rules, "excludeResourceRules": excludes})
+
+
+def _has_params(policy: AnyPolicy) -> bool:
+    inline = isinstance(policy, model.Policy) and policy.spec.params is not None
+    return inline or policy.spec.param_kind is not None
+
+
+def _param_kind(policy: AnyPolicy) -> tuple[str, str] | None:
+    kind = policy.spec.param_kind
+    return None if kind is None else (kind.api_version, kind.kind)
+
+
+def _param_ref(ref: model.ParamRef | None) -> ParamRef | None:
+    if ref is None:
+        return None
+    selector = None if ref.selector is None else ref.selector.plain()
+    deny = ref.parameter_not_found_action == "Deny"
+    return ParamRef(ref.name, ref.namespace, selector, deny)
+
+
+def _binding(binding: AnyBinding) -> Binding:
+    spec = binding.spec
+    rules = None if spec.match_resources is None else match_rules(spec.match_resources.plain())
+    actions: tuple[str, ...] = ("Deny",)
+    if isinstance(binding, model.ValidatingAdmissionPolicyBinding):
+        actions = binding.spec.validation_actions
+    return Binding(binding.metadata.name, rules, actions, _param_ref(spec.param_ref))
+
+
+def _exemptions(spec: model.PolicySpec) -> Iterable[Exemption]:
+    names = {item.name: i for i, item in enumerate(spec.validations) if item.name}
+    for item in spec.exceptions:
+        selector = item.object_selector
+        yield Exemption(
+            name=item.name,
+            reason=item.reason,
+            namespaces=wildcard(item.namespaces or ()),
+            names=wildcard(item.names or ()),
+            users=wildcard(item.users or ()),
+            groups=wildcard(item.groups or ()),
+            operations=_operations(item.operations),
+            selector=None if selector is None else Selector(selector.plain()),
+            validations=frozenset(names[name] for name in item.validations or ()),
+            ends=None if item.until is None else end_of(item.until),
+        )
+
+
+def _operations(given: tuple[str, ...] | None) -> frozenset[str]:
+    return frozenset() if not given or "*" in given else frozenset(given)

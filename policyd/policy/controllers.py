@@ -1,0 +1,114 @@
+"""``podControllers``: pod templates seen as the Pod they will become, and written back. Judges
+nothing.
+"""
+
+from policyd.policy.compiled import JSON, Object
+
+# Plural resource -> API group of the kinds that make Pods from a template.
+CONTROLLERS = {
+    "deployments": "apps",
+    "statefulsets": "apps",
+    "daemonsets": "apps",
+    "replicasets": "apps",
+    "replicationcontrollers": "",
+    "jobs": "batch",
+    "cronjobs": "batch",
+}
+_TEMPLATE_PATHS = {
+    "CronJob": ("spec", "jobTemplate", "spec", "template"),
+}
+_DEFAULT_PATH = ("spec", "template")
+_OPERATIONS = ("CREATE", "UPDATE")
+
+
+def controller_rules(rules: list[Object]) -> list[Object]:
+    """The rules for pod controllers that follow from rules naming plain ``pods`` of the core group.
+
+    Same operations less DELETE and CONNECT, no resourceNames, never a subresource.
+    """
+    derived: list[Object] = []
+    for rule in rules:
+        if not _names_pods(rule):
+            continue
+        operations = _operations(rule)
+        if not operations:
+            continue
+        for group in ("apps", "", "batch"):
+            resources: list[JSON] = [name for name, owner in CONTROLLERS.items() if owner == group]
+            derived.append(
+                {
+                    "apiGroups": [group],
+                    "apiVersions": ["*"],
+                    "operations": operations,
+                    "resources": resources,
+                    "scope": rule.get("scope") or "*",
+                }
+            )
+    return derived
+
+
+def _names_pods(rule: Object) -> bool:
+    groups, resources = rule.get("apiGroups"), rule.get("resources")
+    if not isinstance(groups, list) or not isinstance(resources, list):
+        return False
+    return ("" in groups or "*" in groups) and ("pods" in resources or "pods/*" in resources)
+
+
+def _operations(rule: Object) -> list[JSON]:
+    given = rule.get("operations")
+    if not isinstance(given, list):
+        return []
+    return [op for op in _OPERATIONS if op in given or "*" in given]
+
+
+def template_path(obj: Object) -> tuple[str, ...]:
+    """Where the pod template of a controller stands, as keys from the root."""
+    return _TEMPLATE_PATHS.get(str(obj.get("kind")), _DEFAULT_PATH)
+
+
+def pod_of(obj: JSON, namespace: str) -> Object | None:
+    """The Pod that a controller's template will become, or None if there is no template."""
+    if not isinstance(obj, dict):
+        return None
+    template: JSON = obj
+    for key in template_path(obj):
+        if not isinstance(template, dict):
+            return None
+        template = template.get(key)
+    if not isinstance(template, dict):
+        return None
+    metadata = template.get("metadata")
+    own = metadata if isinstance(metadata, dict) else {}
+    pod: Object = {"apiVersion": "v1", "kind": "Pod", "metadata": {**own, "namespace": namespace}}
+    if "spec" in template:
+        pod["spec"] = template["spec"]
+    return pod
+
+
+def with_pod(obj: Object, before: Object, after: Object) -> Object:
+    """``obj`` with the template replaced by what became of its Pod; unchanged parts stay the same
+    objects.
+    """
+    keys = template_path(obj)
+    template: JSON = obj
+    for key in keys:
+        template = template[key] if isinstance(template, dict) else None
+    if not isinstance(template, dict):
+        return obj
+    changed = dict(template)
+    if after.get("metadata") != before.get("metadata"):
+        metadata = after.get("metadata")
+        own = dict(metadata) if isinstance(metadata, dict) else {}
+        own.pop("namespace", None)
+        changed["metadata"] = own
+    if "spec" in after:
+        changed["spec"] = after["spec"]
+    return _replaced(obj, keys, changed)
+
+
+def _replaced(node: Object, keys: tuple[str, ...], value: Object) -> Object:
+    key, *rest = keys
+    child = node.get(key)
+    copy = dict(node)
+    copy[key] = _replaced(child, tuple(rest), value) if rest and isinstance(child, dict) else value
+    return copy

@@ -1,0 +1,103 @@
+"""The CEL expressions of one policy, compiled over one layout of slots; every error with its place.
+
+Judges nothing.
+"""
+
+from policyd._core.evaluation import Frame
+from policyd._core.layout import Layout
+from policyd._core.program import Program
+from policyd.cel.env import Environment
+from policyd.cel.planner import plan
+from policyd.cel.types import BOOL, JSON_PATCH, NULL, OBJECT, STRING, Type, list_of
+from policyd.errors import CelCompileError, Problem
+from policyd.policy.documents import Document
+
+# What the expressions of each field must evaluate to (k8s-semantics: required result types).
+RESULTS: dict[str, tuple[Type, ...]] = {
+    "condition": (BOOL,),
+    "validation": (BOOL,),
+    "message": (STRING,),
+    "annotation": (STRING, NULL),
+    "variable": (),
+    "JSONPatch": (list_of(JSON_PATCH),),
+    "ApplyConfiguration": (OBJECT,),
+}
+# The variables that an evaluation sets; each has a slot in every policy.
+NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "authorizer")
+
+
+class Expressions:
+    """Compiles the expressions of one document and collects what is wrong with them."""
+
+    def __init__(self, document: Document, *, has_params: bool) -> None:
+        self.document = document
+        self.problems: list[Problem] = []
+        self._layout = Layout(NAMES)
+        self._plain = Environment.admission(params=has_params, authorizer=True)
+        self._messages = Environment.admission(params=has_params, authorizer=False)
+        self._patches = Environment.admission(params=has_params, authorizer=True, patch_types=True)
+        self._variables: dict[str, Program] = {}
+
+    @property
+    def frame(self) -> Frame:
+        """The slots of all expressions compiled so far."""
+        return Frame(self._layout.size, self._layout.slots, len(self._layout.variables))
+
+    def condition(self, text: str, path: str) -> Program | None:
+        """A matchCondition: it cannot see ``variables``."""
+        return self._compile(self._plain, text, path, "condition")
+
+    def variable(self, name: str, text: str, path: str) -> None:
+        """Declare ``variables.NAME`` for the expressions that come after it."""
+        environment = (
+            self._plain.with_variables(self._variables) if self._variables else self._plain
+        )
+        program = self._compile(environment, text, path, "variable")
+        if program is not None:
+            self._layout.define(name, program)
+            self._variables[name] = program
+
+    def declared(self) -> None:
+        """All variables are declared: everything compiled from now on sees them."""
+        if self._variables:
+            self._plain = self._plain.with_variables(self._variables)
+            self._messages = self._messages.with_variables(self._variables)
+            self._patches = self._patches.with_variables(self._variables)
+
+    def validation(self, text: str, path: str) -> Program | None:
+        """A validation: must be bool."""
+        return self._compile(self._plain, text, path, "validation")
+
+    def message(self, text: str, path: str) -> Program | None:
+        """A messageExpression: must be string, and cannot use the authorizer."""
+        return self._compile(self._messages, text, path, "message")
+
+    def annotation(self, text: str, path: str) -> Program | None:
+        """The valueExpression of an audit annotation: string or null."""
+        return self._compile(self._plain, text, path, "annotation")
+
+    def mutation(self, patch_type: str, text: str, path: str) -> Program | None:
+        """The expression of a mutation: what its patchType applies."""
+        return self._compile(self._patches, text, path, patch_type)
+
+    def _compile(self, environment: Environment, text: str, path: str, role: str) -> Program | None:
+        try:
+            return plan(environment.check(text, expect=RESULTS[role]), self._layout)
+        except CelCompileError as error:
+            self.problems.extend(self._placed(problem, path) for problem in error.problems)
+            return None
+
+    def _placed(self, problem: Problem, path: str) -> Problem:
+        """A problem of an expression, with its place in the file instead of that in the expression.
+        """
+        line, column = self.document.place(path)
+        return Problem(
+            message=problem.message,
+            file=self.document.file,
+            line=line + max(problem.line - 1, 0),
+            column=column + problem.column if problem.line <= 1 else problem.column,
+            path=path,
+            hint=problem.hint,
+            excerpt=problem.excerpt,
+            rule=problem.rule,
+        )

@@ -1,0 +1,184 @@
+"""Parameter resources and namespaces that are known without a cluster. Compiles nothing."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from policyd._core.selectors import Selector
+from policyd.policy.builtin_kinds import BUILTIN_KINDS
+from policyd.policy.compiled import Object, ParamRef
+
+NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+class ParamError(Exception):
+    """Params cannot be had; the text is Kubernetes', after ``failed to configure …: ``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParamKind:
+    """What is known of a parameter kind: its objects by (namespace, name), in that order."""
+
+    namespaced: bool
+    builtin: bool
+    objects: Mapping[tuple[str, str], Object]
+
+
+class ParamStore:
+    """Static parameter objects, looked up by paramKind and paramRef (k8s.io/apiserver
+    CollectParams).
+    """
+
+    def __init__(self, objects: Iterable[Object], crds: Iterable[Object] = ()) -> None:
+        scopes = dict(_crd_scopes(crds))
+        found: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
+        for obj in objects:
+            kind = (str(obj.get("apiVersion")), str(obj.get("kind")))
+            metadata = obj.get("metadata")
+            meta = metadata if isinstance(metadata, dict) else {}
+            key = (str(meta.get("namespace") or ""), str(meta.get("name") or ""))
+            found.setdefault(kind, {})[key] = obj
+        self._kinds: dict[tuple[str, str], ParamKind] = {}
+        for kind in {*found, *scopes}:
+            members = found.get(kind, {})
+            namespaced = BUILTIN_KINDS.get(kind, scopes.get(kind, any(ns for ns, _ in members)))
+            self._kinds[kind] = ParamKind(
+                namespaced, kind in BUILTIN_KINDS, _sorted(members, namespaced)
+            )
+
+    def kind(self, param_kind: tuple[str, str]) -> ParamKind:
+        """The kind's objects; ParamError if nobody knows the kind."""
+        known = self._kinds.get(param_kind)
+        if known is not None:
+            return known
+        if param_kind in BUILTIN_KINDS:
+            return ParamKind(BUILTIN_KINDS[param_kind], True, {})
+        api_version, kind = param_kind
+        raise ParamError(
+            f"failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'"
+        )
+
+    def collect(self, kind: ParamKind, ref: ParamRef, namespace: str) -> list[Object]:
+        """The params of a binding for a request in ``namespace``, in the order of their names."""
+        if not kind.namespaced and ref.namespace:
+            raise ParamError(
+                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+            )
+        where = (ref.namespace or namespace) if kind.namespaced else ""
+        if kind.namespaced and not where:
+            raise ParamError(
+                "cannot use namespaced paramRef in policy binding that matches "
+                "cluster-scoped resources"
+            )
+        if ref.name:
+            obj = kind.objects.get((where, ref.name))
+            hits = [] if obj is None else [obj]
+        else:
+            selector = Selector(dict(ref.selector or {}))
+            hits = [
+                obj
+                for key, obj in kind.objects.items()
+                if key[0] == where and selector.matches(_labels(obj))
+            ]
+        if not hits and ref.deny_when_missing:
+            raise ParamError(
+                "no params found for policy binding with `Deny` parameterNotFoundAction"
+            )
+        return hits
+
+
+class Namespaces:
+    """The namespaces of the policy sources; one that nobody knows has its name and the name label
+    only.
+    """
+
+    def __init__(self, objects: Iterable[Object] = ()) -> None:
+        self._labels: dict[str, dict[str, str]] = {}
+        self._objects: dict[str, Object] = {}
+        for obj in objects:
+            metadata = obj.get("metadata")
+            name = str(metadata.get("name")) if isinstance(metadata, dict) else ""
+            labels = {**_labels(obj), NAME_LABEL: name}
+            self._labels[name] = labels
+            self._objects[name] = _exposed(obj, labels)
+
+    def including(self, obj: Object) -> "Namespaces":
+        """These namespaces and one more (or one of them with other labels)."""
+        added = Namespaces([obj])
+        added._labels = {**self._labels, **added._labels}
+        added._objects = {**self._objects, **added._objects}
+        return added
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._labels
+
+    def labels(self, name: str) -> dict[str, str]:
+        """The labels of a namespace."""
+        return self._labels.get(name) or {NAME_LABEL: name}
+
+    def object(self, name: str) -> Object:
+        """What ``namespaceObject`` is for a request in that namespace."""
+        known = self._objects.get(name)
+        if known is not None:
+            return known
+        return {"metadata": {"name": name, "labels": {NAME_LABEL: name}}, "spec": {}, "status": {}}
+
+
+# The fields of namespaceObject, from k8s.io/apiserver cel.CreateNamespaceObject.
+_EXPOSED_METADATA = (
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "finalizers",
+)
+
+
+def _exposed(obj: Object, labels: dict[str, str]) -> Object:
+    metadata = obj.get("metadata")
+    meta = metadata if isinstance(metadata, dict) else {}
+    shown: Object = {key: meta[key] for key in _EXPOSED_METADATA if meta.get(key) is not None}
+    shown["labels"] = dict(labels)
+    return {"metadata": shown, "spec": obj.get("spec") or {}, "status": obj.get("status") or {}}
+
+
+def _labels(obj: Object) -> dict[str, str]:
+    metadata = obj.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    return {k: str(v) for k, v in labels.items()} if isinstance(labels, dict) else {}
+
+
+def _sorted(
+    members: dict[tuple[str, str], Object], namespaced: bool
+) -> dict[tuple[str, str], Object]:
+    # An object without a namespace is where kubectl would put it: in "default".
+    keyed = {
+        ((ns or "default") if namespaced else "", name): obj for (ns, name), obj in members.items()
+    }
+    return dict(sorted(keyed.items()))
+
+
+def _crd_scopes(crds: Iterable[Object]) -> Iterable[tuple[tuple[str, str], bool]]:
+    for crd in crds:
+        spec = crd.get("spec")
+        if not isinstance(spec, dict):
+            continue
+        names, versions = spec.get("names"), spec.get("versions")
+        kind = names.get("kind") if isinstance(names, dict) else None
+        for version in versions if isinstance(versions, list) else []:
+            if isinstance(version, dict):
+                key = (f"{spec.get('group')}/{version.get('name')}", str(kind))
+                yield key, spec.get("scope") == "Namespaced"
+
+
+def without_type(obj: Object) -> Object:
+    """``obj`` less apiVersion and kind: what a MutatingAdmissionPolicy sees of a built-in parameter
+    kind.
+    """
+    return {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}

@@ -1,0 +1,123 @@
+"""PolicySet: all policies of a source, compiled, indexed and never changed again. Judges nothing
+itself.
+"""
+
+from collections.abc import Iterable
+
+from policyd._core.counters import PolicyCounters
+from policyd._core.equivalents import Equivalents
+from policyd._core.matcher import Hit, Index, MatchInput
+from policyd.errors import Problem
+from policyd.mutation.schema import Schemas
+from policyd.policy.compiled import JSON, CompiledPolicy, Object
+from policyd.policy.documents import Document
+from policyd.policy.params import Namespaces, ParamStore
+
+
+class CounterRegistry:
+    """Counters by policy name; handed from one policy set to the next, so that they never go back.
+    """
+
+    def __init__(self) -> None:
+        self._counters: dict[str, PolicyCounters] = {}
+
+    def get(self, name: str) -> PolicyCounters:
+        """The counters of a policy, made at first use."""
+        counters = self._counters.get(name)
+        if counters is None:
+            counters = self._counters[name] = PolicyCounters(name)
+        return counters
+
+    def all(self) -> list[PolicyCounters]:
+        """Every policy that was ever loaded, by name."""
+        return [self._counters[name] for name in sorted(self._counters)]
+
+
+class PolicySet:
+    """An immutable set of compiled policies; ``generation`` is a hash of its sources.
+
+    ``problems`` are all that was found wrong in the sources, those of quarantined policies
+    included; ``unusable`` are the errors that no quarantined policy stands for. ``suites`` are the
+    PolicyTest documents.
+    """
+
+    def __init__(
+        self,
+        policies: Iterable[CompiledPolicy],
+        *,
+        generation: str,
+        params: ParamStore,
+        namespaces: Namespaces,
+        schemas: Schemas,
+        equivalents: Equivalents,
+        registry: CounterRegistry,
+        problems: Iterable[Problem] = (),
+        unusable: Iterable[Problem] = (),
+        suites: Iterable[Document] = (),
+    ) -> None:
+        self.policies = tuple(sorted(policies, key=lambda policy: policy.sort_key))
+        self.generation = generation
+        self.params = params
+        self.namespaces = namespaces
+        self.schemas = schemas
+        self.equivalents = equivalents
+        self.registry = registry
+        self.problems = tuple(problems)
+        self.unusable = tuple(unusable)
+        self.suites = tuple(suites)
+        validating = [p for p in self.policies if p.validation is not None or _quarantines(p)]
+        mutating = [p for p in self.policies if p.mutation is not None or _mutates(p)]
+        self._indexes = {"validate": _index(validating), "mutate": _index(mutating)}
+
+    def with_namespace(self, obj: Object) -> "PolicySet":
+        """The same policies, knowing one more namespace."""
+        copy = object.__new__(PolicySet)
+        copy.__dict__.update(self.__dict__)
+        copy.namespaces = self.namespaces.including(obj)
+        return copy
+
+    @property
+    def quarantined(self) -> tuple[CompiledPolicy, ...]:
+        """The policies that could not be compiled and act by their failurePolicy."""
+        return tuple(policy for policy in self.policies if policy.problem)
+
+    def counters(self) -> list[PolicyCounters]:
+        """The counters of every policy that was ever loaded."""
+        return self.registry.all()
+
+    def view(self, request: Object, *objects: JSON) -> MatchInput:
+        """The request as the matcher sees it; ``objects`` (object, oldObject) replace those of the
+        request.
+        """
+        return MatchInput(request, self.namespaces.labels, *objects, equivalents=self.equivalents)
+
+    def match(self, request: MatchInput, webhook: str) -> list[tuple[CompiledPolicy, Hit]]:
+        """The policies whose matchConstraints fit, in the order of decisions."""
+        return self._indexes[webhook][0].match(request)
+
+    def match_controllers(
+        self, request: MatchInput, webhook: str
+    ) -> list[tuple[CompiledPolicy, Hit]]:
+        """The same for policies with podControllers; ``request`` shows the template's Pod as
+        object.
+        """
+        return self._indexes[webhook][1].match(request)
+
+
+def _quarantines(policy: CompiledPolicy) -> bool:
+    """Whether the policy is broken, and denies at the validating webhook what it would have judged.
+    """
+    return bool(policy.problem) and policy.kind != "MutatingAdmissionPolicy"
+
+
+def _mutates(policy: CompiledPolicy) -> bool:
+    """Whether the policy is broken, and would have mutated."""
+    return bool(policy.problem) and policy.kind == "MutatingAdmissionPolicy"
+
+
+def _index(policies: list[CompiledPolicy]) -> tuple[Index[CompiledPolicy], Index[CompiledPolicy]]:
+    direct = Index([(policy.rules, policy) for policy in policies])
+    controllers = Index(
+        [(policy.controllers, policy) for policy in policies if policy.controllers is not None]
+    )
+    return direct, controllers

@@ -1,0 +1,123 @@
+"""Findings to answers: texts, codes, reasons, warnings and audit annotations."""
+
+import json
+from typing import Any
+
+import pytest
+
+from policyd._core.counters import PolicyCounters
+from policyd._core.matcher import MatchRules
+from policyd.admission.decision import Finding, Verdict, annotation_key, limited, respond
+from policyd.admission.review import decode
+from policyd.policy.compiled import CompiledPolicy, Kind
+
+REQUEST = decode(
+    {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "u",
+            "kind": {"group": "", "version": "v1", "kind": "Pod"},
+            "resource": {"group": "", "version": "v1", "resource": "pods"},
+            "operation": "CREATE",
+            "object": {"metadata": {"name": "p"}},
+        },
+    }
+)
+
+
+def policy(kind: Kind = "Policy", name: str = "p") -> CompiledPolicy:
+    rules = MatchRules([], [], None, None, "Equivalent")
+    return CompiledPolicy(kind, name, "file", True, rules, PolicyCounters(name))
+
+
+def answer(*findings: Finding) -> Any:
+    return respond(REQUEST, Verdict(list(findings)), "g1")
+
+
+@pytest.mark.parametrize(
+    ("kind", "binding", "text"),
+    [
+        ("Policy", None, "policy 'p' denied request: no"),
+        (
+            "ValidatingAdmissionPolicy",
+            "b",
+            "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
+        ),
+        ("ValidatingAdmissionPolicy", None, "ValidatingAdmissionPolicy 'p' denied request: no"),
+        ("MutatingAdmissionPolicy", "b", "policy 'p' with binding 'b' denied request: no"),
+        ("MutatingAdmissionPolicy", None, "policy \"p\" denied request: no"),
+    ],
+)
+def test_denials_have_the_words_of_their_kind(kind: Kind, binding: str | None, text: str) -> None:
+    response = answer(Finding(policy(kind), binding, "no"))
+    assert (response.allowed, response.message, response.causes) == (False, text, (text,))
+
+
+@pytest.mark.parametrize(
+    ("reason", "code"), [("Invalid", 422), ("Forbidden", 403), ("RequestEntityTooLarge", 413)]
+)
+def test_the_reason_gives_the_code(reason: str, code: int) -> None:
+    response = answer(Finding(policy(), None, "no", reason))
+    assert (response.reason, response.code) == (reason, code)
+
+
+def test_every_violation_is_told_and_the_first_speaks() -> None:
+    response = answer(
+        Finding(policy(name="a"), None, "one"), Finding(policy(name="b"), None, "two", "Forbidden")
+    )
+    assert response.message == "policy 'a' denied request: one (and 1 more)"
+    assert response.code == 422
+    assert response.causes == ("policy 'a' denied request: one", "policy 'b' denied request: two")
+
+
+def test_only_deny_denies() -> None:
+    vap = policy("ValidatingAdmissionPolicy")
+    response = answer(Finding(vap, "b", "no\nway", actions=("Warn",)))
+    assert response.allowed
+    assert response.warnings == (
+        "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': no\nway",
+    )
+
+
+def test_warnings_of_a_policy_are_one_line() -> None:
+    response = answer(Finding(policy(), None, "no\nway\t!", actions=("Warn",)))
+    assert response.warnings == ("Validation failed for policy 'p': no way !",)
+
+
+def test_audit_is_the_list_of_kubernetes_with_all_failures() -> None:
+    vap = policy("ValidatingAdmissionPolicy")
+    response = answer(
+        Finding(vap, "b", "a < b", actions=("Audit",)),
+        Finding(policy(name="q"), None, "two", index=3, actions=("Audit", "Warn")),
+    )
+    text = response.audit_annotations["validation_failure"]
+    assert "a \\u003c b" in text
+    assert json.loads(text) == [
+        {"message": "a < b", "policy": "p", "binding": "b", "expressionIndex": 0, "validationActions": ["Audit"]},
+        {"message": "two", "policy": "q", "expressionIndex": 3, "validationActions": ["Audit", "Warn"]},
+    ]
+    assert response.audit_annotations["generation"] == "g1"
+
+
+def test_annotations_of_several_bindings_are_joined() -> None:
+    verdict = Verdict()
+    for value in ("a", "b", "a"):
+        verdict.annotate("p", "k", value)
+    assert verdict.annotations == {"p.k": "a, b"}
+
+
+def test_annotation_keys_fit_the_api_server() -> None:
+    long = annotation_key("x" * 80)
+    assert len(long) == 63
+    assert long != annotation_key("x" * 81)
+    assert annotation_key("short.key") == "short.key"
+
+
+@pytest.mark.parametrize(
+    ("lengths", "want"),
+    [([1000], [1000]), ([2000, 2096], [2000, 2096]), ([3000, 2000, 300], [256, 256, 256]), ([94] * 100, [94] * 44)],
+)
+def test_warnings_are_cut_as_the_api_server_would(lengths: list[int], want: list[int]) -> None:
+    lines = [f"{i:02d}" + "x" * (length - 2) for i, length in enumerate(lengths)]
+    assert [len(line) for line in limited(lines)] == want

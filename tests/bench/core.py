@@ -1,0 +1,174 @@
+"""The core without HTTP: bytes of an AdmissionReview in, bytes of the answer out."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import jsonpatch
+import orjson
+
+from policyd._core.patch import diff
+from policyd.admission import engine
+from policyd.admission.engine import Webhook
+from policyd.admission.review import decode, encode
+from policyd.policy import compiler, loader
+from policyd.policy.policy_set import PolicySet
+from tests import shared
+from tests.bench.timing import Timing, compare
+
+DATA = Path(__file__).parent / "data"
+VAP = DATA / "vap"
+MAP = DATA / "map"
+REPEAT = 20
+Row = tuple[str, str, str]
+
+
+def bodies(name: str = "bodies") -> list[bytes]:
+    """The 100 recorded reviews of the reference work."""
+    return list(shared.lines(DATA / f"{name}.jsonl.gz"))
+
+
+def policies(*paths: Path) -> PolicySet:
+    """A compiled set of the given files."""
+    return compiler.compile_strict(loader.load(list(paths)))
+
+
+def judge(
+    policy_set: PolicySet, lines: list[bytes], webhook: Webhook = "validate"
+) -> Callable[[], None]:
+    """Work that judges every body once, bytes to bytes."""
+
+    def work() -> None:
+        for body in lines:
+            encode(engine.review(policy_set, decode(body), webhook=webhook))
+
+    return work
+
+
+def repeated(work: Callable[[], object], times: int = REPEAT) -> Callable[[], None]:
+    """The work, several times over."""
+
+    def again() -> None:
+        for _ in range(times):
+            work()
+
+    return again
+
+
+def parse_and_print(lines: list[bytes]) -> Callable[[], None]:
+    """The yardstick: what JSON alone costs."""
+
+    def work() -> None:
+        for body in lines:
+            orjson.dumps(orjson.loads(body))
+
+    return work
+
+
+def simple_policy(index: int, resource: str = "pods") -> str:
+    """A policy of one cheap expression with its binding, as YAML (JSON)."""
+    name = f"simple-{resource}-{index:05d}"
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["CREATE"],
+        "resources": [resource],
+    }
+    policy = {
+        "apiVersion": "policyd.dev/v1",
+        "kind": "Policy",
+        "metadata": {"name": name},
+        "spec": {
+            "matchConstraints": {"resourceRules": [rule]},
+            "validations": [{"expression": "object.metadata.name != 'forbidden'"}],
+        },
+    }
+    return json.dumps(policy)
+
+
+def simple_policies(folder: Path, count: int, resource: str = "pods") -> Path:
+    """A file of ``count`` simple policies."""
+    file = folder / f"{resource}-{count}.yaml"
+    file.write_text("\n---\n".join(simple_policy(i, resource) for i in range(count)))
+    return file
+
+
+def reference() -> list[Row]:
+    """The 16 policies over both files of bodies, beside parse + print of the same reviews."""
+    rows: list[Row] = []
+    sixteen = policies(VAP)
+    for name, target in (("bodies", "45 µs and 3 x"), ("bodies-full", "3 x")):
+        lines = bodies(name)
+        units = len(lines) * REPEAT
+        ours, json_only = compare(
+            [
+                ("policyd", repeated(judge(sixteen, lines)), units),
+                ("parse + print", repeated(parse_and_print(lines)), units),
+            ]
+        )
+        rows.append((f"16 policies, {name}", _times(ours, json_only, "parse + print"), target))
+    return rows
+
+
+def marginal() -> list[Row]:
+    """What one more policy costs, and what ten thousand that do not match."""
+    lines = bodies()
+    units = len(lines) * REPEAT
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        more = policies(VAP, simple_policies(folder, 16))
+        crowd = policies(VAP, simple_policies(folder, 10_000, "configmaps"))
+        few, plus, many = compare(
+            [
+                ("16", repeated(judge(policies(VAP), lines)), units),
+                ("32", repeated(judge(more, lines)), units),
+                ("10016", repeated(judge(crowd, lines)), units),
+            ]
+        )
+    one_more = (plus.micros - few.micros) / 16
+    return [
+        ("one more matching simple policy", f"{one_more:.2f} µs", "2 µs"),
+        ("10,000 loaded, 16 match", f"{many.ratio(few):.2f} x of 16 loaded", "1.1 x"),
+    ]
+
+
+def mutation() -> list[Row]:
+    """Ten mutating policies of each kind of the reference work, and one more of each."""
+    rows: list[Row] = []
+    lines = bodies()
+    units = len(lines) * REPEAT
+    for kind in ("label-json", "label-apply", "container-apply"):
+        ten = policies(*sorted(MAP.glob(f"{kind}-*.yaml")))
+        one = policies(MAP / f"{kind}-01.yaml")
+        ten_time, one_time = compare(
+            [
+                ("10", repeated(judge(ten, lines, "mutate")), units),
+                ("1", repeated(judge(one, lines, "mutate")), units),
+            ]
+        )
+        more = (ten_time.micros - one_time.micros) / 9
+        rows.append((f"10 mutations, {kind}", f"{ten_time.micros:.1f} µs", "150 µs"))
+        rows.append((f"one more mutation, {kind}", f"{more:.1f} µs", "10 µs"))
+    return rows
+
+
+def patching() -> list[Row]:
+    """The diff of a 4 KB Pod with two changes, beside the jsonpatch package."""
+    before: dict[str, Any] = json.loads(bodies()[0])["request"]["object"]
+    after = json.loads(json.dumps(before))
+    after["metadata"]["labels"]["team"] = "blue"
+    after["spec"]["containers"][0]["imagePullPolicy"] = "Always"
+    ours, theirs = compare(
+        [
+            ("diff", repeated(lambda: diff(before, after), 2000), 2000),
+            ("jsonpatch", repeated(lambda: jsonpatch.make_patch(before, after), 40), 40),
+        ]
+    )
+    text = f"{ours.micros:.1f} µs, {theirs.ratio(ours):.0f} x faster than jsonpatch"
+    return [("diff of a 4 KB Pod, two changes", text, "10 µs and 20 x")]
+
+
+def _times(ours: Timing, other: Timing, name: str) -> str:
+    return f"{ours.micros:.1f} µs = {ours.ratio(other):.2f} x {name} ({other.micros:.1f} µs)"

@@ -1,0 +1,100 @@
+"""Rows of a real API server, run through ``PolicySet``: the sources, and answers as the rows word
+them.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from policyd.admission.api import PolicySet
+from policyd.policy import compiler, loader
+from tests.shared import CONFORMANCE, find
+
+Row = dict[str, Any]
+_FAILURE_KEY = "validation.policy.admission.k8s.io/validation_failure"
+
+
+def definitions(names: list[str]) -> list[Row]:
+    """The CustomResourceDefinitions that a row names."""
+    if not names:
+        return []
+    files = [find(CONFORMANCE, "apiserver/crds.yaml")]
+    real = Path(files[0]).with_name("crds-real.yaml")
+    texts = [file.read_text() for file in (*files, real) if file.exists()]
+    found = [doc for text in texts for doc in yaml.safe_load_all(text) if doc]
+    return [doc for doc in found if doc["metadata"]["name"] in names]
+
+
+def policy_set(row: Row) -> PolicySet:
+    """The policies of a row with their params, namespaces and definitions; raises PolicyError."""
+    documents = [
+        *row["policies"],
+        *row.get("params", ()),
+        *row.get("namespaces", ()),
+        *definitions(row.get("crds", [])),
+    ]
+    text = "\n---\n".join(json.dumps(document) for document in documents)
+    return PolicySet(compiler.compile_strict(loader.load_text(text, row["id"])))
+
+
+def review(request: Row) -> Row:
+    """The AdmissionReview around a request of a row."""
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+def answered(response: Row) -> Row:
+    """An answer in the words of the rows."""
+    status = response.get("status", {})
+    causes = status.get("details", {}).get("causes", [])
+    annotations = dict(response.get("auditAnnotations", {}))
+    annotations.pop("generation", None)
+    if "validation_failure" in annotations:
+        annotations["validation_failure"] = json.loads(annotations["validation_failure"])[:1]
+    return {
+        "allowed": response["allowed"],
+        "code": status.get("code"),
+        "reason": status.get("reason"),
+        "message": status.get("message"),
+        "cause": causes[0]["message"] if causes else None,
+        "warnings": response.get("warnings", []),
+        "auditAnnotations": annotations,
+    }
+
+
+def expected(expect: Row) -> Row:
+    """What a webhook is to answer where the API server said this."""
+    annotations = {}
+    for key, value in expect.get("auditAnnotations", {}).items():
+        if key == _FAILURE_KEY:
+            annotations["validation_failure"] = json.loads(value)
+        else:
+            annotations[key.replace("/", ".", 1)] = value
+    allowed = expect["allowed"]
+    causes = expect.get("causes") or []
+    return {
+        "allowed": allowed,
+        "code": None if allowed else expect["code"],
+        "reason": None if allowed else expect["reason"],
+        "message": None if allowed else unprefixed(expect["message"]),
+        "cause": causes[0]["message"] if causes and not allowed else None,
+        "warnings": expect.get("warnings", []),
+        "auditAnnotations": annotations,
+    }
+
+
+def unprefixed(message: str) -> str:
+    """A denial without the API server's ``RESOURCE "NAME" is forbidden: `` in front."""
+    head, found, rest = message.partition('" is forbidden: ')
+    return rest if found and " " in head and head.split(" ", 1)[1].startswith('"') else message
+
+
+def difference(got: Row, want: Row) -> str:
+    """The keys in which two answers differ, readable; empty if they are the same."""
+    return "; ".join(f"{k}: got {got[k]!r}, want {want[k]!r}" for k in want if got[k] != want[k])
+
+
+def outcomes(row: Row) -> list[Row]:
+    """All outcomes that are right for a row."""
+    return [expected(each) for each in row.get("expectAny") or [row["expect"]]]

@@ -1,0 +1,78 @@
+"""ValidatingAdmissionPolicies as a real kube-apiserver judged them: every denial, warning and
+annotation.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from policyd.errors import PolicyError
+from tests.conformance.apiserver_rows import (
+    answered,
+    difference,
+    outcomes,
+    policy_set,
+    review,
+)
+from tests.shared import conformance
+
+Row = dict[str, Any]
+NOT_SENT = "no webhook is called for such a request, so there is no review"
+# Rows that cannot be asked of a webhook, or not yet, and why: id or its beginning -> reason.
+NOT_APPLICABLE: dict[str, str] = {
+    "match-never-002.policy": NOT_SENT,
+    "match-never-002.binding": NOT_SENT,
+    "match-never-002.webhook": NOT_SENT,
+    "match-never-002.mapbinding": NOT_SENT,
+}
+
+
+def reason(row: Row) -> str | None:
+    """Why a row does not apply, or None."""
+    return next((why for start, why in NOT_APPLICABLE.items() if row["id"].startswith(start)), None)
+
+
+def wrong(row: Row) -> Iterator[str]:
+    """In what the answers to a row differ from all that is right."""
+    policies = policy_set(row)
+    for request in row.get("reviews") or [row["review"]]:
+        got = answered(policies.review(review(request))["response"])
+        differences = [difference(got, want) for want in outcomes(row)]
+        if all(differences):
+            yield differences[0]
+
+
+def judge(name: str) -> list[str]:
+    """The failures of a file of rows; says how many passed."""
+    rows = conformance(f"apiserver/{name}.jsonl")
+    failures: list[str] = []
+    left_out = 0
+    for row in rows:
+        refused = (row["expect"] or {}).get("policyError")
+        if reason(row) or (row["review"] is None and not row.get("reviews") and not refused):
+            left_out += 1
+            continue
+        try:
+            failures += (
+                [f"{row['id']}: {text}" for text in wrong(row)] if not refused else unrefused(row)
+            )
+        except PolicyError as error:
+            failures.append(f"{row['id']}: does not load: {error}")
+    tried = len(rows) - left_out
+    print(f"{name}: {tried - len(failures)} passed of {tried}, {left_out} do not apply")
+    return failures
+
+
+def unrefused(row: Row) -> list[str]:
+    """A policy that the API server refuses is refused here too."""
+    try:
+        policy_set(row)
+    except PolicyError:
+        return []
+    return [f"{row['id']}: was not refused"]
+
+
+@pytest.mark.parametrize("name", ["vap-match"])
+def test_rows(name: str) -> None:
+    assert judge(name) == []

@@ -1,0 +1,51 @@
+"""Exceptions: all criteria given must hold, one entry of a list suffices, and they end with their
+day.
+"""
+
+from datetime import UTC, date, datetime
+
+import pytest
+
+from policyd._core.selectors import Selector
+from policyd.policy.exemptions import Exemption, end_of, wildcard
+
+USER = {"username": "alice", "groups": ["devs", "system:authenticated"]}
+
+
+def applies(exemption: Exemption) -> bool:
+    return exemption.applies("CREATE", "legacy-shop", "billing-1", USER, {"app": "old"})
+
+
+@pytest.mark.parametrize(
+    ("exemption", "want"),
+    [
+        (Exemption("none"), True),
+        (Exemption("ns", namespaces=wildcard(("legacy-*",))), True),
+        (Exemption("ns", namespaces=wildcard(("legacy",))), False),
+        (Exemption("one of two", names=wildcard(("x", "billing-?"))), True),
+        (Exemption("dot is no wildcard", names=wildcard(("billing.1",))), False),
+        (
+            Exemption("both must hold", namespaces=wildcard(("legacy-*",)), names=wildcard(("x",))),
+            False,
+        ),
+        (Exemption("user", users=wildcard(("a*",))), True),
+        (Exemption("group", groups=wildcard(("devs",))), True),
+        (Exemption("other group", groups=wildcard(("ops",))), False),
+        (Exemption("operation", operations=frozenset({"UPDATE"})), False),
+        (Exemption("selector", selector=Selector({"matchLabels": {"app": "old"}})), True),
+        (Exemption("selector", selector=Selector({"matchLabels": {"app": "new"}})), False),
+    ],
+)
+def test_exemption_applies(exemption: Exemption, want: bool) -> None:
+    assert applies(exemption) is want
+
+
+@pytest.mark.parametrize(
+    ("now", "want"),
+    [
+        (datetime(2027, 3, 31, 23, 59, 59, tzinfo=UTC), True),
+        (datetime(2027, 4, 1, tzinfo=UTC), False),
+    ],
+)
+def test_until_is_inclusive_in_utc(now: datetime, want: bool) -> None:
+    assert applies(Exemption("e", ends=end_of(date(2027, 3, 31)), now=lambda: now)) is want
