@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from hypercorn.asyncio import run as hypercorn_run
 
-from policyd.certificates import Certificates, has_name, self_signed
+from policyd.certificates import Certificates, expiry, has_name, self_signed
 from policyd.config import Settings
 from policyd.errors import ConfigError, InternalError
 from policyd.server_tcp import Connections
@@ -41,7 +41,7 @@ class Issued:
         return files[0], files[1]
 
 
-def issue(name: str, signer: Issued | None = None) -> Issued:
+def issue(name: str, signer: Issued | None = None, days: int = 1) -> Issued:
     """A certificate called ``name``; without a signer, an authority of its own."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
@@ -52,7 +52,7 @@ def issue(name: str, signer: Issued | None = None) -> Issued:
         public_key=key.public_key(),
         serial_number=x509.random_serial_number(),
         not_valid_before=now - timedelta(minutes=1),
-        not_valid_after=now + timedelta(days=1),
+        not_valid_after=now + timedelta(days=days),
     )
     if signer is None:
         builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), True)
@@ -177,6 +177,14 @@ def test_unusable_certificate_is_an_error_of_the_operator(
     settings = Settings(tls_cert=tmp_path / "tls.crt", tls_key=tmp_path / "tls.key")
     with pytest.raises(ConfigError, match=message):
         Certificates(settings)
+
+
+@pytest.mark.parametrize("days", [1, 400, 40_000])  # from 2050 on, dates are written otherwise
+def test_end_of_a_certificate_is_read_from_the_first_of_a_chain(days: int) -> None:
+    first, other = issue("leaf", days=days).certificate, issue("authority").certificate
+    pem = serialization.Encoding.PEM
+    chain = b"Bag Attributes\n" + first.public_bytes(pem) + other.public_bytes(pem)
+    assert expiry(chain) == first.not_valid_after_utc.timestamp()
 
 
 def test_a_server_needs_a_certificate() -> None:
