@@ -40,6 +40,8 @@ _LITERAL_TYPES: dict[type, Type] = {
     type(None): types.NULL,
 }
 _LOGIC = ("_&&_", "_||_")
+# ``.map(x, {x: x})`` doubles a type: a chain of thirty would keep the API server busy for days.
+MAX_TYPE_SIZE = 1_000
 
 
 def check(text: str, expr: Expr, scope: Scope) -> Checked:
@@ -99,6 +101,9 @@ class _Checker:
     # Helpers
 
     def _typed(self, node: Expr, found: Type, reference: Reference | None = None) -> Expr:
+        if found.size > MAX_TYPE_SIZE:
+            self._report(node.pos, f"type of more than {MAX_TYPE_SIZE} names")
+            found = DYN
         self._types[node.id] = found
         if reference is not None:
             self._references[node.id] = reference

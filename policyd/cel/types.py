@@ -64,9 +64,11 @@ class Type:
     name: str
     params: "tuple[Type, ...]" = ()
     kind: Kind = field(init=False, compare=False, repr=False)
+    size: int = field(init=False, compare=False, repr=False)  # names in its spelling
     _hash: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "size", 1 + sum(param.size for param in self.params))
         object.__setattr__(self, "_hash", hash((self.name, self.params)))
         object.__setattr__(self, "kind", _kind(self.name, bool(self.params)))
 

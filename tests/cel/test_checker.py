@@ -171,3 +171,8 @@ def test_unknown_argument_types_keep_every_overload_that_may_fit() -> None:
 )
 def test_variables_forget_types_as_in_kubernetes(expression: Type, declared: Type) -> None:
     assert variable_type(expression) == declared
+
+
+def test_types_that_double_are_refused() -> None:
+    text = "[{1: 1}]" + ".map(x, {x: x})" * 60
+    assert ": type of more than 1000 names" in errors(text)
