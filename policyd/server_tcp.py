@@ -52,6 +52,8 @@ class Connection(TCPServer):
     def __init__(self, connections: Connections, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.idle_task = _NoTask()  # type: ignore[assignment]  # the same two methods
+        # Hypercorn hands the same dict to every connection; each request copies it into its scope.
+        self.state = type(self.state)(self.state)
         self._connections = connections
         self._pending: list[bytes] = []
         self._pending_bytes = 0

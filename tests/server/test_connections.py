@@ -1,22 +1,26 @@
 """TLS and connections as an API server finds them."""
 
+import json
 import socket
 import ssl
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
+from h2.connection import H2Connection
+from h2.events import DataReceived, StreamEnded
 from hypercorn.asyncio import run as hypercorn_run
 
 from policyd.certificates import Certificates, expiry, has_name, self_signed
 from policyd.config import Settings
 from policyd.errors import ConfigError, InternalError
-from policyd.server_tcp import Connections
+from policyd.server_tcp import Connection, Connections
 from tests.server.process import Process, fake_server, trusting, until, write_sources
 from tests.server.reviews import body
 
@@ -108,6 +112,42 @@ def test_http2_is_offered_only_when_asked_for(tmp_path: Path, http2: str, chosen
         with context.wrap_socket(raw) as sock:
             assert sock.selected_alpn_protocol() == chosen
         assert server.post("/validate", body())[0] == 200
+
+
+def test_http2_is_answered(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources, http2="true") as server:
+        context = trusting()
+        context.set_alpn_protocols(["h2"])
+        raw = socket.create_connection(("127.0.0.1", server.port), timeout=10)
+        with context.wrap_socket(raw) as sock:
+            said = json.loads(h2_answer(sock)["response"]["warnings"][0])
+        assert said["texts"] == ["a"]
+
+
+def test_connections_do_not_share_the_time_of_arrival() -> None:
+    shared: dict[str, Any] = {"app": 1}
+    unused = [None] * 4
+    connection = Connection(Connections(), *unused, shared, None, None)
+    assert connection.state == shared and connection.state is not shared
+
+
+def h2_answer(sock: ssl.SSLSocket) -> Any:
+    """The answer to one review over HTTP/2."""
+    connection = H2Connection()
+    connection.initiate_connection()
+    head = [(":method", "POST"), (":path", "/validate"), (":scheme", "https"), (":authority", "x")]
+    connection.send_headers(1, head)
+    connection.send_data(1, body(), end_stream=True)
+    sock.sendall(connection.data_to_send())
+    content = b""
+    while True:
+        for event in connection.receive_data(sock.recv(65536)):
+            if isinstance(event, DataReceived):
+                content += event.data or b""
+            if isinstance(event, StreamEnded):
+                return json.loads(content)
+        sock.sendall(connection.data_to_send())
 
 
 def test_self_signed_certificate_is_trusted_by_itself(tmp_path: Path) -> None:
