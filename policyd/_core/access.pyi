@@ -22,7 +22,11 @@ class OptionalPathOr(Node):
 
 class Step:
     def __init__(
-        self, key: object = ..., node: Node | None = None, optional: bool = False, test: bool = False
+        self,
+        key: object = ...,
+        node: Node | None = None,
+        optional: bool = False,
+        test: bool = False,
     ) -> None: ...
 
 class Chain(Node):

@@ -8,7 +8,7 @@ Kubernetes (k8s.io/apiserver, admission/plugin/policy), without the
 
 import hashlib
 import json
-from collections.abc import Iterable
+import re
 from dataclasses import dataclass, field
 
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
@@ -29,6 +29,7 @@ CUT_WARNING_CHARS = 256
 MAX_KEY_CHARS = 63
 _HASH_CHARS = 8
 # Go's JSON encoder writes these as escapes.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _GO_ESCAPES = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 )
@@ -96,7 +97,7 @@ def respond(
     """
     denials = [finding for finding in verdict.findings if "Deny" in finding.actions]
     annotations = _audit(verdict, generation)
-    warnings = limited(_warning(f) for f in verdict.findings if "Warn" in f.actions)
+    warnings = limited([_warning(f) for f in verdict.findings if "Warn" in f.actions])
     if not denials:
         return AdmissionResponse(
             uid=request.uid,
@@ -157,15 +158,16 @@ def _warning(finding: Finding) -> str:
     policy = finding.policy
     if policy.kind == "Policy":
         # The API server drops a warning with a control character silently.
-        line = "".join(c if c.isprintable() else " " for c in finding.message)
+        line = _CONTROL.sub(" ", finding.message)
         return f"Validation failed for policy '{policy.name}': {line}"
     bound = f" with binding '{finding.binding}'" if finding.binding is not None else ""
     return f"Validation failed for {policy.kind} '{policy.name}'{bound}: {finding.message}"
 
 
-def limited(warnings: Iterable[str]) -> tuple[str, ...]:
+def limited(warnings: list[str]) -> tuple[str, ...]:
     """The warnings less duplicates; over the API's limit each is cut, and the rest left out."""
-    lines = list(dict.fromkeys(warnings))
+    # One with a control character would be dropped silently by the API server.
+    lines = [line for line in dict.fromkeys(warnings) if not _CONTROL.search(line)]
     if sum(map(len, lines)) <= MAX_WARNINGS_CHARS:
         return tuple(lines)
     kept: list[str] = []

@@ -7,9 +7,9 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import Literal
+from typing import Literal, cast
 
-from policyd._core.evaluation import Outcome, Subject
+from policyd._core.evaluation import Outcome, Subject, ValidationPlan
 from policyd._core.matcher import Hit
 from policyd.admission import mutating
 from policyd.admission.decision import Finding, Verdict, respond
@@ -88,26 +88,22 @@ class Engine:
 
     def validate(self, matches: list[Matched]) -> None:
         """Run the validations of every matched policy and note what they find."""
+        seen, subject = None, None
         for match in matches:
             policy, hit, as_pod = match
             try:
-                if policy.simple and not as_pod and not hit.error:
-                    self._judge(policy, policy.bindings[0], hit)
-                else:
+                if not policy.simple or as_pod or hit.error:
                     self._validate_each(match)
+                    continue
+                # The usual case, short: one binding that adds nothing, and no params to find.
+                if subject is None or hit is not seen:
+                    seen, subject = hit, self.subjects.subject(hit, False)
+                plan = cast(ValidationPlan, policy.validation)
+                outcome = plan.run(subject, policy.params, self.deadline, _NOTHING)
+                if outcome is not None:
+                    self._note(policy, policy.bindings[0], outcome)
             except Exception as error:
                 self.broken(policy, error)
-
-    def _judge(self, policy: CompiledPolicy, binding: Binding, hit: Hit) -> None:
-        """The usual case, short: one binding that adds nothing, and no params."""
-        plan = policy.validation
-        if plan is None:
-            return
-        subject = self.subjects.subject(hit, False)
-        deadline = self.deadline if not policy.timeout_ns else self.deadline_of(policy)
-        outcome = plan.run(subject, policy.params, deadline, _NOTHING)
-        if outcome is not None:
-            self._note(policy, binding, outcome)
 
     def _validate_each(self, match: Matched) -> None:
         for judged in self.judged(match):

@@ -101,8 +101,7 @@ def _shown(raw: Object) -> Object:
 
 
 def _namespace_object(request: AdmissionRequest, namespaces: Namespaces) -> Object | None:
-    """Null for cluster-scoped objects and for Namespaces, which carry their own name as namespace.
-    """
+    """Null for cluster-scoped objects and for Namespaces, which carry their own name as namespace."""
     kind = request.raw.get("requestKind") or request.raw["kind"]
     if not request.namespace or (
         isinstance(kind, dict)

@@ -47,7 +47,9 @@ def _loop(planner: "Planner", expr: Comprehension, over: tuple[Node, int, int]) 
                 body = planner.node(element)
                 return Collect(*over, body, condition, isinstance(body, Const))
     if isinstance(expr.accu_init, MapExpr):
-        return CollectMap(*over, planner.node(step.args[-1]), condition, len(step.args) == len("ab"))
+        return CollectMap(
+            *over, planner.node(step.args[-1]), condition, len(step.args) == len("ab")
+        )
     raise TypeError(f"a fold of unknown shape: {expr.macro}")
 
 

@@ -195,7 +195,7 @@ class Planner:
                 return self._equality(left, right, negated=operator == "_!=_")
             case "_[_]", (base, index):
                 return self._index(base, index, Mode.PLAIN)
-            case ("_?._" | "_[?_]"), (base, index):
+            case (("_?._" | "_[?_]"), (base, index)):
                 return self._index(base, index, Mode.OPTIONAL)
         target, name = self._resolve(expr)
         arguments = tuple(map(self.node, (*(() if target is None else (target,)), *expr.args)))

@@ -5,7 +5,7 @@ compiling, no deciding.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -77,24 +77,25 @@ class CompiledPolicy:
     params: JSON = None
     timeout_ns: int = 0
     problem: str = ""
+    simple: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """``simple``: nothing but one binding, without rules or params, stands before the plan."""
+        simple = (
+            len(self.bindings) == 1
+            and self.bindings[0].rules is None
+            and self.param_kind is None
+            and not self.timeout_ns
+            and not self.exemptions
+            and not self.problem
+            and self.validation is not None
+        )
+        object.__setattr__(self, "simple", simple)
 
     @property
     def state(self) -> str:
         """``active`` or ``quarantined``, as ``policyd_policies`` counts them."""
         return "quarantined" if self.problem else "active"
-
-    @property
-    def simple(self) -> bool:
-        """Nothing but its one binding, without rules or params, stands between a match and its
-        plan.
-        """
-        return (
-            len(self.bindings) == 1
-            and self.bindings[0].rules is None
-            and self.param_kind is None
-            and not self.exemptions
-            and not self.problem
-        )
 
     @property
     def sort_key(self) -> tuple[str, str]:

@@ -33,8 +33,7 @@ AnyBinding = model.ValidatingAdmissionPolicyBinding | model.MutatingAdmissionPol
 
 
 def compile_strict(sources: Sources, registry: CounterRegistry | None = None) -> PolicySet:
-    """The PolicySet of error-free sources; raises PolicyError with every problem of every document.
-    """
+    """The PolicySet of error-free sources; raises PolicyError with every problem of every document."""
     policies = compile_sources(sources, registry)
     errors = [problem for problem in policies.problems if problem.severity == "error"]
     if errors:
@@ -111,8 +110,7 @@ class _Compiler:
         self.problems: list[Problem] = []
 
     def compile(self) -> CompiledPolicy | None:
-        """The policy; quarantined if anything is wrong; None if it cannot even say what it matches.
-        """
+        """The policy; quarantined if anything is wrong; None if it cannot even say what it matches."""
         policy = self.document.model
         if not isinstance(policy, AnyPolicy):
             return self._quarantined(self.document.problems)

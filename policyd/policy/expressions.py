@@ -88,8 +88,7 @@ class Expressions:
             return None
 
     def _placed(self, problem: Problem, path: str) -> Problem:
-        """A problem of an expression, with its place in the file instead of that in the expression.
-        """
+        """A problem of an expression, with its place in the file instead of that in the expression."""
         line, column = self.document.place(path)
         return Problem(
             message=problem.message,

@@ -46,7 +46,7 @@ def answer(*findings: Finding) -> Any:
         ),
         ("ValidatingAdmissionPolicy", None, "ValidatingAdmissionPolicy 'p' denied request: no"),
         ("MutatingAdmissionPolicy", "b", "policy 'p' with binding 'b' denied request: no"),
-        ("MutatingAdmissionPolicy", None, "policy \"p\" denied request: no"),
+        ("MutatingAdmissionPolicy", None, 'policy "p" denied request: no'),
     ],
 )
 def test_denials_have_the_words_of_their_kind(kind: Kind, binding: str | None, text: str) -> None:
@@ -73,11 +73,16 @@ def test_every_violation_is_told_and_the_first_speaks() -> None:
 
 def test_only_deny_denies() -> None:
     vap = policy("ValidatingAdmissionPolicy")
-    response = answer(Finding(vap, "b", "no\nway", actions=("Warn",)))
+    response = answer(Finding(vap, "b", "no way", actions=("Warn",)))
     assert response.allowed
     assert response.warnings == (
-        "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': no\nway",
+        "Validation failed for ValidatingAdmissionPolicy 'p' with binding 'b': no way",
     )
+
+
+def test_a_warning_that_the_api_server_would_drop_is_not_sent() -> None:
+    vap = policy("ValidatingAdmissionPolicy")
+    assert answer(Finding(vap, "b", "no\nway", actions=("Warn",))).warnings == ()
 
 
 def test_warnings_of_a_policy_are_one_line() -> None:
@@ -94,8 +99,19 @@ def test_audit_is_the_list_of_kubernetes_with_all_failures() -> None:
     text = response.audit_annotations["validation_failure"]
     assert "a \\u003c b" in text
     assert json.loads(text) == [
-        {"message": "a < b", "policy": "p", "binding": "b", "expressionIndex": 0, "validationActions": ["Audit"]},
-        {"message": "two", "policy": "q", "expressionIndex": 3, "validationActions": ["Audit", "Warn"]},
+        {
+            "message": "a < b",
+            "policy": "p",
+            "binding": "b",
+            "expressionIndex": 0,
+            "validationActions": ["Audit"],
+        },
+        {
+            "message": "two",
+            "policy": "q",
+            "expressionIndex": 3,
+            "validationActions": ["Audit", "Warn"],
+        },
     ]
     assert response.audit_annotations["generation"] == "g1"
 
@@ -116,7 +132,12 @@ def test_annotation_keys_fit_the_api_server() -> None:
 
 @pytest.mark.parametrize(
     ("lengths", "want"),
-    [([1000], [1000]), ([2000, 2096], [2000, 2096]), ([3000, 2000, 300], [256, 256, 256]), ([94] * 100, [94] * 44)],
+    [
+        ([1000], [1000]),
+        ([2000, 2096], [2000, 2096]),
+        ([3000, 2000, 300], [256, 256, 256]),
+        ([94] * 100, [94] * 44),
+    ],
 )
 def test_warnings_are_cut_as_the_api_server_would(lengths: list[int], want: list[int]) -> None:
     lines = [f"{i:02d}" + "x" * (length - 2) for i, length in enumerate(lengths)]

@@ -25,6 +25,9 @@ NOT_APPLICABLE: dict[str, str] = {
     "match-never-002.binding": NOT_SENT,
     "match-never-002.webhook": NOT_SENT,
     "match-never-002.mapbinding": NOT_SENT,
+    "match-equiv-023.hpa2": "only the API server can convert autoscaling/v2 to v1",
+    "cel-num-": "the webhook's JSON says 1 where a ValidatingAdmissionPolicy has the double 1.0",
+    "cel-has-016": "managedFields are taken out of the recorded objects",
 }
 
 
