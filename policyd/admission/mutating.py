@@ -113,7 +113,9 @@ class _Tree:
             return False
         if after is target:
             return True
-        return self._accept(judged, with_pod(before, target, after) if judged.as_pod else after)
+        if judged.as_pod:
+            return self._accept(judged, with_pod(before, target, after))
+        return self._accept(judged, _in_version_of(before, after))
 
     def _subject(self, judged: Judged) -> Subject:
         """What the policy sees of the tree as it is now."""
@@ -183,6 +185,13 @@ def _patch(engine: Engine, tree: _Tree) -> bytes | None:
             engine.broken(policy, error)
         return None
     return orjson.dumps(operations) if operations else None
+
+
+def _in_version_of(before: Object, after: Object) -> Object:
+    """``after`` in the version that was sent, where the policy saw the object in another one."""
+    if after.get("apiVersion") == before.get("apiVersion"):
+        return after
+    return {**after, "apiVersion": before.get("apiVersion")}
 
 
 def _unsendable(value: JSON, depth: int = 0) -> str | None:
