@@ -4,7 +4,6 @@ cimport cython
 
 from policyd._core.activation cimport charge
 from policyd._core.cel_errors cimport (
-    NO_SUCH_OVERLOAD,
     CelError,
     error,
     index_out_of_bounds,
@@ -13,7 +12,7 @@ from policyd._core.cel_errors cimport (
 from policyd._core.equality cimport find
 from policyd._core.nodes cimport unset
 from policyd._core.rendering cimport text_of
-from policyd._core.values cimport MISSING, NONE, Optional, StructValue, UInt, some, type_name
+from policyd._core.values cimport MISSING, NONE, Optional, StructValue, UInt, go_name, some, type_name
 
 
 @cython.final
@@ -198,7 +197,7 @@ cdef class Chain(Node):
             if type(value) is CelError:
                 return value
             if value is MISSING:
-                return False if step.test else NONE
+                return False if (<Step>self.steps[-1]).test else NONE
             if step.test:
                 return value
         return some(value) if optional else value
@@ -210,7 +209,7 @@ cdef object _take(Activation act, Step step, object value, bint optional):
     if step.node is not None:
         key = step.node.eval(act)
         if type(key) is not CelError and not _is_key(key):
-            key = error(f"invalid qualifier type: {type_name(key)}")
+            key = error(f"invalid qualifier type: {go_name(key)}")
         if type(key) is CelError:
             if not optional:
                 charge(act, 1)
@@ -241,7 +240,7 @@ cdef class OptionalOr(Node):
     cdef object eval(self, Activation act):
         value = self.left.eval(act)
         if type(value) is not Optional:
-            return value if type(value) is CelError else NO_SUCH_OVERLOAD
+            return value  # what is no optional stands for itself
         if (<Optional>value).held is MISSING:
             return self.right.eval(act)
         return (<Optional>value).held if self.unwrap else value

@@ -29,6 +29,7 @@ cdef class Call2(Call):
     cdef Node first
     cdef Node second
     cdef Function2 function
+    cdef bint stops          # at an error of the first argument
     cdef object prepared     # what the function gets as second argument if that is a constant
 
     cdef object _dispatch(self, Activation act, object first, object second)

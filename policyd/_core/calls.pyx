@@ -1,7 +1,7 @@
 """Calls. Arguments are evaluated left to right; an error among them is the result.
 
-As in cel-go, calls of one or two arguments are charged even if an argument is an error; calls of
-more stop at the first error and charge nothing.
+As in cel-go, calls of one or two arguments evaluate and charge everything even if an argument is an
+error; calls of more, and calls of two whose overload is chosen at run time, stop at the first error.
 """
 
 cimport cython
@@ -29,11 +29,15 @@ cdef class Call(Node):
         return no_overload(self.name, arguments) if result is NO_OVERLOAD else result
 
 
-# cel-go runs each of these by one function for all types. Its message names the function if the first
-# operand is not of these types, and is bare if only another operand does not fit.
+# cel-go runs each of these by one function for all types. Its message names the function, unless the
+# first operand is of a type listed here or one of RECEIVERS.
 cdef frozenset ORDERED = frozenset((
     "bool", "bytes", "double", "google.protobuf.Duration", "google.protobuf.Timestamp", "int",
     "string", "uint"))
+cdef frozenset RECEIVERS = frozenset((
+    "string", "google.protobuf.Duration", "google.protobuf.Timestamp"))
+# These check their arguments themselves, with the bare message.
+cdef frozenset BARE = frozenset(("!_", "@in", "contains", "endsWith", "startsWith"))
 cdef dict OPERANDS = {
     "_+_": (ORDERED | {"list"}) - {"bool"},
     "_-_": frozenset((
@@ -53,9 +57,11 @@ cdef dict OPERANDS = {
 
 cdef CelError no_overload(str name, tuple arguments):
     operands = OPERANDS.get(name)
-    if name == "!_" or (operands is not None and type_name(arguments[0]) in operands):
+    if name in BARE:
         return NO_SUCH_OVERLOAD
     if operands is not None:
+        if type_name(arguments[0]) in operands | RECEIVERS:
+            return NO_SUCH_OVERLOAD
         return error(f"no such overload: {name}")
     types = ", ".join([type_name(argument) for argument in arguments])
     return error(f"no such overload: {name}({types})")
@@ -113,11 +119,14 @@ cdef class Call2(Call):
         self.first = first
         self.second = second
         self.prepared = prepared
+        self.stops = len(self.overloads) > 1 and not (name in OPERANDS or name in BARE)
         if len(self.overloads) == 1:
             self.function = (<Overload>self.overloads[0]).call2
 
     cdef object eval(self, Activation act):
         first = self.first.eval(act)
+        if self.stops and type(first) is CelError:
+            return first
         second = self.second.eval(act)
         if type(first) is CelError:
             result = first

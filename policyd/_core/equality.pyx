@@ -1,4 +1,4 @@
-"""Equality, order and lookups. Cross-type numbers compare by value, never through a rounded float."""
+"""Equality, order and lookups."""
 
 cimport cython
 
@@ -21,7 +21,6 @@ from policyd._core.values cimport (
 
 cdef int MAX_DEPTH = 1_000
 cdef object UINT64_END = 1 << 64
-cdef object INT64_END = 1 << 63
 
 
 cdef object equal(Activation act, object left, object right):
@@ -43,7 +42,7 @@ cdef object _equal(Activation act, object left, object right, int depth):
             return left == right
         return _same_class_equal(act, left, right, depth + 1)
     if _is_number(left) and _is_number(right):
-        return _number(left) == _number(right)
+        return _order_numbers(left, right) == 0
     if isinstance(left, Opaque):
         return (<Opaque>left).equals(right)
     return False
@@ -55,7 +54,7 @@ cdef inline bint _is_number(object value):
 
 
 cdef inline object _number(object value):
-    """As a Python number: int and float compare exactly there."""
+    """As a Python number."""
     return (<UInt>value).value if type(value) is UInt else value
 
 
@@ -112,8 +111,19 @@ cdef int compare(object left, object right) except -2:
             return _order((<Duration>left).nanos, (<Duration>right).nanos)
     if not _is_number(left) or not _is_number(right):
         return 2
+    return _order_numbers(left, right)
+
+
+cdef int _order_numbers(object left, object right) except -2:
+    """int with uint exactly; anything with a double as doubles, as cel-go does."""
+    if type(left) is float or type(right) is float:
+        return _order_doubles(_number(left), _number(right))
     left = _number(left)
     right = _number(right)
+    return -1 if left < right else (1 if left > right else 0)
+
+
+cdef int _order_doubles(double left, double right) noexcept:
     if left != left or right != right:
         return 3
     return -1 if left < right else (1 if left > right else 0)

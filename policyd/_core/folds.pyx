@@ -240,9 +240,9 @@ cdef class CollectMap(Fold):
             return failure
         charge(act, 1)  # the key variable
         value = self.body.eval(act)
+        charge(act, 1)
         if type(value) is CelError:
             return value
-        charge(act, 1)
         return _insert(made, map_key(first), value)
 
 

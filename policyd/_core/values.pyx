@@ -249,6 +249,8 @@ cdef dict GO_NAMES = {
     float: "types.Double",
     str: "types.String",
     bytes: "types.Bytes",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
     UInt: "types.Uint",
     Timestamp: "types.Timestamp",
     Duration: "types.Duration",
@@ -259,3 +261,8 @@ cdef dict GO_NAMES = {
 
 cdef str go_name(object value):
     return GO_NAMES.get(type(value)) or type_name(value)
+
+
+def go_type(value):
+    """The same for Python."""
+    return go_name(value)

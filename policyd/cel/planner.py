@@ -16,7 +16,7 @@ from policyd._core.library import Overload
 from policyd._core.logic import And, Conditional, Equal, EqualConst, InSet, Or
 from policyd._core.nodes import Const, Node, Precomputed
 from policyd._core.program import Program, VariableTest, compute
-from policyd._core.values import MISSING, TypeValue, UInt
+from policyd._core.values import MISSING, TypeValue, UInt, go_type
 from policyd.cel.ast import (
     Call,
     Checked,
@@ -166,7 +166,7 @@ class Planner:
         planned = self._plan(index)
         if isinstance(planned, Const):
             if type(planned.value) not in _KEYS:
-                raise refuse(f"invalid qualifier type: {type(planned.value).__name__}")
+                raise refuse(f"invalid qualifier type: {go_type(planned.value)}")
             return chain.then(Hop(planned.value, mode=mode))
         if isinstance(planned, Attribute):
             planned = planned.node(counted=False)
