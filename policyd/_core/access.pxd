@@ -53,6 +53,8 @@ cdef class Chain(Node):
     cdef tuple steps
     cdef int64_t charge
 
+    cdef bint _tests(self)
+
 
 cdef class OptionalOr(Node):
     """``a.or(b)`` and ``a.orValue(b)``: b is evaluated only if a is none."""

@@ -186,7 +186,7 @@ cdef class Chain(Node):
         charge(act, self.charge)
         if type(value) is Optional:
             if (<Optional>value).held is MISSING:
-                return value
+                return False if self._tests() else value
             value = (<Optional>value).held
             optional = True
         if type(value) is CelError:
@@ -197,10 +197,14 @@ cdef class Chain(Node):
             if type(value) is CelError:
                 return value
             if value is MISSING:
-                return False if (<Step>self.steps[-1]).test else NONE
+                return False if self._tests() else NONE
             if step.test:
                 return value
         return some(value) if optional else value
+
+    cdef bint _tests(self):
+        """Whether this is a has()."""
+        return (<Step>self.steps[-1]).test
 
 
 cdef object _take(Activation act, Step step, object value, bint optional):

@@ -19,9 +19,10 @@ cdef class Activation:
     def __init__(self):
         raise TypeError("activations are made by Program.evaluate and by the policy evaluation")
 
-    cdef int start(self) except -1:
-        self.spent = 0
-        self.checkpoint = -1  # the first unit looks at the clock: it may be past the deadline already
+    cdef int count_from(self, int64_t spent) except -1:
+        cdef int64_t left = self.checkpoint - self.spent
+        self.spent = spent
+        self.checkpoint = min(self.limit, spent + left)
         return 0
 
     cdef int check(self) except -1:
@@ -38,5 +39,5 @@ cdef Activation activation(Py_ssize_t slots, int64_t limit, int64_t deadline):
     made.slots = [MISSING] * slots
     made.limit = limit
     made.deadline = deadline
-    made.start()
+    made.checkpoint = 0  # the first unit looks at the clock: it may be past the deadline already
     return made

@@ -1,7 +1,8 @@
 """Calls. Arguments are evaluated left to right; an error among them is the result.
 
 As in cel-go, calls of one or two arguments evaluate and charge everything even if an argument is an
-error; calls of more, and calls of two whose overload is chosen at run time, stop at the first error.
+error; calls of more, calls of two whose overload is chosen at run time, and calls with a literal
+pattern stop at the first error.
 """
 
 cimport cython
@@ -119,7 +120,8 @@ cdef class Call2(Call):
         self.first = first
         self.second = second
         self.prepared = prepared
-        self.stops = len(self.overloads) > 1 and not (name in OPERANDS or name in BARE)
+        self.stops = prepared is not MISSING or (
+            len(self.overloads) > 1 and not (name in OPERANDS or name in BARE))
         if len(self.overloads) == 1:
             self.function = (<Overload>self.overloads[0]).call2
 

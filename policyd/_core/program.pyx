@@ -22,7 +22,7 @@ cdef class Program:
         self.result_type = result_type
 
     cdef object run(self, Activation act):
-        act.start()
+        act.count_from(0)
         value = self.root.eval(act)
         if act.spent > act.limit:
             act.check()
@@ -95,8 +95,7 @@ cdef class Variable:
         finally:
             act.nested -= 1
             act.variables_spent += act.spent
-            act.start()
-            act.spent = spent
+            act.count_from(spent)
         if type(value) is CelError:
             return error(f'composited variable "{self.name}" fails to evaluate: {value.message}')
         return value

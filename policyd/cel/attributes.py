@@ -87,9 +87,10 @@ class Attribute:
 
     def node(self, *, counted: bool = True) -> Node:
         """The chain as a node; ``counted``: it does not stand directly in a branch of ``?:``."""
-        counted = counted and not (isinstance(self.base, NodeBase) and not self.base.counted)
+        base_counted = not isinstance(self.base, NodeBase) or self.base.counted
         tested = bool(self.hops) and self.hops[-1].mode is Mode.TEST
-        charge = 1 if counted and not tested else 0
+        # has() takes a unit off again, also from a base that has cost none.
+        charge = int(base_counted) - int(tested) if counted else 0
         if not self.hops:
             return _base(self.base, charge)
         if isinstance(self.base, SlotBase) and all(hop.is_name for hop in self.hops):
@@ -107,8 +108,6 @@ def _base(base: Base, charge: int) -> Node:
             return BoundSlot(base.slot, base.value, charge)
         case VariableBase():
             return VariableNode(base.variable, 1 + charge)
-        case NodeBase() if charge:
-            return Chain(base.node, (), charge)
         case NodeBase():
             return base.node
 

@@ -314,6 +314,7 @@ def _make_call(
         case (first, second):
             return Call2(name, overloads, first, second, known, _prepared(overloads, second))
         case (first, second, third):
+            _prepared(overloads, second)  # refuses a literal that cannot be used
             return Call3(name, overloads, first, second, third, known)
     return CallMany(name, overloads, arguments, known)
 
