@@ -261,8 +261,3 @@ cdef dict GO_NAMES = {
 
 cdef str go_name(object value):
     return GO_NAMES.get(type(value)) or type_name(value)
-
-
-def go_type(value):
-    """The same for Python."""
-    return go_name(value)

@@ -126,7 +126,8 @@ class _Checker:
     def _name(self, node: Expr, found: tuple[str, Type]) -> Expr:
         """The node as one name. A leading dot stays where a macro's variable hides that name."""
         name, declared = found
-        if self._names.variable(name) != found:
+        dotted = isinstance(node, Ident) and node.name.startswith(".")
+        if self._names.variable(name) != found or (dotted and self._names.hides(name)):
             return self._typed(Ident(node.id, node.pos, f".{name}"), declared, Reference(name))
         return self._typed(Ident(node.id, node.pos, name), declared, Reference(name))
 

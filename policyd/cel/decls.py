@@ -182,6 +182,11 @@ class Names:
         # Kubernetes 1.36 lets ``.name`` mean a macro's variable.
         return self.variable(name[1:]) if name.startswith(".") else None
 
+    def hides(self, name: str) -> bool:
+        """Whether a macro's variable hides a variable of the scope."""
+        hidden = self._scope.variable(name) is not None
+        return hidden and any(name in names for names in self._locals)
+
     def function(self, name: str) -> tuple[str, tuple[OverloadDecl, ...]] | None:
         """The full name and the overloads of a function."""
         for full in self._scope.candidates(name):

@@ -16,7 +16,7 @@ from policyd._core.library import Overload
 from policyd._core.logic import And, Conditional, Equal, EqualConst, InSet, Or
 from policyd._core.nodes import Const, Node, Precomputed
 from policyd._core.program import Program, VariableTest, compute
-from policyd._core.values import MISSING, TypeValue, UInt, go_type
+from policyd._core.values import MISSING, TypeValue, UInt
 from policyd.cel.ast import (
     Call,
     Checked,
@@ -164,9 +164,7 @@ class Planner:
     def _index(self, base: Expr, index: Expr, mode: Mode) -> Attribute:
         chain = self._open(base)
         planned = self._plan(index)
-        if isinstance(planned, Const):
-            if type(planned.value) not in _KEYS:
-                raise refuse(f"invalid qualifier type: {go_type(planned.value)}")
+        if isinstance(planned, Const) and type(planned.value) in _KEYS:
             return chain.then(Hop(planned.value, mode=mode))
         if isinstance(planned, Attribute):
             planned = planned.node(counted=False)
