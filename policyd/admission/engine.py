@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Literal, cast
 
-from policyd._core.evaluation import Outcome, Subject, ValidationPlan
+from policyd._core.plan import Subject
+from policyd._core.validation import Outcome, ValidationPlan
 from policyd._core.matcher import Hit
 from policyd.admission import mutating
 from policyd.admission.decision import Finding, Verdict, respond

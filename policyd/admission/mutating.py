@@ -22,7 +22,7 @@ from policyd.errors import InternalError, MutationError, StatusError
 from policyd.policy.controllers import with_pod
 
 if TYPE_CHECKING:
-    from policyd._core.evaluation import Subject
+    from policyd._core.plan import Subject
     from policyd.admission.engine import Engine, Judged, Matched
     from policyd.admission.review import AdmissionResponse
     from policyd.policy.compiled import JSON, CompiledPolicy, Mutation, Object

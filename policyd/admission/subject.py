@@ -5,7 +5,7 @@ Does not match and does not judge.
 """
 
 from policyd._core.cel_errors import CelError
-from policyd._core.evaluation import Subject
+from policyd._core.plan import Subject
 from policyd._core.matcher import Hit
 from policyd.admission.review import AdmissionRequest
 from policyd.policy.compiled import JSON, Object

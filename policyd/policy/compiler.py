@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from policyd._core.equivalents import Equivalents
-from policyd._core.evaluation import MutationPlan, Validation, ValidationPlan
+from policyd._core.mutation import MutationPlan
+from policyd._core.validation import Validation, ValidationPlan
 from policyd._core.matcher import MatchRules
 from policyd._core.program import Program
 from policyd._core.selectors import Selector

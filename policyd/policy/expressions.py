@@ -3,7 +3,7 @@
 Judges nothing.
 """
 
-from policyd._core.evaluation import Frame
+from policyd._core.plan import Frame
 from policyd._core.layout import Layout
 from policyd._core.program import Program
 from policyd.cel.env import Environment

@@ -2,34 +2,8 @@ from collections.abc import Iterable
 from typing import Any, final
 
 from policyd._core.counters import PolicyCounters
+from policyd._core.plan import Frame, Plan, Subject
 from policyd._core.program import Program
-
-class Stopped(Exception): ...
-class TimedOut(Stopped): ...
-
-@final
-class Subject:
-    object: Any
-    old_object: Any
-    request: Any
-    conditions_request: Any
-    namespace_object: Any
-    authorizer: Any
-    def __init__(
-        self,
-        object: Any,
-        old_object: Any,
-        request: Any,
-        conditions_request: Any,
-        namespace_object: Any,
-        authorizer: Any = None,
-    ) -> None: ...
-
-@final
-class Frame:
-    slots: int
-    variables: int
-    def __init__(self, slots: int, names: dict[str, int], variables: int) -> None: ...
 
 @final
 class Validation:
@@ -54,11 +28,6 @@ class Outcome:
     ignored: list[str]
     timed_out: bool
 
-class Plan:
-    conditions: tuple[Program, ...]
-    frame: Frame
-    fail: bool
-
 @final
 class ValidationPlan(Plan):
     validations: tuple[Validation, ...]
@@ -75,19 +44,3 @@ class ValidationPlan(Plan):
     def run(
         self, subject: Subject, params: Any, deadline: int, exempt: frozenset[int]
     ) -> Outcome | None: ...
-
-@final
-class MutationPlan(Plan):
-    programs: tuple[Program, ...]
-    def __init__(
-        self,
-        conditions: Iterable[Program],
-        frame: Frame,
-        fail: bool,
-        counters: PolicyCounters,
-        programs: Iterable[Program],
-    ) -> None: ...
-    def matches(self, subject: Subject, params: Any, deadline: int) -> bool | str: ...
-    def evaluate(
-        self, index: int, subject: Subject, params: Any, deadline: int
-    ) -> tuple[Any, str | None]: ...

@@ -1,70 +1,24 @@
-"""One policy against one request: matchConditions, validations, audit annotations, mutations."""
+"""One validating policy against one request: validations, messages and audit annotations."""
 
 cimport cython
+from cpython.time cimport PyTime_PerfCounterRaw as now
 from libc.stdint cimport int64_t
 
-from time import perf_counter_ns
-
-from policyd._core.activation cimport Activation, activation
+from policyd._core.activation cimport Activation
 from policyd._core.cel_errors cimport CelError
 from policyd._core.counters cimport ADMIT, PolicyCounters
+from policyd._core.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, Frame, Plan, Subject, error_text, run
 from policyd._core.program cimport Program
 
-from policyd.errors import CostExceeded, DeadlineExceeded
+from policyd._core.plan import Stopped, TimedOut
 
-# k8s.io/apiserver pkg/apis/cel/config.go
 cdef enum:
-    PER_CALL_LIMIT = 1000000
-    POLICY_BUDGET = 10000000
-    CONDITIONS_BUDGET = 2500000
-    MAX_MESSAGE_BYTES = 5120
+    MAX_MESSAGE_BYTES = 5120  # k8s.io/apiserver pkg/apis/cel/config.go
 
-cdef object clock = perf_counter_ns
 cdef str SPACE = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
     "\u2028\u2029\u202f\u205f\u3000"
 )
-cdef str OUT_OF_BUDGET = (
-    "validation failed due to running out of cost budget, no further validation rules will be run"
-)
-
-
-class Stopped(Exception):
-    """The whole pass over a policy ends with this text: out of its budget, or past its deadline."""
-
-
-class TimedOut(Stopped):
-    """The pass ended because of the deadline."""
-
-
-@cython.final
-@cython.auto_pickle(False)
-cdef class Subject:
-
-    def __init__(
-        self, object, old_object, request, conditions_request, namespace_object, authorizer=None
-    ):
-        self.object = object
-        self.old_object = old_object
-        self.request = request
-        self.conditions_request = conditions_request
-        self.namespace_object = namespace_object
-        self.authorizer = authorizer
-
-
-@cython.final
-@cython.auto_pickle(False)
-cdef class Frame:
-
-    def __init__(self, int slots, dict names not None, int variables):
-        self.slots = slots
-        self.object = names.get("object", -1)
-        self.old_object = names.get("oldObject", -1)
-        self.request = names.get("request", -1)
-        self.namespace_object = names.get("namespaceObject", -1)
-        self.params = names.get("params", -1)
-        self.authorizer = names.get("authorizer", -1)
-        self.variables = variables
 
 
 @cython.final
@@ -102,27 +56,6 @@ cdef class Outcome:
         )
 
 
-cdef inline int bind(list slots, int slot, object value) except -1:
-    if slot >= 0:
-        slots[slot] = value
-    return 0
-
-
-cdef object run(Program program, Activation act, int64_t* budget):
-    """The value or CelError of one expression; what it and the variables it used cost leaves the budget."""
-    try:
-        value = program.run(act)
-    except CostExceeded as exceeded:
-        value = CelError(str(exceeded))
-    except DeadlineExceeded as exceeded:
-        raise TimedOut(str(exceeded)) from None
-    budget[0] -= act.spent + act.variables_spent
-    act.variables_spent = 0
-    if budget[0] < 0:
-        raise Stopped(OUT_OF_BUDGET)
-    return value
-
-
 cdef str usable_message(object value):
     """The result of a messageExpression, trimmed; None where Kubernetes falls back to ``message``."""
     if type(value) is not str:
@@ -136,61 +69,6 @@ cdef str usable_message(object value):
 cdef str go_trim(str text):
     """strings.TrimSpace of Go: Unicode White_Space, which lacks the separators U+001C to U+001F."""
     return text.strip(SPACE)
-
-
-cdef str error_text(Program program, CelError error):
-    return f"expression '{program.text}' resulted in error: {error.message}"
-
-
-@cython.auto_pickle(False)
-cdef class Plan:
-
-    def __init__(
-        self, conditions, Frame frame not None, bint fail, PolicyCounters counters not None
-    ):
-        self.conditions = tuple(conditions)
-        self.frame = frame
-        self.fail = fail
-        self.counters = counters
-
-    cdef Activation activation(self, Subject subject, object params, int64_t deadline):
-        cdef Frame frame = self.frame
-        cdef Activation act = activation(frame.slots, PER_CALL_LIMIT, deadline)
-        cdef list slots = act.slots
-        bind(slots, frame.object, subject.object)
-        bind(slots, frame.old_object, subject.old_object)
-        bind(slots, frame.request, subject.request)
-        bind(slots, frame.namespace_object, subject.namespace_object)
-        bind(slots, frame.params, params)
-        bind(slots, frame.authorizer, subject.authorizer)
-        return act
-
-    cdef object matched(self, Activation act, Subject subject):
-        """True, False, or the text of the errors of the matchConditions: any false wins over errors.
-
-        They see no namespaceObject, and the resource that the client named.
-        """
-        cdef Frame frame = self.frame
-        cdef int64_t budget = CONDITIONS_BUDGET
-        cdef list errors = []
-        cdef bint held = True
-        cdef Program program
-        bind(act.slots, frame.request, subject.conditions_request)
-        bind(act.slots, frame.namespace_object, None)
-        for program in self.conditions:
-            value = run(program, act, &budget)
-            if type(value) is CelError:
-                errors.append(error_text(program, value))
-            elif value is not True:
-                held = False
-        bind(act.slots, frame.request, subject.request)
-        bind(act.slots, frame.namespace_object, subject.namespace_object)
-        self.counters.cost_units += CONDITIONS_BUDGET - budget
-        if not held:
-            return False
-        if not errors:
-            return True
-        return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"
 
 
 @cython.final
@@ -218,7 +96,7 @@ cdef class ValidationPlan(Plan):
 
         ``deadline`` is a moment of perf_counter_ns (0: none), ``exempt`` the indexes of lifted validations.
         """
-        cdef int64_t started = clock()
+        cdef int64_t started = now()
         cdef Outcome outcome = Outcome.__new__(Outcome)
         try:
             self.judge(outcome, subject, params, deadline, exempt)
@@ -232,7 +110,7 @@ cdef class ValidationPlan(Plan):
             self.error(outcome, 0, str(stopped))
         if outcome.failures:
             self.settle(outcome)
-        self.counters.evaluation_ns += <int64_t>clock() - started
+        self.counters.evaluation_ns += now() - started
         if outcome.empty():
             self.counters.decisions[ADMIT] += 1
             return None
@@ -337,51 +215,3 @@ cdef class ValidationPlan(Plan):
                 outcome.annotations.append((key, go_trim(<str>value)))
         self.counters.cost_units += POLICY_BUDGET - budget
         return 0
-
-
-@cython.final
-@cython.auto_pickle(False)
-cdef class MutationPlan(Plan):
-
-    def __init__(
-        self,
-        conditions,
-        Frame frame not None,
-        bint fail,
-        PolicyCounters counters not None,
-        programs,
-    ):
-        Plan.__init__(self, conditions, frame, fail, counters)
-        self.programs = tuple(programs)
-
-    def matches(self, Subject subject not None, object params, int64_t deadline):
-        """Whether the matchConditions hold: True, False, or the text of an error."""
-        cdef int64_t started = clock()
-        if not self.conditions:
-            return True
-        try:
-            return self.matched(self.activation(subject, params, deadline), subject)
-        except Stopped as stopped:
-            return str(stopped)
-        finally:
-            self.counters.evaluation_ns += <int64_t>clock() - started
-
-    def evaluate(
-        self, Py_ssize_t index, Subject subject not None, object params, int64_t deadline
-    ):
-        """(value, None) of the mutation's expression, or (None, the text of its error).
-
-        Variables are computed anew for each mutation, and each has a whole budget.
-        """
-        cdef int64_t started = clock(), budget = POLICY_BUDGET
-        cdef Program program = self.programs[index]
-        try:
-            value = run(program, self.activation(subject, params, deadline), &budget)
-        except Stopped as stopped:
-            return None, str(stopped)
-        finally:
-            self.counters.evaluation_ns += <int64_t>clock() - started
-            self.counters.cost_units += POLICY_BUDGET - budget
-        if type(value) is CelError:
-            return None, error_text(program, value)
-        return value, None

@@ -1,0 +1,22 @@
+from collections.abc import Iterable
+from typing import Any, final
+
+from policyd._core.counters import PolicyCounters
+from policyd._core.plan import Frame, Plan, Subject
+from policyd._core.program import Program
+
+@final
+class MutationPlan(Plan):
+    programs: tuple[Program, ...]
+    def __init__(
+        self,
+        conditions: Iterable[Program],
+        frame: Frame,
+        fail: bool,
+        counters: PolicyCounters,
+        programs: Iterable[Program],
+    ) -> None: ...
+    def matches(self, subject: Subject, params: Any, deadline: int) -> bool | str: ...
+    def evaluate(
+        self, index: int, subject: Subject, params: Any, deadline: int
+    ) -> tuple[Any, str | None]: ...

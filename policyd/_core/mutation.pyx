@@ -1,0 +1,60 @@
+"""The expressions of one mutating policy against one request."""
+
+cimport cython
+from cpython.time cimport PyTime_PerfCounterRaw as now
+from libc.stdint cimport int64_t
+
+from policyd._core.cel_errors cimport CelError
+from policyd._core.counters cimport PolicyCounters
+from policyd._core.plan cimport POLICY_BUDGET, Frame, Plan, Subject, error_text, run
+from policyd._core.program cimport Program
+
+from policyd._core.plan import Stopped
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class MutationPlan(Plan):
+
+    def __init__(
+        self,
+        conditions,
+        Frame frame not None,
+        bint fail,
+        PolicyCounters counters not None,
+        programs,
+    ):
+        Plan.__init__(self, conditions, frame, fail, counters)
+        self.programs = tuple(programs)
+
+    def matches(self, Subject subject not None, object params, int64_t deadline):
+        """Whether the matchConditions hold: True, False, or the text of an error."""
+        cdef int64_t started = now()
+        if not self.conditions:
+            return True
+        try:
+            return self.matched(self.activation(subject, params, deadline), subject)
+        except Stopped as stopped:
+            return str(stopped)
+        finally:
+            self.counters.evaluation_ns += now() - started
+
+    def evaluate(
+        self, Py_ssize_t index, Subject subject not None, object params, int64_t deadline
+    ):
+        """(value, None) of the mutation's expression, or (None, the text of its error).
+
+        Variables are computed anew for each mutation, and each has a whole budget.
+        """
+        cdef int64_t started = now(), budget = POLICY_BUDGET
+        cdef Program program = self.programs[index]
+        try:
+            value = run(program, self.activation(subject, params, deadline), &budget)
+        except Stopped as stopped:
+            return None, str(stopped)
+        finally:
+            self.counters.evaluation_ns += now() - started
+            self.counters.cost_units += POLICY_BUDGET - budget
+        if type(value) is CelError:
+            return None, error_text(program, value)
+        return value, None

@@ -1,0 +1,63 @@
+"""What judging policies have in common: what they see, their slots, matchConditions and budgets.
+
+The order, the budgets and the outcomes are those of Kubernetes (k8s.io/apiserver,
+admission/plugin/cel/condition.go and admission/plugin/webhook/matchconditions).
+"""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.activation cimport Activation
+from policyd._core.cel_errors cimport CelError
+from policyd._core.counters cimport PolicyCounters
+from policyd._core.program cimport Program
+
+cdef enum:  # k8s.io/apiserver pkg/apis/cel/config.go
+    PER_CALL_LIMIT = 1000000
+    POLICY_BUDGET = 10000000
+    CONDITIONS_BUDGET = 2500000
+
+
+cdef class Subject:
+    """What a policy sees of a request; shared by all policies that see the same.
+
+    ``conditions_request`` is ``request`` as matchConditions see it (with the original resource).
+    """
+
+    cdef readonly object object
+    cdef readonly object old_object
+    cdef readonly object request
+    cdef readonly object conditions_request
+    cdef readonly object namespace_object
+    cdef readonly object authorizer
+
+
+cdef class Frame:
+    """Where the variables of Kubernetes stand among the slots of one policy's programs."""
+
+    cdef readonly int slots
+    cdef readonly int object
+    cdef readonly int old_object
+    cdef readonly int request
+    cdef readonly int namespace_object
+    cdef readonly int params
+    cdef readonly int authorizer
+    cdef readonly int variables     # how many ``variables.*`` there are
+
+
+cdef class Plan:
+    """What validating and mutating policies have in common: matchConditions, slots and counters."""
+
+    cdef readonly tuple conditions
+    cdef readonly Frame frame
+    cdef readonly bint fail
+    cdef PolicyCounters counters
+
+    cdef Activation activation(self, Subject subject, object params, int64_t deadline)
+    cdef object matched(self, Activation act, Subject subject)
+
+
+# The value or CelError of one expression; what it and the variables it used cost leaves the budget.
+# Raises Stopped past the budget, TimedOut past the deadline.
+cdef object run(Program program, Activation act, int64_t* budget)
+
+cdef str error_text(Program program, CelError error)

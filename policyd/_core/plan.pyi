@@ -1,0 +1,35 @@
+from typing import Any, final
+
+from policyd._core.program import Program
+
+class Stopped(Exception): ...
+class TimedOut(Stopped): ...
+
+@final
+class Subject:
+    object: Any
+    old_object: Any
+    request: Any
+    conditions_request: Any
+    namespace_object: Any
+    authorizer: Any
+    def __init__(
+        self,
+        object: Any,
+        old_object: Any,
+        request: Any,
+        conditions_request: Any,
+        namespace_object: Any,
+        authorizer: Any = None,
+    ) -> None: ...
+
+@final
+class Frame:
+    slots: int
+    variables: int
+    def __init__(self, slots: int, names: dict[str, int], variables: int) -> None: ...
+
+class Plan:
+    conditions: tuple[Program, ...]
+    frame: Frame
+    fail: bool

@@ -1,0 +1,54 @@
+"""One validating policy against one request: validations, messages and audit annotations.
+
+A plan is made once when the policy loads and is immutable; a run costs one call. Outcomes are those
+of k8s.io/apiserver, admission/plugin/policy/validating/validator.go.
+"""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.activation cimport Activation
+from policyd._core.plan cimport Plan, Subject
+from policyd._core.program cimport Program
+
+
+cdef class Validation:
+    """One entry of ``validations``: its program, and what it says when it is false."""
+
+    cdef readonly Program program
+    cdef readonly Program message_program
+    cdef readonly str message
+    cdef readonly str reason
+
+
+cdef class Outcome:
+    """What a plan found that is not a plain admit.
+
+    ``failures`` are (index, message, reason, is_error); ``annotations`` are (key, value);
+    ``annotation_errors`` deny whatever the actions are; ``ignored`` are errors that failurePolicy
+    Ignore lets pass.
+    """
+
+    cdef readonly list failures
+    cdef readonly list annotations
+    cdef readonly list annotation_errors
+    cdef readonly list ignored
+    cdef readonly bint timed_out
+
+    cdef bint empty(self)
+
+
+cdef class ValidationPlan(Plan):
+    cdef readonly tuple validations
+    cdef readonly tuple annotations     # of (key, Program)
+    cdef int64_t messages_bound         # what all messageExpressions together can cost at most
+
+    cdef int judge(
+        self, Outcome outcome, Subject subject, object params, int64_t deadline, object exempt
+    ) except -1
+    cdef int error(self, Outcome outcome, Py_ssize_t index, str text) except -1
+    cdef int settle(self, Outcome outcome) except -1
+    cdef int explain(self, Outcome outcome, Activation act, int64_t budget) except -1
+    cdef int worded(self, Outcome outcome, Py_ssize_t place, str text) except -1
+    cdef int annotate(
+        self, Outcome outcome, Subject subject, object params, int64_t deadline
+    ) except -1
