@@ -11,6 +11,11 @@ from policyd.cel.source import Issue
 
 EOF = "<EOF>"
 KEYWORDS = frozenset({"in", "true", "false", "null"})
+# Names that cannot be variables or functions; as fields they may be used.
+RESERVED = frozenset((
+    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in",
+    "let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while",
+))  # fmt: skip
 
 
 class Token(NamedTuple):

@@ -26,7 +26,7 @@ from policyd.cel.ast import (
     StructField,
 )
 from policyd.cel.cursor import Cursor, Unexpected
-from policyd.cel.lexer import EOF, Token, tokenize
+from policyd.cel.lexer import EOF, RESERVED, Token, tokenize
 from policyd.cel.recursion import deep_recursion, depth_of
 from policyd.cel.source import NOWHERE, Issue, Source
 from policyd.cel.syntax_errors import explain
@@ -37,10 +37,6 @@ MAX_NESTING = 250
 MAX_SYNTAX_ERRORS = 100
 MAX_TREE_DEPTH = 1_000
 
-RESERVED = frozenset((
-    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in",
-    "let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while",
-))  # fmt: skip
 _RELATIONS = {
     "<": "_<_", "<=": "_<=_", ">=": "_>=_", ">": "_>_", "==": "_==_", "!=": "_!=_", "in": "@in",
 }  # fmt: skip
@@ -73,7 +69,7 @@ def parse(text: str) -> Expr:
     parser = _Parser(text, tokens, issues)
     with deep_recursion():
         expr = parser.parse()
-        if not issues and depth_of(expr) > MAX_TREE_DEPTH:
+        if not issues and parser.nodes > MAX_TREE_DEPTH and depth_of(expr) > MAX_TREE_DEPTH:
             issues.append(Issue(NOWHERE, f"expression recursion limit exceeded: {MAX_TREE_DEPTH}"))
     if issues or expr is None:
         raise source.error(CelSyntaxError, issues)
@@ -109,11 +105,12 @@ class _Parser(Cursor):
 
     def parse(self) -> Expr | None:
         """The tree; None, with the reasons among the issues, if there is none."""
+        unrecognized = list(self._issues)
         try:
             expr, height = self._expr()
             self.expect(EOF)
         except Unexpected:
-            self._issues[:] = _limited(self._issues + explain(self._text, self._tokens))
+            self._issues[:] = _limited(unrecognized + explain(self._text, self._tokens))
             return None
         except _Stop:
             return None

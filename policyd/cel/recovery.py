@@ -71,9 +71,10 @@ class Recovery:
 
     def la(self, ahead: int = 1) -> str:
         """The kind of the token that comes ``ahead`` tokens later."""
-        return self._token(ahead).kind
+        return self.token(ahead).kind
 
-    def _token(self, ahead: int = 1) -> Token:
+    def token(self, ahead: int = 1) -> Token:
+        """The token that comes ``ahead`` tokens later."""
         return self._tokens[min(self._index + ahead - 1, len(self._tokens) - 1)]
 
     def _consume(self) -> None:
@@ -110,13 +111,13 @@ class Recovery:
 
     def fail_mismatch(self, next_kinds: Kinds) -> RuleError:
         """The error of a token that does not fit."""
-        token = self._token()
+        token = self.token()
         expected = _listed(self._expected(next_kinds))
         return RuleError(f"mismatched input {_quoted(token.text)} expecting {expected}", token)
 
     def fail_no_alternative(self, start: int, end: int) -> RuleError:
         """The error of tokens that begin no alternative; offsets are from the current token."""
-        first, last = self._token(start + 1), self._token(end + 1)
+        first, last = self.token(start + 1), self.token(end + 1)
         if first.kind == EOF:
             text = EOF
         else:
@@ -145,7 +146,7 @@ class Recovery:
         elif self.la() in self._expected(follow):
             if not self._recovering:
                 self._recovering = True
-                token = self._token()
+                token = self.token()
                 self._report(f"missing {_listed(wanted)} at {_quoted(token.text)}", token)
         else:
             raise self.fail_mismatch(wanted)
@@ -177,7 +178,7 @@ class Recovery:
         if self._recovering:
             return
         self._recovering = True
-        token = self._token()
+        token = self.token()
         expected = _listed(self._expected(next_kinds))
         self._report(f"extraneous input {_quoted(token.text)} expecting {expected}", token)
 
@@ -193,7 +194,7 @@ class Recovery:
     def _attempt(self) -> None:
         if self._recoveries == MAX_RECOVERIES:
             message = f"error recovery attempt limit exceeded: {MAX_RECOVERIES}"
-            self._report(message, self._token())
+            self._report(message, self.token())
             raise GivenUp
         self._recoveries += 1
 

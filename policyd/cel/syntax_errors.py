@@ -9,7 +9,8 @@ builds no tree.
 from collections.abc import Callable
 from contextlib import suppress
 
-from policyd.cel.lexer import EOF, Token
+from policyd.cel.lexer import EOF, RESERVED, Token
+from policyd.cel.literals import parse_literal
 from policyd.cel.recovery import END, GivenUp, Kinds, Recovery, RuleError
 from policyd.cel.source import NOWHERE, Issue
 
@@ -36,13 +37,18 @@ def explain(text: str, tokens: list[Token]) -> list[Issue]:
     replay = _Replay(text, tokens)
     with suppress(GivenUp):
         replay.start()
+        replay.issues += replay.meanings
     return replay.issues
 
 
 class _Replay(Recovery):
     """The rules of cel-go's grammar, as ANTLR's generated parser walks them."""
 
-    _depth = 0
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        super().__init__(text, tokens)
+        # What is wrong with the parts that are well-formed; cel-go reads these as well.
+        self.meanings: list[Issue] = []
+        self._depth = 0
 
     def start(self) -> None:
         """``expr EOF``; the outermost rule has no caller to fall back on."""
@@ -161,7 +167,12 @@ class _Replay(Recovery):
         self.take("member.dot")
         if self.la() == "?":
             self.take("member.question")
+        name = self.token()
         self.call(self._name, _AFTER_MEMBER, "member.name")
+        if name.kind == "ESC_IDENTIFIER":
+            self.meanings.append(Issue(name.pos, "unsupported syntax: '`'"))
+        elif name.kind != "IDENTIFIER":
+            self.meanings.append(Issue(name.pos, "unsupported ident kind"))
 
     def _call_suffix(self) -> None:
         self.take("member.dot")
@@ -188,22 +199,35 @@ class _Replay(Recovery):
             self._braced("{", self._map_init, _EXPR | {"?"}, "}")
         elif kind in ("IDENTIFIER", "."):
             self._named()
-        elif kind in _LITERALS:
-            self.take("primary.literal")
-        elif kind == "-" and self.la(2) in _NUMBERS:
-            self.take("literal.sign")
-            self.take("literal.number")
+        elif kind in _LITERALS or (kind == "-" and self.la(2) in _NUMBERS):
+            self._literal()
         else:
             raise self.fail_no_alternative(0, 1 if kind == "-" else 0)
 
+    def _literal(self) -> None:
+        first = self.token()
+        if first.kind == "-":
+            self.take("literal.sign")
+        token = self.token()
+        sign = "-" if first.kind == "-" else ""
+        try:
+            parse_literal(token.kind, sign + token.text)
+        except ValueError as error:
+            self.meanings.append(Issue(first.pos, str(error)))
+        self.take("primary.literal")
+
     def _named(self) -> None:
+        start = self.token()
         dots = 1 if self.la() == "." else 0
         if self.la(1 + dots) != "IDENTIFIER":
             raise self.fail_no_alternative(0, dots)
         message = self._is_message(dots)
         for _ in range(dots):
             self.take("primary.dot")
+        name = self.token().text
         self.take("primary.name")
+        if name in RESERVED and not message:
+            self.meanings.append(Issue(start.pos, f"reserved identifier: {name}"))
         if message:
             while self.la() == ".":
                 self.take("message.dot")
@@ -253,8 +277,13 @@ class _Replay(Recovery):
             self._map_entry("2")
 
     def _map_entry(self, state: str) -> None:
+        known = len(self.meanings)
         self.call(self._optional_expr, frozenset((":",)), f"map.key{state}")
-        self.match(":", _EXPR, f"map.colon{state}")
+        try:
+            self.match(":", _EXPR, f"map.colon{state}")
+        except RuleError:
+            del self.meanings[known:]  # a key without a value is not read
+            raise
         self.call(self._expr, frozenset((",", END)), f"map.value{state}")
 
     def _field_init(self) -> None:

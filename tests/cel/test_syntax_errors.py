@@ -41,6 +41,8 @@ ARGUMENTS = EXPR.replace("'(', ", "'(', ')', ")
         ("!)", [f"1:2: extraneous input ')' expecting {EXPR}"]),
         ("(1", ["1:3: missing ')' at '<EOF>'"]),
         ("{1: 2", ["1:6: mismatched input '<EOF>' expecting {'}', ','}"]),
+        ("as(1 2", ["1:1| reserved identifier: as", "1:6: mismatched input '2' expecting ')'"]),
+        ("a.`b` c", ["1:3| unsupported syntax: '`'", "1:7: extraneous input 'c' expecting <EOF>"]),
         ("cel.@block([1], true)", ["1:5: token recognition error at: '@'"]),
     ],
 )  # fmt: skip
@@ -48,7 +50,12 @@ def test_message(text: str, messages: list[str]) -> None:
     with pytest.raises(CelSyntaxError) as caught:
         parse(text)
     found = [line for line in caught.value.text.splitlines() if not line.startswith(" | ")]
-    expected = [message.replace(": ", ": Syntax error: ", 1) for message in messages]
+    expected = [
+        message.replace("| ", ": ")
+        if "| " in message
+        else message.replace(": ", ": Syntax error: ", 1)
+        for message in messages
+    ]
     assert found == [f"ERROR: <input>:{message}" for message in expected]
 
 
