@@ -13,6 +13,8 @@ from policyd.errors import PolicydError
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("policyd.cli.serve", "Answer admission reviews over TLS."),
     "review": ("policyd.cli.review", "Answer one AdmissionReview, without a server."),
+    "test": ("policyd.cli.test", "Run suites: requests and what the policies must answer."),
+    "lint": ("policyd.cli.lint", "Tell everything that is wrong with policies, and advice."),
     "eval": ("policyd.cli.eval", "Evaluate one CEL expression against JSON or YAML."),
 }
 

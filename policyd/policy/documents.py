@@ -77,6 +77,10 @@ class Document:
         """
         return self.origin.find(path, at_key=False)
 
+    def place_in(self, path: str, line: int, column: int) -> tuple[int, int]:
+        """The place in the file of a place inside the text at ``path``, as CEL errors tell it."""
+        return self.origin.find_in(path, line, column)
+
     def key_place(self, path: str) -> tuple[int, int]:
         """Line and column of the name of the field at ``path``."""
         return self.origin.find(path, at_key=True)

@@ -89,12 +89,12 @@ class Expressions:
 
     def _placed(self, problem: Problem, path: str) -> Problem:
         """A problem of an expression, with its place in the file instead of that in the expression."""
-        line, column = self.document.place(path)
+        line, column = self.document.place_in(path, problem.line, problem.column)
         return Problem(
             message=problem.message,
             file=self.document.file,
-            line=line + max(problem.line - 1, 0),
-            column=column + problem.column if problem.line <= 1 else problem.column,
+            line=line,
+            column=column,
             path=path,
             hint=problem.hint,
             excerpt=problem.excerpt,

@@ -44,20 +44,51 @@ class Origin:
 
         ``at_key``: of the name of the field instead.
         """
-        chunk = self.chunk
-        roots = _nodes(chunk)
+        key, node = self._step(path)
+        if node is None:
+            return self.chunk.line + 1, 1
+        found = key if at_key and key is not None else node
+        line, column = _start(found, self.chunk)
+        return line + self.chunk.line, column
+
+    def find_in(self, path: str, line: int, column: int) -> tuple[int, int]:
+        """Where in the file a place inside the text at ``path`` is (all count from 1).
+
+        Folding and indentation change only blanks, so the place is found by counting what is
+        none. Escapes in double quotes are counted as one character each.
+        """
+        node = self._step(path)[1]
+        start_line, start_column = self.find(path, at_key=False)
+        lines = node.value.split("\n") if isinstance(node, yaml.ScalarNode) else []
+        if node is None or not 0 < line <= len(lines):
+            return start_line, start_column
+        before = "".join([*lines[: line - 1], lines[line - 1][: column - 1]])
+        wanted = sum(not each.isspace() for each in before)
+        rows = self.chunk.text.split("\n")
+        row, at = start_line - self.chunk.line - 1, start_column - 1
+        escaped = False
+        while row < len(rows):
+            for number, character in enumerate(rows[row][at:], at):
+                if character.isspace() or (escaped := _opens_escape(node, character, escaped)):
+                    continue
+                if wanted == 0:
+                    return row + self.chunk.line + 1, number + 1
+                wanted -= 1
+            row, at = row + 1, 0
+        return start_line, start_column
+
+    def _step(self, path: str) -> tuple[yaml.Node | None, yaml.Node | None]:
+        """Key (None: there is no such field) and node at ``path``, or the nearest node above."""
+        roots = _nodes(self.chunk)
         if self.root >= len(roots):
-            return chunk.line + 1, 1
-        node = roots[self.root]
-        key: yaml.Node | None = None
+            return None, None
+        key, node = None, roots[self.root]
         for part in _parts(f"{self.within}.{path}" if self.within else path):
             step = _child(node, part)
             if step is None:
-                at_key = False
-                break
+                return None, node
             key, node = step
-        line, column = _start(key if at_key and key is not None else node, chunk)
-        return line + chunk.line, column
+        return key, node
 
 
 @functools.lru_cache(maxsize=8)
@@ -111,3 +142,9 @@ def _block_indent(lines: list[str]) -> int:
     """The indentation of a block scalar: that of its first line that is not blank."""
     first = next((each for each in lines if each.strip()), "")
     return len(first) - len(first.lstrip(" "))
+
+
+def _opens_escape(node: yaml.Node, character: str, escaped: bool) -> bool:
+    """Whether a character only announces the next one; ``escaped``: it was announced itself."""
+    mark = {'"': "\\", "'": "'"}.get(getattr(node, "style", None) or "")
+    return character == mark and not escaped

@@ -3,31 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from policyd.policy.builtin_kinds import BUILTIN_KINDS
+
 UID = "00000000-0000-0000-0000-706f6c696379"
 DEFAULT_USER = "policyd-test"
 _OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
-
-# Built-in kinds without a namespace, by API group (kube-apiserver 1.36).
-_CLUSTER_SCOPED: dict[str, frozenset[str]] = {
-    "": frozenset({"ComponentStatus", "Namespace", "Node", "PersistentVolume"}),
-    "admissionregistration.k8s.io": frozenset(
-        {"MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding"}
-        | {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
-        | {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"}
-    ),
-    "apiextensions.k8s.io": frozenset({"CustomResourceDefinition"}),
-    "apiregistration.k8s.io": frozenset({"APIService"}),
-    "certificates.k8s.io": frozenset({"CertificateSigningRequest", "ClusterTrustBundle"}),
-    "flowcontrol.apiserver.k8s.io": frozenset({"FlowSchema", "PriorityLevelConfiguration"}),
-    "networking.k8s.io": frozenset({"IngressClass", "IPAddress", "ServiceCIDR"}),
-    "node.k8s.io": frozenset({"RuntimeClass"}),
-    "rbac.authorization.k8s.io": frozenset({"ClusterRole", "ClusterRoleBinding"}),
-    "resource.k8s.io": frozenset({"DeviceClass", "ResourceSlice"}),
-    "scheduling.k8s.io": frozenset({"PriorityClass"}),
-    "storage.k8s.io": frozenset(
-        {"CSIDriver", "CSINode", "StorageClass", "VolumeAttachment", "VolumeAttributesClass"}
-    ),
-}
 
 
 def build_review(
@@ -52,7 +32,8 @@ def build_review(
     elif operation == "UPDATE" and old_object is None:
         old_object = obj
     seen: Mapping[str, Any] = obj or old_object or {}
-    group, _, version = str(seen.get("apiVersion", "")).rpartition("/")
+    api_version = str(seen.get("apiVersion", ""))
+    group, _, version = api_version.rpartition("/")
     kind = str(seen.get("kind", ""))
     metadata = seen.get("metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
@@ -67,7 +48,7 @@ def build_review(
         "requestKind": kind_triple,
         "requestResource": resource,
         "name": str(metadata.get("name") or ""),
-        "namespace": _namespace(group, kind, metadata),
+        "namespace": _namespace(api_version, kind, metadata),
         "operation": operation,
         "userInfo": {"username": user, "groups": list(groups)},
         "object": obj,
@@ -103,9 +84,10 @@ def _options(operation: str) -> dict[str, str] | None:
     return {"kind": kind, "apiVersion": "meta.k8s.io/v1"} if kind else None
 
 
-def _namespace(group: str, kind: str, metadata: Mapping[str, Any]) -> str:
-    if (group, kind) == ("", "Namespace"):
+def _namespace(api_version: str, kind: str, metadata: Mapping[str, Any]) -> str:
+    """That of the object; unknown kinds are taken to live in one."""
+    if (api_version, kind) == ("v1", "Namespace"):
         return str(metadata.get("name") or "")
-    if kind in _CLUSTER_SCOPED.get(group, ()):
+    if not BUILTIN_KINDS.get((api_version, kind), True):
         return ""
     return str(metadata.get("namespace") or "default")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Literal
 
 import jsonpatch
 import orjson
@@ -24,8 +24,9 @@ from policyd.policy.model_suite import Case, Expect, SuiteRequest
 from policyd.policy.reviews import build_review
 
 JSON = dict[str, Any]
-# (AdmissionReview, "validate" or "mutate") -> the AdmissionReview that answers it.
-Review = Callable[[JSON, str], JSON]
+Webhook = Literal["validate", "mutate"]
+# (AdmissionReview, webhook) -> the AdmissionReview that answers it.
+Review = Callable[[JSON, Webhook], JSON]
 # A Namespace object -> the same policies, knowing that namespace.
 WithNamespace = Callable[[JSON], Review]
 
@@ -198,7 +199,7 @@ def _namespace(review: JSON, labels: dict[str, str]) -> JSON:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
-def _ask(review: JSON, webhook: str | None, judge: Review) -> _Answer:
+def _ask(review: JSON, webhook: Webhook | None, judge: Review) -> _Answer:
     """Both webhooks, as the API server calls them: mutate, then validate what became of it."""
     request: JSON = review.get("request", {})
     before: JSON | None = request.get("object")
@@ -206,7 +207,8 @@ def _ask(review: JSON, webhook: str | None, judge: Review) -> _Answer:
     response: JSON = {"allowed": True}
     warnings: list[str] = []
     annotations: dict[str, str] = {}
-    for each in (webhook,) if webhook else ("mutate", "validate"):
+    webhooks: tuple[Webhook, ...] = (webhook,) if webhook else ("mutate", "validate")
+    for each in webhooks:
         sent = {**review, "request": {**request, "object": after}}
         response = judge(sent, each)["response"]
         warnings += response.get("warnings", [])

@@ -1,0 +1,97 @@
+"""``policyd lint``: all problems with places, advice, formats, exit status."""
+
+import os
+from pathlib import Path
+
+import orjson
+import pytest
+from click.testing import CliRunner
+
+from policyd.cli.lint import command
+from tests.policy.builders import JSON, policy, vap
+
+BAD = """\
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: bad}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  variables: [{name: unused, expression: "1"}]
+  validations:
+  - expression: |
+      object.metadata.name ==
+        nowhere
+---
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: worse}
+spec: {}
+"""
+
+
+def write(folder: Path, *documents: JSON) -> str:
+    file = folder / "policy.yaml"
+    file.write_text("\n---\n".join(orjson.dumps(each).decode() for each in documents))
+    return str(file)
+
+
+def test_a_good_policy_is_silent(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, [write(tmp_path, policy())])
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert "1 document: 0 errors, 0 advice" in result.stderr
+
+
+def test_all_errors_and_advice_are_told_with_places_and_carets(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(BAD)
+    result = CliRunner().invoke(command, [str(tmp_path)])
+    assert result.exit_code == 1
+    assert f"{file}:8:22: advice: spec.variables[0].name: variable 'unused'" in result.stdout
+    assert f"{file}:12:9: error: spec.validations[0].expression" in result.stdout
+    assert "undeclared reference to 'nowhere'" in result.stdout
+    assert f"{file}:17:7: error: spec.matchConstraints: Required value" in result.stdout
+    assert "2 documents: 3 errors, 1 advice" in result.stderr
+
+
+def test_json_is_a_list_of_problems(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(BAD)
+    result = CliRunner().invoke(command, [str(file), "--format", "json"])
+    found = orjson.loads(result.stdout_bytes)
+    assert [(each["line"], each["severity"]) for each in found] == [
+        (8, "advice"),
+        (12, "error"),
+        (17, "error"),
+        (17, "error"),
+    ]
+    assert set(found[0]) == {
+        *("message", "file", "line", "column", "path", "hint", "excerpt", "rule", "severity")
+    }
+
+
+def test_advice_is_no_error(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, [write(tmp_path, vap())])
+    assert result.exit_code == 0
+    assert "no binding" in result.stdout
+
+
+def test_standard_input_and_absent_files() -> None:
+    piped = CliRunner().invoke(command, ["-"], input=orjson.dumps(policy()))
+    assert piped.exit_code == 0
+    absent = CliRunner().invoke(command, ["/nowhere.yaml"])
+    assert absent.exit_code == 1
+    assert "/nowhere.yaml: error: no such file or directory" in absent.stdout
+
+
+@pytest.mark.parametrize(("variable", "coloured"), [("", True), ("1", False)])
+def test_no_color_is_honoured(tmp_path: Path, variable: str, coloured: bool) -> None:
+    environment = {**os.environ, "NO_COLOR": variable}
+    file = write(tmp_path, vap())
+    result = CliRunner().invoke(command, [file], env=environment, color=True)
+    assert ("\x1b[" in result.stdout) is coloured
+
+
+def test_colours_are_left_out_in_a_pipe(tmp_path: Path) -> None:
+    assert "\x1b[" not in CliRunner().invoke(command, [write(tmp_path, vap())]).output
