@@ -5,8 +5,8 @@ are written in Python; the parser's own caps (250 levels of source, 1,000 of the
 """
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from threading import Lock
 
 from policyd.cel.ast import (
     Call,
@@ -23,15 +23,34 @@ from policyd.cel.ast import (
 _FRAMES = 20_000
 
 
-@contextmanager
-def deep_recursion() -> Iterator[None]:
-    """Raises Python's recursion limit for a pass; nests."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _FRAMES))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
+class _Room:
+    """The raised limit, which is the process's: kept until the last thread is done with it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._before = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._before = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self._before, _FRAMES))
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                sys.setrecursionlimit(self._before)
+
+
+_ROOM = _Room()
+
+
+def deep_recursion() -> AbstractContextManager[None]:
+    """Raises Python's recursion limit for a pass; nests, also across threads."""
+    return _ROOM
 
 
 def children(node: Expr) -> tuple[Expr, ...]:

@@ -1,5 +1,8 @@
 """Environments: result types, the words of Kubernetes, and what each kind of expression may use."""
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from policyd.cel.env import Environment
@@ -95,3 +98,14 @@ def test_deep_and_long_expressions_compile_and_run() -> None:
     for _ in range(240):
         (result,) = result
     assert result == 1
+
+
+def test_threads_share_the_room_for_deep_expressions() -> None:
+    before = sys.getrecursionlimit()
+    text = "(" * 249 + "1" + ")" * 249
+    with ThreadPoolExecutor(4) as pool:
+        results = list(
+            pool.map(lambda _: str(Environment.admission().check(text).result_type), range(40))
+        )
+    assert results == ["int"] * 40
+    assert sys.getrecursionlimit() == before
