@@ -6,7 +6,7 @@ is led into the same lines by ``Bridge``.
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from traceback import format_exception
 from typing import BinaryIO, Literal
 
@@ -19,7 +19,11 @@ Value = str | int | float | bool | list[str] | None
 
 
 class Log:
-    """Writes lines to a binary stream (``sys.stderr.buffer``), each with one call of write."""
+    """Writes lines to a buffered binary stream (``sys.stderr.buffer``).
+
+    What policies say of a request stays in the buffer until ``flush``, so that many denials of one
+    request are one call of the system.
+    """
 
     def __init__(
         self,
@@ -30,15 +34,25 @@ class Log:
         self._stream = stream
         self._line = _text_line if form == "text" else _json_line
         self._clock = clock
+        self._waiting = False
 
     def write(self, level: Level, event: str, message: str, **fields: Value) -> None:
-        """One line; fields that are empty or None are left out."""
+        """One line, at once; fields that are empty or None are left out."""
+        self._put(level, event, message, fields)
+        self._stream.flush()
+
+    def flush(self) -> None:
+        """Write what ``about`` has left in the buffer."""
+        if self._waiting:
+            self._waiting = False
+            self._stream.flush()
+
+    def _put(self, level: Level, event: str, message: str, fields: Mapping[str, Value]) -> None:
         shown: dict[str, Value] = {
             key: value for key, value in fields.items() if value not in (None, "", [])
         }
         head = {"time": _timestamp(self._clock()), "level": level, "event": event}
         self._stream.write(self._line(head, message, shown) + b"\n")
-        self._stream.flush()
 
     def about(
         self,
@@ -52,20 +66,19 @@ class Log:
         """What a policy said about a request: a denial, a warning, an error."""
         group, version, resource = request.resource
         resource = f"{resource}/{request.sub_resource}" if request.sub_resource else resource
-        self.write(
-            _LEVELS.get(event, "warning"),
-            event,
-            message,
-            uid=request.uid,
-            policy=policy,
-            generation=generation,
-            operation=request.operation,
-            resource="/".join(part for part in (group, version, resource) if part),
-            namespace=request.namespace,
-            name=request.name,
-            user=request.user_info.get("username"),
-            dryRun=request.dry_run or None,
-        )
+        fields: dict[str, Value] = {
+            "uid": request.uid,
+            "policy": policy,
+            "generation": generation,
+            "operation": request.operation,
+            "resource": "/".join(part for part in (group, version, resource) if part),
+            "namespace": request.namespace,
+            "name": request.name,
+            "user": request.user_info.get("username"),
+            "dryRun": request.dry_run or None,
+        }
+        self._put(_LEVELS.get(event, "warning"), event, message, fields)
+        self._waiting = True
 
 
 _LEVELS: dict[str, Level] = {"denial": "info", "warning": "info", "error": "error"}

@@ -59,6 +59,8 @@ class PrometheusRecorder:
         key = (webhook, operation, result)
         self.requests[key] = self.requests.get(key, 0) + 1
         self.durations[webhook].observe(nanoseconds)
+        if self._log is not None:
+            self._log.flush()
 
     def phase(self, phase: Phase, nanoseconds: int) -> None:
         """One phase of one request ended."""

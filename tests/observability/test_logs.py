@@ -43,6 +43,23 @@ def test_denial_tells_who_and_what_but_never_the_object() -> None:
     }
 
 
+def test_what_policies_say_of_a_request_is_written_together() -> None:
+    flushes = []
+
+    class Stream(io.BytesIO):
+        def flush(self) -> None:
+            flushes.append(len(self.getvalue().splitlines()))
+
+    log = Log(Stream())
+    for policy in ("a", "b"):
+        log.about("denial", decode(review()), policy=policy, generation="g", message="no")
+    assert flushes == []
+    log.flush()
+    log.flush()
+    log.write("info", "reload", "policies loaded")
+    assert flushes == [2, 3]
+
+
 def test_text_for_people_cannot_be_broken_into_lines() -> None:
     log, stream = logged("text")
     log.write("error", "reload", 'no\n2026 INFO "forged"', file="a b", count=3)
