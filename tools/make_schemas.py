@@ -11,6 +11,7 @@ schema without texts and value rules, plus in each place
 
 - ``go``: the Go type as error messages print it, without a pointer's star;
 - ``pointer``: true where Go has a pointer, so that zero differs from absent;
+- ``via``: the embedded Go structs that a field comes through (``VolumeSource.``), in messages too;
 - ``omit``: ``empty`` or ``zero``: Go's omitempty or omitzero, so that such values are not printed.
 """
 
@@ -88,7 +89,7 @@ def pruned(schema: JSONObject, defaults_of: Set[str] = frozenset()) -> JSONObjec
         kept["properties"] = {}
         for name, member in schema["properties"].items():
             kept["properties"][name] = pruned(member)
-            if name in defaults_of and member.get("default"):
+            if name in defaults_of and "default" in member:
                 kept["properties"][name]["default"] = member["default"]
     if "items" in schema:
         kept["items"] = pruned(schema["items"])
@@ -129,6 +130,8 @@ def definition_name(go_name: str) -> str:
 def annotate(schema: JSONObject, field: JSONObject) -> None:
     if field.get("omitzero") or field.get("omitempty"):
         schema["omit"] = "zero" if field.get("omitzero") else "empty"
+    if "via" in field:
+        schema["via"] = field["via"]
     if field["kind"] == "ptr":
         schema["pointer"] = True
         field = field["element"]

@@ -17,7 +17,7 @@ from libc.math cimport isfinite
 
 import base64
 
-from policyd._core.go_printing import Foreign, plain, quoted
+from policyd._core.go_printing import Foreign, moment, plain, quoted, span, syntax
 from policyd._core.rendering cimport text_of
 from policyd._core.values cimport (
     MISSING, Duration, Key, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
@@ -26,6 +26,16 @@ from policyd._core.values cimport (
 
 cdef object EXACT = 2**53 - 1  # the integers that every JSON reader keeps
 cdef str NO_JSON = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: "
+# Go's protobuf module writes a space or a no-break space here, as each build has it by chance.
+cdef str PROTO = "proto:\u00a0"
+# Go's types of values that are no JSON, by their CEL name.
+cdef dict GO_TYPES = {
+    "Quantity": "*resource.Quantity",
+    "URL": "*url.URL",
+    "IP": "netip.Addr",
+    "CIDR": "netip.Prefix",
+    "Semver": "semver.Version",
+}
 
 # What an empty list in Object{...} becomes. By identity: Kubernetes has a null in its place where
 # no Go type says that it is a list.
@@ -45,14 +55,21 @@ def json_value(value, tuple sources=None):
     if value.__class__ is str:
         return value
     if isinstance(value, StructValue):
+        if (<StructValue>value).type_name == "JSONPatch":
+            raise ConversionError(NO_JSON + "cannot convert to native type: *structpb.Value")
         converter = Converter(sources)
-        native = converter.root(value, (<StructValue>value).type_name)
-        return bounded(native)
+        try:
+            return bounded(converter.root(value, (<StructValue>value).type_name))
+        except _Unnamed as problem:
+            raise ConversionError(f"{NO_JSON}{problem}") from None
     return to_json(value, sources)
 
 
 def object_value(StructValue value not None, tuple sources=None):
-    return Converter(sources).root(value, value.type_name)
+    try:
+        return Converter(sources).root(value, value.type_name)
+    except _Unnamed:
+        raise ConversionError("invalid return type: *dynamic.ObjectVal") from None
 
 
 # JSON Patch values: by way of google.protobuf.Value.
@@ -80,7 +97,7 @@ cdef object to_json(object value, tuple sources):
         if (<Optional>value).held is MISSING:
             raise ConversionError(NO_JSON + "optional.none() dereference")
         return to_json((<Optional>value).held, sources)
-    if kind is StructValue and (<StructValue>value).type_name != "JSONPatch":
+    if kind is StructValue:
         # Later API servers take Object{...} in lists and maps; 1.36 panics.
         return json_value(value, sources)
     if kind is TypeValue:
@@ -92,7 +109,10 @@ cdef object to_json(object value, tuple sources):
 cdef object json_number(double value):
     if not isfinite(value):
         shown = "NaN" if value != value else "+Inf" if value > 0 else "-Inf"
-        raise ConversionError(f"{NO_JSON}json: unsupported value: {shown}")
+        raise ConversionError(
+            f"{NO_JSON}json: error calling MarshalJSON for type *structpb.Value: "
+            f"{PROTO}google.protobuf.Value.number_value: invalid {shown} value"
+        )
     # Whole numbers are printed without a fraction, and read back as integers where they fit.
     if value == int(value) and -(2.0**63) <= value < 2.0**63:
         return int(value)
@@ -150,7 +170,7 @@ cdef object bounded(object value):
             return bounded(int(value.plain))
         if value.type == "[]uint8":
             return base64.b64encode(eval_octets(value.plain)).decode()
-        raise ConversionError(f"{NO_JSON}proto: invalid type: {value.type}")
+        raise ConversionError(f"{NO_JSON}{PROTO}invalid type: {value.type}")
     return value
 
 
@@ -172,10 +192,7 @@ cdef class Converter:
         self.sources = sources
 
     cdef object root(self, StructValue value, str name):
-        try:
-            out = self.struct(value, name)
-        except _Unnamed:
-            raise ConversionError("invalid return type: *dynamic.ObjectVal") from None
+        out = self.struct(value, name)
         if self.mismatches is not None:
             raise ConversionError("type mismatch: " + "\n".join(self.mismatches))
         return out
@@ -190,6 +207,9 @@ cdef class Converter:
             )
         for name, item in value.fields.items():
             kind = item.__class__
+            if kind is Optional and (<Optional>item).held is not MISSING:
+                item = (<Optional>item).held
+                kind = item.__class__
             if kind is str or kind is int or kind is bool or kind is float:
                 out[name] = item
             elif kind is list:
@@ -252,10 +272,12 @@ cdef class Converter:
             return self.items(value, expected) if value.__class__ is list \
                 else self.entries(value, expected)
         if value.__class__ is list:
-            shown = plain([self.inner(item, expected) for item in value])
-            return Foreign(shown, shown, "[]ref.Val")
-        shown = plain({str(key): self.inner(item, expected) for key, item in value.items()})
-        return Foreign(shown, shown, "map[ref.Val]ref.Val")
+            inside = [self.inner(item, expected) for item in value]
+            shown = ", ".join([syntax(item) for item in inside])
+            return Foreign(plain(inside), f"[]ref.Val{{{shown}}}", "[]ref.Val")
+        members = {str(key): self.inner(item, expected) for key, item in value.items()}
+        shown = ", ".join([f"{quoted(key)}:{syntax(item)}" for key, item in members.items()])
+        return Foreign(plain(members), f"map[ref.Val]ref.Val{{{shown}}}", "map[ref.Val]ref.Val")
 
     cdef bint came_as_json(self, object container):
         if self.sources is None:
@@ -292,14 +314,14 @@ cdef object foreign(object value):
         octets = ", ".join([hex(octet) for octet in value])
         return Foreign(f"[{' '.join(map(str, value))}]", f"[]uint8{{{octets}}}", "[]uint8")
     if kind is Timestamp:
-        shown = text_of(value)
-        return Foreign(shown, shown, "time.Time")
+        return Foreign(*moment((<Timestamp>value).seconds, (<Timestamp>value).nanos), "time.Time")
     if kind is Duration:
-        shown = text_of(value)
-        return Foreign(shown, str((<Duration>value).nanos), "time.Duration")
+        nanos = (<Duration>value).nanos
+        return Foreign(span(nanos), str(nanos), "time.Duration")
     name = type_name(value).rpartition(".")[2]
     shown = str(value) if isinstance(value, Opaque) else name
-    return Foreign(shown, f"({name}) {shown}", name)
+    go = GO_TYPES.get(name, name)
+    return Foreign(shown, f"({go}) {shown}", go)
 
 
 cdef str key_text(object key):

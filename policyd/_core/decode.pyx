@@ -30,6 +30,7 @@ def decode(new, old, Field root not None, *, convert=False):
     cdef Decoder decoder = Decoder()
     decoder.convert = convert
     decoder.path = []
+    decoder.places = []
     decoder.struct = ""
     out = decoder.value(new, old, root)
     if decoder.failure is not None:
@@ -46,6 +47,7 @@ def decode(new, old, Field root not None, *, convert=False):
 cdef class Decoder:
     cdef bint convert
     cdef list path          # names, and indexes of lists, from the root
+    cdef list places        # the names of struct fields alone, with the embedded structs between
     cdef str struct         # Go's name of the innermost struct
     cdef str failure        # the first value of a wrong type wins over all unknown fields
     cdef list unknown
@@ -96,7 +98,9 @@ cdef class Decoder:
                 after = member
             else:
                 self.struct = type.name
+                self.places.append(field.via + <str>name)
                 after = self.value(member, was, field)
+                self.places.pop()
                 self.struct = outer
                 if member is None and field.pointer:
                     after = ABSENT if field.omitted else None
@@ -119,7 +123,7 @@ cdef class Decoder:
             was = before.get(name, ABSENT)
             if was is member:
                 continue
-            self.path.append(Key(name))
+            self.path.append(name)
             after = self.value(member, was, type.extra)
             self.path.pop()
             if after is not member:
@@ -153,8 +157,8 @@ cdef class Decoder:
             if self.failure is None:
                 self.failure = str(error)
             return new
-        except TypeError:
-            return self.fail(new, field)
+        except TypeError as error:
+            return self.fail(new, field, error.args[0] if error.args else None)
 
     cdef object number(self, object new, Field field):
         cdef Decoding decoding = field.type.decoding
@@ -174,17 +178,14 @@ cdef class Decoder:
             self.failure = f"{new} does not fit into {field.go} at {path_text(self.path)}"
         return self.fail(new, field)
 
-    cdef object fail(self, object new, Field field):
+    cdef object fail(self, object new, Field field, str go=None):
+        """``go``: the type that a leaf tried to read, where it is not the field's own."""
         if self.failure is None:
-            names = [step for step in self.path if step.__class__ is str]
-            place = f"Go struct field {self.struct}.{'.'.join(names)} of type {field.go}" \
-                if self.struct else f"Go value of type {field.go}"
-            self.failure = f"json: cannot unmarshal {found_text(new, field)} into {place}"
+            go = go or field.go
+            place = f"Go struct field {self.struct}.{'.'.join(self.places)} of type {go}" \
+                if self.struct and not self.convert else f"Go value of type {go}"
+            self.failure = f"json: cannot unmarshal {found_text(new, go)} into {place}"
         return new
-
-
-class Key(str):
-    """A key of a map, as a step of a path: Go names it for unknown fields, not for wrong types."""
 
 
 cdef object empty(Type type):
@@ -215,13 +216,12 @@ cdef str path_text(list path):
     return text.removeprefix(".")
 
 
-cdef str found_text(object value, Field field):
+cdef str found_text(object value, str go):
     """The JSON value in the words of ``json.UnmarshalTypeError``."""
     cdef object kind = value.__class__
     if kind is bool:
         return "bool"
     if kind is int or kind is float:
         # Only a number that does not fit a number is quoted.
-        numeric = field.type.decoding in (INT32, INT64, FLOAT)
-        return f"number {value!r}" if numeric else "number"
+        return f"number {value!r}" if go in ("int32", "int64", "float64") else "number"
     return "string" if kind is str else "array" if kind is list else "object"

@@ -4,7 +4,13 @@ For plain JSON values, and for ``Foreign``: values of CEL that are no JSON in Go
 """
 
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 ESCAPES = {
     "\a": r"\a",
     "\b": r"\b",
@@ -102,3 +108,39 @@ def type_name(value: object) -> str:
         dict: "map[string]interface {}",
     }
     return names.get(type(value), "<nil>")
+
+
+def span(nanos: int) -> str:
+    """%v of a time.Duration: ``1h0m0s``, ``1.5s``, ``2ms``."""
+    sign, rest = ("-" if nanos < 0 else ""), abs(nanos)
+    if rest < 1_000_000_000:
+        for unit, size in (("ms", 1_000_000), ("µs", 1_000), ("ns", 1)):
+            if rest >= size:
+                return f"{sign}{decimal(rest, size)}{unit}"
+        return "0s"
+    minutes, rest = divmod(rest, 60_000_000_000)
+    hours, minutes = divmod(minutes, 60)
+    text = f"{decimal(rest, 1_000_000_000)}s"
+    if hours:
+        text = f"{hours}h{minutes}m{text}"
+    elif minutes:
+        text = f"{minutes}m{text}"
+    return sign + text
+
+
+def decimal(count: int, size: int) -> str:
+    """``count / size`` (a power of ten) with no more digits than it needs."""
+    whole, rest = divmod(count, size)
+    digits = f"{rest:0{len(str(size)) - 1}d}".rstrip("0") if rest else ""
+    return f"{whole}.{digits}" if digits else str(whole)
+
+
+def moment(seconds: int, nanos: int) -> tuple[str, str]:
+    """%v and %#v of a time.Time in UTC."""
+    when = EPOCH + timedelta(seconds=seconds)
+    fraction = f".{nanos:09d}".rstrip("0") if nanos else ""
+    parts = f"{when.day}, {when.hour}, {when.minute}, {when.second}, {nanos}"
+    return (
+        f"{when:%Y-%m-%d %H:%M:%S}{fraction} +0000 UTC",
+        f"time.Date({when.year}, time.{MONTHS[when.month - 1]}, {parts}, time.UTC)",
+    )

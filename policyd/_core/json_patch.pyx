@@ -160,6 +160,8 @@ cdef int replace(Target target, Operation operation) except -1:
     path = readable(operation.path, "replace operation failed to decode path", True)
     if path == "":
         value = operation.value
+        if value is None:
+            value = {}
         if value.__class__ is not dict and value.__class__ is not list:
             raise failure("replace operation value must be object or array: %!w(<nil>)")
         target.root = value

@@ -203,7 +203,9 @@ cdef str key_text(object item, Type type):
 
 
 cdef str scalar_text(object value):
-    return go_printing.quoted(value) if value.__class__ is str else go_printing.plain(value)
+    if value.__class__ is str:
+        return go_printing.quoted(value)
+    return "{{undefined}}" if value.__class__ is go_printing.Foreign else go_printing.plain(value)
 
 
 # Merging.

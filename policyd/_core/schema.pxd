@@ -53,6 +53,7 @@ cdef class Type:
 cdef class Field:
     """A type at one place, with what Go knows of the place."""
     cdef readonly Type type
+    cdef readonly str via           # the embedded Go structs it comes through: "VolumeSource."
     cdef readonly str go            # the Go type as error messages print it
     cdef readonly bint pointer      # zero differs from absent
     cdef readonly bint omitted      # an empty value is not printed

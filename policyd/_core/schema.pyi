@@ -46,6 +46,7 @@ class Field:
         type: Type,
         go: str = "",
         *,
+        via: str = "",
         pointer: bool = False,
         omitted: bool = False,
         omitted_zero: bool = False,
@@ -54,6 +55,8 @@ class Field:
     def type(self) -> Type: ...
     @property
     def go(self) -> str: ...
+    @property
+    def via(self) -> str: ...
     @property
     def pointer(self) -> bool: ...
     @property

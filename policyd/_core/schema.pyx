@@ -20,10 +20,11 @@ cdef class Type:
 
 
 cdef class Field:
-    def __init__(self, Type type not None, str go="", *, pointer=False, omitted=False,
+    def __init__(self, Type type not None, str go="", *, via="", pointer=False, omitted=False,
                  omitted_zero=False):
         self.type = type
         self.go = go
+        self.via = via
         self.pointer = pointer
         self.omitted = omitted
         self.omitted_zero = omitted_zero

@@ -11,6 +11,12 @@ from policyd.mutation.schema import Gvk, Schemas
 
 JSONObject = dict[str, Any]
 KIND = ("apiVersion", "kind")
+WORDS = {bool: "bool", int: "number", float: "number", list: "array"}
+NO_KIND = "couldn't get version/kind; json parse error: json: cannot unmarshal "
+NOT_A_STRUCT = (
+    r'array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; '
+    r'Kind string "json:\"kind,omitempty\"" }'
+)
 
 
 def decoded(patched: Any, before: JSONObject, target: Gvk, schemas: Schemas) -> JSONObject:
@@ -20,7 +26,7 @@ def decoded(patched: Any, before: JSONObject, target: Gvk, schemas: Schemas) -> 
     decodes as what it now claims to be, that is an error too.
     """
     if not isinstance(patched, dict):
-        raise undecodable(f"json: cannot unmarshal array into Go value of type v1.{target.kind}")
+        raise undecodable(NO_KIND + NOT_A_STRUCT)
     after: JSONObject = patched
     if after.get("kind") != before.get("kind") or after.get("apiVersion") != before.get(
         "apiVersion"
@@ -40,6 +46,10 @@ def decoded(patched: Any, before: JSONObject, target: Gvk, schemas: Schemas) -> 
 
 def renamed(after: JSONObject, before: JSONObject, target: Gvk, schemas: Schemas) -> JSONObject:
     """``after`` with the apiVersion and kind that a patch took away; another kind is an error."""
+    for word in KIND:
+        if not isinstance(after.get(word), str | None):
+            found = WORDS.get(type(after[word]), "object")
+            raise undecodable(f"{NO_KIND}{found} into Go struct field .{word} of type string")
     named = {word: after.get(word) or before.get(word) for word in KIND}
     after = {**after, **{word: name for word, name in named.items() if name is not None}}
     if all(after.get(word) == before.get(word) for word in KIND):
@@ -49,7 +59,7 @@ def renamed(after: JSONObject, before: JSONObject, target: Gvk, schemas: Schemas
         if other is None:
             raise undecodable(
                 f'no kind "{after["kind"]}" is registered for version "{after["apiVersion"]}" '
-                'in scheme "pkg/api/legacyscheme/scheme.go:30"'
+                'in scheme "pkg/runtime/scheme.go:111"'
             )
         try:
             decode(after, {}, other.root)

@@ -79,6 +79,7 @@ class Builder:
         return Field(
             kind,
             go,
+            via=schema.get("via", ""),
             pointer=schema.get("pointer", False),
             omitted="omit" in schema,
             omitted_zero=schema.get("omit") == "zero",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policyd._core.values import Optional, StructValue, TypeValue, UInt
+from policyd._core.values import Duration, Optional, StructValue, Timestamp, TypeValue, UInt
 from policyd.mutation import KINDS, MutationError, StatusError
 from tests.mutation.builders import (
     CONFIG_MAP,
@@ -224,6 +224,23 @@ ERRORS: list[tuple[Target, Any, str]] = [
         nested("spec", tags=["t9", "t9"]),
         PREFIX + '.spec.tags: duplicate entries for key [="t9"]',
     ),
+    (
+        WIDGET,
+        nested("spec", tags=[["a"]]),
+        PREFIX
+        + '.spec.tags[={{undefined}}]: expected string, got &value.valueUnstructured{Value:[]ref.Val{"a"}}',
+    ),
+    (
+        WIDGET,
+        nested("spec", port=Duration(5_400_000_000_000)),
+        PREFIX + ".spec.port: expected map, got &{1h30m0s}",
+    ),
+    (
+        WIDGET,
+        nested("spec", text=Timestamp(1_704_067_200)),
+        PREFIX
+        + ".spec.text: expected string, got &value.valueUnstructured{Value:time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)}",
+    ),
     (WIDGET, nested("spec", plain=["x"]), ATOMIC + ".spec.plain"),
     (
         WIDGET,
@@ -271,6 +288,12 @@ def test_unknown_kinds_fail_the_request() -> None:
     ) as caught:
         apply(struct("Object"), {}, ("other.io", "v1", "Thing"))
     assert (caught.value.code, caught.value.reason) == (503, "ServiceUnavailable")
+
+
+def test_container_without_a_name_is_another_container() -> None:
+    assert apply(containers({"image": "x:1"}), pod(), POD)["spec"]["containers"][2] == {
+        "image": "x:1"
+    }
 
 
 def test_lists_that_came_as_json_may_hold_maps() -> None:

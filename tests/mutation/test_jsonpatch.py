@@ -54,11 +54,15 @@ def test_values(value: Any, expected: Any) -> None:
     assert type(after["spec"]) is type(expected)
 
 
+NUMBER = (
+    "json: error calling MarshalJSON for type *structpb.Value: "
+    "proto:\u00a0google.protobuf.Value.number_value: "
+)
 NO_VALUES: list[tuple[Any, str]] = [
     (Optional(), NO_JSON + "optional.none() dereference"),
     (TypeValue("int"), NO_JSON + "type conversion not supported for 'type'"),
-    (math.nan, NO_JSON + "json: unsupported value: NaN"),
-    ([math.inf], NO_JSON + "json: unsupported value: +Inf"),
+    (math.nan, NO_JSON + NUMBER + "invalid NaN value"),
+    ([math.inf], NO_JSON + NUMBER + "invalid +Inf value"),
     ({1: "x"}, NO_JSON + "unsupported type conversion from 'int' to string"),
     ({Key(True): "x"}, NO_JSON + "type conversion error from bool to 'string'"),
     (
@@ -69,6 +73,13 @@ NO_VALUES: list[tuple[Any, str]] = [
         struct("Object.x", y=struct("Object.y")),
         'type mismatch: unexpected type name "Object.y", expected "Object.x.y", which matches field name path from root Object type',
     ),
+    (patch("add", "/x"), NO_JSON + "cannot convert to native type: *structpb.Value"),
+    (
+        struct("Object.x", y={1: "x"}),
+        NO_JSON + "fail to convert field \"y\": map key '\\x01' is of type types.Int, not string",
+    ),
+    (struct("Object.x", y=Duration(1)), NO_JSON + "proto:\u00a0invalid type: time.Duration"),
+    (struct("Object.x", y=[[1]]), NO_JSON + "proto:\u00a0invalid type: []ref.Val"),
 ]
 
 
@@ -142,9 +153,14 @@ UNDECODABLE: list[tuple[tuple[str, str, str], str, Any, str]] = [
         CONFIG_MAP,
         "/kind",
         "Nope",
-        'no kind "Nope" is registered for version "v1" in scheme "pkg/api/legacyscheme/scheme.go:30"',
+        'no kind "Nope" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"',
     ),
-    (CONFIG_MAP, "", [], "json: cannot unmarshal array into Go value of type v1.ConfigMap"),
+    (
+        CONFIG_MAP,
+        "",
+        [],
+        r"""couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }""",
+    ),
     (
         POD,
         "/spec",
@@ -174,6 +190,30 @@ UNDECODABLE: list[tuple[tuple[str, str, str], str, Any, str]] = [
         "/metadata",
         {"creationTimestamp": "x"},
         'parsing time "x" as "2006-01-02T15:04:05Z07:00": cannot parse "x" as "2006"',
+    ),
+    (
+        POD,
+        "/spec",
+        {"volumes": [{"emptyDir": "x"}]},
+        "json: cannot unmarshal string into Go struct field Volume.spec.volumes.VolumeSource.emptyDir of type v1.EmptyDirVolumeSource",
+    ),
+    (
+        POD,
+        "/spec",
+        {"containers": [{"livenessProbe": {"httpGet": {"port": 1.5}}}]},
+        "json: cannot unmarshal number 1.5 into Go struct field HTTPGetAction.spec.containers.livenessProbe.ProbeHandler.httpGet.port of type int32",
+    ),
+    (
+        POD,
+        "/metadata",
+        {"creationTimestamp": 5},
+        "json: cannot unmarshal number into Go struct field ObjectMeta.metadata.creationTimestamp of type string",
+    ),
+    (
+        CONFIG_MAP,
+        "/kind",
+        5,
+        "couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string",
     ),
 ]
 

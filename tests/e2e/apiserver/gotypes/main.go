@@ -17,7 +17,8 @@ import (
 )
 
 // Field is one JSON field: its Go type as reflect prints it, whether zero values are left out, the
-// underlying kind of scalars, and for structs (of values, elements or keys) which one.
+// underlying kind of scalars, for structs (of values, elements or keys) which one, and through which
+// embedded structs ("VolumeSource.") it comes.
 type Field struct {
 	Type      string `json:"type"`
 	OmitEmpty bool   `json:"omitempty,omitempty"`
@@ -25,6 +26,7 @@ type Field struct {
 	Kind      string `json:"kind"`
 	Element   *Field `json:"element,omitempty"`
 	Struct    string `json:"struct,omitempty"`
+	Via       string `json:"via,omitempty"`
 }
 
 type visitor map[string]map[string]Field
@@ -66,11 +68,11 @@ func (v visitor) visit(t reflect.Type) {
 	}
 	fields := map[string]Field{}
 	v[name(t)] = fields
-	v.collect(t, fields)
+	v.collect(t, fields, "")
 }
 
 // collect takes the fields of embedded structs as encoding/json does: as if they stood here.
-func (v visitor) collect(t reflect.Type, fields map[string]Field) {
+func (v visitor) collect(t reflect.Type, fields map[string]Field, via string) {
 	for i := 0; i < t.NumField(); i++ {
 		f := t.Field(i)
 		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
@@ -82,13 +84,14 @@ func (v visitor) collect(t reflect.Type, fields map[string]Field) {
 			if inner.Kind() == reflect.Pointer {
 				inner = inner.Elem()
 			}
-			v.collect(inner, fields)
+			v.collect(inner, fields, via+f.Name+".")
 			continue
 		}
 		if tag == "" {
 			tag = f.Name
 		}
 		described := v.describe(f.Type)
+		described.Via = via
 		described.OmitEmpty = has(options, "omitempty")
 		described.OmitZero = has(options, "omitzero")
 		fields[tag] = described
