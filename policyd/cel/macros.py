@@ -28,7 +28,7 @@ _UNUSED = "#unused"
 _SORT_INPUT = "@__sortBy_input__"
 
 # optMap copies what it is applied to, so that a chain of them grows as 2**n: this is where it ends.
-MAX_NODES = 250_000
+MAX_NODES = 100_000
 
 
 class MacroError(Exception):

@@ -239,7 +239,7 @@ DEPTH = "ERROR: <input>:-1:0: max recursion depth exceeded"
         ("1" + " + 1" * 251, DEPTH),
         ("1" * 100_001, "ERROR: <input>:-1:0: expression code point size exceeds limit: size: 100001, limit 100000"),
         ("1" * 100_000, "ERROR: <input>:1:1: invalid int literal"),
-        ("x" + ".optMap(a, a)" * 40, "ERROR: <input>:1:191: expression has more than 250000 nodes"),
+        ("x" + ".optMap(a, a)" * 40, "ERROR: <input>:1:178: expression has more than 100000 nodes"),
     ],
 )  # fmt: skip
 def test_limit(text: str, message: str) -> None:
