@@ -74,7 +74,7 @@ def schema_findings(error: ValidationError, model: type[BaseModel]) -> list[Find
 
 
 def _translate(error: ErrorDetails, model: type[BaseModel]) -> Iterator[Finding]:
-    path = _path(error["loc"])
+    path = error["loc"]
     kind, value = error["type"], error["input"]
     if kind == "extra_forbidden":
         yield _unknown_field(path, model)
@@ -88,12 +88,6 @@ def _translate(error: ErrorDetails, model: type[BaseModel]) -> Iterator[Finding]
         )
     else:
         yield Finding(path, f"Invalid value: {quoted(value)}: {error['msg']}")
-
-
-def _path(loc: tuple[int | str, ...]) -> Path:
-    """pydantic's location without the names of union members, which are no part of the document."""
-    members = {"str", "tuple[str, ...]", "[key]"}
-    return tuple(part for part in loc if part not in members)
 
 
 def _unknown_field(path: Path, model: type[BaseModel]) -> Finding:

@@ -1,8 +1,8 @@
 """The model of a suite, kind PolicyTest: cases of a request and what is expected of its answer."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from policyd.policy.model_base import Many, Model, Object, Text
 
@@ -61,6 +61,14 @@ class SuiteRequest(Model):
     review_file: str | None = None
 
 
+def _one_or_many(value: object) -> object:
+    """A single text stands for a list of one."""
+    return (value,) if isinstance(value, str) else value
+
+
+Texts = Annotated[Many[str], BeforeValidator(_one_or_many, json_schema_input_type=str | list[str])]
+
+
 class Expect(Model):
     """What the answer must be; only the keys given are compared.
 
@@ -71,9 +79,9 @@ class Expect(Model):
     allowed: bool | None = None
     code: int | None = None
     reason: str | None = None
-    message: str | Many[str] | None = None
-    causes: Many[str] | None = None
-    warnings: Many[str] | None = None
+    message: Texts | None = None
+    causes: Texts | None = None
+    warnings: Texts | None = None
     audit_annotations: dict[str, str] | None = None
     patched: dict[str, Any] | None = None
     patch: Many[dict[str, Any]] | None = None

@@ -197,4 +197,8 @@ def _nameless(document: Document, value: object) -> Problem:
         message = f"Required value: a document needs apiVersion and kind; {missing} {wrong}"
     else:
         message = "a document must be an object with apiVersion and kind"
-    return document.problem(Finding((), message, rule="not-an-object"))
+    words = isinstance(value, dict) and any(
+        isinstance(value.get(field), bool) for field in ("apiVersion", "kind")
+    )
+    hint = "YAML reads y, n, yes, no, on and off as booleans: put it in quotes" if words else ""
+    return document.problem(Finding((), message, hint, rule="not-an-object"))

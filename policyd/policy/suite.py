@@ -248,7 +248,7 @@ def _compare(expect: Expect, answer: _Answer) -> Iterator[Mismatch]:
         ("warnings", expect.warnings, list(answer.warnings)),
     ):
         if texts is not None and not _texts_found(texts, found):
-            yield Mismatch(name, texts if isinstance(texts, str) else list(texts), found)
+            yield Mismatch(name, list(texts), found)
     annotations = answer.audit_annotations
     for key, value in (expect.audit_annotations or {}).items():
         if annotations.get(key) != value:
@@ -259,9 +259,8 @@ def _compare(expect: Expect, answer: _Answer) -> Iterator[Mismatch]:
         yield Mismatch("patch", list(expect.patch), answer.patch)
 
 
-def _texts_found(expected: str | tuple[str, ...], found: list[str]) -> bool:
+def _texts_found(texts: tuple[str, ...], found: list[str]) -> bool:
     """Each text is part of one that was found; an empty list wants none."""
-    texts = (expected,) if isinstance(expected, str) else expected
     if not texts:
         return not found
     return all(any(text in each for each in found) for text in texts)

@@ -201,6 +201,12 @@ def test_what_is_meant_as_a_policy_is_never_a_parameter(changes: JSON, message: 
     assert any(message in each.message for each in sources.problems), sources.problems
 
 
+def test_a_kind_that_yaml_takes_for_a_boolean_is_explained() -> None:
+    problem = load_text("apiVersion: v1\nkind: Y\n").problems[0]
+    assert "kind must be a string" in problem.message
+    assert "put it in quotes" in problem.hint
+
+
 def test_names_are_unique() -> None:
     sources = loaded(vap("a"), map_("a"), vap("a"), policy("b"), vap("b"), policy("a"))
     assert [each.message for each in sources.problems] == [

@@ -290,6 +290,11 @@ REFUSED: list[tuple[str, JSON, str]] = [
     ("no expectation", suite(cases=[{"name": "a", "request": {"object": {}}}]), "expect: Required"),
     ("no request", suite(cases=[{"name": "a", "expect": {"code": 1}}]), "request: Required"),
     (
+        "message of no text",
+        suite(cases=[{"name": "a", "request": {"object": {}}, "expect": {"message": 5}}]),
+        "cases[0].expect.message: expected a list, got 5",
+    ),
+    (
         "object twice",
         suite(
             cases=[

@@ -82,7 +82,7 @@ UNMET: list[tuple[JSON, str, Any, Any]] = [
     ({"code": 403}, "code", 403, 422),
     ({"reason": "Forbidden"}, "reason", "Forbidden", "Invalid"),
     ({"reason": "Inval"}, "reason", "Inval", "Invalid"),
-    ({"message": "No Limit"}, "message", "No Limit", ["policy 'p' denied request: no limit"]),
+    ({"message": "No Limit"}, "message", ["No Limit"], ["policy 'p' denied request: no limit"]),
     ({"message": []}, "message", [], ["policy 'p' denied request: no limit"]),
     ({"causes": []}, "causes", [], ["first cause", "second cause"]),
     ({"causes": ["third"]}, "causes", ["third"], ["first cause", "second cause"]),
