@@ -4,6 +4,7 @@ cimport cython
 
 from policyd._core.activation cimport charge, work
 from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD, CelError, error
+from policyd._core.equality cimport find
 from policyd._core.rendering cimport text_of
 from policyd._core.values cimport MISSING, go_name, key_value, map_key
 
@@ -257,7 +258,7 @@ cdef object _insert_all(dict made, object entries):
 
 
 cdef object _insert(dict made, object key, object value):
-    if key in made:
+    if find(made, key_value(key)) is not MISSING:  # 0 and 0u are one key
         return error(f"insert failed: key {text_of(key_value(key))} already exists")
     made[key] = value
     return None

@@ -2,7 +2,9 @@
 
 from policyd._core.lib import (
     arithmetic,
+    cidr,
     conversions,
+    ip,
     jsonpatch,
     list_extensions,
     lists,
@@ -10,6 +12,7 @@ from policyd._core.lib import (
     quantity,
     regex,
     relations,
+    semver,
     sets,
     special_forms,
     string_format,
@@ -36,5 +39,8 @@ KNOWN_LIBRARIES: tuple[Library, ...] = (
     list_extensions.LIBRARY,
     sets.LIBRARY,
     quantity.LIBRARY,
+    cidr.LIBRARY,
+    ip.LIBRARY,
+    semver.LIBRARY,
     jsonpatch.LIBRARY,
 )

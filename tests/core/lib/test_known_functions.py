@@ -10,8 +10,15 @@ KNOWN = {
     "arithmetic": """
         -_ _%_ _*_ _+_ _-_ _/_
     """,
+    "cidr": """
+        cidr containsCIDR containsIP ip isCIDR masked prefixLength string
+    """,
     "conversions": """
         bool bytes double dyn int string type uint
+    """,
+    "ip": """
+        family ip ip.isCanonical isGlobalUnicast isIP isLinkLocalMulticast isLinkLocalUnicast
+        isLoopback isUnspecified string
     """,
     "jsonpatch": """
         jsonpatch.escapeKey
@@ -35,6 +42,9 @@ KNOWN = {
     """,
     "relations": """
         !_ @in _<=_ _<_ _>=_ _>_ size
+    """,
+    "semver": """
+        compareTo isGreaterThan isLessThan isSemver major minor patch semver
     """,
     "sets": """
         sets.contains sets.equivalent sets.intersects

@@ -1,0 +1,152 @@
+"""Networks: ``cidr("10.0.0.0/8")``, ``isCIDR("10.0.0.0/8")``, ``string(cidr("10.0.0.0/8"))``.
+
+``c.containsIP("10.0.0.1")``, ``c.containsIP(ip("10.0.0.1"))``, ``c.containsCIDR("10.1.0.0/16")``, ``c.containsCIDR(d)``,
+``c.ip()``, ``c.prefixLength()``, ``c.masked()``
+
+Cost: a tenth of the text's length to read it; ``containsIP`` and ``containsCIDR`` by the bytes of the prefix;
+1 unit for the rest.
+"""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.activation cimport Activation
+from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.library cimport binary, first_tenths, tenths, unary
+from policyd._core.net_address cimport CIDR, IP, cidr_of, masked, parse_cidr, parse_ip
+from policyd._core.values cimport size_of
+
+from policyd._core.library import Library
+
+
+cdef object to_cidr(Activation act, object text):
+    if type(text) is not str:
+        return NO_OVERLOAD
+    found = parse_cidr(<str> text)
+    if type(found) is CIDR:
+        return found
+    return error(f"network address parse error during conversion from string: {found}")
+
+
+cdef object is_cidr(Activation act, object text):
+    return type(parse_cidr(<str> text)) is CIDR if type(text) is str else NO_OVERLOAD
+
+
+cdef object cidr_to_string(Activation act, object network):
+    return str(network) if type(network) is CIDR else NO_OVERLOAD
+
+
+cdef bint agree(IP left, IP right, int length):
+    """Whether the first bits are the same."""
+    if left.bits != right.bits:
+        return False
+    cdef object rest = left.bits - length
+    return left.number >> rest == right.number >> rest
+
+
+cdef object contains_ip(Activation act, object network, object address):
+    if type(network) is not CIDR or type(address) is not IP:
+        return NO_OVERLOAD
+    return agree((<CIDR> network).address, <IP> address, (<CIDR> network).length)
+
+
+cdef object contains_ip_text(Activation act, object network, object text):
+    if type(network) is not CIDR or type(text) is not str:
+        return NO_OVERLOAD
+    address = parse_ip(<str> text)
+    # Kubernetes loses what was wrong with the address.
+    return contains_ip(act, network, address) if type(address) is IP else NO_SUCH_OVERLOAD
+
+
+cdef object contains_cidr(Activation act, object network, object other):
+    if type(network) is not CIDR or type(other) is not CIDR:
+        return NO_OVERLOAD
+    cdef CIDR outer = <CIDR> network, inner = <CIDR> other
+    return outer.length <= inner.length and agree(outer.address, inner.address, outer.length)
+
+
+cdef object contains_cidr_text(Activation act, object network, object text):
+    if type(network) is not CIDR or type(text) is not str:
+        return NO_OVERLOAD
+    other = to_cidr(act, text)
+    return contains_cidr(act, network, other) if type(other) is CIDR else other
+
+
+cdef object address_of(Activation act, object network):
+    return (<CIDR> network).address if type(network) is CIDR else NO_OVERLOAD
+
+
+cdef object prefix_length(Activation act, object network):
+    return (<CIDR> network).length if type(network) is CIDR else NO_OVERLOAD
+
+
+cdef object without_host(Activation act, object network):
+    if type(network) is not CIDR:
+        return NO_OVERLOAD
+    cdef CIDR given = <CIDR> network
+    return cidr_of(masked(given.address, given.length), given.length)
+
+
+# Costs
+
+
+cdef int64_t bytes_of(object network):
+    return ((<CIDR> network).length + 7) // 8 if type(network) is CIDR else size_of(network)
+
+
+cdef int64_t comparing(object first, object second, object result) except -1:
+    return tenths(2 * bytes_of(first))
+
+
+cdef int64_t comparing_text(object first, object second, object result) except -1:
+    return tenths(2 * bytes_of(first)) + tenths(size_of(second))
+
+
+cdef int64_t masking(object first, object second, object result) except -1:
+    return tenths(2 * bytes_of(first)) + tenths(bytes_of(first)) + 1
+
+
+cdef int64_t masking_text(object first, object second, object result) except -1:
+    return masking(first, second, result) + tenths(size_of(second))
+
+
+LIBRARY = Library("cidr", (
+    unary(
+        "cidr", "cidr(string) -> net.CIDR", "string_to_cidr", to_cidr,
+        "cidr('10.0.0.0/8') == cidr('10.0.0.0/8') // true",
+    ).costs(first_tenths),
+    unary(
+        "isCIDR", "isCIDR(string) -> bool", "is_cidr", is_cidr, "isCIDR('10.0.0.0/33') // false",
+    ).costs(first_tenths),
+    unary(
+        "string", "string(net.CIDR) -> string", "cidr_to_string", cidr_to_string,
+        "string(cidr('10.0.0.1/8')) // '10.0.0.1/8'",
+    ),
+    binary(
+        "containsIP", "net.CIDR.containsIP(string) -> bool", "cidr_contains_ip_string",
+        contains_ip_text, "cidr('10.0.0.0/8').containsIP('10.1.2.3') // true",
+    ).costs(comparing).costs_when_known(comparing_text),
+    binary(
+        "containsIP", "net.CIDR.containsIP(net.IP) -> bool", "cidr_contains_ip_ip", contains_ip,
+        "cidr('10.0.0.0/8').containsIP(ip('11.0.0.1')) // false",
+    ).costs(comparing),
+    binary(
+        "containsCIDR", "net.CIDR.containsCIDR(string) -> bool", "cidr_contains_cidr_string",
+        contains_cidr_text, "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16') // true",
+    ).costs(masking).costs_when_known(masking_text),
+    binary(
+        "containsCIDR", "net.CIDR.containsCIDR(net.CIDR) -> bool", "cidr_contains_cidr",
+        contains_cidr, "cidr('10.1.0.0/16').containsCIDR(cidr('10.0.0.0/8')) // false",
+    ).costs(masking),
+    unary(
+        "ip", "net.CIDR.ip() -> net.IP", "cidr_ip", address_of,
+        "cidr('10.0.0.1/8').ip() == ip('10.0.0.1') // true",
+    ),
+    unary(
+        "prefixLength", "net.CIDR.prefixLength() -> int", "cidr_prefix_length", prefix_length,
+        "cidr('10.0.0.0/8').prefixLength() // 8",
+    ),
+    unary(
+        "masked", "net.CIDR.masked() -> net.CIDR", "cidr_masked", without_host,
+        "cidr('10.0.0.1/8').masked() == cidr('10.0.0.0/8') // true",
+    ),
+))

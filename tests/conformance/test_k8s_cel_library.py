@@ -1,0 +1,97 @@
+"""The tests of Kubernetes' own CEL libraries: results, errors and costs."""
+
+import json
+import re
+from typing import Any
+
+from policyd._core.cel_errors import CelError
+from policyd.cel.env import Environment
+from policyd.errors import CelCompileError
+from tests.core.lib.evaluate import as_json
+from tests.shared import conformance
+
+RESULTS = "k8s-cel-library/library-tests.jsonl"
+COSTS = "k8s-cel-library/cost-tests.jsonl"
+
+# By the start of the test's name, or by what the expression holds.
+LEFT_OUT = {
+    "TestAuthzLibrary": "asks an authorizer: tested with one of our own",
+    "TestIncludesCost": "lists.includes came after Kubernetes 1.36",
+}
+LEFT_OUT_ROWS: dict[str, str] = {}
+
+
+def left_out(row: dict[str, Any]) -> str | None:
+    for part, reason in LEFT_OUT.items():
+        if row["test"].startswith(part):
+            return reason
+    return LEFT_OUT_ROWS.get(row["name"])
+
+
+def run(expression: str) -> tuple[Any, int]:
+    """A refused expression is a CelError too."""
+    try:
+        return Environment.kubernetes().compile(expression).evaluate_with_cost({})
+    except CelCompileError as refused:
+        return CelError(refused.text), 0
+
+
+def test_results_are_those_of_kubernetes() -> None:
+    rows = [row for row in conformance(RESULTS) if left_out(row) is None]
+    failures = {
+        f"{row['test']} {row['name']}": failure
+        for row in rows
+        if (failure := judge(row)) is not None
+    }
+    print(f"{len(rows) - len(failures)} passed of {len(rows)}")
+    assert failures == {}
+
+
+def judge(row: dict[str, Any]) -> str | None:
+    """None, or what is wrong."""
+    value, _ = run(row["expr"])
+    expect = row["expect"]
+    if "value" in expect:
+        if isinstance(value, CelError):
+            return value.message
+        if expect["value"]["t"] == "quantity":  # prints in its own canonical form
+            return (
+                None
+                if run(f"{row['expr']} == quantity('{expect['value']['v']}')")[0]
+                else "differs"
+            )
+        got, want = as_json(value), wanted(expect["value"])
+        return None if json.dumps(got) == json.dumps(want) else f"{got!r}, not {want!r}"
+    error = value.message if isinstance(value, CelError) else f"no error but {value!r}"
+    if "runtime_error_exact" in expect:
+        return None if error == expect["runtime_error_exact"] else error
+    patterns = expect.get("compile_error_regexps") or [expect["runtime_error_regexp"]]
+    return None if all(re.search(pattern, error) for pattern in patterns) else error
+
+
+def wanted(tagged: Any) -> Any:
+    """A tagged value in the form of ``as_json``."""
+    if not isinstance(tagged, dict):
+        return tagged
+    kind, value = tagged["t"], tagged["v"]
+    if kind in ("int", "uint"):
+        return int(value)
+    if kind == "double":
+        return float(value)
+    if kind == "optional":
+        return "optional.none()" if value is None else {"optional": wanted(value)}
+    if kind == "list":
+        return [wanted(item) for item in value]
+    return value
+
+
+def test_costs_are_those_of_kubernetes() -> None:
+    """The recorded programs were not folded: a literal costs what its list does."""
+    rows = [row for row in conformance(COSTS) if left_out(row) is None]
+    failures = {}
+    for row in rows:
+        value, cost = run(row["expr"])
+        if isinstance(value, CelError) or cost > row["runtime_cost"]:
+            failures[row["expr"]] = f"{value!r}: {cost}, at most {row['runtime_cost']}"
+    print(f"{len(rows) - len(failures)} passed of {len(rows)}")
+    assert failures == {}
