@@ -69,7 +69,12 @@ cdef object add(Activation act, object left, object right):
 
 
 cdef object concatenate(Activation act, object left, object right):
-    cdef Py_ssize_t size = len(left) + len(right)
+    cdef Py_ssize_t size = len(right)
+    if size == 0:  # values never change, so they may be shared
+        return left
+    size += len(left)
+    if size == len(right):
+        return right
     if size > MAX_SIZE:
         return error("result is too large")
     work(act, size // 64)
