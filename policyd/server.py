@@ -145,7 +145,8 @@ class Server:
             return
         async for _ in changed(files, self._stop, known=fingerprint(files)):
             try:
-                await asyncio.to_thread(self.certificates.reload)
+                # On this thread: a handshake between the change of certificate and key would fail.
+                self.certificates.reload()
             except ConfigError as error:
                 self.log.write("error", "certificate", str(error))
             else:
