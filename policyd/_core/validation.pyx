@@ -99,6 +99,8 @@ cdef class ValidationPlan(Plan):
         cdef int64_t started = now()
         cdef Outcome outcome = Outcome.__new__(Outcome)
         try:
+            if deadline and started > deadline:
+                raise TimedOut("deadline exceeded before the policy was evaluated")
             self.judge(outcome, subject, params, deadline, exempt)
         except TimedOut as late:
             # What was plainly false before stays so.

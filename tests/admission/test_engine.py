@@ -1,0 +1,295 @@
+"""The engine through the facade: what policyd adds to Kubernetes, and how errors and deadlines decide."""
+
+import json
+from base64 import b64decode
+from time import perf_counter
+from typing import Any
+
+import jsonpatch
+import pytest
+
+from policyd.admission.api import PolicySet
+from policyd.errors import PolicyError
+from policyd.policy import compiler, loader
+from policyd.policy.reviews import build_review
+
+Json = dict[str, Any]
+PODS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}
+# Each of these burns far more than 20 ms of CPU, and stays below the cost limit of one expression.
+EXPENSIVE = "lists.range(300).all(a, lists.range(400).all(b, a + b >= 0))"
+POD: Json = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}},
+    "spec": {"containers": [{"name": "c", "image": "nginx"}]},
+}
+
+
+def policy(name: str = "p", **spec: Any) -> Json:
+    full = {"matchConstraints": {"resourceRules": [PODS]}, **spec}
+    return {
+        "apiVersion": "policyd.dev/v1",
+        "kind": "Policy",
+        "metadata": {"name": name},
+        "spec": full,
+    }
+
+
+def denying(name: str = "p", message: str = "no", **spec: Any) -> Json:
+    validations = [{"expression": "false", "message": message}]
+    return policy(name, **{"validations": validations, **spec})
+
+
+def load(*documents: Json) -> PolicySet:
+    text = "\n---\n".join(map(json.dumps, documents))
+    return PolicySet(compiler.compile_strict(loader.load_text(text)))
+
+
+def ask(
+    policies: PolicySet,
+    obj: Json = POD,
+    *,
+    webhook: Any = "validate",
+    timeout: float | None = None,
+    **request: Any,
+) -> Json:
+    review = build_review(obj, overrides=request)
+    answer: Json = policies.review(review, webhook, timeout=timeout)["response"]
+    return answer
+
+
+def deployment(**pod_spec: Any) -> Json:
+    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod_spec or POD["spec"]}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "d", "namespace": "shop"},
+        "spec": {"replicas": 1, "template": template},
+    }
+
+
+def test_every_violation_of_every_policy_is_told_in_order() -> None:
+    two = [
+        {"expression": "false", "message": "one"},
+        {"expression": "1 == 2", "reason": "Forbidden"},
+    ]
+    answer = ask(load(policy("b", validations=two), denying("a")))
+    status = answer["status"]
+    assert status["message"] == "policy 'a' denied request: no (and 2 more)"
+    assert [cause["message"] for cause in status["details"]["causes"]] == [
+        "policy 'a' denied request: no",
+        "policy 'b' denied request: one",
+        "policy 'b' denied request: failed expression: 1 == 2",
+    ]
+
+
+@pytest.mark.parametrize(("failure_policy", "allowed"), [("Fail", False), ("Ignore", True)])
+def test_an_error_follows_the_failure_policy(failure_policy: str, allowed: bool) -> None:
+    validations = [{"expression": "object.nope == 1"}]
+    answer = ask(load(policy(validations=validations, failurePolicy=failure_policy)))
+    assert answer["allowed"] is allowed
+
+
+def test_ignore_still_denies_what_is_plainly_false() -> None:
+    validations = [{"expression": "object.nope == 1"}, {"expression": "false", "message": "no"}]
+    answer = ask(load(policy(validations=validations, failurePolicy="Ignore")))
+    assert answer["status"]["message"] == "policy 'p' denied request: no"
+
+
+def test_inline_params_and_variables() -> None:
+    spec = {
+        "params": {"images": ["nginx"]},
+        "variables": [
+            {
+                "name": "bad",
+                "expression": "object.spec.containers.filter(c, !(c.image in params.images))",
+            }
+        ],
+        "validations": [
+            {
+                "expression": "variables.bad.size() == 0",
+                "messageExpression": "'bad: ' + variables.bad[0].name",
+            }
+        ],
+    }
+    policies = load(policy(**spec))
+    assert ask(policies)["allowed"]
+    other = {**POD, "spec": {"containers": [{"name": "x", "image": "evil"}]}}
+    assert ask(policies, other)["status"]["message"].endswith("bad: x")
+
+
+def test_params_of_a_policy_by_name() -> None:
+    config = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "cfg", "namespace": "shop"},
+        "data": {"team": "blue"},
+    }
+    spec = {
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "paramRef": {"name": "cfg", "parameterNotFoundAction": "Deny"},
+        "validations": [{"expression": "params.data.team == 'blue' && params.kind == 'ConfigMap'"}],
+    }
+    assert ask(load(policy(**spec), config))["allowed"]
+    missing = ask(load(policy(**spec)))
+    assert "no params found" in missing["status"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("obj", "allowed"),
+    [
+        (deployment(containers=[{"name": "c", "image": "nginx"}]), True),
+        (deployment(containers=[{"name": "c", "image": "evil"}]), False),
+        ({**deployment(), "kind": "Deployment", "spec": {"replicas": 1}}, True),
+    ],
+)
+def test_pod_controllers_are_judged_by_their_template(obj: Json, allowed: bool) -> None:
+    validations = [
+        {"expression": "object.kind == 'Pod' && object.metadata.namespace == 'shop'"},
+        {"expression": "object.spec.containers.all(c, c.image != 'evil')"},
+        {"expression": "request.kind.kind == 'Deployment'"},
+    ]
+    answer = ask(load(policy(podControllers=True, validations=validations)), obj)
+    assert answer["allowed"] is allowed
+
+
+def test_without_pod_controllers_a_deployment_is_nothing() -> None:
+    assert ask(load(denying()), deployment())["allowed"]
+
+
+def test_an_exception_lets_through_and_says_so() -> None:
+    exception = {"name": "legacy", "reason": "ticket 4711", "namespaces": ["sh*"]}
+    answer = ask(load(denying(exceptions=[exception])))
+    assert answer["allowed"]
+    assert answer["auditAnnotations"]["exception.p"] == "legacy: ticket 4711"
+    other = {**POD, "metadata": {"name": "web", "namespace": "prod"}}
+    assert not ask(load(denying(exceptions=[exception])), other)["allowed"]
+
+
+def test_an_exception_may_lift_single_validations() -> None:
+    spec = {
+        "validations": [
+            {"name": "first", "expression": "false", "message": "one"},
+            {"name": "second", "expression": "false", "message": "two"},
+        ],
+        "exceptions": [{"name": "e", "reason": "r", "names": ["web"], "validations": ["first"]}],
+    }
+    assert ask(load(policy(**spec)))["status"]["message"] == "policy 'p' denied request: two"
+
+
+def test_warn_and_audit_do_not_deny() -> None:
+    answer = ask(load(denying(validationActions=["Warn", "Audit"])))
+    assert answer["allowed"]
+    assert answer["warnings"] == ["Validation failed for policy 'p': no"]
+    assert json.loads(answer["auditAnnotations"]["validation_failure"])[0]["message"] == "no"
+
+
+@pytest.mark.parametrize(("failure_policy", "allowed"), [("Fail", False), ("Ignore", True)])
+def test_a_policy_that_burns_cpu_is_cut_at_its_deadline(failure_policy: str, allowed: bool) -> None:
+    validations = [{"expression": EXPENSIVE} for _ in range(8)]
+    policies = load(
+        policy(validations=validations, timeoutSeconds=0.02, failurePolicy=failure_policy)
+    )
+    started = perf_counter()
+    answer = ask(policies)
+    taken = perf_counter() - started
+    assert answer["allowed"] is allowed
+    if not allowed:
+        assert "deadline exceeded" in answer["status"]["message"]
+        assert "cost" not in answer["status"]["message"]
+    # Uncut it takes a second and more; the bound is wide because test machines are slow.
+    assert taken < 0.5
+
+
+def test_a_policy_after_the_deadline_of_the_request_is_an_error_of_its_own() -> None:
+    slow = policy("a", validations=[{"expression": EXPENSIVE} for _ in range(8)])
+    answer = ask(load(slow, denying("b")), timeout=0.02)
+    causes = [cause["message"] for cause in answer["status"]["details"]["causes"]]
+    assert [text.partition(" denied")[0] for text in causes] == ["policy 'a'", "policy 'b'"]
+    assert all("deadline exceeded" in text for text in causes)
+
+
+def test_the_cost_limit_says_that_it_was_the_cost() -> None:
+    expression = "lists.range(3000).all(a, lists.range(3000).all(b, a + b >= 0))"
+    answer = ask(load(policy(validations=[{"expression": expression}])))
+    assert "operation cancelled: actual cost limit exceeded" in answer["status"]["message"]
+
+
+def apply(answer: Json, obj: Json) -> Json:
+    patched: Json = jsonpatch.apply_patch(obj, json.loads(b64decode(answer["patch"])))
+    return patched
+
+
+def labels(value: str) -> Json:
+    expression = f"[JSONPatch{{op: 'add', path: '/metadata/labels/x', value: {value}}}]"
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+
+
+def test_mutations_see_what_the_former_did_and_make_one_patch() -> None:
+    policies = load(
+        policy("a", mutations=[labels("'1'")]),
+        policy("b", mutations=[labels("object.metadata.labels.x + '2'")]),
+    )
+    before = json.dumps(POD)
+    answer = ask(policies, webhook="mutate")
+    assert apply(answer, POD)["metadata"]["labels"] == {"app": "web", "x": "12"}
+    assert len(json.loads(b64decode(answer["patch"]))) == 1
+    assert json.dumps(POD) == before
+
+
+def test_reinvocation_runs_a_policy_once_more() -> None:
+    append = labels("object.metadata.labels.?x.orValue('') + 'a'")
+    policies = load(policy("p", mutations=[append], reinvocationPolicy="IfNeeded"))
+    assert apply(ask(policies, webhook="mutate"), POD)["metadata"]["labels"]["x"] == "aa"
+
+
+def test_a_mutation_of_the_template_goes_into_the_controller() -> None:
+    apply_configuration = {"expression": "Object{spec: Object.spec{hostNetwork: true}}"}
+    mutation = {"patchType": "ApplyConfiguration", "applyConfiguration": apply_configuration}
+    answer = ask(
+        load(policy(podControllers=True, mutations=[mutation])), deployment(), webhook="mutate"
+    )
+    patch = json.loads(b64decode(answer["patch"]))
+    assert patch == [{"op": "add", "path": "/spec/template/spec/hostNetwork", "value": True}]
+
+
+@pytest.mark.parametrize("operation", ["DELETE", "CONNECT"])
+def test_nothing_is_patched_where_the_api_server_would_refuse(operation: str) -> None:
+    policies = load(policy(mutations=[labels("'1'")]))
+    review = build_review(POD, operation=operation)
+    answer = policies.review(review, "mutate")["response"]
+    assert answer["allowed"] and "patch" not in answer
+
+
+def test_a_failing_mutation_denies_as_kubernetes_words_it() -> None:
+    remove = {
+        "patchType": "JSONPatch",
+        "jsonPatch": {"expression": "[JSONPatch{op: 'remove', path: '/nope'}]"},
+    }
+    status = ask(load(policy(mutations=[remove])), webhook="mutate")["status"]
+    assert (status["code"], status["reason"]) == (403, "Invalid")
+    assert status["message"].startswith("policy 'p' denied request: JSON Patch: error in remove")
+
+
+def quarantined(failure_policy: str) -> PolicySet:
+    broken = policy(validations=[{"expression": "object."}], failurePolicy=failure_policy)
+    return PolicySet(compiler.compile_sources(loader.load_text(json.dumps(broken))))
+
+
+def test_a_quarantined_policy_denies_what_it_matches() -> None:
+    status = ask(quarantined("Fail"))["status"]
+    assert status["message"].startswith("policy 'p' denied request: failed to configure policy: ")
+    assert ask(quarantined("Fail"), deployment())["allowed"]
+
+
+def test_a_quarantined_policy_with_ignore_is_skipped() -> None:
+    assert ask(quarantined("Ignore"))["allowed"]
+
+
+def test_all_errors_of_a_source_are_told_with_their_places() -> None:
+    broken = [policy("a", validations=[{"expression": "object."}]), denying("b", nope=1)]
+    with pytest.raises(PolicyError) as failure:
+        load(*broken)
+    paths = {problem.path for problem in failure.value.problems}
+    assert paths == {"spec.validations[0].expression", "spec.nope"}
+    assert all(problem.line for problem in failure.value.problems)
