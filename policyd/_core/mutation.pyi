@@ -2,7 +2,7 @@ from collections.abc import Iterable
 from typing import Any, final
 
 from policyd._core.counters import PolicyCounters
-from policyd._core.plan import Frame, Plan, Subject
+from policyd._core.plan import Frame, Plan, Stopped, Subject
 from policyd._core.program import Program
 
 @final
@@ -16,7 +16,7 @@ class MutationPlan(Plan):
         counters: PolicyCounters,
         programs: Iterable[Program],
     ) -> None: ...
-    def matches(self, subject: Subject, params: Any, deadline: int) -> bool | str: ...
+    def matches(self, subject: Subject, params: Any, deadline: int) -> bool | str | Stopped: ...
     def evaluate(
         self, index: int, subject: Subject, params: Any, deadline: int
-    ) -> tuple[Any, str | None]: ...
+    ) -> tuple[Any, str | Stopped | None]: ...

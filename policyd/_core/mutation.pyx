@@ -28,21 +28,21 @@ cdef class MutationPlan(Plan):
         self.programs = tuple(programs)
 
     def matches(self, Subject subject not None, object params, int64_t deadline):
-        """Whether the matchConditions hold: True, False, or the text of an error."""
+        """Whether the matchConditions hold: True, False, or the error (a text or Stopped)."""
         cdef int64_t started = now()
         if not self.conditions:
             return True
         try:
             return self.matched(self.activation(subject, params, deadline), subject)
         except Stopped as stopped:
-            return str(stopped)
+            return stopped
         finally:
             self.counters.evaluation_ns += now() - started
 
     def evaluate(
         self, Py_ssize_t index, Subject subject not None, object params, int64_t deadline
     ):
-        """(value, None) of the mutation's expression, or (None, the text of its error).
+        """(value, None) of the mutation's expression, or (None, its error: a text or Stopped).
 
         Variables are computed anew for each mutation, and each has a whole budget.
         """
@@ -51,7 +51,7 @@ cdef class MutationPlan(Plan):
         try:
             value = run(program, self.activation(subject, params, deadline), &budget)
         except Stopped as stopped:
-            return None, str(stopped)
+            return None, stopped
         finally:
             self.counters.evaluation_ns += now() - started
             self.counters.cost_units += POLICY_BUDGET - budget

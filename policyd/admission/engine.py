@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Literal, cast
 
-from policyd._core.plan import Subject
+from policyd._core.plan import Stopped, Subject, TimedOut
 from policyd._core.validation import Outcome, ValidationPlan
 from policyd._core.matcher import Hit
 from policyd.admission import mutating
@@ -205,12 +205,12 @@ class Engine:
             finding = Finding(policy, binding, text, error=True)
         self._add(finding, policy.fail)
 
-    def failed(self, policy: CompiledPolicy, binding: Binding, text: str) -> None:
+    def failed(self, policy: CompiledPolicy, binding: Binding, error: str | Stopped) -> None:
         """An evaluation error: follows the binding's actions, unless failurePolicy is Ignore."""
-        policy.counters.count(_ERROR)
+        policy.counters.count(_TIMEOUT if isinstance(error, TimedOut) else _ERROR)
         actions, code = (("Deny",), 403) if self.webhook == "mutate" else (binding.actions, 0)
         name = None if policy.kind == "Policy" else binding.name
-        finding = Finding(policy, name, text, actions=actions, code=code, error=True)
+        finding = Finding(policy, name, str(error), actions=actions, code=code, error=True)
         self._add(finding, policy.fail)
 
     def broken(self, policy: CompiledPolicy, error: Exception) -> None:
