@@ -12,7 +12,7 @@ __all__ = ["PolicySet", "__version__"]
 def __getattr__(name: str) -> object:
     # Lazily, so that `policyd --help` imports no engine.
     if name == "PolicySet":
-        from policyd.admission.api import PolicySet  # noqa: PLC0415
+        from policyd.admission.api import PolicySet
 
         return PolicySet
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,1 +1,3 @@
-"""The compiled core: CEL evaluation, matching, patching. Imports no third party but the regex engine."""
+"""The compiled core: CEL evaluation, matching, patching. Imports no third party but
+the regex engine.
+"""

@@ -1,4 +1,6 @@
-"""Slot numbers: where an activation holds each variable. One layout is shared by the expressions of a policy."""
+"""Slot numbers: where an activation holds each variable. One layout is shared by
+the expressions of a policy.
+"""
 
 from policyd._core.program import Program, Variable
 
@@ -6,9 +8,9 @@ from policyd._core.program import Program, Variable
 class Layout:
     """Gives out slots while expressions are planned; ``size`` is what an activation must hold.
 
-    ``slots`` are the variables that the evaluation sets, by name. ``variables.x`` and the variables of
-    macros have slots without a name; each macro has its own, because a variable may be computed in
-    the middle of another expression's loop.
+    ``slots`` are the variables that the evaluation sets, by name. ``variables.x`` and the variables
+    of macros have slots without a name; each macro has its own, because a variable may be computed
+    in the middle of another expression's loop.
     """
 
     def __init__(self, names: tuple[str, ...] = ()) -> None:

@@ -1,4 +1,6 @@
-"""Every CEL library that expressions may use, in one visible table. A new library is one line here."""
+"""Every CEL library that expressions may use, in one visible table. A new library
+is one line here.
+"""
 
 from policyd._core.lib import (
     arithmetic,

@@ -1,9 +1,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from policyd._core.cel_errors import CelError
-from policyd._core.nodes import Node
 from policyd._core.layout import Layout
+from policyd._core.nodes import Node
 
 class Program:
     def __init__(self, text: str, root: Node, layout: Layout, result_type: Any) -> None: ...

@@ -7,16 +7,17 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
+from policyd._core.matcher import Hit
 from policyd._core.plan import Stopped, Subject, TimedOut
 from policyd._core.validation import Outcome, ValidationPlan
-from policyd._core.matcher import Hit
 from policyd.admission import mutating
 from policyd.admission.decision import Finding, Verdict, respond
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
+from policyd.errors import StatusError
 from policyd.policy.compiled import JSON, Binding, CompiledPolicy
 from policyd.policy.controllers import CONTROLLERS
 from policyd.policy.params import ParamError, without_type
@@ -24,6 +25,7 @@ from policyd.policy.policy_set import PolicySet
 
 Webhook = Literal["validate", "mutate"]
 Only = Callable[[CompiledPolicy], bool]
+Result = TypeVar("Result")
 Matched = tuple[CompiledPolicy, Hit, bool]
 _log = logging.getLogger("policyd.engine")
 _ADMIT, _DENY, _WARN, _AUDIT, _ERROR, _TIMEOUT = range(6)
@@ -212,6 +214,16 @@ class Engine:
         name = None if policy.kind == "Policy" else binding.name
         finding = Finding(policy, name, str(error), actions=actions, code=code, error=True)
         self._add(finding, policy.fail)
+
+    def guarded(self, policy: CompiledPolicy, work: Callable[[], Result]) -> Result | None:
+        """What ``work`` gives; a defect of ours in it follows the policy's failurePolicy."""
+        try:
+            return work()
+        except StatusError:
+            raise
+        except Exception as error:
+            self.broken(policy, error)
+            return None
 
     def broken(self, policy: CompiledPolicy, error: Exception) -> None:
         """A defect of ours: logged once, and the policy's failurePolicy decides."""

@@ -63,13 +63,7 @@ class _Tree:
         return self._diff(self.engine.request.object, self.current)
 
     def _guarded(self, judged: Judged) -> _Run | None:
-        try:
-            return self._invoke(judged)
-        except StatusError:
-            raise
-        except Exception as error:
-            self.engine.broken(judged.policy, error)
-            return None
+        return self.engine.guarded(judged.policy, lambda: self._invoke(judged))
 
     def _invoke(self, judged: Judged) -> _Run | None:
         """One invocation; None if its matchConditions did not hold."""
@@ -104,7 +98,13 @@ class _Tree:
             self.engine.failed(policy, judged.binding, error)
             return False
         kind = ("", "v1", "Pod") if judged.as_pod else judged.hit.kind
-        sources = (target, subject.old_object, subject.request, judged.param)
+        sources = (
+            target,
+            subject.old_object,
+            subject.request,
+            subject.namespace_object,
+            judged.param,
+        )
         schemas = self.engine.policies.schemas
         try:
             after = mutation.mutator.apply(value, target, kind, schemas, sources)

@@ -5,8 +5,8 @@ Does not match and does not judge.
 """
 
 from policyd._core.cel_errors import CelError
-from policyd._core.plan import Subject
 from policyd._core.matcher import Hit
+from policyd._core.plan import Subject
 from policyd.admission.review import AdmissionRequest
 from policyd.policy.compiled import JSON, Object
 from policyd.policy.controllers import pod_of
@@ -101,7 +101,9 @@ def _shown(raw: Object) -> Object:
 
 
 def _namespace_object(request: AdmissionRequest, namespaces: Namespaces) -> Object | None:
-    """Null for cluster-scoped objects and for Namespaces, which carry their own name as namespace."""
+    """Null for cluster-scoped objects and for Namespaces, which carry their own
+    name as namespace.
+    """
     kind = request.raw.get("requestKind") or request.raw["kind"]
     if not request.namespace or (
         isinstance(kind, dict)

@@ -1,4 +1,6 @@
-"""Folds: which node a macro becomes. The parser has expanded it; its parts are found by their shape."""
+"""Folds: which node a macro becomes. The parser has expanded it; its parts are
+found by their shape.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -15,8 +17,8 @@ ONE_VARIABLE = -1
 
 
 def plan_fold(planner: "Planner", expr: Comprehension) -> Node:
-    """The node of a macro: ``all``, ``exists``, ``exists_one``, ``map``, ``filter``, ``transform…``,
-    or the binding of a name that optMap, optFlatMap and sortBy are made of.
+    """The node of a macro: ``all``, ``exists``, ``exists_one``, ``map``, ``filter``,
+    ``transform…``, or the binding of a name that optMap, optFlatMap and sortBy are made of.
     """
     if isinstance(expr.loop_condition, Literal) and expr.loop_condition.value is False:
         return _bind(planner, expr)

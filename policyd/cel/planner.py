@@ -1,8 +1,8 @@
 """From a checked expression to a program: everything that depends only on the text is decided here.
 
-Names become slots, constants are folded where cel-go folds them (lists and maps of literals, and the
-type conversions; an error there refuses the program), memberships in lists of literals become sets,
-calls of functions with constant arguments are computed once. Runs when policies load.
+Names become slots, constants are folded where cel-go folds them (lists and maps of literals, and
+the type conversions; an error there refuses the program), memberships in lists of literals become
+sets, calls of functions with constant arguments are computed once. Runs when policies load.
 """
 
 from collections.abc import Mapping

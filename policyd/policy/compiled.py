@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     from policyd._core.counters import PolicyCounters
+    from policyd._core.matcher import MatchRules
     from policyd._core.mutation import MutationPlan
     from policyd._core.validation import ValidationPlan
-    from policyd._core.matcher import MatchRules
     from policyd.mutation import Mutator
     from policyd.policy.exemptions import Exemption
 

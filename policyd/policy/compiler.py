@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from policyd._core.equivalents import Equivalents
-from policyd._core.mutation import MutationPlan
-from policyd._core.validation import Validation, ValidationPlan
 from policyd._core.matcher import MatchRules
+from policyd._core.mutation import MutationPlan
 from policyd._core.program import Program
 from policyd._core.selectors import Selector
+from policyd._core.validation import Validation, ValidationPlan
 from policyd.errors import PolicyError, Problem
 from policyd.mutation import KINDS
 from policyd.mutation.schema import Schemas
@@ -34,7 +34,9 @@ AnyBinding = model.ValidatingAdmissionPolicyBinding | model.MutatingAdmissionPol
 
 
 def compile_strict(sources: Sources, registry: CounterRegistry | None = None) -> PolicySet:
-    """The PolicySet of error-free sources; raises PolicyError with every problem of every document."""
+    """The PolicySet of error-free sources; raises PolicyError with every problem of
+    every document.
+    """
     policies = compile_sources(sources, registry)
     errors = [problem for problem in policies.problems if problem.severity == "error"]
     if errors:
@@ -111,7 +113,9 @@ class _Compiler:
         self.problems: list[Problem] = []
 
     def compile(self) -> CompiledPolicy | None:
-        """The policy; quarantined if anything is wrong; None if it cannot even say what it matches."""
+        """The policy; quarantined if anything is wrong; None if it cannot even say
+        what it matches.
+        """
         policy = self.document.model
         if not isinstance(policy, AnyPolicy):
             return self._quarantined(self.document.problems)

@@ -11,7 +11,9 @@ Today = Callable[[], datetime]
 
 
 def wildcard(patterns: tuple[str, ...]) -> Callable[[str], bool] | None:
-    """A test for ``*`` and ``?`` patterns; one that fits suffices. None if there are no patterns."""
+    """A test for ``*`` and ``?`` patterns; one that fits suffices. None if there
+    are no patterns.
+    """
     if not patterns:
         return None
     parts = (re.escape(p).replace(r"\*", ".*").replace(r"\?", ".") for p in patterns)

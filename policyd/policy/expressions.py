@@ -3,8 +3,8 @@
 Judges nothing.
 """
 
-from policyd._core.plan import Frame
 from policyd._core.layout import Layout
+from policyd._core.plan import Frame
 from policyd._core.program import Program
 from policyd.cel.env import Environment
 from policyd.cel.planner import plan
@@ -88,7 +88,9 @@ class Expressions:
             return None
 
     def _placed(self, problem: Problem, path: str) -> Problem:
-        """A problem of an expression, with its place in the file instead of that in the expression."""
+        """A problem of an expression, with its place in the file instead of that in
+        the expression.
+        """
         line, column = self.document.place_in(path, problem.line, problem.column)
         return Problem(
             message=problem.message,

@@ -15,7 +15,9 @@ from policyd.policy.params import Namespaces, ParamStore
 
 
 class CounterRegistry:
-    """Counters by policy name; handed from one policy set to the next, so that they never go back."""
+    """Counters by policy name; handed from one policy set to the next, so that they
+    never go back.
+    """
 
     def __init__(self) -> None:
         self._counters: dict[str, PolicyCounters] = {}
@@ -104,7 +106,9 @@ class PolicySet:
 
 
 def _quarantines(policy: CompiledPolicy) -> bool:
-    """Whether the policy is broken, and denies at the validating webhook what it would have judged."""
+    """Whether the policy is broken, and denies at the validating webhook what it
+    would have judged.
+    """
     return bool(policy.problem) and policy.kind != "MutatingAdmissionPolicy"
 
 

@@ -97,7 +97,7 @@ def test_ignore_still_denies_what_is_plainly_false() -> None:
 
 
 def test_inline_params_and_variables() -> None:
-    spec = {
+    spec: Json = {
         "params": {"images": ["nginx"]},
         "variables": [
             {
@@ -125,7 +125,7 @@ def test_params_of_a_policy_by_name() -> None:
         "metadata": {"name": "cfg", "namespace": "shop"},
         "data": {"team": "blue"},
     }
-    spec = {
+    spec: Json = {
         "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
         "paramRef": {"name": "cfg", "parameterNotFoundAction": "Deny"},
         "validations": [{"expression": "params.data.team == 'blue' && params.kind == 'ConfigMap'"}],
@@ -167,7 +167,7 @@ def test_an_exception_lets_through_and_says_so() -> None:
 
 
 def test_an_exception_may_lift_single_validations() -> None:
-    spec = {
+    spec: Json = {
         "validations": [
             {"name": "first", "expression": "false", "message": "one"},
             {"name": "second", "expression": "false", "message": "two"},
