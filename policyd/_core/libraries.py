@@ -22,6 +22,7 @@ from policyd._core.lib import (
     text,
     time_arithmetic,
     timestamps,
+    url,
 )
 from policyd._core.library import Library
 
@@ -44,5 +45,6 @@ KNOWN_LIBRARIES: tuple[Library, ...] = (
     cidr.LIBRARY,
     ip.LIBRARY,
     semver.LIBRARY,
+    url.LIBRARY,
     jsonpatch.LIBRARY,
 )

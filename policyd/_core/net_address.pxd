@@ -15,6 +15,8 @@ cdef class CIDR(Opaque):
     cdef int length
 
 
+# The IP (a zone is read and dropped), or the text of Go's error
+cdef object parse_address(str text)
 # The IP or CIDR, or the text of Kubernetes' error.
 cdef object parse_ip(str text)
 cdef object parse_cidr(str text)
