@@ -6,6 +6,7 @@ from policyd._core.lib import (
     arithmetic,
     cidr,
     conversions,
+    format,
     ip,
     jsonpatch,
     list_extensions,
@@ -46,5 +47,6 @@ KNOWN_LIBRARIES: tuple[Library, ...] = (
     ip.LIBRARY,
     semver.LIBRARY,
     url.LIBRARY,
+    format.LIBRARY,
     jsonpatch.LIBRARY,
 )

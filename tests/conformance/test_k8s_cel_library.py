@@ -19,9 +19,6 @@ COSTS = "k8s-cel-library/cost-tests.jsonl"
 # By the start of the test's name, or by what the expression holds.
 LEFT_OUT = {
     "TestAuthzLibrary": "asks an authorizer: tested with one of our own",
-    "TestFormat": "the library of named formats is not there yet",
-    "TestNameFormatCost": "the library of named formats is not there yet",
-    "TestURLsCost": "the library of URLs is not there yet",
     "TestIncludesCost": "lists.includes came after Kubernetes 1.36",
 }
 LEFT_OUT_ROWS: dict[str, str] = {}

@@ -16,6 +16,12 @@ KNOWN = {
     "conversions": """
         bool bytes double dyn int string type uint
     """,
+    "format": """
+        format.byte format.date format.datetime format.dns1035Label format.dns1035LabelPrefix
+        format.dns1123Label format.dns1123LabelPrefix format.dns1123Subdomain
+        format.dns1123SubdomainPrefix format.labelValue format.named format.qualifiedName
+        format.uri format.uuid validate
+    """,
     "ip": """
         family ip ip.isCanonical isGlobalUnicast isIP isLinkLocalMulticast isLinkLocalUnicast
         isLoopback isUnspecified string
@@ -68,6 +74,9 @@ KNOWN = {
     "timestamps": """
         duration getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours
         getMilliseconds getMinutes getMonth getSeconds int string timestamp
+    """,
+    "url": """
+        getEscapedPath getHost getHostname getPort getQuery getScheme isURL url
     """,
 }
 

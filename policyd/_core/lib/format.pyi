@@ -1,0 +1,3 @@
+from policyd._core.library import Library
+
+LIBRARY: Library

@@ -1,0 +1,366 @@
+"""Named formats of the Kubernetes API: ``format.dns1123Label().validate("My Name")`` is none, or the list of what is wrong.
+
+``format.named("uuid")`` finds one by name (none for an unknown name). The formats: ``dns1123Label``, ``dns1123Subdomain``,
+``dns1035Label``, each also with ``Prefix`` (for generateName); ``qualifiedName``, ``labelValue``, ``uri``, ``uuid``,
+``byte`` (base64), ``date``, ``datetime``.
+
+Cost of ``validate``: like a regular expression as long as the format's own; 1 unit for everything else.
+"""
+
+from libc.math cimport ceil
+from libc.stdint cimport int64_t
+
+from policyd._core.activation cimport Activation, work
+from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD
+from policyd._core.go_url cimport ParsedURL, parse_request_uri
+from policyd._core.library cimport binary, nullary, unary
+from policyd._core.regex cimport Regex, compile_regex
+from policyd._core.times cimport Moment, parse_rfc3339
+from policyd._core.values cimport NONE, Opaque, size_of, some
+
+from policyd._core.library import Library
+
+ctypedef list (*Check)(str text)
+
+cdef str LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+cdef str SUBDOMAIN = f"{LABEL}(\\.{LABEL})*"
+cdef str OLD_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
+cdef str KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+
+cdef str LABEL_RULE = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must "
+    "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
+    f"validation is '{LABEL}')"
+)
+cdef str SUBDOMAIN_RULE = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+    "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
+    f"validation is '{SUBDOMAIN}')"
+)
+cdef str OLD_LABEL_RULE = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+    f"regex used for validation is '{OLD_LABEL}')"
+)
+cdef str KEY_RULE = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation "
+    f"is '{KEY}')"
+)
+cdef str VALUE_RULE = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
+    "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
+    f"'12345', regex used for validation is '({KEY})?')"
+)
+
+cdef Regex IS_LABEL = compile_regex(f"^{LABEL}$")
+cdef Regex IS_SUBDOMAIN = compile_regex(f"^{SUBDOMAIN}$")
+cdef Regex IS_OLD_LABEL = compile_regex(f"^{OLD_LABEL}$")
+cdef Regex IS_KEY = compile_regex(f"^{KEY}$")
+cdef Regex IS_VALUE = compile_regex(f"^({KEY})?$")
+cdef str UUID = "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$"
+cdef Regex IS_UUID = compile_regex(UUID)
+cdef Regex IS_BASE64 = compile_regex(
+    "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$"
+)
+cdef str TIME = "^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$"
+cdef Regex IS_TIME = compile_regex(TIME)
+
+
+cdef class NamedFormat(Opaque):
+    """``kubernetes.NamedFormat``; ``size`` is that of a regular expression for it, for the cost."""
+
+    cdef str name
+    cdef int size
+    cdef Check check
+
+    cdef str type_name(self):
+        return "kubernetes.NamedFormat"
+
+    cdef object equals(self, object other):
+        if type(other) is not NamedFormat:
+            return NO_SUCH_OVERLOAD
+        return self.name == (<NamedFormat> other).name
+
+    def __str__(self):
+        return self.name
+
+
+# What is wrong with a text, per format
+
+
+cdef Py_ssize_t bytes_in(str text):
+    return len(text) if text.isascii() else len(text.encode())
+
+
+cdef list too_long(str text, int limit, str unit):
+    return [f"must be no more than {limit} {unit}"] if bytes_in(text) > limit else []
+
+
+cdef list dns_label(str text):
+    cdef list wrong = too_long(text, 63, "characters")
+    if not IS_LABEL.search(text):
+        wrong.append("must not contain dots" if IS_SUBDOMAIN.search(text) else LABEL_RULE)
+    return wrong
+
+
+cdef list dns_subdomain(str text):
+    cdef list wrong = too_long(text, 253, "characters")
+    if not IS_SUBDOMAIN.search(text):
+        wrong.append(SUBDOMAIN_RULE)
+    return wrong
+
+
+cdef list dns_old_label(str text):
+    cdef list wrong = too_long(text, 63, "characters")
+    if not IS_OLD_LABEL.search(text):
+        wrong.append(OLD_LABEL_RULE)
+    return wrong
+
+
+cdef str masked(str text):
+    """A prefix may end with a dash: it and what is before become a letter."""
+    if len(text) > 1 and text.endswith("-") and text[-2:].isascii():
+        return text[:-2] + "a"
+    return text
+
+
+cdef list dns_label_prefix(str text):
+    return dns_label(masked(text))
+
+
+cdef list dns_subdomain_prefix(str text):
+    return dns_subdomain(masked(text))
+
+
+cdef list dns_old_label_prefix(str text):
+    return dns_old_label(masked(text))
+
+
+cdef list qualified_name(str text):
+    cdef list parts = text.split("/"), wrong = []
+    cdef str prefix, name
+    if len(parts) > 2:
+        return [
+            f"a valid label key {KEY_RULE} with an optional DNS subdomain prefix and '/' "
+            "(e.g. 'example.com/MyName')"
+        ]
+    name = parts[len(parts) - 1]
+    if len(parts) == 2:
+        prefix = parts[0]
+        if not prefix:
+            wrong.append("prefix part must be non-empty")
+        else:
+            wrong += [f"prefix part {each}" for each in too_long(prefix, 253, "bytes")]
+            if not IS_SUBDOMAIN.search(prefix):
+                wrong.append(f"prefix part {SUBDOMAIN_RULE}")
+    if not name:
+        wrong.append("name part must be non-empty")
+    wrong += [f"name part {each}" for each in too_long(name, 63, "bytes")]
+    if not IS_KEY.search(name):
+        wrong.append(f"name part {KEY_RULE}")
+    return wrong
+
+
+cdef list label_value(str text):
+    cdef list wrong = too_long(text, 63, "bytes")
+    if not IS_VALUE.search(text):
+        wrong.append(VALUE_RULE)
+    return wrong
+
+
+cdef list uri(str text):
+    found = parse_request_uri(text)
+    return [] if type(found) is ParsedURL else [found]
+
+
+cdef list uuid(str text):
+    return [] if IS_UUID.search(text) else ["does not match the UUID format"]
+
+
+cdef list base64(str text):
+    return [] if IS_BASE64.search(text) else ["invalid base64"]
+
+
+cdef bint is_date(str text) except -1:
+    cdef Moment at
+    return len(text) == 10 and parse_rfc3339(text + "T00:00:00Z", &at)
+
+
+cdef list date(str text):
+    return [] if is_date(text) else ["invalid date"]
+
+
+cdef list datetime(str text):
+    cdef list parts = text.lower().split("t")
+    cdef str time
+    if len(parts) >= 2 and is_date(parts[0]):
+        time = parts[1]
+        if IS_TIME.search(time) and time[:2] <= "23" and time[3:5] <= "59" and time[6:8] <= "59":
+            return []
+    return ["invalid datetime"]
+
+
+cdef NamedFormat made(str name, int size, Check check):
+    cdef NamedFormat format = NamedFormat.__new__(NamedFormat)
+    format.name = name
+    format.size = size
+    format.check = check
+    return format
+
+
+cdef dict FORMATS = {
+    "dns1123Label": made("DNS1123Label", 30, dns_label),
+    "dns1123Subdomain": made("DNS1123Subdomain", 60, dns_subdomain),
+    "dns1035Label": made("DNS1035Label", 30, dns_old_label),
+    "qualifiedName": made("QualifiedName", 60, qualified_name),
+    "dns1123LabelPrefix": made("DNS1123LabelPrefix", 30, dns_label_prefix),
+    "dns1123SubdomainPrefix": made("DNS1123SubdomainPrefix", 60, dns_subdomain_prefix),
+    "dns1035LabelPrefix": made("DNS1035LabelPrefix", 30, dns_old_label_prefix),
+    "labelValue": made("LabelValue", 40, label_value),
+    "uri": made("URI", 1103, uri),
+    "uuid": made("uuid", len(UUID), uuid),
+    "byte": made("byte", 84, base64),
+    "date": made("date", len(TIME), date),
+    "datetime": made("datetime", len(TIME), datetime),
+}
+
+
+cdef object named(Activation act, object name):
+    if type(name) is not str:
+        return NO_OVERLOAD
+    found = FORMATS.get(name)
+    return NONE if found is None else some(found)
+
+
+cdef object validate(Activation act, object format, object text):
+    if type(format) is not NamedFormat or type(text) is not str:
+        return NO_OVERLOAD
+    work(act, len(<str> text))
+    wrong = (<NamedFormat> format).check(<str> text)
+    return some(wrong) if wrong else NONE
+
+
+cdef int64_t validate_cost(object format, object text, object result) except -1:
+    if type(format) is not NamedFormat:
+        return 1
+    return <int64_t> (
+        ceil((1.0 + <double> size_of(text)) * 0.1) * ceil(<double> (<NamedFormat> format).size * 0.25)
+    )
+
+
+cdef object get_dns1123_label(Activation act):
+    return FORMATS["dns1123Label"]
+
+
+cdef object get_dns1123_subdomain(Activation act):
+    return FORMATS["dns1123Subdomain"]
+
+
+cdef object get_dns1035_label(Activation act):
+    return FORMATS["dns1035Label"]
+
+
+cdef object get_qualified_name(Activation act):
+    return FORMATS["qualifiedName"]
+
+
+cdef object get_dns1123_label_prefix(Activation act):
+    return FORMATS["dns1123LabelPrefix"]
+
+
+cdef object get_dns1123_subdomain_prefix(Activation act):
+    return FORMATS["dns1123SubdomainPrefix"]
+
+
+cdef object get_dns1035_label_prefix(Activation act):
+    return FORMATS["dns1035LabelPrefix"]
+
+
+cdef object get_label_value(Activation act):
+    return FORMATS["labelValue"]
+
+
+cdef object get_uri(Activation act):
+    return FORMATS["uri"]
+
+
+cdef object get_uuid(Activation act):
+    return FORMATS["uuid"]
+
+
+cdef object get_byte(Activation act):
+    return FORMATS["byte"]
+
+
+cdef object get_date(Activation act):
+    return FORMATS["date"]
+
+
+cdef object get_datetime(Activation act):
+    return FORMATS["datetime"]
+
+
+LIBRARY = Library("format", (
+    nullary(
+        "format.dns1123Label", "format.dns1123Label() -> kubernetes.NamedFormat", "format.dns1123Label", get_dns1123_label,
+        "format.dns1123Label().validate('my-name').hasValue() // false",
+    ),
+    nullary(
+        "format.dns1123Subdomain", "format.dns1123Subdomain() -> kubernetes.NamedFormat", "format.dns1123Subdomain", get_dns1123_subdomain,
+        "format.dns1123Subdomain().validate('a.example.com').hasValue() // false",
+    ),
+    nullary(
+        "format.dns1035Label", "format.dns1035Label() -> kubernetes.NamedFormat", "format.dns1035Label", get_dns1035_label,
+        "format.dns1035Label().validate('a1').hasValue() // false",
+    ),
+    nullary(
+        "format.qualifiedName", "format.qualifiedName() -> kubernetes.NamedFormat", "format.qualifiedName", get_qualified_name,
+        "format.qualifiedName().validate('example.com/name').hasValue() // false",
+    ),
+    nullary(
+        "format.dns1123LabelPrefix", "format.dns1123LabelPrefix() -> kubernetes.NamedFormat", "format.dns1123LabelPrefix", get_dns1123_label_prefix,
+        "format.dns1123LabelPrefix().validate('my-').hasValue() // false",
+    ),
+    nullary(
+        "format.dns1123SubdomainPrefix", "format.dns1123SubdomainPrefix() -> kubernetes.NamedFormat", "format.dns1123SubdomainPrefix", get_dns1123_subdomain_prefix,
+        "format.dns1123SubdomainPrefix().validate('my-').hasValue() // false",
+    ),
+    nullary(
+        "format.dns1035LabelPrefix", "format.dns1035LabelPrefix() -> kubernetes.NamedFormat", "format.dns1035LabelPrefix", get_dns1035_label_prefix,
+        "format.dns1035LabelPrefix().validate('my-').hasValue() // false",
+    ),
+    nullary(
+        "format.labelValue", "format.labelValue() -> kubernetes.NamedFormat", "format.labelValue", get_label_value,
+        "format.labelValue().validate('').hasValue() // false",
+    ),
+    nullary(
+        "format.uri", "format.uri() -> kubernetes.NamedFormat", "format.uri", get_uri,
+        "format.uri().validate('https://example.com').hasValue() // false",
+    ),
+    nullary(
+        "format.uuid", "format.uuid() -> kubernetes.NamedFormat", "format.uuid", get_uuid,
+        "format.uuid().validate('123e4567-e89b-12d3-a456-426614174000').hasValue() // false",
+    ),
+    nullary(
+        "format.byte", "format.byte() -> kubernetes.NamedFormat", "format.byte", get_byte,
+        "format.byte().validate('aGVsbG8=').hasValue() // false",
+    ),
+    nullary(
+        "format.date", "format.date() -> kubernetes.NamedFormat", "format.date", get_date,
+        "format.date().validate('2024-02-29').hasValue() // false",
+    ),
+    nullary(
+        "format.datetime", "format.datetime() -> kubernetes.NamedFormat", "format.datetime", get_datetime,
+        "format.datetime().validate('2024-02-29T00:00:00Z').hasValue() // false",
+    ),
+    unary(
+        "format.named", "format.named(string) -> optional_type(kubernetes.NamedFormat)",
+        "format-named", named, "format.named('nothing').hasValue() // false",
+    ),
+    binary(
+        "validate", "kubernetes.NamedFormat.validate(string) -> optional_type(list(string))",
+        "format-validate", validate,
+        "format.date().validate('2024-02-30').value() // ['invalid date']",
+    ).costs(validate_cost),
+))
