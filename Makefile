@@ -15,8 +15,8 @@ check: build           # lint, format, types, layers, stubs
 build:                 # .venv/bin/policyd and .venv/bin/python, the core compiled in place
 	tools/build
 
-bench: build           # the figures of docs/architecture.md
-	$(RUN)policyd bench
+bench: build           # every figure beside its target
+	$(RUN)python -m tests.bench
 
 cov: build             # coverage of Python and Cython, in a traced copy of the tree
 	tools/cov

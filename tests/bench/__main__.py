@@ -1,27 +1,28 @@
-"""``python -m tests.bench``: every figure with its target, as one table. ``--core`` leaves out the
-server.
-"""
+"""``python -m tests.bench [SECTION]…``: every figure with its target, as one table."""
 
 import sys
 
-from tests.bench import core
+from tests.bench import core, server
 
-SECTIONS = (
-    ("bytes to bytes", core.reference),
-    ("more policies", core.marginal),
-    ("mutation", core.mutation),
-    ("patch", core.patching),
-)
+SECTIONS = {
+    "core": core.reference,
+    "policies": core.marginal,
+    "mutation": core.mutation,
+    "patch": core.patching,
+    "service": server.service,
+}
 
 
-def main() -> None:
-    """Run every section and print its rows as soon as they are there."""
-    for title, section in SECTIONS:
-        print(f"\n{title}")
-        for name, figure, target in section():
-            print(f"  {name:<36} {figure:<58} target {target}")
-            sys.stdout.flush()
+def main(names: list[str]) -> None:
+    """Run the sections named (all if none is) and print their rows as soon as they are there."""
+    unknown = [name for name in names if name not in SECTIONS]
+    if unknown:
+        raise SystemExit(f"no section {', '.join(unknown)}: choose from {', '.join(SECTIONS)}")
+    for name in names or SECTIONS:
+        print(f"\n{name}")
+        for what, figure, target in SECTIONS[name]():
+            print(f"  {what:<36} {figure:<58} target {target}", flush=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

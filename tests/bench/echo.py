@@ -1,0 +1,49 @@
+"""``python -m tests.bench.echo FLAGS``: policyd's own server path with an app that parses and echoes.
+
+Takes the flags of ``policyd serve``; what it costs is the floor under every review.
+"""
+
+import sys
+from typing import Any
+
+import click
+import orjson
+
+from policyd.admission.serving import Serving
+from policyd.cli._options import settings_options
+from policyd.config import resolve
+from policyd.messages import Receive, Scope, Send
+from policyd.server import Server
+
+HEADERS = [(b"content-type", b"application/json"), (b"content-length", b"150")]
+
+
+async def app(scope: Scope, receive: Receive, send: Send) -> None:
+    """Parse the whole body and answer 150 bytes."""
+    body = b""
+    more = True
+    while more:
+        message = await receive()
+        body += message["body"]
+        more = message.get("more_body", False)
+    uid = orjson.loads(body)["request"]["uid"]
+    answer = orjson.dumps({"response": {"uid": uid, "allowed": True}})
+    await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+    await send({"type": "http.response.body", "body": answer.ljust(150)})
+
+
+@click.command()
+@settings_options
+def main(**flags: object) -> None:
+    """Serve the echo app as policyd would be served."""
+    server = Server(resolve(flags, {}, {}, ""), Serving().load, _never)
+    server.app = app  # type: ignore[assignment]
+    server.run()
+
+
+def _never(*_: Any, **__: Any) -> Any:
+    raise AssertionError("the echo app asks no engine")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

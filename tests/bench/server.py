@@ -1,0 +1,146 @@
+"""The whole service over TLS: CPU of the server's process per request, and requests a second.
+
+The server is pinned to one core, its clients to the others. Each round starts fresh servers, one
+after the other, so that a noisy machine hurts all of them alike.
+"""
+
+import os
+import socket
+import ssl
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from tests.bench import core
+from tests.server.process import Process, trusting
+
+CONNECTIONS = 16
+REQUESTS = 6000
+ROUNDS = 3
+TICKS = os.sysconf("SC_CLK_TCK")
+# Without these some C libraries map and unmap memory on each request (docs/operations.md).
+MALLOC = {
+    "MALLOC_MMAP_THRESHOLD_": "4194304",
+    "MALLOC_TRIM_THRESHOLD_": "67108864",
+    "MALLOC_TOP_PAD_": "1048576",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """What one run of a server cost."""
+
+    cpu_micros: float
+    rate: float
+
+
+def request(body: bytes) -> bytes:
+    """The bytes that the API server sends for a review."""
+    head = (
+        "POST /validate?timeout=10s HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        f"User-Agent: kube-apiserver-admission\r\nContent-Length: {len(body)}\r\n"
+        "Accept: application/json, */*\r\nContent-Type: application/json\r\n"
+        "Accept-Encoding: gzip\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+class Connection:
+    """A keep-alive TLS connection, as bare as it can be: the client must not be the bottleneck."""
+
+    def __init__(self, port: int, context: ssl.SSLContext) -> None:
+        raw = socket.create_connection(("127.0.0.1", port))
+        raw.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._socket = context.wrap_socket(raw)
+        self._rest = b""
+
+    def send(self, data: bytes) -> None:
+        """Send one request."""
+        self._socket.sendall(data)
+
+    def receive(self) -> None:
+        """Read one whole answer, which must be a 200."""
+        data = self._rest
+        while (end := data.find(b"\r\n\r\n")) < 0:
+            data += self._read()
+        head = data[:end].lower()
+        if b" 200" not in head[:13]:
+            raise SystemExit(f"the server answered {data[:200]!r}")
+        length = int(head.partition(b"content-length:")[2].split(b"\r\n", 1)[0])
+        while len(data) < end + 4 + length:
+            data += self._read()
+        self._rest = data[end + 4 + length :]
+
+    def _read(self) -> bytes:
+        data = self._socket.recv(65536)
+        if not data:
+            raise SystemExit("the server closed a connection")
+        return data
+
+    def close(self) -> None:
+        """Close it."""
+        self._socket.close()
+
+
+def cpu_seconds(pid: int) -> float:
+    """User and system time of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def drive(port: int, pid: int, bodies: list[bytes]) -> Load:
+    """Send REQUESTS over CONNECTIONS and measure the server."""
+    requests = [request(body) for body in bodies]
+    context = trusting()
+    connections = [Connection(port, context) for _ in range(CONNECTIONS)]
+    cpu, start, done = 0.0, 0.0, -1000
+    while done < REQUESTS:
+        if done >= 0 and not start:
+            cpu, start, done = cpu_seconds(pid), perf_counter(), 0
+        for index, connection in enumerate(connections):
+            connection.send(requests[(done + index) % len(requests)])
+        for connection in connections:
+            connection.receive()
+        done += CONNECTIONS
+    taken, spent = perf_counter() - start, cpu_seconds(pid) - cpu
+    for connection in connections:
+        connection.close()
+    return Load(spent / done * 1e6, done / taken)
+
+
+def run(module: list[str], bodies: list[bytes]) -> Load:
+    """One fresh server, pinned to the first core, under load from the others."""
+    flags = ["--self-signed", "--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0"]
+    command = [sys.executable, "-m", *module, "-p", str(core.VAP), *flags]
+    cores = sorted(os.sched_getaffinity(0))
+    with TemporaryDirectory() as folder:
+        server = Process(command, Path(folder) / "log")
+        try:
+            if len(cores) > 1:
+                os.sched_setaffinity(server.child.pid, cores[:1])
+                os.sched_setaffinity(0, cores[1:])
+            return drive(server.port, server.child.pid, bodies)
+        finally:
+            os.sched_setaffinity(0, cores)
+            server.kill()
+
+
+def service() -> list[core.Row]:
+    """The 16 policies over TLS beside the echo app on the same server path."""
+    os.environ.update(MALLOC)
+    bodies = core.bodies()
+    ours, echo = [], []
+    for _ in range(ROUNDS):
+        ours.append(run(["policyd", "serve"], bodies))
+        echo.append(run(["tests.bench.echo"], bodies))
+    cpu = median(load.cpu_micros for load in ours)
+    floor = median(load.cpu_micros for load in echo)
+    rate = median(load.rate for load in ours)
+    share = rate / median(load.rate for load in echo)
+    return [
+        ("CPU of a request over TLS", f"{cpu:.0f} µs (echo app {floor:.0f} µs)", "220 µs"),
+        ("requests a second, one core", f"{rate:.0f} = {share:.0%} of the echo app", "85 %"),
+    ]
