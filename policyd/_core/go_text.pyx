@@ -15,8 +15,6 @@ cdef dict ESCAPES = {
 }
 
 
-
-
 cdef str print_fixed(double value, Py_ssize_t precision):
     if isnan(value):
         return "NaN"

@@ -203,7 +203,8 @@ cdef tuple split_scheme(str text):
             if i == 0:
                 raise _Invalid("missing protocol scheme")
             return text[:i].lower(), text[i + 1:]
-        if not char.isascii() or not (char.isalpha() or (i > 0 and (char.isdigit() or char in "+-."))):
+        later = i > 0 and (char.isdigit() or char in "+-.")
+        if not char.isascii() or not (char.isalpha() or later):
             break
     return "", text
 

@@ -1,4 +1,5 @@
-"""IP addresses and prefixes as Go's net/netip reads them, in its words; Kubernetes allows neither zones nor
+"""IP addresses and prefixes as Go's net/netip reads them, in its words; Kubernetes allows neither
+zones nor
 IPv4-mapped IPv6 addresses.
 """
 

@@ -23,7 +23,8 @@ cdef class Regex:
     cdef bint search(self, str text) except -1
     # The first match, "" where there is none.
     cdef str find(self, str text)
-    # At most `limit` matches, all if it is negative; an empty match next to the one before does not count.
+    # At most `limit` matches, all if it is negative; an empty match next to the one before does not
+    # count.
     cdef list find_all(self, str text, int64_t limit)
 
 

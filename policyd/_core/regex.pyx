@@ -1,6 +1,8 @@
-"""Regular expressions with Go's syntax and meaning, in linear time: literals by string search, the rest by RE2.
+"""Regular expressions with Go's syntax and meaning, in linear time: literals by string search, the
+rest by RE2.
 
-RE2's Python wrapper costs several times what the match does, so the binding below it is called directly.
+RE2's Python wrapper costs several times what the match does, so the binding below it is called
+directly.
 """
 
 from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Find, PyUnicode_Tailmatch
@@ -74,7 +76,8 @@ cdef class Regex:
 
 
 cdef tuple span(Regex regex, bytes data, Py_ssize_t at):
-    """The first match at or after ``at``, as byte positions; what is before ``at`` counts for ``^`` and ``\\b``."""
+    """The first match at or after ``at``, as byte positions; what is before ``at`` counts for ``^``
+    and ``\\b``."""
     # Without groups to capture RE2 answers with the whole match, (-1, -1) or nothing.
     cdef list found = regex.match(ANYWHERE, data, at, len(data))
     if not found or found[0][0] < 0:

@@ -1,4 +1,5 @@
-"""Time zones as the CEL functions name them: IANA names (by zoneinfo) and offsets, with Go's error texts."""
+"""Time zones as the CEL functions name them: IANA names (by zoneinfo) and offsets, with Go's error
+texts."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError

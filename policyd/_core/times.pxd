@@ -1,4 +1,5 @@
-"""Texts of times, and the calendar: RFC 3339 as Go's time.Parse reads it, Go durations, days since 1970."""
+"""Texts of times, and the calendar: RFC 3339 as Go's time.Parse reads it, Go durations, days since
+1970."""
 
 from libc.stdint cimport int32_t, int64_t
 

@@ -1,6 +1,7 @@
 """Texts of times, and the calendar. Knows nothing of CEL; what each function gives is in times.pxd.
 
-The grammar is that of Go's ``time.Parse(time.RFC3339, …)`` and ``time.ParseDuration``, which is wider
+The grammar is that of Go's ``time.Parse(time.RFC3339, …)`` and ``time.ParseDuration``, which is
+wider
 than RFC 3339: a one-digit hour, a comma before the fraction and offsets up to 24:60 are read.
 """
 
@@ -41,13 +42,15 @@ cdef inline bint is_leap(int64_t year) noexcept:
 
 
 cdef int64_t days_from_civil(int64_t year, int month, int day) noexcept:
-    """Days from 1970-01-01 in the proleptic Gregorian calendar; years run from March to have the leap day last."""
+    """Days from 1970-01-01 in the proleptic Gregorian calendar; years run from March to have the
+    leap day last."""
     if month <= 2:
         year -= 1
     cdef int64_t era = year // 400
     cdef int64_t year_of_era = year - era * 400
     cdef int64_t day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    return era * 146097 + year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year - 719468
+    cdef int64_t leap_days = year_of_era // 4 - year_of_era // 100
+    return era * 146097 + year_of_era * 365 + leap_days + day_of_year - 719468
 
 
 cdef void civil(int64_t seconds, Civil* out) noexcept:
@@ -63,7 +66,8 @@ cdef void civil(int64_t seconds, Civil* out) noexcept:
     cdef int64_t year_of_era = (
         day_of_era - day_of_era // 1460 + day_of_era // 36524 - day_of_era // 146096
     ) // 365
-    cdef int64_t day_of_year = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    cdef int64_t leap_days = year_of_era // 4 - year_of_era // 100
+    cdef int64_t day_of_year = day_of_era - (365 * year_of_era + leap_days)
     cdef int64_t month = (5 * day_of_year + 2) // 153
     out.day = <int> (day_of_year - (153 * month + 2) // 5 + 1)
     out.month = <int> (month + 3 if month < 10 else month - 9)
@@ -72,7 +76,8 @@ cdef void civil(int64_t seconds, Civil* out) noexcept:
 
 
 cdef int parse_fraction(str text, Py_ssize_t* at, int32_t* nanos) except -1:
-    """Reads ``.5`` or ``,5`` at ``at``; digits after the ninth are dropped. Without a digit nothing is read."""
+    """Reads ``.5`` or ``,5`` at ``at``; digits after the ninth are dropped. Without a digit nothing
+    is read."""
     cdef Py_ssize_t i = at[0]
     cdef int32_t value = 0
     cdef int count = 0
@@ -137,7 +142,8 @@ cdef int parse_rfc3339(str text, Moment* out) except -1:
     parse_fraction(text, &at, &out.nanos)
     if not parse_offset(text, at, &out.offset):
         return 0
-    out.seconds = days_from_civil(year, month, day) * 86400 + hour * 3600 + minute * 60 + second - out.offset
+    out.seconds = days_from_civil(year, month, day) * 86400 - out.offset
+    out.seconds += hour * 3600 + minute * 60 + second
     return 1
 
 
@@ -155,8 +161,11 @@ cdef str print_rfc3339(int64_t seconds, int32_t nanos, int32_t offset):
     return f"{text}{'-' if offset < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
 
 
-cdef int parse_amount(str text, Py_ssize_t* at, uint64_t* whole, uint64_t* fraction, double* scale) except -1:
-    """Reads ``12.5`` at ``at``: 12, 5 and 10. The whole part beyond 2**63 is no number, a longer fraction is cut."""
+cdef int parse_amount(
+    str text, Py_ssize_t* at, uint64_t* whole, uint64_t* fraction, double* scale
+) except -1:
+    """Reads ``12.5`` at ``at``: 12, 5 and 10. The whole part beyond 2**63 is no number, a longer
+    fraction is cut."""
     cdef Py_ssize_t i = at[0], start = at[0]
     cdef bint cut = False
     cdef int digits = 0
@@ -231,7 +240,8 @@ cdef int parse_duration(str text, int64_t* out) except -1:
 cdef str print_duration(int64_t nanos):
     # Go divides towards zero, Python down: through the absolute value in unsigned arithmetic.
     cdef uint64_t size = <uint64_t> nanos if nanos >= 0 else 0 - <uint64_t> nanos
-    cdef double seconds = <double> (size // NANOS_PER_SECOND) + <double> (size % NANOS_PER_SECOND) / 1e9
+    cdef double seconds = <double> (size // NANOS_PER_SECOND)
+    seconds += <double> (size % NANOS_PER_SECOND) / 1e9
     cdef str text = repr(seconds)
     if "e" in text:
         text = format(Decimal(text), "f")

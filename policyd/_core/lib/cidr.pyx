@@ -1,9 +1,11 @@
 """Networks: ``cidr("10.0.0.0/8")``, ``isCIDR("10.0.0.0/8")``, ``string(cidr("10.0.0.0/8"))``.
 
-``c.containsIP("10.0.0.1")``, ``c.containsIP(ip("10.0.0.1"))``, ``c.containsCIDR("10.1.0.0/16")``, ``c.containsCIDR(d)``,
+``c.containsIP("10.0.0.1")``, ``c.containsIP(ip("10.0.0.1"))``, ``c.containsCIDR("10.1.0.0/16")``,
+``c.containsCIDR(d)``,
 ``c.ip()``, ``c.prefixLength()``, ``c.masked()``
 
-Cost: a tenth of the text's length to read it; ``containsIP`` and ``containsCIDR`` by the bytes of the prefix;
+Cost: a tenth of the text's length to read it; ``containsIP`` and ``containsCIDR`` by the bytes of
+the prefix;
 1 unit for the rest.
 """
 

@@ -1,10 +1,14 @@
-"""Named formats of the Kubernetes API: ``format.dns1123Label().validate("My Name")`` is none, or the list of what is wrong.
+"""Named formats of the Kubernetes API: ``format.dns1123Label().validate("My Name")`` is none, or
+the list of what is wrong.
 
-``format.named("uuid")`` finds one by name (none for an unknown name). The formats: ``dns1123Label``, ``dns1123Subdomain``,
-``dns1035Label``, each also with ``Prefix`` (for generateName); ``qualifiedName``, ``labelValue``, ``uri``, ``uuid``,
+``format.named("uuid")`` finds one by name (none for an unknown name). The formats:
+``dns1123Label``, ``dns1123Subdomain``,
+``dns1035Label``, each also with ``Prefix`` (for generateName); ``qualifiedName``, ``labelValue``,
+``uri``, ``uuid``,
 ``byte`` (base64), ``date``, ``datetime``.
 
-Cost of ``validate``: like a regular expression as long as the format's own; 1 unit for everything else.
+Cost of ``validate``: like a regular expression as long as the format's own; 1 unit for everything
+else.
 """
 
 from libc.math cimport ceil
@@ -13,7 +17,7 @@ from libc.stdint cimport int64_t
 from policyd._core.activation cimport Activation, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD
 from policyd._core.go_url cimport ParsedURL, parse_request_uri
-from policyd._core.library cimport binary, nullary, unary
+from policyd._core.library cimport Function0, Overload, binary, nullary, unary
 from policyd._core.regex cimport Regex, compile_regex
 from policyd._core.times cimport Moment, parse_rfc3339
 from policyd._core.values cimport NONE, Opaque, size_of, some
@@ -28,14 +32,14 @@ cdef str OLD_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
 cdef str KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 
 cdef str LABEL_RULE = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must "
-    "start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for "
-    f"validation is '{LABEL}')"
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used "
+    f"for validation is '{LABEL}')"
 )
 cdef str SUBDOMAIN_RULE = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
-    "and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
-    f"validation is '{SUBDOMAIN}')"
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used "
+    f"for validation is '{SUBDOMAIN}')"
 )
 cdef str OLD_LABEL_RULE = (
     "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
@@ -44,13 +48,13 @@ cdef str OLD_LABEL_RULE = (
 )
 cdef str KEY_RULE = (
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation "
-    f"is '{KEY}')"
+    "alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for "
+    f"validation is '{KEY}')"
 )
 cdef str VALUE_RULE = (
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
-    "and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or "
-    f"'12345', regex used for validation is '({KEY})?')"
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  "
+    f"or '12345', regex used for validation is '({KEY})?')"
 )
 
 cdef Regex IS_LABEL = compile_regex(f"^{LABEL}$")
@@ -245,7 +249,8 @@ cdef int64_t validate_cost(object format, object text, object result) except -1:
     if type(format) is not NamedFormat:
         return 1
     return <int64_t> (
-        ceil((1.0 + <double> size_of(text)) * 0.1) * ceil(<double> (<NamedFormat> format).size * 0.25)
+        ceil((1.0 + <double> size_of(text)) * 0.1)
+        * ceil(<double> (<NamedFormat> format).size * 0.25)
     )
 
 
@@ -301,59 +306,27 @@ cdef object get_datetime(Activation act):
     return FORMATS["datetime"]
 
 
+cdef Overload row(str name, Function0 function, str valid):
+    """The function that gives a format, with a text that fits it."""
+    name = f"format.{name}"
+    example = f"{name}().validate('{valid}').hasValue() // false"
+    return nullary(name, f"{name}() -> kubernetes.NamedFormat", name, function, example)
+
+
 LIBRARY = Library("format", (
-    nullary(
-        "format.dns1123Label", "format.dns1123Label() -> kubernetes.NamedFormat", "format.dns1123Label", get_dns1123_label,
-        "format.dns1123Label().validate('my-name').hasValue() // false",
-    ),
-    nullary(
-        "format.dns1123Subdomain", "format.dns1123Subdomain() -> kubernetes.NamedFormat", "format.dns1123Subdomain", get_dns1123_subdomain,
-        "format.dns1123Subdomain().validate('a.example.com').hasValue() // false",
-    ),
-    nullary(
-        "format.dns1035Label", "format.dns1035Label() -> kubernetes.NamedFormat", "format.dns1035Label", get_dns1035_label,
-        "format.dns1035Label().validate('a1').hasValue() // false",
-    ),
-    nullary(
-        "format.qualifiedName", "format.qualifiedName() -> kubernetes.NamedFormat", "format.qualifiedName", get_qualified_name,
-        "format.qualifiedName().validate('example.com/name').hasValue() // false",
-    ),
-    nullary(
-        "format.dns1123LabelPrefix", "format.dns1123LabelPrefix() -> kubernetes.NamedFormat", "format.dns1123LabelPrefix", get_dns1123_label_prefix,
-        "format.dns1123LabelPrefix().validate('my-').hasValue() // false",
-    ),
-    nullary(
-        "format.dns1123SubdomainPrefix", "format.dns1123SubdomainPrefix() -> kubernetes.NamedFormat", "format.dns1123SubdomainPrefix", get_dns1123_subdomain_prefix,
-        "format.dns1123SubdomainPrefix().validate('my-').hasValue() // false",
-    ),
-    nullary(
-        "format.dns1035LabelPrefix", "format.dns1035LabelPrefix() -> kubernetes.NamedFormat", "format.dns1035LabelPrefix", get_dns1035_label_prefix,
-        "format.dns1035LabelPrefix().validate('my-').hasValue() // false",
-    ),
-    nullary(
-        "format.labelValue", "format.labelValue() -> kubernetes.NamedFormat", "format.labelValue", get_label_value,
-        "format.labelValue().validate('').hasValue() // false",
-    ),
-    nullary(
-        "format.uri", "format.uri() -> kubernetes.NamedFormat", "format.uri", get_uri,
-        "format.uri().validate('https://example.com').hasValue() // false",
-    ),
-    nullary(
-        "format.uuid", "format.uuid() -> kubernetes.NamedFormat", "format.uuid", get_uuid,
-        "format.uuid().validate('123e4567-e89b-12d3-a456-426614174000').hasValue() // false",
-    ),
-    nullary(
-        "format.byte", "format.byte() -> kubernetes.NamedFormat", "format.byte", get_byte,
-        "format.byte().validate('aGVsbG8=').hasValue() // false",
-    ),
-    nullary(
-        "format.date", "format.date() -> kubernetes.NamedFormat", "format.date", get_date,
-        "format.date().validate('2024-02-29').hasValue() // false",
-    ),
-    nullary(
-        "format.datetime", "format.datetime() -> kubernetes.NamedFormat", "format.datetime", get_datetime,
-        "format.datetime().validate('2024-02-29T00:00:00Z').hasValue() // false",
-    ),
+    row("dns1123Label", get_dns1123_label, "my-name"),
+    row("dns1123Subdomain", get_dns1123_subdomain, "a.example.com"),
+    row("dns1035Label", get_dns1035_label, "a1"),
+    row("qualifiedName", get_qualified_name, "example.com/name"),
+    row("dns1123LabelPrefix", get_dns1123_label_prefix, "my-"),
+    row("dns1123SubdomainPrefix", get_dns1123_subdomain_prefix, "my-"),
+    row("dns1035LabelPrefix", get_dns1035_label_prefix, "my-"),
+    row("labelValue", get_label_value, ""),
+    row("uri", get_uri, "https://example.com"),
+    row("uuid", get_uuid, "123e4567-e89b-12d3-a456-426614174000"),
+    row("byte", get_byte, "aGVsbG8="),
+    row("date", get_date, "2024-02-29"),
+    row("datetime", get_datetime, "2024-02-29T00:00:00Z"),
     unary(
         "format.named", "format.named(string) -> optional_type(kubernetes.NamedFormat)",
         "format-named", named, "format.named('nothing').hasValue() // false",

@@ -1,7 +1,9 @@
-"""IP addresses: ``ip("10.0.0.1")``, ``isIP("::1")``, ``ip.isCanonical("::1")``, ``string(ip("::0"))``.
+"""IP addresses: ``ip("10.0.0.1")``, ``isIP("::1")``, ``ip.isCanonical("::1")``,
+``string(ip("::0"))``.
 
 ``a.family()`` (4 or 6), ``a.isUnspecified()``, ``a.isLoopback()``, ``a.isLinkLocalMulticast()``,
-``a.isLinkLocalUnicast()``, ``a.isGlobalUnicast()``; zones and IPv4-mapped IPv6 addresses are refused.
+``a.isLinkLocalUnicast()``, ``a.isGlobalUnicast()``; zones and IPv4-mapped IPv6 addresses are
+refused.
 
 Cost: a tenth of the text's length to read it, a fifth for ``ip.isCanonical``, 1 unit for the rest.
 """

@@ -1,16 +1,19 @@
 """Functions that make new lists (cel-go's extension library "lists", version 3).
 
-``[1, 2, 3].slice(0, 2)``, ``[[1], [2]].flatten()``, ``[[[1]]].flatten(2)``, ``[2, 1].sort()``, ``lists.range(3)``,
+``[1, 2, 3].slice(0, 2)``, ``[[1], [2]].flatten()``, ``[[[1]]].flatten(2)``, ``[2, 1].sort()``,
+``lists.range(3)``,
 ``[1, 2].reverse()``, ``[1, 1].distinct()``. ``sortBy`` is a macro over ``@sortByAssociatedKeys``.
 
-Cost: 11 and the size of the result (``slice``, ``range``, ``reverse``) or of the receiver times the depth
-(``flatten``); ``sort`` and ``distinct``: 11 and twice the square of the size, 2.1 times for strings and bytes.
+Cost: 11 and the size of the result (``slice``, ``range``, ``reverse``) or of the receiver times the
+depth
+(``flatten``); ``sort`` and ``distinct``: 11 and twice the square of the size, 2.1 times for strings
+and bytes.
 """
 
 from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation, charge, work
-from policyd._core.cel_errors cimport NO_OVERLOAD, CelError, error
+from policyd._core.cel_errors cimport NO_OVERLOAD, error
 from policyd._core.equality cimport compare, equal
 from policyd._core.library cimport binary, ternary, unary
 from policyd._core.values cimport Duration, Timestamp, UInt, size_of, type_name

@@ -1,7 +1,9 @@
 """Kubernetes' list functions.
 
-``[1, 2].isSorted()``, ``.min()``, ``.max()``: of int, uint, double, bool, duration, timestamp, string, bytes;
-``.sum()``: of int, uint, double, duration; ``.indexOf(1)``, ``.lastIndexOf(1)``: -1 where it is not.
+``[1, 2].isSorted()``, ``.min()``, ``.max()``: of int, uint, double, bool, duration, timestamp,
+string, bytes;
+``.sum()``: of int, uint, double, duration; ``.indexOf(1)``, ``.lastIndexOf(1)``: -1 where it is
+not.
 
 Cost: one walk through the list, 1 for a scalar, a tenth of its bytes for a string.
 """
@@ -162,7 +164,8 @@ cdef object last_index_of(Activation act, object items, object wanted):
 LIBRARY = Library("lists", (
     *[
         unary(
-            "isSorted", f"list({name}).isSorted() -> bool", f"list_{name}_is_sorted_bool", is_sorted,
+            "isSorted", f"list({name}).isSorted() -> bool", f"list_{name}_is_sorted_bool",
+            is_sorted,
             "[1, 1, 2].isSorted() // true" if name == "int" else "",
         ).costs(traversal)
         for name in COMPARABLE.values()

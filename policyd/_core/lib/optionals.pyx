@@ -1,10 +1,12 @@
 """Optional values (cel-go's library "optional").
 
-``optional.of(1)``, ``optional.none()``, ``optional.ofNonZeroValue("")`` (none for what is empty or zero)
+``optional.of(1)``, ``optional.none()``, ``optional.ofNonZeroValue("")`` (none for what is empty or
+zero)
 ``o.hasValue()``, ``o.value()``, ``o.or(other)``, ``o.orValue(1)``
 ``[1, 2].first()``, ``[1, 2].last()``, ``optional.unwrap(list)``, ``list.unwrapOpt()``
 
-``optMap`` and ``optFlatMap`` are macros; ``a.?b`` and ``a[?k]`` are syntax. The planner evaluates the argument of
+``optMap`` and ``optFlatMap`` are macros; ``a.?b`` and ``a[?k]`` are syntax. The planner evaluates
+the argument of
 ``or`` and ``orValue`` only when it is needed; the functions here are for values that are at hand.
 Everything costs 1 unit.
 """

@@ -1,7 +1,9 @@
 """Kubernetes quantities: ``quantity("1.5Gi")``, ``isQuantity("100m")``.
 
-``sign(q)`` (a function, not a method), ``q.isGreaterThan(p)``, ``q.isLessThan(p)``, ``q.compareTo(p)``,
-``q.add(p)``, ``q.add(1)``, ``q.sub(p)``, ``q.sub(1)``, ``q.isInteger()``, ``q.asInteger()``, ``q.asApproximateFloat()``
+``sign(q)`` (a function, not a method), ``q.isGreaterThan(p)``, ``q.isLessThan(p)``,
+``q.compareTo(p)``,
+``q.add(p)``, ``q.add(1)``, ``q.sub(p)``, ``q.sub(1)``, ``q.isInteger()``, ``q.asInteger()``,
+``q.asApproximateFloat()``
 
 Cost: a tenth of the text's length to read it, 1 unit for everything else.
 """
@@ -9,7 +11,6 @@ Cost: a tenth of the text's length to read it, 1 unit for everything else.
 import re
 
 from libc.math cimport ldexp
-from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation
 from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
@@ -43,7 +44,8 @@ cdef object MAX_INT64 = 9223372036854775807
 
 
 cdef class Quantity(Opaque):
-    """``number * 10**scale``, as Kubernetes holds it: what it can do depends on how it was written."""
+    """``number * 10**scale``, as Kubernetes holds it: what it can do depends on how it was
+    written."""
 
     cdef object number   # int, of any size
     cdef object scale    # int
@@ -102,7 +104,9 @@ cdef object parse_exponent(str suffix):
     if len(suffix) < 2 or suffix[0] not in "eE" or suffix[1:].lstrip("+-") == "":
         return None
     digits = suffix[1:].lstrip("+-")
-    if not digits.isdigit() or len(digits) > 19 or not -MAX_INT64 - 1 <= int(suffix[1:]) <= MAX_INT64:
+    if not digits.isdigit() or len(digits) > 19:
+        return None
+    if not -MAX_INT64 - 1 <= int(suffix[1:]) <= MAX_INT64:
         return None
     return (int(suffix[1:]) + 2147483648) % 4294967296 - 2147483648
 
@@ -118,7 +122,8 @@ cdef object parse_binary(str whole, str fraction, object power, bint negative, b
 
 
 cdef Quantity rounded(object number, object scale, bint negative, bint capped=False):
-    """An arbitrary decimal: rounded up to whole nanos, and for powers of two at most the largest int64."""
+    """An arbitrary decimal: rounded up to whole nanos, and for powers of two at most the largest
+    int64."""
     if number:
         if scale >= NANO:
             number *= 10 ** (scale - NANO)
@@ -221,7 +226,8 @@ cdef object as_float(Activation act, object quantity):
 
 
 cdef double power_of_ten(object exponent) except? -1:
-    """Go's math.Pow10, a product of two table entries and as inexact; 0 and infinity beyond the doubles."""
+    """Go's math.Pow10, a product of two table entries and as inexact; 0 and infinity beyond the
+    doubles."""
     if exponent < -323 or exponent > 308:
         return 0 if exponent < 0 else float("inf")
     high, low = divmod(abs(exponent), 32)
@@ -244,9 +250,8 @@ cdef object plus(Quantity left, Quantity right, int sign):
         return error("quantities are too far apart to be added")
     else:
         scale = min(left.scale, right.scale)
-        number = (
-            left.number * 10 ** (left.scale - scale) + sign * right.number * 10 ** (right.scale - scale)
-        )
+        number = left.number * 10 ** (left.scale - scale)
+        number += sign * right.number * 10 ** (right.scale - scale)
         total = made(number, scale, decimal or abs(number) > MAX_INT64)
     total.computed = True
     return total

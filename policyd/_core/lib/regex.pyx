@@ -1,13 +1,13 @@
 """Regular expressions with Go's syntax, in linear time.
 
 ``"abc".matches("^a.c$")`` or ``matches("abc", "^a.c$")`` (standard CEL), and Kubernetes' own
-``"abc 123".find("[0-9]+")`` (the first match, ``""`` if there is none) and ``"1 a 2".findAll("[0-9]+"[, limit])``.
+``"abc 123".find("[0-9]+")`` (the first match, ``""`` if there is none) and ``"1 a
+2".findAll("[0-9]+"[, limit])``.
 
-Cost: the text's length plus 1, over 10, times the pattern's length over 4, both rounded up; 1 unit for ``matches``
+Cost: the text's length plus 1, over 10, times the pattern's length over 4, both rounded up; 1 unit
+for ``matches``
 in its global form.
 """
-
-from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error

@@ -2,7 +2,8 @@
 
 With ``true`` as second argument a leading v, missing parts and leading zeros are put right first:
 ``semver("v1.02", true)``.
-``v.major()``, ``v.minor()``, ``v.patch()``, ``v.isGreaterThan(w)``, ``v.isLessThan(w)``, ``v.compareTo(w)``
+``v.major()``, ``v.minor()``, ``v.patch()``, ``v.isGreaterThan(w)``, ``v.isLessThan(w)``,
+``v.compareTo(w)``
 
 Cost: a tenth of the text's length to read it, 1 unit for the rest.
 """
@@ -15,7 +16,9 @@ from policyd._core.values cimport Opaque
 
 from policyd._core.library import Library
 
-cdef frozenset ALLOWED = frozenset("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-")
+cdef frozenset ALLOWED = frozenset(
+    "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-"
+)
 cdef object MAX_UINT64 = 18446744073709551615
 
 

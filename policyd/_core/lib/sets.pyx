@@ -1,6 +1,7 @@
 """Lists as sets (cel-go's extension library "sets").
 
-``sets.contains([1, 2], [2])`` (every element of the second is in the first), ``sets.equivalent([1, 2], [2, 1, 1])``,
+``sets.contains([1, 2], [2])`` (every element of the second is in the first), ``sets.equivalent([1,
+2], [2, 1, 1])``,
 ``sets.intersects([1], [1, 2])``; elements are compared by ``==``.
 
 Cost: 1 and the product of the two sizes, twice that for ``equivalent``.

@@ -1,8 +1,12 @@
-"""``"%s is %d".format([name, 3])``: the first formatter of cel-go's strings library, which Kubernetes uses.
+"""``"%s is %d".format([name, 3])``: the first formatter of cel-go's strings library, which
+Kubernetes uses.
 
-``%s`` anything, ``%d`` int and uint, ``%f`` and ``%e`` double (or ``"NaN"``, ``"Infinity"``, ``"-Infinity"``),
-``%b`` int, uint, bool, ``%o`` int and uint, ``%x`` and ``%X`` int, uint, string, bytes; ``%.3f`` has three decimals.
-``%f`` and ``%e`` go through golang.org/x/text for en_US: ``1,234.500000``, ``1.234500×10⁰³``, ``∞``. ``%.9e`` is no
+``%s`` anything, ``%d`` int and uint, ``%f`` and ``%e`` double (or ``"NaN"``, ``"Infinity"``,
+``"-Infinity"``),
+``%b`` int, uint, bool, ``%o`` int and uint, ``%x`` and ``%X`` int, uint, string, bytes; ``%.3f``
+has three decimals.
+``%f`` and ``%e`` go through golang.org/x/text for en_US: ``1,234.500000``, ``1.234500×10⁰³``,
+``∞``. ``%.9e`` is no
 precision there but the width, filled with blanks.
 
 Cost: a tenth of the format's length.
@@ -137,8 +141,8 @@ cdef object format_string(object value):
     if kind in SCALARS:
         return text_of(value)
     return wrong_type(
-        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
-        "durations, and timestamps",
+        "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
+        "types, durations, and timestamps",
         value,
     )
 
@@ -147,7 +151,10 @@ cdef object format_bytes(bytes value):
     try:
         return value.decode()
     except UnicodeDecodeError:
-        return error('could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string')
+        return error(
+            'could not convert argument "invalid UTF-8 in bytes, cannot convert to string" '
+            "to string"
+        )
 
 
 cdef object format_literal(object value, int depth):

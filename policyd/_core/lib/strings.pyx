@@ -1,12 +1,16 @@
-"""Functions that make new strings (cel-go's extension library "strings", version 2). Positions count code points.
+"""Functions that make new strings (cel-go's extension library "strings", version 2). Positions
+count code points.
 
-``"tacocat".charAt(3)``, ``indexOf(string[, int])``, ``lastIndexOf(string[, int])``, ``lowerAscii()``, ``upperAscii()``,
+``"tacocat".charAt(3)``, ``indexOf(string[, int])``, ``lastIndexOf(string[, int])``,
+``lowerAscii()``, ``upperAscii()``,
 ``replace(string, string[, int])``, ``split(string[, int])``, ``substring(int[, int])``, ``trim()``,
 ``["a", "b"].join([string])``, ``strings.quote("a")``. ``format`` is in ``string_format``, the tests
 (``contains`` and its like) in ``text``.
 
-Cost: a tenth of the receiver's length for what reads it once, a fifth for ``replace`` and ``split``, a
-fifth of the result for ``join``; 1 unit for ``charAt``; nothing per character for ``indexOf`` but a tenth of the
+Cost: a tenth of the receiver's length for what reads it once, a fifth for ``replace`` and
+``split``, a
+fifth of the result for ``join``; 1 unit for ``charAt``; nothing per character for ``indexOf`` but a
+tenth of the
 bytes, rounded down.
 """
 
@@ -14,9 +18,16 @@ from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, error
-from policyd._core.library cimport binary, first_fifths, first_tenths, ternary, traversal, unary, variadic
+from policyd._core.library cimport (
+    binary,
+    first_fifths,
+    first_tenths,
+    ternary,
+    traversal,
+    unary,
+    variadic,
+)
 from policyd._core.rendering cimport text_of
-from policyd._core.values cimport size_of
 
 from policyd._core.library import Library
 
@@ -225,15 +236,18 @@ LIBRARY = Library("strings", (
         "'hello mellow'.indexOf('ello') // 1",
     ).costs(traversal),
     ternary(
-        "indexOf", "string.indexOf(string, int) -> int", "string_index_of_string_int", index_of_from,
+        "indexOf", "string.indexOf(string, int) -> int", "string_index_of_string_int",
+        index_of_from,
         "'hello mellow'.indexOf('ello', 2) // 7",
     ).costs(traversal),
     binary(
-        "lastIndexOf", "string.lastIndexOf(string) -> int", "string_last_index_of_string", last_index_of,
+        "lastIndexOf", "string.lastIndexOf(string) -> int", "string_last_index_of_string",
+        last_index_of,
         "'hello mellow'.lastIndexOf('ello') // 7",
     ).costs(traversal),
     ternary(
-        "lastIndexOf", "string.lastIndexOf(string, int) -> int", "string_last_index_of_string_int", last_index_of_from,
+        "lastIndexOf", "string.lastIndexOf(string, int) -> int", "string_last_index_of_string_int",
+        last_index_of_from,
         "'hello mellow'.lastIndexOf('ello', 6) // 1",
     ).costs(traversal),
     unary(
@@ -245,11 +259,13 @@ LIBRARY = Library("strings", (
         "'TacoCæt'.upperAscii() // 'TACOCæT'",
     ).costs(first_tenths),
     ternary(
-        "replace", "string.replace(string, string) -> string", "string_replace_string_string", replace,
+        "replace", "string.replace(string, string) -> string", "string_replace_string_string",
+        replace,
         "'hello hello'.replace('he', 'we') // 'wello wello'",
     ).costs(first_fifths),
     variadic(
-        "replace", "string.replace(string, string, int) -> string", "string_replace_string_string_int", replace_n,
+        "replace", "string.replace(string, string, int) -> string",
+        "string_replace_string_string_int", replace_n,
         "'hello hello'.replace('he', 'we', 1) // 'wello hello'",
     ).costs(first_fifths),
     binary(
@@ -265,7 +281,8 @@ LIBRARY = Library("strings", (
         "'tacocat'.substring(4) // 'cat'",
     ).costs(first_tenths),
     ternary(
-        "substring", "string.substring(int, int) -> string", "string_substring_int_int", substring_range,
+        "substring", "string.substring(int, int) -> string", "string_substring_int_int",
+        substring_range,
         "'tacocat'.substring(0, 4) // 'taco'",
     ).costs(first_tenths),
     unary(

@@ -141,7 +141,8 @@ LIBRARY = Library("time_arithmetic", (
         "timestamp(1) + duration('1s') == timestamp(2) // true",
     ),
     binary(
-        "_-_", "_-_(duration, duration) -> duration", "subtract_duration_duration", subtract_durations,
+        "_-_", "_-_(duration, duration) -> duration", "subtract_duration_duration",
+        subtract_durations,
         "duration('1m') - duration('1s') == duration('59s') // true",
     ),
     binary(
@@ -161,7 +162,8 @@ LIBRARY = Library("time_arithmetic", (
         "duration('1m') < duration('1s') // false",
     ),
     binary(
-        "_<=_", "_<=_(timestamp, timestamp) -> bool", "less_equals_timestamp", less_equals_timestamp,
+        "_<=_", "_<=_(timestamp, timestamp) -> bool", "less_equals_timestamp",
+        less_equals_timestamp,
         "timestamp(1) <= timestamp(1) // true",
     ),
     binary(

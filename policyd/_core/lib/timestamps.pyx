@@ -1,10 +1,14 @@
-"""Timestamps and durations: making them, printing them, reading their parts. Arithmetic is in ``time_arithmetic``.
+"""Timestamps and durations: making them, printing them, reading their parts. Arithmetic is in
+``time_arithmetic``.
 
 ``timestamp("2024-01-01T00:00:00+02:00")``, ``timestamp(0)``, ``duration("1h30m")``
-``int(timestamp)`` (seconds), ``int(duration)`` (nanoseconds), ``string(timestamp)``, ``string(duration)``
+``int(timestamp)`` (seconds), ``int(duration)`` (nanoseconds), ``string(timestamp)``,
+``string(duration)``
 ``t.getFullYear() getMonth() getDayOfYear() getDayOfMonth() getDate() getDayOfWeek()`` and
-``t.getHours() getMinutes() getSeconds() getMilliseconds()``, each also with a time zone: ``t.getHours("Europe/Berlin")``,
-``t.getHours("+02:00")``; ``d.getHours() getMinutes() getSeconds() getMilliseconds()`` of a duration (whole units).
+``t.getHours() getMinutes() getSeconds() getMilliseconds()``, each also with a time zone:
+``t.getHours("Europe/Berlin")``,
+``t.getHours("+02:00")``; ``d.getHours() getMinutes() getSeconds() getMilliseconds()`` of a duration
+(whole units).
 
 Everything costs 1 unit.
 """
@@ -308,11 +312,13 @@ LIBRARY = Library("timestamps", (
     ),
     *part(
         "getDayOfYear", "timestamp_to_day_of_year", get_day_of_year, get_day_of_year_in,
-        "timestamp_to_day_of_year_with_tz", "timestamp('2024-12-31T23:00:00Z').getDayOfYear() // 365",
+        "timestamp_to_day_of_year_with_tz",
+        "timestamp('2024-12-31T23:00:00Z').getDayOfYear() // 365",
     ),
     *part(
         "getDayOfMonth", "timestamp_to_day_of_month", get_day_of_month, get_day_of_month_in,
-        "timestamp_to_day_of_month_with_tz", "timestamp('2024-12-31T23:00:00Z').getDayOfMonth() // 30",
+        "timestamp_to_day_of_month_with_tz",
+        "timestamp('2024-12-31T23:00:00Z').getDayOfMonth() // 30",
     ),
     *part(
         "getDate", "timestamp_to_day_of_month_1_based", get_date, get_date_in,
@@ -337,7 +343,8 @@ LIBRARY = Library("timestamps", (
     ),
     *part(
         "getMilliseconds", "timestamp_to_milliseconds", get_milliseconds, get_milliseconds_in,
-        "timestamp_to_milliseconds_with_tz", "timestamp('2024-12-31T23:00:00.12Z').getMilliseconds() // 120",
+        "timestamp_to_milliseconds_with_tz",
+        "timestamp('2024-12-31T23:00:00.12Z').getMilliseconds() // 120",
     ),
     unary(
         "getHours", "duration.getHours() -> int", "duration_to_hours", duration_hours,

@@ -1,6 +1,8 @@
-"""URLs: ``url("https://example.com:80/path?a=1")``, ``isURL("/path")``; an absolute URI or an absolute path.
+"""URLs: ``url("https://example.com:80/path?a=1")``, ``isURL("/path")``; an absolute URI or an
+absolute path.
 
-``u.getScheme()``, ``u.getHost()`` (with the port), ``u.getHostname()``, ``u.getPort()``, ``u.getEscapedPath()``,
+``u.getScheme()``, ``u.getHost()`` (with the port), ``u.getHostname()``, ``u.getPort()``,
+``u.getEscapedPath()``,
 ``u.getQuery()`` (map of lists)
 
 Cost: a tenth of the text's length for ``url``, 1 unit for everything else.
