@@ -35,3 +35,8 @@ cdef class VariableNode(Node):
 cdef class VariableTest(Node):
     """``has(variables.x)``: computes x, as Kubernetes does; true unless that is an error."""
     cdef Variable variable
+
+
+cdef class VariableOptional(Node):
+    """``variables.?x``: its value as an optional, or its error."""
+    cdef Variable variable

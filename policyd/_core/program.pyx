@@ -7,7 +7,7 @@ from policyd._core.activation cimport Activation, activation, charge
 from policyd._core.cel_errors cimport CelError, error
 from policyd._core.nodes cimport Node
 from policyd._core.rendering cimport text_of
-from policyd._core.values cimport MISSING, type_name
+from policyd._core.values cimport MISSING, some, type_name
 
 from policyd.errors import CostExceeded, EvaluationError
 
@@ -123,6 +123,18 @@ cdef class VariableTest(Node):
         charge(act, 1)
         value = self.variable.value(act)
         return value if type(value) is CelError else True
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class VariableOptional(Node):
+    def __init__(self, Variable variable not None):
+        self.variable = variable
+
+    cdef object eval(self, Activation act):
+        charge(act, 1)
+        value = self.variable.value(act)
+        return value if type(value) is CelError else some(value)
 
 
 def compute(Node node not None):

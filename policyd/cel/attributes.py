@@ -108,6 +108,8 @@ def _base(base: Base, charge: int) -> Node:
             return BoundSlot(base.slot, base.value, charge)
         case VariableBase():
             return VariableNode(base.variable, 1 + charge)
+        case NodeBase() if charge:
+            return Chain(base.node, (), charge)
         case NodeBase():
             return base.node
 

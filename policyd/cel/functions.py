@@ -16,7 +16,7 @@ class Functions:
     by_name: dict[str, tuple[Overload, ...]]
 
     @classmethod
-    def of(cls, libraries: Iterable[Library] = KNOWN_LIBRARIES) -> "Functions":
+    def of(cls, libraries: Iterable[Library]) -> "Functions":
         by_name = defaultdict(list)
         for library in libraries:
             for overload in library.overloads:
@@ -28,3 +28,6 @@ class Functions:
         """The rows that a call with this many arguments may run, in the order they are tried."""
         rows = self.by_name.get(name, ())
         return tuple(row for row in rows if row.arity in (arity, _ANY_NUMBER) and row.runs)
+
+
+FUNCTIONS = Functions.of(KNOWN_LIBRARIES)

@@ -15,7 +15,7 @@ from policyd._core.layout import Layout
 from policyd._core.library import Overload
 from policyd._core.logic import And, Conditional, Equal, EqualConst, InSet, Or
 from policyd._core.nodes import Const, Node, Precomputed
-from policyd._core.program import Program, VariableTest, compute
+from policyd._core.program import Program, VariableOptional, VariableTest, compute
 from policyd._core.values import MISSING, TypeValue, UInt
 from policyd.cel.ast import (
     Call,
@@ -33,7 +33,7 @@ from policyd.cel.ast import (
 from policyd.cel.attributes import Attribute, Hop, Mode, NodeBase, SlotBase, VariableBase
 from policyd.cel.decls import TYPE_NAMES
 from policyd.cel.fold_planner import Names, plan_fold
-from policyd.cel.functions import Functions
+from policyd.cel.functions import FUNCTIONS
 from policyd.cel.recursion import deep_recursion
 from policyd.cel.types import DYN, Kind, Type
 from policyd.errors import CelTypeError, Problem
@@ -47,21 +47,20 @@ _PRIMITIVES = (bool, int, float, str, UInt)
 _KEYS = (str, int, bool, float, UInt)
 
 
-def plan(checked: Checked, layout: Layout, functions: Functions | None = None) -> Program:
+def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
     """The program of a checked expression. Raises CelTypeError where Kubernetes says
-    ``program instantiation failed``.
+    ``program instantiation failed``. Without ``fold`` constants cost what cel-go charges for them
+    in programs that it does not optimise; policies are always folded.
     """
-    planner = Planner(layout, functions or Functions.of(), checked.types, checked.references)
+    planner = Planner(layout, checked.types, checked.references, fold=fold)
     with deep_recursion():
         root = planner.node(checked.expr)
     return Program(checked.text, root, layout, checked.result_type)
 
 
-def plan_unchecked(
-    text: str, expr: Expr, layout: Layout, functions: Functions | None = None
-) -> Program:
+def plan_unchecked(text: str, expr: Expr, layout: Layout) -> Program:
     """The program of an expression that was only parsed: all overloads are chosen at run time."""
-    planner = Planner(layout, functions or Functions.of(), {}, {})
+    planner = Planner(layout, {}, {}, fold=True)
     with deep_recursion():
         root = planner.node(expr)
     return Program(text, root, layout, DYN)
@@ -79,13 +78,14 @@ class Planner:
     def __init__(
         self,
         layout: Layout,
-        functions: Functions,
         types: Mapping[int, Type],
         references: Mapping[int, Reference],
+        *,
+        fold: bool,
     ) -> None:
         self.layout = layout
         self.locals: Names = {}
-        self._functions = functions
+        self._fold = fold
         self._types = types
         self._references = references
 
@@ -141,19 +141,18 @@ class Planner:
             if name in self.layout.slots or name in TYPE_NAMES:
                 return self._ident(expr.id, name)
         mode = Mode.TEST if expr.test_only else Mode.PLAIN
-        variable = self._variable(expr)
+        variable = self._variable(expr.operand, expr.field)
         if variable is not None:
             return VariableTest(variable.variable) if expr.test_only else Attribute(variable)
         return self._open(expr.operand).then(Hop(expr.field, mode=mode))
 
-    def _variable(self, expr: Select) -> VariableBase | None:
+    def _variable(self, operand: Expr, field: str) -> VariableBase | None:
         """``variables.x`` of a policy."""
-        operand = expr.operand
         if not isinstance(operand, Ident) or operand.name not in ("variables", ".variables"):
             return None
         if operand.name in self.locals:
             return None
-        variable = self.layout.variables.get(expr.field)
+        variable = self.layout.variables.get(field)
         return VariableBase(variable) if variable is not None else None
 
     def _open(self, expr: Expr) -> Attribute:
@@ -162,6 +161,10 @@ class Planner:
         return planned if isinstance(planned, Attribute) else Attribute(NodeBase(planned))
 
     def _index(self, base: Expr, index: Expr, mode: Mode) -> Attribute:
+        if isinstance(index, Literal) and isinstance(index.value, str):
+            variable = self._variable(base, index.value)
+            if variable is not None:  # always there: .?x only wraps it
+                return Attribute(NodeBase(VariableOptional(variable.variable)))
         chain = self._open(base)
         planned = self._plan(index)
         if isinstance(planned, Const) and type(planned.value) in _KEYS:
@@ -223,7 +226,7 @@ class Planner:
             return None, expr.function.removeprefix(".")
         prefix = "" if self._types else self._dotted(expr.target)
         qualified = f"{prefix}.{expr.function}"
-        if prefix and qualified in self._functions.by_name:
+        if prefix and qualified in FUNCTIONS.by_name:
             return None, qualified
         return expr.target, expr.function
 
@@ -231,31 +234,34 @@ class Planner:
         reference = self._references.get(expr.id)
         ids = reference.overload_ids if reference is not None else ()
         known = len(ids) == 1
-        if known and ids[0] in self._functions.by_id:
-            overloads: tuple[Overload, ...] = (self._functions.by_id[ids[0]],)
+        if known and ids[0] in FUNCTIONS.by_id:
+            overloads: tuple[Overload, ...] = (FUNCTIONS.by_id[ids[0]],)
         else:
-            overloads = self._functions.candidates(name, len(arguments))
+            overloads = FUNCTIONS.candidates(name, len(arguments))
         if not overloads or not overloads[0].runs:
             raise refuse(f"no such overload: {name}")
-        if name == "@in" and ids == ("in_list",):
+        if self._fold and name == "@in" and ids == ("in_list",):
             member = _membership(*arguments)
             if member is not None:
                 return member
-        return _fold_call(name, overloads, arguments, known)
+        made = _make_call(name, overloads, arguments, known)
+        if not self._fold or not arguments or not _all_const(arguments):
+            return made
+        return _computed(made, name, overloads[0] if known else None)
 
     # Literals
 
     def _list(self, expr: ListExpr) -> Node:
         elements = tuple(map(self.node, expr.elements))
         made = ListNode(elements, expr.optional)
-        return Const(compute(made)[0]) if _all_const(elements) else made
+        return Const(compute(made)[0]) if self._fold and _all_const(elements) else made
 
     def _map(self, expr: MapExpr) -> Node:
         keys = tuple(self.node(entry.key) for entry in expr.entries)
         values = tuple(self.node(entry.value) for entry in expr.entries)
         optional = frozenset(i for i, entry in enumerate(expr.entries) if entry.optional)
         made = MapNode(keys, values, optional)
-        return Const(compute(made)[0]) if _all_const(keys + values) else made
+        return Const(compute(made)[0]) if self._fold and _all_const(keys + values) else made
 
     def _struct(self, expr: StructExpr) -> Node:
         names = tuple(field.name for field in expr.fields)
@@ -285,20 +291,18 @@ def _membership(value: Node, container: Node) -> Node | None:
     return None
 
 
-def _fold_call(
-    name: str, overloads: tuple[Overload, ...], arguments: tuple[Node, ...], known: bool
-) -> Node:
-    made = _make_call(name, overloads, arguments, known)
-    if not arguments or not _all_const(arguments):
-        return made
-    if name in _CONVERSIONS and len(arguments) == 1:
+def _computed(made: Node, name: str, known: Overload | None) -> Node:
+    """A call on constants: a constant itself where cel-go makes it one, else computed once and
+    charged as ever; lists and maps are left to run time, for they may be large.
+    """
+    if name in _CONVERSIONS:
         value, _ = compute(made)
         if isinstance(value, CelError):
             raise refuse(value.message)
         return Const(value)
-    if known and not overloads[0].signature.rpartition("-> ")[2].startswith(("list", "map")):
-        return Precomputed(*compute(made))
-    return made
+    if known is None or known.signature.rpartition("-> ")[2].startswith(("list", "map")):
+        return made
+    return Precomputed(*compute(made))
 
 
 def _make_call(

@@ -4,7 +4,7 @@ import base64
 import math
 from typing import Any
 
-from policyd._core.values import Duration, Key, Timestamp, TypeValue, UInt
+from policyd._core.values import Duration, Key, Optional, Timestamp, TypeValue, UInt
 
 Tagged = dict[str, Any]
 
@@ -31,11 +31,18 @@ def decode(tagged: Tagged) -> Any:
             return {key_of(decode(key)): decode(item) for key, item in value or ()}
         case "type":
             return TypeValue(str(value))
+        case "optional":
+            return Optional(decode(value)) if value is not None else Optional()
         case "duration":
             return Duration(tagged["seconds"] * 10**9 + tagged["nanos"])
         case "timestamp":
             return Timestamp(tagged["seconds"], tagged["nanos"])
     raise ValueError(f"unknown tag {kind}")
+
+
+def plain_or_tagged(value: Any) -> Any:
+    """A value of a row that is tagged only where JSON would not do."""
+    return decode(value) if isinstance(value, dict) and "t" in value else value
 
 
 def key_of(value: Any) -> Any:

@@ -55,7 +55,7 @@ def as_json(value: Any) -> Any:
     if isinstance(value, list):
         return [as_json(item) for item in value]
     if isinstance(value, dict):
-        return {str(getattr(key, "value", key)): as_json(item) for key, item in value.items()}
+        return {render(getattr(key, "value", key)): as_json(item) for key, item in value.items()}
     if isinstance(value, float) and not math.isfinite(value):
         return "NaN" if math.isnan(value) else "+Inf" if value > 0 else "-Inf"
     if value is None or isinstance(value, bool | int | float | str):

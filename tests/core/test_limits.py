@@ -1,0 +1,98 @@
+"""What an evaluation may use up: cost, time, depth, memory."""
+
+from time import perf_counter_ns, thread_time
+from typing import Any
+
+import pytest
+
+from policyd._core.cel_errors import CelError
+from policyd.cel.env import Environment
+from policyd.errors import CostExceeded, DeadlineExceeded
+
+KUBERNETES = Environment.kubernetes()
+NUMBERS = {"object": list(range(2_000))}
+NO_LIMIT = 10**15
+MILLISECONDS = 1_000_000
+LONG_TEXT = "x" * 1_000_000
+
+# Each of these would take from seconds to years.
+ENDLESS: dict[str, tuple[str, dict[str, Any]]] = {
+    "nested loops": (
+        "object.all(a, object.all(b, object.all(c, object.all(d, a + b + c + d >= 0))))",
+        NUMBERS,
+    ),
+    "loops without cost": (
+        "object.all(a, object.filter(b, false) == object.filter(c, false) && "
+        "object.all(d, object.filter(e, false) == []))",
+        NUMBERS,
+    ),
+    "long strings": (
+        "object.all(a, params.contains('y') || params.startsWith(params))",
+        {"object": list(range(100_000)), "params": LONG_TEXT},
+    ),
+    "long concatenations": (
+        "object.all(a, size(params + params) > 0)",
+        {"object": list(range(100_000)), "params": LONG_TEXT},
+    ),
+    "large comparisons": (
+        "object.all(a, object == params)",
+        {"object": list(range(20_000)), "params": list(range(20_000))},
+    ),
+    "long memberships": (
+        "object.all(a, !(-1 in object))",
+        {"object": list(range(20_000))},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_deadline_ends_an_evaluation(name: str) -> None:
+    text, variables = ENDLESS[name]
+    program = KUBERNETES.compile(text)
+    deadline = perf_counter_ns() + 5 * MILLISECONDS
+    start = thread_time()
+    with pytest.raises(DeadlineExceeded):
+        program.evaluate(variables, cost_limit=NO_LIMIT, deadline=deadline)
+    assert thread_time() - start < 0.05  # 5 ms, and some more where other work shares the machine
+
+
+def test_passed_deadline_ends_even_a_short_evaluation() -> None:
+    program = KUBERNETES.compile("object.a == 1")
+    with pytest.raises(DeadlineExceeded, match="deadline exceeded"):
+        program.evaluate({"object": {"a": 1}}, deadline=1)
+
+
+def test_cost_limit_is_that_of_kubernetes() -> None:
+    program = KUBERNETES.compile("object.all(a, object.all(b, a + b >= 0))")
+    with pytest.raises(CostExceeded, match="operation cancelled: actual cost limit exceeded"):
+        program.evaluate(NUMBERS)
+
+
+@pytest.mark.parametrize(("limit", "passes"), [(5, True), (4, False)])
+def test_cost_may_reach_the_limit_but_not_pass_it(limit: int, passes: bool) -> None:
+    program = KUBERNETES.compile("object.metadata.labels['app'] == 'web'")
+    variables = {"object": {"metadata": {"labels": {"app": "web"}}}}
+    if passes:
+        assert program.evaluate(variables, cost_limit=limit) is True
+    else:
+        with pytest.raises(CostExceeded):
+            program.evaluate(variables, cost_limit=limit)
+
+
+def nested(depth: int) -> Any:
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_deep_values_are_compared_without_exhausting_the_stack() -> None:
+    program = KUBERNETES.compile("object == params")
+    assert program.evaluate({"object": nested(900), "params": nested(900)}) is True
+    assert program.evaluate({"object": nested(100_000), "params": nested(100_000)}) is False
+
+
+def test_doubling_strings_ends_before_memory_does() -> None:
+    program = KUBERNETES.compile("object.map(x, x + x).map(x, x + x).map(x, x + x)[0]")
+    found, _ = program.evaluate_with_cost({"object": ["x" * 30_000_000]})
+    assert found == CelError("result is too large")
