@@ -42,13 +42,11 @@ cdef class ValidationPlan(Plan):
     cdef readonly tuple annotations     # of (key, Program)
     cdef int64_t messages_bound         # what all messageExpressions together can cost at most
 
-    cdef int judge(
-        self, Outcome outcome, Subject subject, object params, int64_t deadline, object exempt
-    ) except -1
+    cdef Outcome judge(self, Subject subject, object params, int64_t deadline, object exempt)
+    cdef Outcome validate(self, Activation act, object exempt, int64_t* budget)
+    cdef Outcome late(self, Outcome outcome, str text)
     cdef int error(self, Outcome outcome, Py_ssize_t index, str text) except -1
     cdef int settle(self, Outcome outcome) except -1
     cdef int explain(self, Outcome outcome, Activation act, int64_t budget) except -1
     cdef int worded(self, Outcome outcome, Py_ssize_t place, str text) except -1
-    cdef int annotate(
-        self, Outcome outcome, Subject subject, object params, int64_t deadline
-    ) except -1
+    cdef int annotate(self, Outcome outcome, Activation act) except -1

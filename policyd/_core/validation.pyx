@@ -49,6 +49,7 @@ cdef class Outcome:
         self.annotation_errors = []
         self.ignored = []
 
+
     cdef bint empty(self):
         return not (
             self.failures or self.annotations or self.annotation_errors or self.ignored
@@ -94,28 +95,27 @@ cdef class ValidationPlan(Plan):
     def run(self, Subject subject not None, object params, int64_t deadline, exempt):
         """Judge a request: None if there is nothing to say (counted as admit), else an Outcome.
 
-        ``deadline`` is a moment of perf_counter_ns (0: none), ``exempt`` the indexes of lifted validations.
+        ``deadline`` is a moment of perf_counter_ns (0: none), ``exempt`` the indexes of the
+        validations that are lifted.
         """
         cdef int64_t started = now()
-        cdef Outcome outcome = Outcome.__new__(Outcome)
-        try:
-            if deadline and started > deadline:
-                raise TimedOut("deadline exceeded before the policy was evaluated")
-            self.judge(outcome, subject, params, deadline, exempt)
-        except TimedOut as late:
-            # What was plainly false before stays so.
-            outcome.timed_out = True
-            self.error(outcome, len(self.validations), str(late))
-        except Stopped as stopped:
-            # Kubernetes makes one decision of the whole pass: what came before does not count.
-            outcome = Outcome.__new__(Outcome)
-            self.error(outcome, 0, str(stopped))
-        if outcome.failures:
-            self.settle(outcome)
+        cdef Outcome outcome
+        if deadline and started > deadline:
+            outcome = self.late(None, "deadline exceeded before the policy was evaluated")
+        else:
+            outcome = self.judge(subject, params, deadline, exempt)
         self.counters.evaluation_ns += now() - started
-        if outcome.empty():
+        if outcome is None:
             self.counters.decisions[ADMIT] += 1
-            return None
+        return outcome
+
+    cdef Outcome late(self, Outcome outcome, str text):
+        """What was plainly false before the deadline stays so."""
+        if outcome is None:
+            outcome = Outcome.__new__(Outcome)
+        outcome.timed_out = True
+        self.error(outcome, len(self.validations), text)
+        self.settle(outcome)
         return outcome
 
     cdef int error(self, Outcome outcome, Py_ssize_t index, str text) except -1:
@@ -136,34 +136,62 @@ cdef class ValidationPlan(Plan):
                 outcome.failures[i] = (index, text, reason, is_error)
         return 0
 
-    cdef int judge(
-        self, Outcome outcome, Subject subject, object params, int64_t deadline, object exempt
-    ) except -1:
+    cdef Outcome judge(self, Subject subject, object params, int64_t deadline, object exempt):
+        """The whole pass; an Outcome is only made when there is something to tell."""
+        cdef Outcome outcome = None
         cdef Activation act = self.activation(subject, params, deadline)
         cdef int64_t budget = POLICY_BUDGET
+        try:
+            if self.conditions:
+                matched = self.matched(act, subject)
+                if matched is False:
+                    return None
+                if matched is not True:
+                    outcome = Outcome.__new__(Outcome)
+                    self.error(outcome, 0, matched)
+                    return outcome
+            outcome = self.validate(act, exempt, &budget)
+            if outcome is not None and outcome.timed_out:
+                return outcome
+            if self.messages_bound and (outcome is not None or budget < self.messages_bound):
+                if outcome is None:
+                    outcome = Outcome.__new__(Outcome)
+                self.explain(outcome, self.activation(subject, params, deadline), budget)
+            if outcome is not None:
+                self.settle(outcome)
+            if self.annotations:
+                if outcome is None:
+                    outcome = Outcome.__new__(Outcome)
+                self.annotate(outcome, self.activation(subject, params, deadline))
+        except TimedOut as late:
+            return self.late(outcome, str(late))
+        except Stopped as stopped:
+            # Kubernetes makes one decision of the whole pass: what came before does not count.
+            outcome = Outcome.__new__(Outcome)
+            self.error(outcome, 0, str(stopped))
+        return None if outcome is None or outcome.empty() else outcome
+
+    cdef Outcome validate(self, Activation act, object exempt, int64_t* budget):
+        """The validations that do not hold, without their messages; None if all do."""
+        cdef Outcome outcome = None
         cdef Validation validation
         cdef Py_ssize_t index
-        if self.conditions:
-            matched = self.matched(act, subject)
-            if matched is False:
-                return 0
-            if matched is not True:
-                return self.error(outcome, 0, matched)
         for index in range(len(self.validations)):
             validation = <Validation>self.validations[index]
-            value = run(validation.program, act, &budget)
+            try:
+                value = run(validation.program, act, budget)
+            except TimedOut as late:
+                return self.late(outcome, str(late))
             if value is True or index in exempt:
                 continue
+            if outcome is None:
+                outcome = Outcome.__new__(Outcome)
             if type(value) is CelError:
                 self.error(outcome, index, error_text(validation.program, value))
             else:
                 outcome.failures.append((index, None, validation.reason, False))
-        self.counters.cost_units += POLICY_BUDGET - budget
-        if self.messages_bound and (outcome.failures or budget < self.messages_bound):
-            self.explain(outcome, self.activation(subject, params, deadline), budget)
-        if self.annotations:
-            self.annotate(outcome, subject, params, deadline)
-        return 0
+        self.counters.cost_units += POLICY_BUDGET - budget[0]
+        return outcome
 
     cdef int explain(self, Outcome outcome, Activation act, int64_t budget) except -1:
         """Evaluate messageExpressions with what the validations left of the budget, and variables anew.
@@ -201,11 +229,8 @@ cdef class ValidationPlan(Plan):
             outcome.failures[place] = (index, text, reason, is_error)
         return 0
 
-    cdef int annotate(
-        self, Outcome outcome, Subject subject, object params, int64_t deadline
-    ) except -1:
+    cdef int annotate(self, Outcome outcome, Activation act) except -1:
         """Audit annotations have a budget and an evaluation of the variables of their own."""
-        cdef Activation act = self.activation(subject, params, deadline)
         cdef int64_t budget = POLICY_BUDGET
         cdef Program program
         for key, program in self.annotations:

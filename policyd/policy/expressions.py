@@ -58,11 +58,14 @@ class Expressions:
             self._variables[name] = program
 
     def declared(self) -> None:
-        """All variables are declared: everything compiled from now on sees them."""
+        """All variables are declared: everything compiled from now on sees them.
+
+        In Kubernetes only mutations know the name ``variables`` where there are none.
+        """
+        self._patches = self._patches.with_variables(self._variables)
         if self._variables:
             self._plain = self._plain.with_variables(self._variables)
             self._messages = self._messages.with_variables(self._variables)
-            self._patches = self._patches.with_variables(self._variables)
 
     def validation(self, text: str, path: str) -> Program | None:
         """A validation: must be bool."""

@@ -12,6 +12,7 @@ from policyd.policy.places import Chunk, Origin
 from policyd.policy.yaml_nodes import MAX_DEPTH, YamlError, compose, construct
 
 _SEPARATOR = re.compile(r"^---(?=[ \t\r]|$)", re.MULTILINE)
+_SEPARATOR_LINE = re.compile(r"---[ \t\r]*\n")
 # A chunk that says nothing: comments, blank lines and %YAML directives.
 _NOTHING = re.compile(
     r"(?:[ \t\r]*(?:#[^\n]*|%[^\n]*|---[ \t\r]*(?:#[^\n]*)?|\.\.\.)?(?:\n|\Z))*\Z"
@@ -40,13 +41,16 @@ def _values(name: str, data: bytes) -> tuple[list[tuple[Chunk, int, Any]], list[
         line = data.count(b"\n", 0, error.start) + 1
         return [], [Problem("not UTF-8 text", file=name, line=line, column=1, rule="syntax")]
     whole = Chunk(name, text, 0)
-    if text.lstrip()[:1] in ("{", "["):
-        values = _json_values(whole)
-        if values is not None:
-            return values, []
+    values = _json_values(whole)
+    if values is not None:
+        return values, []
     problems: list[Problem] = []
     found: list[tuple[Chunk, int, Any]] = []
     for chunk in _chunks(whole):
+        values = _json_values(_after_separator(chunk))
+        if values is not None:
+            found += values
+            continue
         try:
             roots = compose(chunk.text)
             found += [(chunk, number, construct(root)) for number, root in enumerate(roots)]
@@ -83,12 +87,25 @@ class _Duplicate(ValueError):
     """A JSON object has a key twice."""
 
 
+def _after_separator(chunk: Chunk) -> Chunk:
+    """The chunk less the line ``---`` that begins it."""
+    separator = _SEPARATOR_LINE.match(chunk.text)
+    if separator is None:
+        return chunk
+    return Chunk(chunk.file, chunk.text[separator.end() :], chunk.line + 1)
+
+
 def _json_values(whole: Chunk) -> list[tuple[Chunk, int, Any]] | None:
-    """The values of a JSON file, one after the other; None if YAML has to look at it."""
+    """The values of a JSON text, one after the other; None if YAML has to look at it.
+
+    JSON is read as such because YAML lacks an escape of its: the surrogate pair.
+    """
+    if whole.text.lstrip()[:1] not in ("{", "["):
+        return None
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer)
     text = whole.text
     values: list[tuple[Chunk, int, Any]] = []
-    position = line = 0
+    position, line = 0, whole.line
     try:
         while start := _VALUE.search(text, position):
             line += text.count("\n", position, start.start())

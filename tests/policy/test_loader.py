@@ -316,3 +316,14 @@ def test_json_schema_names_the_fields_as_yaml_does() -> None:
     assert spec["failurePolicy"]["enum"] == ["Fail", "Ignore"]
     until = json_schema("Policy")["$defs"]["Exception_"]["properties"]["until"]
     assert until["anyOf"][0]["pattern"] == "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+
+def test_json_documents_between_separators_may_have_surrogate_escapes() -> None:
+    first = (
+        '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"},'
+        ' "data": {"k": "\\ud83d\\ude00"}}'
+    )
+    second = first.replace('"a"', '"b"')
+    sources = load_text(f"{first}\n---\n{second}\n---\nkind: 5\n")
+    assert [document.raw["data"]["k"] for document in sources.documents[:2]] == ["😀", "😀"]
+    assert sources.documents[1].place("metadata.name")[0] == 3
