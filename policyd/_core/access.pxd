@@ -1,4 +1,4 @@
-"""Reading fields, keys and elements: ``a.b``, ``a[b]``, ``has(a.b)``, ``a.?b``, ``a.?b.orValue(c)``."""
+"""Reading fields, keys and elements: ``a.b``, ``a[b]``, ``has(a.b)``, ``a.?b.orValue(c)``."""
 
 from libc.stdint cimport int64_t
 
@@ -11,7 +11,7 @@ cdef class Path(Node):
     cdef readonly Py_ssize_t slot
     cdef readonly str name
     cdef readonly tuple fields
-    cdef int64_t charge  # for the variable
+    cdef int64_t units   # for the variable
 
 
 cdef class HasPath(Node):
@@ -27,7 +27,7 @@ cdef class OptionalPath(Node):
     cdef str name
     cdef tuple fields
     cdef Py_ssize_t first
-    cdef int64_t charge
+    cdef int64_t units
 
     # The value, MISSING or a CelError; not wrapped in an Optional.
     cdef object resolve(self, Activation act)
@@ -51,7 +51,7 @@ cdef class Chain(Node):
     """Any other chain of selects and indexes, from any base."""
     cdef Node base
     cdef tuple steps
-    cdef int64_t charge
+    cdef int64_t units
 
     cdef bint _tests(self)
 

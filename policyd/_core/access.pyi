@@ -1,7 +1,10 @@
+from typing import final
+
 from policyd._core.nodes import Node
 
+@final
 class Path(Node):
-    def __init__(self, slot: int, name: str, fields: tuple[str, ...], charge: int = 1) -> None: ...
+    def __init__(self, slot: int, name: str, fields: tuple[str, ...], units: int = 1) -> None: ...
     @property
     def slot(self) -> int: ...
     @property
@@ -9,17 +12,21 @@ class Path(Node):
     @property
     def fields(self) -> tuple[str, ...]: ...
 
+@final
 class HasPath(Node):
     def __init__(self, slot: int, name: str, fields: tuple[str, ...]) -> None: ...
 
+@final
 class OptionalPath(Node):
     def __init__(
-        self, slot: int, name: str, fields: tuple[str, ...], first: int, charge: int = 1
+        self, slot: int, name: str, fields: tuple[str, ...], first: int, units: int = 1
     ) -> None: ...
 
+@final
 class OptionalPathOr(Node):
     def __init__(self, path: OptionalPath, otherwise: Node) -> None: ...
 
+@final
 class Step:
     def __init__(
         self,
@@ -29,8 +36,10 @@ class Step:
         test: bool = False,
     ) -> None: ...
 
+@final
 class Chain(Node):
-    def __init__(self, base: Node, steps: tuple[Step, ...], charge: int = 1) -> None: ...
+    def __init__(self, base: Node, steps: tuple[Step, ...], units: int = 1) -> None: ...
 
+@final
 class OptionalOr(Node):
     def __init__(self, left: Node, right: Node, unwrap: bool = False) -> None: ...

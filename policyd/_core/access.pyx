@@ -1,4 +1,4 @@
-"""Reading into values. A null or scalar has no fields: reading one is ``no such key``, testing is false."""
+"""Reading into values. A null or scalar has no fields: ``no such key``, and has() is false."""
 
 cimport cython
 
@@ -12,17 +12,26 @@ from policyd._core.cel_errors cimport (
 from policyd._core.equality cimport find
 from policyd._core.nodes cimport unset
 from policyd._core.rendering cimport text_of
-from policyd._core.values cimport MISSING, NONE, Optional, StructValue, UInt, go_name, some, type_name
+from policyd._core.values cimport (
+    MISSING,
+    NONE,
+    Optional,
+    StructValue,
+    UInt,
+    go_name,
+    some,
+    type_name,
+)
 
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class Path(Node):
-    def __init__(self, slot, str name not None, tuple fields not None, charge=1):
+    def __init__(self, slot, str name not None, tuple fields not None, units=1):
         self.slot = slot
         self.name = name
         self.fields = fields
-        self.charge = charge
+        self.units = units
 
     @cython.boundscheck(False)  # the planner gave out the slot, the activation was made for all
     @cython.wraparound(False)
@@ -30,22 +39,22 @@ cdef class Path(Node):
         cdef Py_ssize_t i, size = len(self.fields)
         value = act.slots[self.slot]
         if type(value) is Optional:
-            return _path_in_optional(act, value, self.fields, self.charge)
+            return _path_in_optional(act, value, self.fields, self.units)
         for i in range(size):
             if type(value) is dict:
                 value = (<dict>value).get(self.fields[i], MISSING)
                 if value is not MISSING:
                     continue
-                charge(act, self.charge + i + 1)
+                charge(act, self.units + i + 1)
                 return no_such_key(self.fields[i])
             if type(value) is CelError or value is MISSING:  # a variable that has none
-                charge(act, self.charge + i)
+                charge(act, self.units + i)
                 return unset(self.name) if value is MISSING else value
             value = select(value, self.fields[i], False)
             if type(value) is CelError:
-                charge(act, self.charge + i + 1)
+                charge(act, self.units + i + 1)
                 return value
-        charge(act, self.charge + size)
+        charge(act, self.units + size)
         return value
 
 
@@ -103,12 +112,12 @@ cdef class HasPath(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class OptionalPath(Node):
-    def __init__(self, slot, str name not None, tuple fields not None, first, charge=1):
+    def __init__(self, slot, str name not None, tuple fields not None, first, units=1):
         self.slot = slot
         self.name = name
         self.fields = fields
         self.first = first
-        self.charge = charge
+        self.units = units
 
     @cython.boundscheck(False)  # as in Path
     @cython.wraparound(False)
@@ -117,10 +126,10 @@ cdef class OptionalPath(Node):
         cdef Py_ssize_t first = self.first
         value = act.slots[self.slot]
         if value is MISSING or type(value) is CelError:
-            charge(act, self.charge)
+            charge(act, self.units)
             return unset(self.name) if value is MISSING else value
         if type(value) is Optional:
-            charge(act, self.charge)
+            charge(act, self.units)
             value = (<Optional>_path_in_optional(act, value, self.fields, 0)).held
             return value
         for i in range(size):
@@ -132,14 +141,14 @@ cdef class OptionalPath(Node):
                 value = select(value, self.fields[i], True)
             if value is MISSING:
                 if i >= first:
-                    charge(act, self.charge + i)
+                    charge(act, self.units + i)
                     return MISSING
-                charge(act, self.charge + i + 1)
+                charge(act, self.units + i + 1)
                 return no_such_key(self.fields[i])
             if type(value) is CelError:
-                charge(act, self.charge + i + (1 if i < first else 0))
+                charge(act, self.units + i + (1 if i < first else 0))
                 return value
-        charge(act, self.charge + size)
+        charge(act, self.units + size)
         return value
 
     cdef object eval(self, Activation act):
@@ -174,16 +183,16 @@ cdef class Step:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Chain(Node):
-    def __init__(self, Node base not None, tuple steps not None, charge=1):
+    def __init__(self, Node base not None, tuple steps not None, units=1):
         self.base = base
         self.steps = steps
-        self.charge = charge
+        self.units = units
 
     cdef object eval(self, Activation act):
         cdef Step step
         cdef bint optional = False
         value = self.base.eval(act)
-        charge(act, self.charge)
+        charge(act, self.units)
         if type(value) is Optional:
             if (<Optional>value).held is MISSING:
                 return False if self._tests() else value

@@ -18,8 +18,9 @@ cdef class Activation:
     cdef int64_t variables_spent  # cost units of variables.* computed so far, beside spent
     cdef int nested             # variables that are being computed
 
-    # Count the next expression from 0, or go on with one that had spent so much. How far it is to the
-    # next look at the clock stays as it was, so that many short expressions are timed like a long one.
+    # Count the next expression from 0, or go on with one that had spent so much. How far it is to
+    # the next look at the clock stays as it was, so that many short expressions are timed like a
+    # long one.
     cdef int count_from(self, int64_t spent) except -1
     # Raises CostExceeded or DeadlineExceeded; else sets the next checkpoint.
     cdef int check(self) except -1

@@ -6,7 +6,7 @@ from policyd._core.nodes cimport Node
 
 
 cdef class Call(Node):
-    """What all calls share. ``overloads`` are tried in order; one of them means: known when checked."""
+    """What all calls share. ``overloads`` are tried in order; one alone was known when checked."""
     cdef readonly str name
     cdef readonly tuple overloads
     cdef Cost cost

@@ -1,3 +1,5 @@
+from typing import final
+
 from policyd._core.library import Overload
 from policyd._core.nodes import Node
 
@@ -7,14 +9,17 @@ class Call(Node):
     @property
     def overloads(self) -> tuple[Overload, ...]: ...
 
+@final
 class Call0(Call):
     def __init__(self, name: str, overloads: tuple[Overload, ...], known: bool = True) -> None: ...
 
+@final
 class Call1(Call):
     def __init__(
         self, name: str, overloads: tuple[Overload, ...], first: Node, known: bool = True
     ) -> None: ...
 
+@final
 class Call2(Call):
     def __init__(
         self,
@@ -26,6 +31,7 @@ class Call2(Call):
         prepared: object = ...,
     ) -> None: ...
 
+@final
 class Call3(Call):
     def __init__(
         self,
@@ -37,6 +43,7 @@ class Call3(Call):
         known: bool = True,
     ) -> None: ...
 
+@final
 class CallMany(Call):
     def __init__(
         self,

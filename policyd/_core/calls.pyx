@@ -30,8 +30,8 @@ cdef class Call(Node):
         return no_overload(self.name, arguments) if result is NO_OVERLOAD else result
 
 
-# cel-go runs each of these by one function for all types. Its message names the function, unless the
-# first operand is of a type listed here or one of RECEIVERS.
+# cel-go runs each of these by one function for all types. Its message names the function, unless
+# the first operand is of a type listed here or one of RECEIVERS.
 cdef frozenset ORDERED = frozenset((
     "bool", "bytes", "double", "google.protobuf.Duration", "google.protobuf.Timestamp", "int",
     "string", "uint"))

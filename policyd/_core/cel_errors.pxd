@@ -1,4 +1,4 @@
-"""CEL's run-time errors. They are values: made, passed on and absorbed by ``&&`` and ``||``, never raised."""
+"""CEL's run-time errors. They are values, absorbed by ``&&`` and ``||``, never raised."""
 
 
 cdef class CelError:
@@ -7,9 +7,10 @@ cdef class CelError:
     cdef object detail  # a value printed after the text, or MISSING
 
 
-cdef CelError NO_OVERLOAD         # what a library function returns when the arguments are not those of
-                                  # its signature; the call node makes the message of it
-cdef CelError NO_SUCH_OVERLOAD    # "no such overload", from an operator that refuses its operands
+# What a library function returns when the arguments are not those of its signature; the call node
+# makes the message of it.
+cdef CelError NO_OVERLOAD
+cdef CelError NO_SUCH_OVERLOAD  # "no such overload", from an operator that refuses its operands
 cdef CelError INTEGER_OVERFLOW
 cdef CelError UNSIGNED_OVERFLOW
 cdef CelError DIVISION_BY_ZERO

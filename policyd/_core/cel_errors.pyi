@@ -1,3 +1,6 @@
+from typing import final
+
+@final
 class CelError:
     def __init__(self, message: str) -> None: ...
     @property

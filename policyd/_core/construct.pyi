@@ -1,19 +1,23 @@
 from collections.abc import Iterable
+from typing import final
 
 from policyd._core.nodes import Node
 
+@final
 class ListNode(Node):
     def __init__(self, elements: tuple[Node, ...], optional: Iterable[int] = ...) -> None: ...
 
+@final
 class MapNode(Node):
     def __init__(
         self, keys: tuple[Node, ...], values: tuple[Node, ...], optional: Iterable[int] = ...
     ) -> None: ...
 
+@final
 class StructNode(Node):
     def __init__(
         self,
-        type_name: str,
+        name: str,
         names: tuple[str, ...],
         values: tuple[Node, ...],
         optional: Iterable[int] = ...,

@@ -98,9 +98,9 @@ cdef object _unwrap(object name, object value):
 @cython.final
 @cython.auto_pickle(False)
 cdef class StructNode(Node):
-    def __init__(self, str type_name not None, tuple names not None, tuple values not None,
+    def __init__(self, str name not None, tuple names not None, tuple values not None,
                  optional=frozenset()):
-        self.type_name = type_name
+        self.type_name = name
         self.names = names
         self.values = values
         self.optional = frozenset(optional)

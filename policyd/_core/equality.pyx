@@ -1,7 +1,5 @@
 """Equality, order and lookups."""
 
-cimport cython
-
 from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport work
@@ -14,7 +12,6 @@ from policyd._core.values cimport (
     Optional,
     StructValue,
     Timestamp,
-    TypeValue,
     UInt,
     uint,
 )

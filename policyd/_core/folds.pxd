@@ -1,4 +1,4 @@
-"""The macros over lists and maps, one node for each shape of fold, and ``bind`` for optMap and sortBy.
+"""The macros over lists and maps, one node for each shape of fold; names bound by optMap, sortBy.
 
 cel-go runs all of them as one general loop over an accumulator. The nodes do less work, but charge
 what that loop charges: the comments name the parts of the general form that are paid for.
@@ -11,7 +11,7 @@ from policyd._core.nodes cimport Node
 
 
 cdef class Fold(Node):
-    """Runs over the elements of a list or the keys of a map; with two variables index/key and value."""
+    """Runs over a list's elements or a map's keys; with two variables index/key and value."""
     cdef Node range
     cdef Py_ssize_t slot
     cdef Py_ssize_t second_slot  # -1: one variable
@@ -58,4 +58,4 @@ cdef class BoundSlot(Node):
     """A use of that name."""
     cdef Py_ssize_t slot
     cdef Node value
-    cdef int64_t charge
+    cdef int64_t units

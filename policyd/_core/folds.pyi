@@ -1,12 +1,18 @@
+from typing import final
+
 from policyd._core.nodes import Node
 
 class Fold(Node):
     def __init__(self, range: Node, slot: int, second_slot: int, body: Node) -> None: ...
 
+@final
 class All(Fold): ...
+@final
 class Exists(Fold): ...
+@final
 class ExistsOne(Fold): ...
 
+@final
 class Collect(Fold):
     def __init__(
         self,
@@ -18,6 +24,7 @@ class Collect(Fold):
         constant: bool,
     ) -> None: ...
 
+@final
 class CollectMap(Fold):
     def __init__(
         self,
@@ -29,8 +36,10 @@ class CollectMap(Fold):
         entries: bool,
     ) -> None: ...
 
+@final
 class Bind(Node):
     def __init__(self, slot: int, body: Node) -> None: ...
 
+@final
 class BoundSlot(Node):
-    def __init__(self, slot: int, value: Node, charge: int = 1) -> None: ...
+    def __init__(self, slot: int, value: Node, units: int = 1) -> None: ...

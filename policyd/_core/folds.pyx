@@ -190,7 +190,7 @@ cdef class Collect(Fold):
 @cython.final
 @cython.auto_pickle(False)
 cdef class CollectMap(Fold):
-    """``entries``: the body gives maps whose entries are inserted; else the value of the first variable."""
+    """``entries``: the body gives maps to insert; else the value for the first variable as key."""
 
     def __init__(self, Node range not None, slot, second_slot, Node body not None,
                  Node condition, entries):
@@ -279,15 +279,15 @@ cdef class Bind(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class BoundSlot(Node):
-    def __init__(self, slot, Node value not None, charge=1):
+    def __init__(self, slot, Node value not None, units=1):
         self.slot = slot
         self.value = value
-        self.charge = charge
+        self.units = units
 
     cdef object eval(self, Activation act):
         held = act.slots[self.slot]
         if held is MISSING:
             held = self.value.eval(act)
             act.slots[self.slot] = held
-        charge(act, self.charge)
+        charge(act, self.units)
         return held

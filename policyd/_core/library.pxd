@@ -29,7 +29,7 @@ ctypedef object (*Prepare)(object constant)
 
 cdef class Overload:
     cdef readonly str name       # "startsWith", "sets.contains", "_+_"
-    cdef readonly str signature  # "string.startsWith(string) -> bool", "sets.contains(list(A), list(A)) -> bool"
+    cdef readonly str signature  # "string.startsWith(string) -> bool", "sets.contains(…) -> bool"
     cdef readonly str id         # of cel-go: "starts_with_string"
     cdef readonly str doc        # one line; "expr // result" examples are run by the tests
     cdef readonly int arity      # arguments with the receiver; -1: any number; -2: see declared

@@ -32,7 +32,7 @@ cdef class Overload:
         return self.arity != DECLARED
 
     def prepared(self, constant):
-        """A constant second argument as the function wants it; MISSING: as it is; may be a CelError."""
+        """A constant second argument in another form; MISSING: as it is; may be a CelError."""
         return MISSING if self.prepare is NULL else self.prepare(constant)
 
     def __repr__(self):
@@ -106,7 +106,7 @@ cdef int64_t first_fifths(object first, object second, object result) except -1:
 
 
 cdef int64_t traversal(object first, object second, object result) except -1:
-    """Kubernetes' traversalCost of the first argument: its scalars, and a tenth of its strings' bytes."""
+    """Kubernetes' traversalCost of the first argument: scalars, and a tenth of strings' bytes."""
     return _traversal(first, 0)
 
 

@@ -22,11 +22,6 @@ cdef class Conditional(Node):
     cdef Node no
 
 
-cdef class NotStrictlyFalse(Node):
-    """The loop condition of cel-go's general all and exists: an error counts as true."""
-    cdef Node child
-
-
 cdef class Equal(Node):
     cdef Node left
     cdef Node right

@@ -60,18 +60,6 @@ cdef class Conditional(Node):
         return value if type(value) is CelError else NO_SUCH_OVERLOAD
 
 
-@cython.final
-@cython.auto_pickle(False)
-cdef class NotStrictlyFalse(Node):
-    def __init__(self, Node child not None):
-        self.child = child
-
-    cdef object eval(self, Activation act):
-        value = self.child.eval(act)
-        charge(act, 1)
-        return value is not False
-
-
 cdef inline int64_t _equality_cost(object left, object right, bint negated) except -1:
     cdef int64_t one, other
     if not negated and isinstance(left, Opaque):

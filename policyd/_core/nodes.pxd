@@ -1,8 +1,8 @@
-"""The plan of an expression: a tree of nodes, made once by ``cel/planner.py`` and evaluated many times.
+"""The plan of an expression: a tree of nodes, made once by ``cel/planner.py``.
 
-``eval`` returns a value or a ``CelError``; it raises only ``BudgetExceeded``. Nodes never change, so a
-program may be used by several threads, each with its own activation. Each node charges what cel-go's
-cost tracker charges for the expressions it stands for.
+``eval`` returns a value or a ``CelError``; it raises only ``BudgetExceeded``. Nodes never change: a
+program may be used by several threads, each with its own activation. Each node charges what
+cel-go's cost tracker charges for the expressions it stands for.
 """
 
 from libc.stdint cimport int64_t
@@ -26,10 +26,10 @@ cdef class Precomputed(Node):
 
 
 cdef class Slot(Node):
-    """A variable. ``charge`` is 0 where cel-go does not count it (a bare variable after ``?``)."""
+    """A variable. ``units`` is 0 where cel-go does not count it (a bare variable after ``?``)."""
     cdef readonly Py_ssize_t slot
     cdef readonly str name
-    cdef int64_t charge
+    cdef int64_t units
 
 
 # The value of a slot that is not set: an error that names the variable.

@@ -38,15 +38,15 @@ cdef class Precomputed(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Slot(Node):
-    def __init__(self, slot, str name not None, charge=1):
+    def __init__(self, slot, str name not None, units=1):
         self.slot = slot
         self.name = name
-        self.charge = charge
+        self.units = units
 
     @cython.boundscheck(False)  # the planner gave out the slot, the activation was made for all
     @cython.wraparound(False)
     cdef object eval(self, Activation act):
-        charge(act, self.charge)
+        charge(act, self.units)
         value = act.slots[self.slot]
         return unset(self.name) if value is MISSING else value
 

@@ -29,7 +29,7 @@ cdef class Variable:
 cdef class VariableNode(Node):
     """A use of ``variables.x``."""
     cdef Variable variable
-    cdef int charge
+    cdef int units
 
 
 cdef class VariableTest(Node):

@@ -1,9 +1,10 @@
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, final
 
 from policyd._core.layout import Layout
 from policyd._core.nodes import Node
 
+@final
 class Program:
     def __init__(self, text: str, root: Node, layout: Layout, result_type: Any) -> None: ...
     @property
@@ -19,6 +20,7 @@ class Program:
         self, variables: Mapping[str, Any], *, cost_limit: int = 1_000_000, deadline: int = 0
     ) -> tuple[Any, int]: ...
 
+@final
 class Variable:
     def __init__(self, name: str, slot: int) -> None: ...
     @property
@@ -27,12 +29,15 @@ class Variable:
     def slot(self) -> int: ...
     def define(self, program: Program) -> None: ...
 
+@final
 class VariableNode(Node):
-    def __init__(self, variable: Variable, charge: int = 2) -> None: ...
+    def __init__(self, variable: Variable, units: int = 2) -> None: ...
 
+@final
 class VariableTest(Node):
     def __init__(self, variable: Variable) -> None: ...
 
+@final
 class VariableOptional(Node):
     def __init__(self, variable: Variable) -> None: ...
 

@@ -29,7 +29,7 @@ cdef class Program:
         return value
 
     def evaluate(self, variables, *, cost_limit=1_000_000, deadline=0):
-        """The value for variables by name. Raises EvaluationError with CEL's text, BudgetExceeded."""
+        """The value for variables by name; EvaluationError with CEL's text, BudgetExceeded."""
         value, _ = self.evaluate_with_cost(variables, cost_limit=cost_limit, deadline=deadline)
         if type(value) is CelError:
             raise EvaluationError(value.message)
@@ -70,7 +70,7 @@ cdef class Variable:
         self.slot = slot
 
     def define(self, Program program not None):
-        """What the variable is; a later definition of the same name replaces it, as in Kubernetes."""
+        """What the variable is; a later definition replaces it, as in Kubernetes."""
         self.program = program
 
     cdef object value(self, Activation act):
@@ -81,7 +81,7 @@ cdef class Variable:
         return value
 
     cdef object _compute(self, Activation act):
-        """Runs with a cost account of its own: the limit is for each expression, the budget for all."""
+        """Runs with an account of its own: the limit is one expression's, the budget all's."""
         cdef int64_t spent = act.spent
         if self.program is None:
             return error(f"no such key: {self.name}")
@@ -104,12 +104,12 @@ cdef class Variable:
 @cython.final
 @cython.auto_pickle(False)
 cdef class VariableNode(Node):
-    def __init__(self, Variable variable not None, charge=2):
+    def __init__(self, Variable variable not None, units=2):
         self.variable = variable
-        self.charge = charge
+        self.units = units
 
     cdef object eval(self, Activation act):
-        charge(act, self.charge)  # variables, and the select
+        charge(act, self.units)  # variables, and the select
         return self.variable.value(act)
 
 
@@ -138,6 +138,6 @@ cdef class VariableOptional(Node):
 
 
 def compute(Node node not None):
-    """The value of a node without variables, and its cost; for constants, while programs are planned."""
+    """The value of a node without variables, and its cost; for constants, while planning."""
     cdef Activation act = activation(0, 1_000_000_000, 0)
     return node.eval(act), act.spent

@@ -1,4 +1,4 @@
-"""Measures programs from C: what evaluations cost without Python's calls around them. For ``tests/bench``."""
+"""Measures programs from C, without Python's calls around them. For benchmarks."""
 
 from libc.stdint cimport int64_t
 
@@ -17,14 +17,13 @@ def nanoseconds(tuple programs not None, dict variables not None, Py_ssize_t rou
     processes can only make a round slower.
     """
     cdef Activation act
-    cdef Py_ssize_t i
     layout = (<Program?>programs[0]).layout
     slots = [(layout.slots[name], value) for name, value in variables.items()
              if name in layout.slots]
     best = None
-    for _ in range(10):
+    for _batch in range(10):
         start = thread_time_ns()
-        for i in range(rounds):
+        for _ in range(rounds):
             act = activation(layout.size, 1_000_000, FAR)
             for slot, value in slots:
                 act.slots[slot] = value

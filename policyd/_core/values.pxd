@@ -1,6 +1,6 @@
 """The values of CEL as C sees them.
 
-JSON data is used as the decoder made it: exactly ``None bool int float str list dict``, and ``bytes``.
+JSON data is used as the decoder made it: ``None bool int float str list dict``, and ``bytes``.
 The classes here are only for what JSON lacks. All of them are immutable.
 
 Maps are plain dicts. String and int keys are themselves; a bool or double key is wrapped in ``Key``

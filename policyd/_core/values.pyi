@@ -1,12 +1,14 @@
-from typing import Any, Final
+from typing import Any, Final, final
 
 MISSING: Final[object]
 
+@final
 class UInt:
     def __init__(self, value: int) -> None: ...
     @property
     def value(self) -> int: ...
 
+@final
 class Timestamp:
     def __init__(self, seconds: int, nanos: int = 0, offset: int = 0) -> None: ...
     @property
@@ -16,22 +18,26 @@ class Timestamp:
     @property
     def offset(self) -> int: ...
 
+@final
 class Duration:
     def __init__(self, nanos: int) -> None: ...
     @property
     def nanos(self) -> int: ...
 
+@final
 class Optional:
     def __init__(self, *held: Any) -> None: ...
     @property
     def value(self) -> Any: ...
     def __bool__(self) -> bool: ...
 
+@final
 class TypeValue:
     def __init__(self, name: str) -> None: ...
     @property
     def name(self) -> str: ...
 
+@final
 class StructValue:
     def __init__(self, type_name: str, fields: dict[str, Any]) -> None: ...
     @property
@@ -39,6 +45,7 @@ class StructValue:
     @property
     def fields(self) -> dict[str, Any]: ...
 
+@final
 class Key:
     def __init__(self, value: bool | float) -> None: ...
     @property

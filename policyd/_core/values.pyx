@@ -184,7 +184,7 @@ cdef Optional some(object value):
 
 
 cdef object map_key(object value):
-    """The form in which a dict holds this key: two keys are equal in CEL's map literals iff the forms are."""
+    """The form in which a dict holds this key; equal forms are equal keys of a map literal."""
     if value is True:
         return TRUE_KEY
     if value is False:

@@ -1,6 +1,7 @@
 """Arithmetic of numbers, and ``+`` of strings, bytes and lists. Times are in ``time_arithmetic``.
 
-``1 + 2`` is 3, ``"a" + "b"`` is "ab", ``7 / -2`` is -3, ``-7 % 2`` is -1: int division truncates towards zero.
+``1 + 2`` is 3, ``"a" + "b"`` is "ab"; int division truncates towards zero: ``7 / -2`` is -3,
+``-7 % 2`` is -1.
 Ints are 64 bits: what leaves that range is an error, never a larger number. Types are not mixed.
 """
 

@@ -1,13 +1,20 @@
 """Conversions between the basic types, ``type`` and ``dyn``. Those of times are in ``timestamps``.
 
-``int("42")``, ``int(1.9)`` is 1, ``uint(3)``, ``double("1e3")``, ``string(1.0)`` is "1", ``bool("TRUE")``, ``bytes("ä")``
-Literal arguments are converted when the policy loads, so that an error refuses the policy, as in Kubernetes.
+``int("42")``, ``int(1.9)`` is 1, ``uint(3)``, ``double("1e3")``, ``string(1.0)`` is "1",
+``bool("TRUE")``, ``bytes("ä")``. Literal arguments are converted when the policy loads, so that an
+error refuses the policy, as in Kubernetes.
 """
 
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t
 
 from policyd._core.activation cimport Activation
-from policyd._core.cel_errors cimport INTEGER_OVERFLOW, NO_OVERLOAD, UNSIGNED_OVERFLOW, error, no_conversion
+from policyd._core.cel_errors cimport (
+    INTEGER_OVERFLOW,
+    NO_OVERLOAD,
+    UNSIGNED_OVERFLOW,
+    error,
+    no_conversion,
+)
 from policyd._core.library cimport first_tenths, unary
 from policyd._core.rendering cimport text_of
 from policyd._core.values cimport TypeValue, UInt, type_name, uint

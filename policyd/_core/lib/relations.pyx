@@ -1,6 +1,7 @@
 """Order, ``in``, ``!`` and ``size``.
 
-``1 < 2.5``, ``"a" < "b"`` (by UTF-8 bytes), ``2 in [1, 2]``, ``"k" in {"k": 1}``, ``size("äö")`` is 2.
+``1 < 2.5``, ``"a" < "b"`` (by UTF-8 bytes), ``2 in [1, 2]``, ``"k" in {"k": 1}``,
+``size("äö")`` is 2.
 """
 
 from libc.stdint cimport int64_t

@@ -1,4 +1,4 @@
-"""Operators that are no functions: the planner makes nodes of them. Here are their types for the checker."""
+"""Operators that are no functions: nodes of the planner. Here are their types for the checker."""
 
 from policyd._core.library cimport declared
 
