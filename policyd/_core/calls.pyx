@@ -76,6 +76,8 @@ cdef class Call0(Call):
 
     cdef object eval(self, Activation act):
         cdef Overload overload = self.overloads[0]
+        if overload.call0 is NULL:
+            return self.settle(act, (), overload.call_many(act, ()))
         return self.settle(act, (), overload.call0(act))
 
 
