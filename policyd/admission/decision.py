@@ -95,6 +95,9 @@ def respond(
     """The answer to a request on which the policies gave ``verdict``; only a Deny action makes a
     denial.
     """
+    if not verdict.findings:
+        annotations = {**verdict.annotations, "generation": generation}
+        return AdmissionResponse(request.uid, True, audit_annotations=annotations, patch=patch)
     denials = [finding for finding in verdict.findings if "Deny" in finding.actions]
     annotations = _audit(verdict, generation)
     warnings = limited([_warning(f) for f in verdict.findings if "Warn" in f.actions])

@@ -6,50 +6,26 @@ breaks that form raises ReviewError, which becomes HTTP 400 with the text as its
 
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import orjson
 
 from policyd._core.json_tree import is_ordinary, normal
+from policyd._core.request import AdmissionRequest
 from policyd.errors import ReviewError
+
+__all__ = ["AdmissionRequest", "AdmissionResponse", "decode", "encode", "to_dict"]
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
-OPERATIONS = frozenset({"CREATE", "UPDATE", "DELETE", "CONNECT"})
 
 # Levels of braces and brackets in one object of a review, and in the whole review around it.
 MAX_OBJECT_DEPTH = 1000
 MAX_REVIEW_DEPTH = MAX_OBJECT_DEPTH + 2
 
-GroupVersionName = tuple[str, str, str]
 
-
-@dataclass(frozen=True, slots=True)
-class AdmissionRequest:
-    """The request of a review. ``raw`` is the decoded dict, the others are read out of it.
-
-    ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as the
-    webhook was sent them. Absent texts are empty; absent objects None. Nothing is ever changed.
-    """
-
-    uid: str
-    operation: str
-    name: str
-    namespace: str
-    kind: GroupVersionName
-    resource: GroupVersionName
-    sub_resource: str
-    dry_run: bool
-    user_info: dict[str, Any]
-    object: dict[str, Any] | None
-    old_object: dict[str, Any] | None
-    options: dict[str, Any] | None
-    raw: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class AdmissionResponse:
+class AdmissionResponse(NamedTuple):
     """What is answered. ``code``, ``reason``, ``message``, ``causes`` are only sent with a denial.
 
     A cause is its message, or a whole StatusCause. ``patch`` is RFC 6902 as JSON bytes.
@@ -62,7 +38,7 @@ class AdmissionResponse:
     message: str = ""
     causes: tuple[str | dict[str, Any], ...] = ()
     warnings: tuple[str, ...] = ()
-    audit_annotations: Mapping[str, str] = field(default_factory=dict)
+    audit_annotations: Mapping[str, str] = MappingProxyType({})
     patch: bytes | None = None
 
 
@@ -79,7 +55,7 @@ def decode(body: bytes | dict[str, Any]) -> AdmissionRequest:
     request = review.get("request")
     if type(request) is not dict:
         raise ReviewError(f"request must be an object, not {_json_type(request)}")
-    return _request(request)
+    return AdmissionRequest(request)
 
 
 def encode(response: AdmissionResponse) -> bytes:
@@ -143,93 +119,6 @@ def _why_not_json(body: bytes, error: orjson.JSONDecodeError) -> str:
     if rest.startswith(("NaN", "Infinity", "-Infinity", "-NaN")):
         return f"the body is not JSON: NaN and Infinity are not JSON numbers: {reason}"
     return f"the body is not JSON: {reason}"
-
-
-def _request(request: dict[str, Any]) -> AdmissionRequest:
-    uid = _text(request, "uid")
-    if not uid:
-        raise ReviewError("request.uid is missing")
-    operation = request.get("operation")
-    if type(operation) is not str or operation not in OPERATIONS:
-        raise ReviewError(
-            f"request.operation must be CREATE, UPDATE, DELETE or CONNECT, not {_shown(operation)}"
-        )
-    dry_run = request.get("dryRun")
-    if dry_run is not None and type(dry_run) is not bool:
-        raise ReviewError(f"request.dryRun must be true or false, not {_json_type(dry_run)}")
-    for key in ("requestKind", "requestResource"):
-        if request.get(key) is not None:
-            _group_version(request, key, key[7:].lower())
-    _text(request, "requestSubResource")
-    return AdmissionRequest(
-        uid,
-        operation,
-        _text(request, "name"),
-        _text(request, "namespace"),
-        _group_version(request, "kind", "kind"),
-        _group_version(request, "resource", "resource"),
-        _text(request, "subResource"),
-        dry_run is True,
-        _user_info(request),
-        _mapping(request, "object"),
-        _mapping(request, "oldObject"),
-        _mapping(request, "options"),
-        request,
-    )
-
-
-def _text(request: dict[str, Any], key: str) -> str:
-    value = request.get(key)
-    if type(value) is str:
-        return value
-    if value is None:
-        return ""
-    raise ReviewError(f"request.{key} must be a string, not {_json_type(value)}")
-
-
-def _mapping(request: dict[str, Any], key: str) -> dict[str, Any] | None:
-    value = request.get(key)
-    if value is None or type(value) is dict:
-        return value
-    raise ReviewError(f"request.{key} must be an object, not {_json_type(value)}")
-
-
-def _group_version(request: dict[str, Any], key: str, name: str) -> GroupVersionName:
-    value = request.get(key)
-    if type(value) is not dict:
-        raise ReviewError(f"request.{key} must be an object, not {_json_type(value)}")
-    group, version, last = value.get("group", ""), value.get("version"), value.get(name)
-    if type(group) is str and type(version) is str and type(last) is str and last:
-        return group, version, last
-    raise ReviewError(f"request.{key} must have the strings group, version and {name}")
-
-
-def _user_info(request: dict[str, Any]) -> dict[str, Any]:
-    """userInfo with its members of the right types; absent ones are absent."""
-    value = request.get("userInfo")
-    if value is None:
-        return {}
-    if type(value) is not dict:
-        raise ReviewError(f"request.userInfo must be an object, not {_json_type(value)}")
-    for key in ("username", "uid"):
-        if type(value.get(key, "")) is not str:
-            raise ReviewError(f"request.userInfo.{key} must be a string")
-    if not _is_texts(value.get("groups")):
-        raise ReviewError("request.userInfo.groups must be a list of strings")
-    extra = value.get("extra")
-    if extra is not None and (
-        type(extra) is not dict or not all(_is_texts(texts) for texts in extra.values())
-    ):
-        raise ReviewError("request.userInfo.extra must be an object of lists of strings")
-    return value
-
-
-def _is_texts(value: Any) -> bool:
-    if value is None:
-        return True
-    if type(value) is not list:
-        return False
-    return all(type(text) is str for text in value)
 
 
 def _json_type(value: Any) -> str:

@@ -12,9 +12,6 @@ from policyd.policy.compiled import JSON, Object
 from policyd.policy.controllers import pod_of
 from policyd.policy.params import Namespaces
 
-# Fields of an AdmissionRequest that CEL does not show, and those it shows only when not empty.
-_HIDDEN = ("uid", "object", "oldObject")
-_OMITTED_WHEN_EMPTY = ("subResource", "requestSubResource", "name", "namespace")
 Gvk = tuple[str, str, str]
 
 
@@ -25,8 +22,10 @@ class Subjects:
 
     def __init__(self, request: AdmissionRequest, namespaces: Namespaces) -> None:
         self.request = request
-        self._shown = _shown(request.raw)
-        self._namespace = _namespace_object(request, namespaces)
+        self._shown = request.shown()
+        # Null for cluster-scoped objects and for Namespaces.
+        in_namespace = request.namespace and not request.is_namespace
+        self._namespace = namespaces.object(request.namespace) if in_namespace else None
         self._made: dict[tuple[Gvk, Gvk, bool], Subject] = {}
 
     def subject(self, hit: Hit, as_pod: bool) -> Subject:
@@ -79,40 +78,6 @@ def _with_gvk(shown: Object, field: str, last: str, value: Gvk) -> Object:
     ):
         return shown
     return {**shown, field: {"group": group, "version": version, last: name}}
-
-
-def _shown(raw: Object) -> Object:
-    shown = raw.copy()
-    for name in _HIDDEN:
-        shown.pop(name, None)
-    for name in _OMITTED_WHEN_EMPTY:
-        if name in shown and not shown[name]:
-            del shown[name]
-    if shown.get("requestResource") is None:
-        shown["requestResource"] = shown["resource"]
-    if shown.get("requestKind") is None:
-        shown["requestKind"] = shown["kind"]
-    if shown.get("dryRun") is None:
-        shown["dryRun"] = False
-    if shown.get("userInfo") is None:
-        shown["userInfo"] = {}
-    shown.setdefault("options", None)
-    return shown
-
-
-def _namespace_object(request: AdmissionRequest, namespaces: Namespaces) -> Object | None:
-    """Null for cluster-scoped objects and for Namespaces, which carry their own
-    name as namespace.
-    """
-    kind = request.raw.get("requestKind") or request.raw["kind"]
-    if not request.namespace or (
-        isinstance(kind, dict)
-        and kind.get("kind") == "Namespace"
-        and not kind.get("group")
-        and kind.get("version") == "v1"
-    ):
-        return None
-    return namespaces.object(request.namespace)
 
 
 def _in_version(obj: JSON, api_version: str) -> JSON:

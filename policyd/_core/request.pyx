@@ -1,0 +1,155 @@
+"""The request of an AdmissionReview: its form checked, its parts at hand.
+
+Compiled, because every request pays for it. Whatever breaks the form raises ReviewError.
+"""
+
+cimport cython
+
+from policyd.errors import ReviewError
+
+cdef dict TYPES = {
+    dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "nothing"
+}
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class AdmissionRequest:
+
+    def __init__(self, dict raw not None):
+        self.uid = text(raw, "uid")
+        if not self.uid:
+            raise ReviewError("request.uid is missing")
+        self.operation = operation(raw.get("operation"))
+        dry_run = raw.get("dryRun")
+        if dry_run is not None and type(dry_run) is not bool:
+            raise ReviewError(f"request.dryRun must be true or false, not {json_type(dry_run)}")
+        self.dry_run = dry_run is True
+        if raw.get("requestKind") is not None:
+            group_version(raw, "requestKind", "kind")
+        if raw.get("requestResource") is not None:
+            group_version(raw, "requestResource", "resource")
+        text(raw, "requestSubResource")
+        self.name = text(raw, "name")
+        self.namespace = text(raw, "namespace")
+        self.kind = group_version(raw, "kind", "kind")
+        self.resource = group_version(raw, "resource", "resource")
+        self.sub_resource = text(raw, "subResource")
+        self.user_info = user_info(raw.get("userInfo"))
+        self.object = mapping(raw, "object")
+        self.old_object = mapping(raw, "oldObject")
+        self.options = mapping(raw, "options")
+        self.raw = raw
+
+    def shown(self):
+        """``request`` as CEL sees it: without uid, object and oldObject, empty texts left out.
+
+        What Kubernetes always sets is there: requestKind, requestResource, dryRun, userInfo.
+        """
+        cdef dict shown = self.raw.copy()
+        shown.pop("uid")
+        shown.pop("object", None)
+        shown.pop("oldObject", None)
+        for name in ("subResource", "requestSubResource", "name", "namespace"):
+            if not shown.get(name, True):
+                del shown[name]
+        if shown.get("requestKind") is None:
+            shown["requestKind"] = shown["kind"]
+        if shown.get("requestResource") is None:
+            shown["requestResource"] = shown["resource"]
+        if shown.get("dryRun") is None:
+            shown["dryRun"] = False
+        if shown.get("userInfo") is None:
+            shown["userInfo"] = {}
+        shown.setdefault("options", None)
+        return shown
+
+    @property
+    def is_namespace(self):
+        """Whether the client wrote a Namespace, which carries its own name as its namespace."""
+        cdef dict kind = self.raw.get("requestKind") or self.raw["kind"]
+        return (
+            kind.get("kind") == "Namespace"
+            and not kind.get("group")
+            and kind.get("version") == "v1"
+        )
+
+
+cdef str operation(object value):
+    if type(value) is str and value in ("CREATE", "UPDATE", "DELETE", "CONNECT"):
+        return value
+    raise ReviewError(
+        f"request.operation must be CREATE, UPDATE, DELETE or CONNECT, not {shown_text(value)}"
+    )
+
+
+cdef str text(dict request, str key):
+    value = request.get(key)
+    if type(value) is str:
+        return value
+    if value is None:
+        return ""
+    raise ReviewError(f"request.{key} must be a string, not {json_type(value)}")
+
+
+cdef dict mapping(dict request, str key):
+    value = request.get(key)
+    if value is None or type(value) is dict:
+        return value
+    raise ReviewError(f"request.{key} must be an object, not {json_type(value)}")
+
+
+cdef tuple group_version(dict request, str key, str name):
+    value = request.get(key)
+    if type(value) is not dict:
+        raise ReviewError(f"request.{key} must be an object, not {json_type(value)}")
+    cdef dict parts = <dict>value
+    group, version, last = parts.get("group", ""), parts.get("version"), parts.get(name)
+    if type(group) is str and type(version) is str and type(last) is str and last:
+        return group, version, last
+    raise ReviewError(f"request.{key} must have the strings group, version and {name}")
+
+
+cdef dict user_info(object value):
+    """userInfo with its members of the right types; absent ones are absent."""
+    if value is None:
+        return {}
+    if type(value) is not dict:
+        raise ReviewError(f"request.userInfo must be an object, not {json_type(value)}")
+    cdef dict user = <dict>value
+    for key in ("username", "uid"):
+        if type(user.get(key, "")) is not str:
+            raise ReviewError(f"request.userInfo.{key} must be a string")
+    if not is_texts(user.get("groups")):
+        raise ReviewError("request.userInfo.groups must be a list of strings")
+    extra = user.get("extra")
+    if extra is None:
+        return user
+    if type(extra) is dict:
+        for texts in (<dict>extra).values():
+            if not is_texts(texts):
+                break
+        else:
+            return user
+    raise ReviewError("request.userInfo.extra must be an object of lists of strings")
+
+
+cdef bint is_texts(object value):
+    if value is None:
+        return True
+    if type(value) is not list:
+        return False
+    for each in <list>value:
+        if type(each) is not str:
+            return False
+    return True
+
+
+cdef str json_type(object value):
+    """What JSON calls the type of ``value``, with its article."""
+    return TYPES.get(type(value), "a number")
+
+
+cdef str shown_text(object value):
+    """A text as it came (cut short), of anything else only its type."""
+    return repr(value[:80]) if type(value) is str else json_type(value)
