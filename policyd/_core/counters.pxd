@@ -16,4 +16,3 @@ cdef class PolicyCounters:
     cdef long long[6] decisions
     cdef long long evaluation_ns
     cdef long long cost_units
-

@@ -1,7 +1,8 @@
-from typing import TypedDict
+from typing import TypedDict, type_check_only
 
 DECISIONS: tuple[str, str, str, str, str, str]
 
+@type_check_only
 class Snapshot(TypedDict):
     decisions: dict[str, int]
     seconds: float

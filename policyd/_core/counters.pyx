@@ -18,7 +18,7 @@ cdef class PolicyCounters:
         self.decisions[decision] += 1
 
     def snapshot(self):
-        """All counters as a dict: ``decisions`` by name, ``seconds`` of evaluation, ``cost`` units."""
+        """All counters: ``decisions`` by name, ``seconds`` of evaluation, ``cost`` in units."""
         cdef int i
         return {
             "decisions": {DECISIONS[i]: self.decisions[i] for i in range(6)},

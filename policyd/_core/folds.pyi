@@ -7,8 +7,10 @@ class Fold(Node):
 
 @final
 class All(Fold): ...
+
 @final
 class Exists(Fold): ...
+
 @final
 class ExistsOne(Fold): ...
 

@@ -10,7 +10,7 @@ cimport cython
 
 from policyd._core cimport rules
 
-from policyd._core.rules import Hit, MatchInput, MatchRules, Rule  # noqa: F401
+from policyd._core.rules import Hit, MatchInput, MatchRules, Rule  # no-cython-lint: exported
 
 cdef enum Wildcard:
     ANY_GROUP = 1

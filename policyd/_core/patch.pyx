@@ -9,7 +9,7 @@ cimport cython
 from policyd._core.json_equality cimport same
 from policyd._core.pointer cimport index_of, tokens_of
 
-from policyd._core.differ import diff  # noqa: F401
+from policyd._core.differ import diff  # no-cython-lint: exported
 from policyd.errors import PatchError
 
 cdef object ABSENT = object()

@@ -1,5 +1,7 @@
+from collections.abc import Iterable
 from typing import Any, final
 
+from policyd._core.counters import PolicyCounters
 from policyd._core.program import Program
 
 class Stopped(Exception): ...
@@ -26,6 +28,12 @@ class Subject:
 @final
 class Frame:
     slots: int
+    object: int
+    old_object: int
+    request: int
+    namespace_object: int
+    params: int
+    authorizer: int
     variables: int
     def __init__(self, slots: int, names: dict[str, int], variables: int) -> None: ...
 
@@ -33,3 +41,6 @@ class Plan:
     conditions: tuple[Program, ...]
     frame: Frame
     fail: bool
+    def __init__(
+        self, conditions: Iterable[Program], frame: Frame, fail: bool, counters: PolicyCounters
+    ) -> None: ...

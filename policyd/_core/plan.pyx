@@ -3,7 +3,7 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation, activation
+from policyd._core.activation cimport Activation, activation as fresh
 from policyd._core.cel_errors cimport CelError
 from policyd._core.counters cimport PolicyCounters
 from policyd._core.program cimport Program
@@ -60,7 +60,10 @@ cdef inline int bind(list slots, int slot, object value) except -1:
 
 
 cdef object run(Program program, Activation act, int64_t* budget):
-    """The value or CelError of one expression; what it and the variables it used cost leaves the budget."""
+    """The value or CelError of one expression.
+
+    The budget pays for it and for the variables that it was the first to use.
+    """
     try:
         value = program.run(act)
     except CostExceeded as exceeded:
@@ -91,7 +94,7 @@ cdef class Plan:
 
     cdef Activation activation(self, Subject subject, object params, int64_t deadline):
         cdef Frame frame = self.frame
-        cdef Activation act = activation(frame.slots, PER_CALL_LIMIT, deadline)
+        cdef Activation act = fresh(frame.slots, PER_CALL_LIMIT, deadline)
         cdef list slots = act.slots
         bind(slots, frame.object, subject.object)
         bind(slots, frame.old_object, subject.old_object)
@@ -102,7 +105,7 @@ cdef class Plan:
         return act
 
     cdef object matched(self, Activation act, Subject subject):
-        """True, False, or the text of the errors of the matchConditions: any false wins over errors.
+        """True, False, or the text of the errors of the matchConditions: a false wins over errors.
 
         They see no namespaceObject, and the resource that the client named.
         """

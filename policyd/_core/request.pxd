@@ -1,4 +1,4 @@
-"""The request of an AdmissionReview (``admission.k8s.io/v1``): its form checked, its parts at hand."""
+"""The request of an AdmissionReview (``admission.k8s.io/v1``): its form checked, parts at hand."""
 
 
 cdef class AdmissionRequest:

@@ -49,7 +49,6 @@ cdef class Outcome:
         self.annotation_errors = []
         self.ignored = []
 
-
     cdef bint empty(self):
         return not (
             self.failures or self.annotations or self.annotation_errors or self.ignored
@@ -58,7 +57,7 @@ cdef class Outcome:
 
 
 cdef str usable_message(object value):
-    """The result of a messageExpression, trimmed; None where Kubernetes falls back to ``message``."""
+    """The trimmed result of a messageExpression; None where Kubernetes uses ``message``."""
     if type(value) is not str:
         return None
     cdef str text = go_trim(<str>value)
@@ -88,7 +87,8 @@ cdef class ValidationPlan(Plan):
         Plan.__init__(self, conditions, frame, fail, counters)
         self.validations = tuple(validations)
         self.annotations = tuple(annotations)
-        # Each message costs at most one limit, and so does each variable that it may be the first to use.
+        # Each message costs at most one limit, and so does each variable that it may be the first
+        # to use.
         messages = sum(1 for v in self.validations if (<Validation?>v).message_program is not None)
         self.messages_bound = (messages + frame.variables) * PER_CALL_LIMIT if messages else 0
 
@@ -194,10 +194,10 @@ cdef class ValidationPlan(Plan):
         return outcome
 
     cdef int explain(self, Outcome outcome, Activation act, int64_t budget) except -1:
-        """Evaluate messageExpressions with what the validations left of the budget, and variables anew.
+        """Evaluate messageExpressions with what is left of the budget, and variables anew.
 
-        Kubernetes evaluates those of validations that hold as well; that matters only where the budget could
-        run out: then every validation that is no error becomes one.
+        Kubernetes evaluates those of validations that hold as well; that matters only where the
+        budget could run out: then every validation that is no error becomes one.
         """
         cdef bint all_of_them = budget < self.messages_bound
         cdef Validation validation

@@ -93,7 +93,7 @@ def serving() -> Iterator[Server]:
     """The real server as a process of its own, on free ports, ended by SIGTERM."""
     ports = free_ports(2)
     command = [
-        str(Path(sys.executable).with_name("policyd")),
+        *(sys.executable, "-m", "policyd"),
         "serve",
         "--self-signed",
         f"--bind=127.0.0.1:{ports[0]}",
@@ -103,7 +103,7 @@ def serving() -> Iterator[Server]:
         *(f"--policies={each}" for each in POLICIES),
     ]
     heading("Starting the server")
-    say(" ".join([".venv/bin/policyd", *command[1:]]))
+    say(" ".join([".venv/bin/policyd", *command[3:]]))
     server = Server(f"https://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}")
     started = time.monotonic()
     with subprocess.Popen(command, cwd=ROOT) as process:

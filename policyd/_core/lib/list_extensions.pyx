@@ -39,7 +39,7 @@ cdef dict COMPARABLE = {
 }
 
 
-cdef class Ordered:
+cdef class _Ordered:
     """A sort key with CEL's order; a NaN is less than nothing."""
 
     cdef object key
@@ -47,7 +47,7 @@ cdef class Ordered:
     def __init__(self, key):
         self.key = key
 
-    def __lt__(self, Ordered other not None):
+    def __lt__(self, _Ordered other not None):
         return compare(self.key, other.key) == -1
 
 
@@ -149,7 +149,7 @@ cdef object sorted_by(Activation act, list items, list keys):
     work(act, size * 16)
     cdef list order = list(range(size))
     if size > SMALL:
-        order.sort(key=[Ordered(key) for key in keys].__getitem__)
+        order.sort(key=[_Ordered(key) for key in keys].__getitem__)
     else:
         for i in range(1, size):
             j = i

@@ -1,3 +1,6 @@
 from policyd._core.library import Library
+from policyd._core.values import Opaque
 
 LIBRARY: Library
+
+class Quantity(Opaque): ...

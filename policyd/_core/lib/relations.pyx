@@ -65,7 +65,7 @@ cdef int64_t container_size(object value, object container, object result) excep
     return size_of(container)
 
 
-NUMBERS = (("int", "int64"), ("uint", "uint64"), ("double", "double"))
+cdef tuple NUMBERS = (("int", "int64"), ("uint", "uint64"), ("double", "double"))
 
 
 cdef Overload relation(str name, str word, Function2 function, str left, str right, str id):

@@ -207,11 +207,11 @@ cdef object format_map(dict fields, int depth):
         if type(text) is CelError:
             return text
         parts.append((format_literal(key, depth + 1), text))
-    parts.sort(key=first_of)
+    parts.sort(key=_first_of)
     return "{" + ", ".join([f"{name}:{text}" for name, text in parts]) + "}"
 
 
-def first_of(tuple pair not None):
+def _first_of(tuple pair not None):
     """The sort key of a map entry."""
     return pair[0]
 
