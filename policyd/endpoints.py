@@ -119,7 +119,8 @@ class Reviews:
         """Take in the whole body, until the deadline and within its limits."""
         task = self._patience.begin(deadline)
         try:
-            while await body.more():
+            while not body.complete:
+                await body.take()
                 if body.size > self._max_body_bytes:
                     raise self._too_large()
                 if not room.hold(body.size):

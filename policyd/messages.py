@@ -45,10 +45,8 @@ class Body:
         self.complete = False
         self.stalled = False
 
-    async def more(self) -> bool:
-        """Take in the next piece; False when there is none. Raises Disconnected."""
-        if self.complete:
-            return False
+    async def take(self) -> None:
+        """Take in the next piece and note whether it was the last. Raises Disconnected."""
         message = await self._receive()
         if message["type"] == "http.disconnect":
             self.complete = True
@@ -58,7 +56,6 @@ class Body:
             self._chunks.append(chunk)
             self.size += len(chunk)
         self.complete = not message.get("more_body", False)
-        return True
 
     @property
     def data(self) -> bytes:
@@ -70,7 +67,8 @@ class Body:
         self._chunks.clear()
         try:
             async with asyncio.timeout(LINGER_SECONDS):
-                while self.size < LINGER_BYTES and await self.more():
+                while self.size < LINGER_BYTES and not self.complete:
+                    await self.take()
                     self._chunks.clear()
         except (TimeoutError, Disconnected):
             self.complete = True

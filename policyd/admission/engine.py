@@ -7,11 +7,11 @@ import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import Literal, TypeVar, cast
+from typing import Literal, TypeVar
 
 from policyd._core.matcher import Hit
 from policyd._core.plan import Stopped, Subject, TimedOut
-from policyd._core.validation import Outcome, ValidationPlan
+from policyd._core.validation import Outcome
 from policyd.admission import mutating
 from policyd.admission.decision import Finding, Verdict, respond
 from policyd.admission.recorder import NullRecorder, Recorder
@@ -26,7 +26,7 @@ from policyd.policy.policy_set import PolicySet
 Webhook = Literal["validate", "mutate"]
 Only = Callable[[CompiledPolicy], bool]
 Result = TypeVar("Result")
-Matched = tuple[CompiledPolicy, Hit, bool]
+Matched = tuple[CompiledPolicy, Hit]
 _log = logging.getLogger("policyd.engine")
 _ADMIT, _DENY, _WARN, _AUDIT, _ERROR, _TIMEOUT = range(6)
 _NOTHING: frozenset[int] = frozenset()
@@ -64,13 +64,12 @@ class Engine:
         self.subjects = Subjects(request, policies.namespaces)
         self.verdict = Verdict()
         self.view = policies.view(request.raw)
+        self._by_template: set[tuple[str, str]] = set()
 
     def matches(self, only: Only | None) -> list[Matched]:
-        """The policies that the request concerns, in the order of decisions; True: as the
-        template's Pod.
-        """
+        """The policies that the request concerns, in the order of decisions."""
         request, policies = self.request, self.policies
-        found = [(policy, hit, False) for policy, hit in policies.match(self.view, self.webhook)]
+        found = policies.match(self.view, self.webhook)
         if request.resource[2] in CONTROLLERS and not request.sub_resource:
             found = self._with_controllers(found)
         return found if only is None else [match for match in found if only(match[0])]
@@ -83,26 +82,31 @@ class Engine:
         view = self.policies.view(self.request.raw, pod, self.subjects.pod(self.request.old_object))
         as_pods = self.policies.match_controllers(view, self.webhook)
         if as_pods:
-            seen = {policy.sort_key for policy, _ in as_pods}
-            found = [match for match in found if match[0].sort_key not in seen]
-            found += [(policy, hit, True) for policy, hit in as_pods]
+            self._by_template = {policy.sort_key for policy, _ in as_pods}
+            found = [match for match in found if match[0].sort_key not in self._by_template]
+            found += as_pods
             found.sort(key=lambda match: match[0].sort_key)
         return found
 
+    def as_pod(self, policy: CompiledPolicy) -> bool:
+        """Whether the policy judges the Pod that the object's template will become."""
+        return bool(self._by_template) and policy.sort_key in self._by_template
+
     def validate(self, matches: list[Matched]) -> None:
         """Run the validations of every matched policy and note what they find."""
+        deadline, usual = self.deadline, not self._by_template
         seen, subject = None, None
         for match in matches:
-            policy, hit, as_pod = match
+            policy, hit = match
             try:
-                if not policy.simple or as_pod or hit.error:
+                plan = policy.validation
+                if not (usual and policy.simple) or plan is None or hit.error:
                     self._validate_each(match)
                     continue
                 # The usual case, short: one binding that adds nothing, and no params to find.
                 if subject is None or hit is not seen:
                     seen, subject = hit, self.subjects.subject(hit, False)
-                plan = cast(ValidationPlan, policy.validation)
-                outcome = plan.run(subject, policy.params, self.deadline, _NOTHING)
+                outcome = plan.run(subject, policy.params, deadline, _NOTHING)
                 if outcome is not None:
                     self._note(policy, policy.bindings[0], outcome)
             except Exception as error:
@@ -122,9 +126,10 @@ class Engine:
         """A matched policy under each binding and parameter that applies; configuration errors are
         noted.
         """
-        policy, hit, as_pod = match
+        policy, hit = match
         if not self._usable(policy, hit):
             return
+        as_pod = self.as_pod(policy)
         subject, exempt = self.subjects.subject(hit, as_pod), _NOTHING
         if policy.exemptions:
             lifted = self._exempt(policy, subject)
