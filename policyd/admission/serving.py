@@ -11,15 +11,16 @@ from policyd.admission.api import PolicySet as Facade
 from policyd.errors import PolicyError
 from policyd.policy import compiler, loader, suite
 from policyd.policy.documents import Sources
-from policyd.policy.policy_set import CounterRegistry, PolicySet
+from policyd.policy.policy_set import PolicySet
 
 
 class Serving:
     """Makes the policy sets of one server process."""
 
     def __init__(self) -> None:
-        self._registry = CounterRegistry()
         self._sources: Sources | None = None
+        self._last: PolicySet | None = None
+        self._last_tested: PolicySet | None = None
 
     def load(self, paths: Sequence[Path]) -> PolicySet:
         """The set of these sources, broken policies quarantined.
@@ -27,17 +28,19 @@ class Serving:
         Raises PolicyError where something is wrong that no quarantined policy can stand for.
         """
         self._sources = loader.load(paths)
-        policies = compiler.compile_sources(self._sources, self._registry)
+        policies = self._last = compiler.compile_sources(self._sources, self._last)
         if policies.unusable:
             raise PolicyError(policies.unusable)
         return policies
 
     def verify(self, policies: PolicySet) -> list[str]:
         """A text for each failing case of the suites in the set, which was the last one loaded."""
-        if self._sources is None or not policies.suites:
+        sources, self._sources = self._sources, None
+        if sources is None or not policies.suites:
             return []
         # Compiled once more, with counters of its own: cases are not requests.
-        own = Facade(compiler.compile_sources(self._sources))
+        self._last_tested = compiler.compile_sources(sources, self._last_tested)
+        own = Facade(self._last_tested)
         failures: list[str] = []
         for document in policies.suites:
             if document.model is None:

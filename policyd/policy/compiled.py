@@ -59,6 +59,7 @@ class CompiledPolicy:
     ``rules`` says which requests it sees, ``controllers`` (podControllers) which pod controllers it
     judges by their template. ``problem`` is set for a quarantined policy: what it matches is denied
     (failurePolicy Fail) or let pass (Ignore). ``param_kind`` is (apiVersion, kind) or None.
+    ``made_of`` is a hash of its texts (``policy/reuse.py``), empty in quarantine.
     """
 
     kind: Kind
@@ -78,6 +79,7 @@ class CompiledPolicy:
     params: JSON = None
     timeout_ns: int = 0
     problem: str = ""
+    made_of: bytes = b""
     simple: bool = field(init=False)
 
     def __post_init__(self) -> None:

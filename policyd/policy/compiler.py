@@ -2,7 +2,7 @@
 nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from policyd._core.equivalents import Equivalents
@@ -22,6 +22,7 @@ from policyd.policy.exemptions import Exemption, end_of, wildcard
 from policyd.policy.expressions import Expressions
 from policyd.policy.params import Namespaces, ParamStore
 from policyd.policy.policy_set import CounterRegistry, PolicySet
+from policyd.policy.reuse import made_of, reusable
 
 _KINDS: dict[str, Kind] = {
     "ValidatingAdmissionPolicy": "ValidatingAdmissionPolicy",
@@ -33,11 +34,11 @@ AnyPolicy = model.ValidatingAdmissionPolicy | model.MutatingAdmissionPolicy | mo
 AnyBinding = model.ValidatingAdmissionPolicyBinding | model.MutatingAdmissionPolicyBinding
 
 
-def compile_strict(sources: Sources, registry: CounterRegistry | None = None) -> PolicySet:
+def compile_strict(sources: Sources) -> PolicySet:
     """The PolicySet of error-free sources; raises PolicyError with every problem of
     every document.
     """
-    policies = compile_sources(sources, registry)
+    policies = compile_sources(sources)
     errors = [problem for problem in policies.problems if problem.severity == "error"]
     if errors:
         raise PolicyError(errors)
@@ -49,12 +50,14 @@ def check(sources: Sources) -> list[Problem]:
     return list(compile_sources(sources).problems)
 
 
-def compile_sources(sources: Sources, registry: CounterRegistry | None = None) -> PolicySet:
+def compile_sources(sources: Sources, former: PolicySet | None = None) -> PolicySet:
     """The PolicySet of all documents, with everything that is wrong in its ``problems``.
 
-    A policy with problems is in the set, quarantined, if it can say what it matches.
+    A policy with problems is in the set, quarantined, if it can say what it matches. The counters
+    of the ``former`` set go on in this one, and so do its policies whose texts are the same.
     """
-    registry = registry or CounterRegistry()
+    registry = former.registry if former is not None else CounterRegistry()
+    known = reusable(former)
     others = [document for document in sources.documents if not document.is_policy]
     crds = [document.raw for document in others if document.kind == "CustomResourceDefinition"]
     problems = list(sources.problems)
@@ -65,7 +68,7 @@ def compile_sources(sources: Sources, registry: CounterRegistry | None = None) -
         if not document.is_policy:
             continue
         compiler = _Compiler(document, bindings.get((document.kind, document.name), ()), registry)
-        policy = compiler.compile()
+        policy = known.get(compiler.made_of) or compiler.compile()
         problems += compiler.problems
         if policy is not None:
             policies.append(policy)
@@ -105,9 +108,10 @@ class _Compiler:
     """One policy document with its bindings, made into a CompiledPolicy."""
 
     def __init__(
-        self, document: Document, bindings: Iterable[Document], registry: CounterRegistry
+        self, document: Document, bindings: Sequence[Document], registry: CounterRegistry
     ) -> None:
         self.document = document
+        self.made_of = made_of(document, bindings)
         self.bindings = [b.model for b in bindings if isinstance(b.model, AnyBinding)]
         self.counters = registry.get(document.name)
         self.problems: list[Problem] = []
@@ -119,16 +123,17 @@ class _Compiler:
         policy = self.document.model
         if not isinstance(policy, AnyPolicy):
             return self._quarantined(self.document.problems)
+        expressions = Expressions(self.document, has_params=_has_params(policy))
         try:
-            compiled = self._compile(policy)
+            return self._compile(policy, expressions)
         except PolicyError as error:
             self.problems += error.problems
             return self._quarantined(error.problems)
-        return compiled
+        finally:
+            expressions.close()
 
-    def _compile(self, policy: AnyPolicy) -> CompiledPolicy:
+    def _compile(self, policy: AnyPolicy, expressions: Expressions) -> CompiledPolicy:
         spec = policy.spec
-        expressions = Expressions(self.document, has_params=_has_params(policy))
         conditions = []
         for i, condition in enumerate(spec.match_conditions):
             program = expressions.condition(
@@ -165,6 +170,7 @@ class _Compiler:
             param_kind=_param_kind(policy),
             params=own.params,
             timeout_ns=own.timeout_ns,
+            made_of=self.made_of,
         )
 
     def _validation_plan(

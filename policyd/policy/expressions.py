@@ -83,6 +83,12 @@ class Expressions:
         """The expression of a mutation: what its patchType applies."""
         return self._compile(self._patches, text, path, patch_type)
 
+    def close(self) -> None:
+        """Nothing more is compiled. Programs hold the variables that they use; a layout that went
+        on holding programs would be a cycle, and only a collector of garbage could free a policy.
+        """
+        self._layout.variables.clear()
+
     def _compile(self, environment: Environment, text: str, path: str, role: str) -> Program | None:
         try:
             return plan(environment.check(text, expect=RESULTS[role]), self._layout)

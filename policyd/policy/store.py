@@ -172,7 +172,10 @@ class Store:
 
 
 def _settle() -> None:
-    """Free the former set and keep the new one out of the garbage collector's way."""
-    gc.unfreeze()
+    """Keep the set out of the garbage collector's way, which stops all threads while it looks.
+
+    What was kept so before is not looked at again. A set has no cycles: the last one who uses it
+    frees it.
+    """
     gc.collect()
     gc.freeze()

@@ -1,0 +1,109 @@
+"""Which policies go from one set to the next, and that a set which nobody uses is gone."""
+
+import gc
+import weakref
+from collections.abc import Iterable
+
+import orjson
+import pytest
+
+from policyd.policy import loader
+from policyd.policy.compiled import CompiledPolicy
+from policyd.policy.compiler import compile_sources
+from policyd.policy.documents import Sources
+from policyd.policy.policy_set import PolicySet
+from tests.policy import builders
+from tests.policy.builders import JSON
+
+
+def sources(*documents: JSON) -> Sources:
+    return loader.load_text("\n---\n".join(orjson.dumps(each).decode() for each in documents))
+
+
+def named(policies: PolicySet) -> dict[tuple[str, str], CompiledPolicy]:
+    return {policy.sort_key: policy for policy in policies.policies}
+
+
+def kept(former: PolicySet, policies: PolicySet) -> Iterable[str]:
+    before = named(former)
+    return [p.name for p in policies.policies if before.get(p.sort_key) is p]
+
+
+VARIABLES = [{"name": "x", "expression": "1"}, {"name": "y", "expression": "variables.x + 1"}]
+OTHER = [{"expression": "object.metadata.name != 'other'"}]
+PATCH = {"expression": '[JSONPatch{op: "remove", path: "/spec"}]'}
+MUTATING = builders.map_("m", mutations=[{"patchType": "JSONPatch", "jsonPatch": PATCH}])
+FIRST = (builders.policy("own"), builders.vap("p"), builders.vap_binding("b"), MUTATING)
+
+
+@pytest.mark.parametrize(
+    ("second", "same"),
+    [
+        (FIRST, ["m", "own", "p"]),
+        (FIRST[::-1], ["m", "own", "p"]),
+        ((*FIRST, builders.policy("new")), ["m", "own", "p"]),
+        (FIRST[1:], ["m", "p"]),
+        ((builders.policy("own", validations=OTHER), *FIRST[1:]), ["m", "p"]),
+        ((*FIRST, builders.vap_binding("b2")), ["m", "own"]),
+        ((FIRST[0], FIRST[1], FIRST[3]), ["m", "own"]),
+        ((*FIRST[:2], builders.vap_binding("b", validationActions=["Warn"])), ["own"]),
+        ((*FIRST, builders.map_binding("mb")), ["own", "p"]),
+        ((FIRST[0], *FIRST), ["m", "own", "p"]),
+        ([builders.policy("own", variables=[{"name": "x", "expression": "1 +"}])], []),
+    ],
+)
+def test_what_did_not_change_is_used_again(second: tuple[JSON, ...], same: list[str]) -> None:
+    former = compile_sources(sources(*FIRST))
+    after = compile_sources(sources(*second), former)
+    fresh = compile_sources(sources(*second))
+    assert kept(former, after) == same
+    assert list(map(str, after.problems)) == list(map(str, fresh.problems))
+    assert [p.sort_key for p in after.policies] == [p.sort_key for p in fresh.policies]
+    assert [p.problem for p in after.policies] == [p.problem for p in fresh.policies]
+
+
+def test_policy_is_used_again_where_its_lines_moved() -> None:
+    text = "apiVersion: policyd.dev/v1\nkind: Policy\nmetadata: {name: moved}\nspec:\n"
+    text += "  matchConstraints: {resourceRules: [{apiGroups: [''], apiVersions: [v1], "
+    text += "operations: [CREATE], resources: [pods]}]}\n  validations: [{expression: 'true'}]\n"
+    former = compile_sources(loader.load_text(f"---\n{text}"))
+    after = compile_sources(loader.load_text(f"# a comment\n---\n{text}"), former)
+    assert kept(former, after) == ["moved"]
+
+
+def test_quarantined_policy_is_tried_again() -> None:
+    broken = builders.policy("own", validations=[{"expression": "1"}])
+    former = compile_sources(sources(broken))
+    after = compile_sources(sources(broken), former)
+    assert after.quarantined and after.problems == former.problems != ()
+
+
+def test_counters_go_on() -> None:
+    former = compile_sources(sources(*FIRST))
+    for second in (FIRST, [builders.policy("own", validations=OTHER)]):
+        after = compile_sources(sources(*second), former)
+        counters = named(after)["own", "Policy"].counters
+        assert counters is named(former)["own", "Policy"].counters
+        assert [each.name for each in after.counters()] == ["m", "own", "p"]
+
+
+def test_set_is_gone_with_its_last_user() -> None:
+    """Without the garbage collector, which the server keeps away from policies."""
+    adding = [{"expression": "variables.y > 1"}]
+    wrong = [{"expression": "variables.z"}]
+    gc.collect()
+    gc.disable()
+    try:
+        made = sources(
+            builders.policy("own", variables=VARIABLES, validations=adding),
+            builders.policy("broken", variables=VARIABLES, validations=wrong),
+            *FIRST[1:],
+        )
+        policies = compile_sources(made)
+        assert [policy.name for policy in policies.quarantined] == ["broken"]
+        gone = weakref.ref(policies)
+        del policies, made
+        assert gone() is None
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
