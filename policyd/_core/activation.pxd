@@ -27,6 +27,8 @@ cdef class Activation:
 
 
 cdef Activation activation(Py_ssize_t slots, int64_t limit, int64_t deadline)
+# The same over slots that are filled already.
+cdef Activation over(list slots, int64_t limit, int64_t deadline)
 
 # Cost units of Kubernetes' model.
 cdef inline int charge(Activation act, int64_t units) except -1:

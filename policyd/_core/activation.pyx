@@ -33,8 +33,12 @@ cdef class Activation:
 
 
 cdef Activation activation(Py_ssize_t slots, int64_t limit, int64_t deadline):
+    return over([MISSING] * slots, limit, deadline)
+
+
+cdef Activation over(list slots, int64_t limit, int64_t deadline):
     cdef Activation made = Activation.__new__(Activation)
-    made.slots = [MISSING] * slots
+    made.slots = slots
     made.limit = limit
     made.deadline = deadline
     made.checkpoint = 0  # the first unit looks at the clock: it may be past the deadline already

@@ -28,20 +28,14 @@ cdef class Subject:
     cdef readonly object request
     cdef readonly object conditions_request
     cdef readonly object namespace_object
-    cdef readonly object authorizer
+    cdef list roots                 # the first slots of every policy, params apart
 
 
 cdef class Frame:
-    """Where the variables of Kubernetes stand among the slots of one policy's programs."""
+    """The slots of one policy's programs beside the roots, and how many ``variables.*`` there are."""
 
-    cdef readonly int slots
-    cdef readonly int object
-    cdef readonly int old_object
-    cdef readonly int request
-    cdef readonly int namespace_object
-    cdef readonly int params
-    cdef readonly int authorizer
-    cdef readonly int variables     # how many ``variables.*`` there are
+    cdef list others
+    cdef readonly int variables
 
 
 cdef class Plan:

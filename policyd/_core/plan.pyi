@@ -4,6 +4,8 @@ from typing import Any, final
 from policyd._core.counters import PolicyCounters
 from policyd._core.program import Program
 
+ROOTS: tuple[str, ...]
+
 class Stopped(Exception): ...
 class TimedOut(Stopped): ...
 
@@ -14,7 +16,6 @@ class Subject:
     request: Any
     conditions_request: Any
     namespace_object: Any
-    authorizer: Any
     def __init__(
         self,
         object: Any,
@@ -27,7 +28,6 @@ class Subject:
 
 @final
 class Frame:
-    slots: int
     object: int
     old_object: int
     request: int

@@ -3,10 +3,11 @@
 cimport cython
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation, activation as fresh
+from policyd._core.activation cimport Activation, over as fresh
 from policyd._core.cel_errors cimport CelError
 from policyd._core.counters cimport PolicyCounters
 from policyd._core.program cimport Program
+from policyd._core.values cimport MISSING
 
 from policyd.errors import CostExceeded, DeadlineExceeded
 
@@ -23,6 +24,15 @@ class TimedOut(Stopped):
     """The pass ended because of the deadline."""
 
 
+# The variables of Kubernetes, in the order in which they have the first slots of every policy.
+ROOTS = ("object", "oldObject", "request", "namespaceObject", "params", "authorizer")
+
+cdef enum:
+    REQUEST = 2
+    NAMESPACE_OBJECT = 3
+    PARAMS = 4
+
+
 @cython.final
 @cython.auto_pickle(False)
 cdef class Subject:
@@ -35,7 +45,7 @@ cdef class Subject:
         self.request = request
         self.conditions_request = conditions_request
         self.namespace_object = namespace_object
-        self.authorizer = authorizer
+        self.roots = [object, old_object, request, namespace_object, None, authorizer]
 
 
 @cython.final
@@ -43,20 +53,10 @@ cdef class Subject:
 cdef class Frame:
 
     def __init__(self, int slots, dict names not None, int variables):
-        self.slots = slots
-        self.object = names.get("object", -1)
-        self.old_object = names.get("oldObject", -1)
-        self.request = names.get("request", -1)
-        self.namespace_object = names.get("namespaceObject", -1)
-        self.params = names.get("params", -1)
-        self.authorizer = names.get("authorizer", -1)
+        if tuple(names)[: len(ROOTS)] != ROOTS:
+            raise ValueError(f"the first slots must be those of {ROOTS}")
+        self.others = [MISSING] * (slots - len(ROOTS))
         self.variables = variables
-
-
-cdef inline int bind(list slots, int slot, object value) except -1:
-    if slot >= 0:
-        slots[slot] = value
-    return 0
 
 
 cdef object run(Program program, Activation act, int64_t* budget):
@@ -93,37 +93,31 @@ cdef class Plan:
         self.counters = counters
 
     cdef Activation activation(self, Subject subject, object params, int64_t deadline):
-        cdef Frame frame = self.frame
-        cdef Activation act = fresh(frame.slots, PER_CALL_LIMIT, deadline)
-        cdef list slots = act.slots
-        bind(slots, frame.object, subject.object)
-        bind(slots, frame.old_object, subject.old_object)
-        bind(slots, frame.request, subject.request)
-        bind(slots, frame.namespace_object, subject.namespace_object)
-        bind(slots, frame.params, params)
-        bind(slots, frame.authorizer, subject.authorizer)
-        return act
+        cdef list slots = subject.roots + self.frame.others
+        if params is not None:
+            slots[PARAMS] = params
+        return fresh(slots, PER_CALL_LIMIT, deadline)
 
     cdef object matched(self, Activation act, Subject subject):
         """True, False, or the text of the errors of the matchConditions: a false wins over errors.
 
         They see no namespaceObject, and the resource that the client named.
         """
-        cdef Frame frame = self.frame
+        cdef list slots = act.slots
         cdef int64_t budget = CONDITIONS_BUDGET
         cdef list errors = []
         cdef bint held = True
         cdef Program program
-        bind(act.slots, frame.request, subject.conditions_request)
-        bind(act.slots, frame.namespace_object, None)
+        slots[REQUEST] = subject.conditions_request
+        slots[NAMESPACE_OBJECT] = None
         for program in self.conditions:
             value = run(program, act, &budget)
             if type(value) is CelError:
                 errors.append(error_text(program, value))
             elif value is not True:
                 held = False
-        bind(act.slots, frame.request, subject.request)
-        bind(act.slots, frame.namespace_object, subject.namespace_object)
+        slots[REQUEST] = subject.request
+        slots[NAMESPACE_OBJECT] = subject.namespace_object
         self.counters.cost_units += CONDITIONS_BUDGET - budget
         if not held:
             return False

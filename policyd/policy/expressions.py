@@ -4,7 +4,7 @@ Judges nothing.
 """
 
 from policyd._core.layout import Layout
-from policyd._core.plan import Frame
+from policyd._core.plan import ROOTS, Frame
 from policyd._core.program import Program
 from policyd.cel.env import Environment
 from policyd.cel.planner import plan
@@ -22,8 +22,6 @@ RESULTS: dict[str, tuple[Type, ...]] = {
     "JSONPatch": (list_of(JSON_PATCH),),
     "ApplyConfiguration": (OBJECT,),
 }
-# The variables that an evaluation sets; each has a slot in every policy.
-NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "authorizer")
 
 
 class Expressions:
@@ -32,7 +30,7 @@ class Expressions:
     def __init__(self, document: Document, *, has_params: bool) -> None:
         self.document = document
         self.problems: list[Problem] = []
-        self._layout = Layout(NAMES)
+        self._layout = Layout(ROOTS)
         self._plain = Environment.admission(params=has_params, authorizer=True)
         self._messages = Environment.admission(params=has_params, authorizer=False)
         self._patches = Environment.admission(params=has_params, authorizer=True, patch_types=True)
