@@ -19,12 +19,22 @@ CONFORMANCE = "POLICYD_CONFORMANCE"
 REVIEWS = "POLICYD_REVIEWS"
 DEFAULTS = {CONFORMANCE: "../shared/conformance", REVIEWS: "../shared/reviews"}
 
+# The rows of a real API server are policyd's own, and kept here.
+OWN = ROOT / "tests/conformance/data"
+
 # What was not found in this run, with the variable that would have told where it is.
 missing: dict[str, str] = {}
 
 
 def find(variable: str, path: str) -> Path:
-    """The file or folder ``path`` below the folder that ``variable`` names; skips without it."""
+    """The file or folder ``path`` below the folder that ``variable`` names; skips without it.
+
+    What the project keeps in its own tree (``OWN``) is found there unless the variable is set.
+    """
+    if variable not in os.environ:
+        for own in (OWN / path, OWN / f"{path}.gz"):
+            if variable == CONFORMANCE and own.exists():
+                return own
     found = ROOT / os.environ.get(variable, DEFAULTS[variable]) / path
     if not found.exists():
         missing[path] = variable
