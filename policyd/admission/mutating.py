@@ -22,6 +22,7 @@ from policyd.errors import InternalError, MutationError, StatusError
 from policyd.policy.controllers import with_pod
 
 if TYPE_CHECKING:
+    from policyd._core.matcher import Hit
     from policyd._core.plan import Subject
     from policyd.admission.engine import Engine, Judged, Matched
     from policyd.admission.review import AdmissionResponse
@@ -46,8 +47,13 @@ class _Tree:
         self.engine = engine
         self.current: JSON = engine.request.object
         self.writers: list[CompiledPolicy] = []
+        schema = engine.policies.schemas.lookup(*engine.request.kind)
+        self._keys = None if schema is None else schema.list_keys
         self._written: dict[str, tuple[str, JSON]] = {}
+        # What the invocation that is under way has changed so far.
         self._operations: list[Object] = []
+        self._latest: list[Object] = []
+        self._subjects: dict[tuple[Hit, bool], Subject] = {}
 
     def mutate(self, invocations: Iterable[Judged]) -> None:
         """Apply every invocation in order, then those once more that saw an older object."""
@@ -58,9 +64,9 @@ class _Tree:
 
     def patch(self) -> list[Object]:
         """The one patch from the object that was sent to what became of it."""
-        if len(self.writers) <= 1:
-            return self._operations
-        return self._diff(self.engine.request.object, self.current)
+        if len(self.writers) == 1:
+            return self._latest
+        return diff(self.engine.request.object, self.current, self._keys)
 
     def _guarded(self, judged: Judged) -> _Run | None:
         return self.engine.guarded(judged.policy, lambda: self._invoke(judged))
@@ -81,9 +87,13 @@ class _Tree:
                 self.engine.failed(policy, judged.binding, matched)
             return None
         failed = False
+        self._operations = []
         for mutation in policy.mutations:
             failed |= not self._mutate(judged, mutation, deadline)
-        self._count(judged, before, failed)
+        if not failed:
+            policy.counters.count(_ADMIT)
+        if self.current is not before:
+            self._note(policy, before)
         return _Run(judged, before)
 
     def _mutate(self, judged: Judged, mutation: Mutation, deadline: int) -> bool:
@@ -121,41 +131,43 @@ class _Tree:
         """What the policy sees of the tree as it is now."""
         if self.current is self.engine.request.object:
             return judged.subject
-        seen = self.engine.subjects.pod(self.current) if judged.as_pod else self.current
-        return self.engine.subjects.changed(judged.hit, seen, judged.as_pod)
+        key = (judged.hit, judged.as_pod)
+        subject = self._subjects.get(key)
+        if subject is None:
+            seen = self.engine.subjects.pod(self.current) if judged.as_pod else self.current
+            subject = self.engine.subjects.changed(judged.hit, seen, judged.as_pod)
+            self._subjects[key] = subject
+        return subject
 
     def _accept(self, judged: Judged, changed: Object) -> bool:
         """Take the changed tree, if the change can be sent as a patch."""
-        operations = self._diff(self.current, changed)
-        problem = next((p for op in operations if (p := _unsendable(op.get("value")))), None)
-        if problem is not None:
-            text = f"the mutation makes {problem}"
-            self.engine.failed(judged.policy, judged.binding, text)
-            return False
+        operations = diff(self.current, changed, self._keys)
+        for operation in operations:
+            problem = _unsendable(operation.get("value"))
+            if problem is not None:
+                text = f"the mutation makes {problem}"
+                self.engine.failed(judged.policy, judged.binding, text)
+                return False
         if operations:
+            # Of several mutations of one policy, only all together tell what it changed.
+            self._operations = operations if not self._operations else []
             self.current = changed
+            self._subjects.clear()
         return True
 
-    def _count(self, judged: Judged, before: JSON, failed: bool) -> None:
-        """Count the decision, the operations and the conflicts of an invocation."""
-        policy, recorder = judged.policy, self.engine.recorder
-        if not failed:
-            policy.counters.count(_ADMIT)
-        if before is self.current:
-            return
+    def _note(self, policy: CompiledPolicy, before: JSON) -> None:
+        """Count the operations of an invocation, and the places that another policy had written."""
+        recorder = self.engine.recorder
+        operations = self._operations or diff(before, self.current, self._keys)
+        self._latest = operations
         self.writers.append(policy)
-        self._operations = self._diff(before, self.current)
-        recorder.patch_operations(policy.name, len(self._operations))
-        for operation in self._operations:
+        recorder.patch_operations(policy.name, len(operations))
+        for operation in operations:
             path, value = operation["path"], operation.get("value")
             writer, earlier = self._written.get(path, (policy.name, value))
             if writer != policy.name and earlier != value:
                 recorder.mutation_conflict(policy.name)
             self._written[path] = (policy.name, value)
-
-    def _diff(self, before: JSON, after: JSON) -> list[Object]:
-        schema = self.engine.policies.schemas.lookup(*self.engine.request.kind)
-        return diff(before, after, None if schema is None else schema.list_keys)
 
 
 def run(engine: Engine, matches: list[Matched]) -> AdmissionResponse:

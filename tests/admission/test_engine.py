@@ -237,6 +237,20 @@ def test_mutations_see_what_the_former_did_and_make_one_patch() -> None:
     assert json.dumps(POD) == before
 
 
+def test_a_policy_that_changes_nothing_leaves_the_patch_of_the_former() -> None:
+    policies = load(policy("a", mutations=[labels("'1'")]), policy("b", mutations=[labels("'1'")]))
+    answer = ask(policies, webhook="mutate")
+    assert apply(answer, POD)["metadata"]["labels"] == {"app": "web", "x": "1"}
+
+
+def test_several_mutations_of_one_policy_make_one_patch() -> None:
+    policies = load(policy("a", mutations=[labels("'1'"), labels("object.metadata.labels.x + '2'")]))
+    answer = ask(policies, webhook="mutate")
+    assert json.loads(b64decode(answer["patch"])) == [
+        {"op": "add", "path": "/metadata/labels/x", "value": "12"}
+    ]
+
+
 def test_reinvocation_runs_a_policy_once_more() -> None:
     append = labels("object.metadata.labels.?x.orValue('') + 'a'")
     policies = load(policy("p", mutations=[append], reinvocationPolicy="IfNeeded"))
