@@ -13,7 +13,7 @@ import orjson
 
 from policyd.admission.api import PolicySet
 from policyd.admission.engine import Webhook
-from policyd.errors import ReviewError
+from policyd.errors import PolicySchemaError, ReviewError
 from policyd.policy.compiled import JSON, Object
 from policyd.policy.loader import read_one
 from policyd.policy.reviews import build_review
@@ -105,7 +105,7 @@ def _answer_lines(policies: PolicySet, webhook: Webhook, lines: Iterable[bytes])
 def _read(body: bytes) -> Object:
     try:
         document = read_one(body)
-    except ValueError as error:
+    except PolicySchemaError as error:
         raise ReviewError(f"neither JSON nor YAML: {error}") from None
     if not isinstance(document, dict):
         raise ReviewError(f"expected one object, found {json.dumps(document)[:40]}")
