@@ -41,11 +41,15 @@ cdef class Overload:
     cdef Cost cost               # NULL: 1 unit
     cdef Cost open_cost          # the same when the overload is chosen at run time
     cdef Prepare prepare         # NULL: constants are passed as they are
+    cdef readonly object estimate  # a Rule of estimates.py; None: 1 unit
 
-    # Charged always: Kubernetes' estimator goes by the function's name.
-    cdef Overload costs(self, Cost cost)
+    # Charged always: Kubernetes' estimator goes by the function's name. Beside it the rule of
+    # ``estimates`` that says what may be charged.
+    cdef Overload costs(self, Cost cost, object estimate=*)
     # Charged only where the checker settled on this overload; 1 unit otherwise, as in cel-go.
-    cdef Overload costs_when_known(self, Cost cost)
+    cdef Overload costs_when_known(self, Cost cost, object estimate=*)
+    # Only the estimate: 1 unit is charged, or a node of the planner charges.
+    cdef Overload estimated(self, object estimate)
     # The function takes a constant second argument in prepared form (and any other as it comes).
     cdef Overload prepares(self, Prepare prepare)
 

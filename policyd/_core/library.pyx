@@ -13,18 +13,26 @@ cdef class Overload:
     def __init__(self):
         raise TypeError("overloads are made by the library tables")
 
-    cdef Overload costs(self, Cost cost):
-        self.cost = cost
+    cdef Overload costs(self, Cost cost, object estimate=None):
         self.open_cost = cost
-        return self
+        return self.costs_when_known(cost, estimate)
 
-    cdef Overload costs_when_known(self, Cost cost):
+    cdef Overload costs_when_known(self, Cost cost, object estimate=None):
         self.cost = cost
+        return self.estimated(estimate) if estimate is not None else self
+
+    cdef Overload estimated(self, object estimate):
+        self.estimate = estimate
         return self
 
     cdef Overload prepares(self, Prepare prepare):
         self.prepare = prepare
         return self
+
+    @property
+    def charges(self):
+        """Whether a call may cost more than 1 unit."""
+        return self.cost is not NULL
 
     @property
     def runs(self):

@@ -20,6 +20,7 @@ from policyd._core.cel_errors cimport (
 from policyd._core.library cimport binary, tenths, unary
 from policyd._core.values cimport UInt, size_of, uint
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 cdef extern from "Python.h":
@@ -194,12 +195,12 @@ cdef int64_t concatenation_cost(object left, object right, object result) except
 LIBRARY = Library("arithmetic", (
     binary("_+_", "_+_(int, int) -> int", "add_int64", add, "1 + 2 // 3"),
     binary("_+_", "_+_(string, string) -> string", "add_string", add, "'a' + 'b' // 'ab'")
-    .costs_when_known(concatenation_cost),
+    .costs_when_known(concatenation_cost, estimates.concatenation),
     binary("_+_", "_+_(list(A), list(A)) -> list(A)", "add_list", add, "[1] + [2] // [1, 2]"),
     binary("_+_", "_+_(double, double) -> double", "add_double", add, "1.5 + 2.0 // 3.5"),
     binary("_+_", "_+_(uint, uint) -> uint", "add_uint64", add, "1u + 2u // 3u"),
     binary("_+_", "_+_(bytes, bytes) -> bytes", "add_bytes", add, "b'a' + b'b' // b'ab'")
-    .costs_when_known(concatenation_cost),
+    .costs_when_known(concatenation_cost, estimates.concatenation),
     binary("_-_", "_-_(int, int) -> int", "subtract_int64", subtract, "1 - 2 // -1"),
     binary("_-_", "_-_(double, double) -> double", "subtract_double", subtract, "1.5 - 1.0 // 0.5"),
     binary("_-_", "_-_(uint, uint) -> uint", "subtract_uint64", subtract, "2u - 1u // 1u"),

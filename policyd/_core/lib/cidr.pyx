@@ -17,6 +17,7 @@ from policyd._core.library cimport binary, first_tenths, tenths, unary
 from policyd._core.net_address cimport CIDR, IP, cidr_of, masked, parse_cidr, parse_ip
 from policyd._core.values cimport size_of
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 
@@ -111,14 +112,36 @@ cdef int64_t masking_text(object first, object second, object result) except -1:
     return masking(first, second, result) + tenths(size_of(second))
 
 
+# What is compared are the 4 or 16 bytes of addresses.
+cdef object BYTES = estimates.Range(4, 16)
+cdef object COMPARING = BYTES.plus(BYTES).scaled(0.1)
+cdef object MASKING = COMPARING.plus(BYTES.scaled(0.1)).plus(estimates.ONE)
+
+
+def comparing_estimate(operands):
+    return estimates.Charge(COMPARING)
+
+
+def comparing_text_estimate(operands):
+    return estimates.Charge(COMPARING.plus(operands[1].size.scaled(0.1)))
+
+
+def masking_estimate(operands):
+    return estimates.Charge(MASKING)
+
+
+def masking_text_estimate(operands):
+    return estimates.Charge(MASKING.plus(operands[1].size.scaled(0.1)))
+
+
 LIBRARY = Library("cidr", (
     unary(
         "cidr", "cidr(string) -> net.CIDR", "string_to_cidr", to_cidr,
         "cidr('10.0.0.0/8') == cidr('10.0.0.0/8') // true",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.first_tenths),
     unary(
         "isCIDR", "isCIDR(string) -> bool", "is_cidr", is_cidr, "isCIDR('10.0.0.0/33') // false",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.first_tenths),
     unary(
         "string", "string(net.CIDR) -> string", "cidr_to_string", cidr_to_string,
         "string(cidr('10.0.0.1/8')) // '10.0.0.1/8'",
@@ -126,19 +149,19 @@ LIBRARY = Library("cidr", (
     binary(
         "containsIP", "net.CIDR.containsIP(string) -> bool", "cidr_contains_ip_string",
         contains_ip_text, "cidr('10.0.0.0/8').containsIP('10.1.2.3') // true",
-    ).costs(comparing).costs_when_known(comparing_text),
+    ).costs(comparing).costs_when_known(comparing_text, comparing_text_estimate),
     binary(
         "containsIP", "net.CIDR.containsIP(net.IP) -> bool", "cidr_contains_ip_ip", contains_ip,
         "cidr('10.0.0.0/8').containsIP(ip('11.0.0.1')) // false",
-    ).costs(comparing),
+    ).costs(comparing, comparing_estimate),
     binary(
         "containsCIDR", "net.CIDR.containsCIDR(string) -> bool", "cidr_contains_cidr_string",
         contains_cidr_text, "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16') // true",
-    ).costs(masking).costs_when_known(masking_text),
+    ).costs(masking).costs_when_known(masking_text, masking_text_estimate),
     binary(
         "containsCIDR", "net.CIDR.containsCIDR(net.CIDR) -> bool", "cidr_contains_cidr",
         contains_cidr, "cidr('10.1.0.0/16').containsCIDR(cidr('10.0.0.0/8')) // false",
-    ).costs(masking),
+    ).costs(masking, masking_estimate),
     unary(
         "ip", "net.CIDR.ip() -> net.IP", "cidr_ip", address_of,
         "cidr('10.0.0.1/8').ip() == ip('10.0.0.1') // true",

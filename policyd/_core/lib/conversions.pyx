@@ -21,6 +21,7 @@ from policyd._core.values cimport TypeValue, UInt, type_name, uint
 
 import re
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 cdef object INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -173,6 +174,19 @@ cdef object bytes_to_string(Activation act, object value):
         return error("invalid UTF-8 in bytes, cannot convert to string")
 
 
+def encoding(operands):
+    """A character becomes one to four bytes."""
+    size = operands[0].size
+    return estimates.Charge(
+        size.scaled(0.1), estimates.Range(size.min, min(size.max * 4, estimates.MOST))
+    )
+
+
+def decoding(operands):
+    size = operands[0].size
+    return estimates.Charge(size.scaled(0.1), estimates.Range(size.min // 4, size.max))
+
+
 LIBRARY = Library("conversions", (
     unary("type", "type(A) -> type(A)", "type", type_of, "type(1) == int // true"),
     unary("dyn", "dyn(A) -> dyn", "to_dyn", same, "dyn(1) // 1"),
@@ -180,7 +194,7 @@ LIBRARY = Library("conversions", (
     unary("bool", "bool(string) -> bool", "string_to_bool", string_to_bool, "bool('t') // true"),
     unary("bytes", "bytes(bytes) -> bytes", "bytes_to_bytes", same_bytes, "bytes(b'a') // b'a'"),
     unary("bytes", "bytes(string) -> bytes", "string_to_bytes", string_to_bytes,
-          "bytes('a') // b'a'").costs_when_known(first_tenths),
+          "bytes('a') // b'a'").costs_when_known(first_tenths, encoding),
     unary("double", "double(double) -> double", "double_to_double", same_double,
           "double(1.5) // 1.5"),
     unary("double", "double(int) -> double", "int64_to_double", int_to_double, "double(1) // 1.0"),
@@ -197,7 +211,7 @@ LIBRARY = Library("conversions", (
     unary("string", "string(bool) -> string", "bool_to_string", scalar_to_string,
           "string(true) // 'true'"),
     unary("string", "string(bytes) -> string", "bytes_to_string", bytes_to_string,
-          "string(b'a') // 'a'").costs_when_known(first_tenths),
+          "string(b'a') // 'a'").costs_when_known(first_tenths, decoding),
     unary("string", "string(double) -> string", "double_to_string", scalar_to_string,
           "string(1.5) // '1.5'"),
     unary("string", "string(int) -> string", "int64_to_string", scalar_to_string,

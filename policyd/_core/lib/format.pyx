@@ -22,6 +22,7 @@ from policyd._core.regex cimport Regex, compile_regex
 from policyd._core.times cimport Moment, parse_rfc3339
 from policyd._core.values cimport NONE, Opaque, size_of, some
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 ctypedef list (*Check)(str text)
@@ -306,6 +307,13 @@ cdef object get_datetime(Activation act):
     return FORMATS["datetime"]
 
 
+cdef int LONGEST_PATTERN = 128  # what Kubernetes takes all of them for
+
+
+def validate_estimate(operands):
+    return estimates.Charge(operands[1].size.scaled(0.1).scaled(LONGEST_PATTERN * 0.25))
+
+
 cdef Overload row(str name, Function0 function, str valid):
     """The function that gives a format, with a text that fits it."""
     name = f"format.{name}"
@@ -335,5 +343,5 @@ LIBRARY = Library("format", (
         "validate", "kubernetes.NamedFormat.validate(string) -> optional_type(list(string))",
         "format-validate", validate,
         "format.date().validate('2024-02-30').value() // ['invalid date']",
-    ).costs(validate_cost),
+    ).costs(validate_cost, validate_estimate),
 ))

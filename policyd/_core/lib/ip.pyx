@@ -13,6 +13,7 @@ from policyd._core.cel_errors cimport NO_OVERLOAD, error
 from policyd._core.library cimport first_fifths, first_tenths, unary
 from policyd._core.net_address cimport IP, parse_ip
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 
@@ -100,14 +101,14 @@ LIBRARY = Library("ip", (
     unary(
         "ip", "ip(string) -> net.IP", "string_to_ip", to_ip,
         "ip('127.0.0.1') == ip('127.0.0.1') // true",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.first_tenths),
     unary("isIP", "isIP(string) -> bool", "is_ip", is_ip, "isIP('::1%eth0') // false").costs(
-        first_tenths
+        first_tenths, estimates.first_tenths
     ),
     unary(
         "ip.isCanonical", "ip.isCanonical(string) -> bool", "ip_is_canonical", is_canonical,
         "ip.isCanonical('2001:DB8::abcd') // false",
-    ).costs(first_fifths),
+    ).costs(first_fifths, estimates.first_fifths),
     unary(
         "string", "string(net.IP) -> string", "ip_to_string", ip_to_string,
         "string(ip('2001:DB8:0::1')) // '2001:db8::1'",

@@ -8,6 +8,7 @@ from policyd._core.activation cimport Activation
 from policyd._core.cel_errors cimport NO_OVERLOAD
 from policyd._core.library cimport first_tenths, unary
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 
@@ -22,5 +23,5 @@ LIBRARY = Library("jsonpatch", (
         "jsonpatch.escapeKey", "jsonpatch.escapeKey(string) -> string",
         "string_jsonpatch_escapeKey_string", escape_key,
         "jsonpatch.escapeKey('k8s.io/my~label') // 'k8s.io~1my~0label'",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.same_length),
 ))

@@ -18,6 +18,7 @@ from policyd._core.equality cimport compare, equal
 from policyd._core.library cimport binary, ternary, unary
 from policyd._core.values cimport Duration, Timestamp, UInt, size_of, type_name
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 cdef enum:
@@ -199,24 +200,68 @@ cdef int64_t keys_compare(object first, object second, object result) except -1:
     return self_compare(second, None, result)
 
 
+cdef object number_of(operand, object otherwise):
+    """A literal, as cel-go takes it; what is not known before is ``otherwise``."""
+    return otherwise if operand.number is None else max(operand.number, 0)
+
+
+def slice_estimate(operands):
+    items, start, end = operands
+    size = number_of(end, items.size.max) - number_of(start, 0)
+    return estimates.allocation(estimates.exactly(size % (estimates.MOST + 1)))
+
+
+def flatten_estimate(operands):
+    depth = number_of(operands[1], estimates.MOST) if len(operands) > 1 else 1
+    return estimates.allocation(operands[0].size, depth)
+
+
+def distinct_estimate(operands):
+    size = operands[0].size
+    return estimates.allocation(size.times(size), 2)
+
+
+def sort_estimate(operands):
+    """Every key is compared with every other."""
+    size = operands[-1].size
+    return estimates.allocation(size.times(size), 2)
+
+
+def sort_texts_estimate(operands):
+    size = operands[-1].size
+    return estimates.allocation(size.times(size), 2.1)
+
+
+cdef object sorting(str kind):
+    return sort_texts_estimate if kind in ("string", "bytes") else sort_estimate
+
+
+def range_estimate(operands):
+    return estimates.allocation(estimates.exactly(number_of(operands[0], estimates.MOST)))
+
+
+def reverse_estimate(operands):
+    return estimates.allocation(operands[0].size)
+
+
 LIBRARY = Library("list_extensions", (
     ternary(
         "slice", "list(T).slice(int, int) -> list(T)", "list_slice", cut,
         "[1, 2, 3, 4].slice(1, 3) // [2, 3]",
-    ).costs_when_known(output_size),
+    ).costs_when_known(output_size, slice_estimate),
     unary(
         "flatten", "list(list(T)).flatten() -> list(T)", "list_flatten", flatten,
         "[[1, 2], [3]].flatten() // [1, 2, 3]",
-    ).costs_when_known(depth_times_size),
+    ).costs_when_known(depth_times_size, flatten_estimate),
     binary(
         "flatten", "list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", flatten_to,
         "[[[1, 2]], [[3]]].flatten(2) // [1, 2, 3]",
-    ).costs_when_known(depth_times_size),
+    ).costs_when_known(depth_times_size, flatten_estimate),
     *[
         unary(
             "sort", f"list({name}).sort() -> list({name})", f"list_{name}_sort", sort,
             "[3, 1, 2].sort() // [1, 2, 3]" if name == "int" else "",
-        ).costs_when_known(self_compare)
+        ).costs_when_known(self_compare, sorting(name))
         for name in COMPARABLE.values()
     ],
     *[
@@ -224,19 +269,19 @@ LIBRARY = Library("list_extensions", (
             "@sortByAssociatedKeys", f"list(T).@sortByAssociatedKeys(list({name})) -> list(T)",
             f"list_{name}_sortByAssociatedKeys", sort_by_keys,
             "['b', 'a'].sortBy(x, x) // ['a', 'b']" if name == "string" else "",
-        ).costs_when_known(keys_compare)
+        ).costs_when_known(keys_compare, sorting(name))
         for name in COMPARABLE.values()
     ],
     unary(
         "lists.range", "lists.range(int) -> list(int)", "lists_range", integers,
         "lists.range(3) // [0, 1, 2]",
-    ).costs_when_known(output_size),
+    ).costs_when_known(output_size, range_estimate),
     unary(
         "reverse", "list(T).reverse() -> list(T)", "list_reverse", backwards,
         "[1, 2].reverse() // [2, 1]",
-    ).costs_when_known(output_size),
+    ).costs_when_known(output_size, reverse_estimate),
     unary(
         "distinct", "list(T).distinct() -> list(T)", "list_distinct", distinct,
         "[1, 2, 1].distinct() // [1, 2]",
-    ).costs_when_known(self_compare),
+    ).costs_when_known(self_compare, distinct_estimate),
 ))

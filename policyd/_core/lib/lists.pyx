@@ -22,6 +22,7 @@ from policyd._core.equality cimport compare, equal
 from policyd._core.library cimport binary, traversal, unary
 from policyd._core.values cimport Duration, Timestamp, UInt, duration, uint
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 cdef extern from *:
@@ -167,43 +168,43 @@ LIBRARY = Library("lists", (
             "isSorted", f"list({name}).isSorted() -> bool", f"list_{name}_is_sorted_bool",
             is_sorted,
             "[1, 1, 2].isSorted() // true" if name == "int" else "",
-        ).costs(traversal)
+        ).costs(traversal, estimates.traversal)
         for name in COMPARABLE.values()
     ],
     unary(
         "sum", "list(int).sum() -> int", "list_int_sum_int", sum_ints, "[1, 2, 3].sum() // 6",
-    ).costs(traversal),
+    ).costs(traversal, estimates.traversal),
     unary(
         "sum", "list(uint).sum() -> uint", "list_uint_sum_uint", sum_uints, "[1u, 2u].sum() // 3u",
-    ).costs(traversal),
+    ).costs(traversal, estimates.traversal),
     unary(
         "sum", "list(double).sum() -> double", "list_double_sum_double", sum_doubles,
         "[1.5, 2.0].sum() // 3.5",
-    ).costs(traversal),
+    ).costs(traversal, estimates.traversal),
     unary(
         "sum", "list(duration).sum() -> duration", "list_duration_sum_duration", sum_durations,
         "[duration('1m'), duration('1s')].sum() == duration('61s') // true",
-    ).costs(traversal),
+    ).costs(traversal, estimates.traversal),
     *[
         unary(
             "max", f"list({name}).max() -> {name}", f"list_{name}_max_{name}", maximum,
             "[1, 3, 2].max() // 3" if name == "int" else "",
-        ).costs(traversal)
+        ).costs(traversal, estimates.traversal)
         for name in COMPARABLE.values()
     ],
     *[
         unary(
             "min", f"list({name}).min() -> {name}", f"list_{name}_min_{name}", minimum,
             "['b', 'a'].min() // 'a'" if name == "string" else "",
-        ).costs(traversal)
+        ).costs(traversal, estimates.traversal)
         for name in COMPARABLE.values()
     ],
     binary(
         "indexOf", "list(A).indexOf(A) -> int", "list_a_index_of_int", index_of,
         "[1, 2, 2].indexOf(2) // 1",
-    ).costs(traversal),
+    ).costs(traversal, estimates.traversal),
     binary(
         "lastIndexOf", "list(A).lastIndexOf(A) -> int", "list_a_last_index_of_int", last_index_of,
         "[1, 2, 2].lastIndexOf(2) // 2",
-    ).costs(traversal),
+    ).costs(traversal, estimates.traversal),
 ))

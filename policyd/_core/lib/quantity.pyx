@@ -17,6 +17,7 @@ from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
 from policyd._core.library cimport binary, first_tenths, unary
 from policyd._core.values cimport Opaque
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 cdef object GRAMMAR = re.compile(
@@ -285,11 +286,11 @@ LIBRARY = Library("quantity", (
     unary(
         "quantity", "quantity(string) -> kubernetes.Quantity", "string_to_quantity", to_quantity,
         "quantity('1Ki') == quantity('1024') // true",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.first_tenths),
     unary(
         "isQuantity", "isQuantity(string) -> bool", "is_quantity_string", is_quantity,
         "isQuantity('1.3Gi') // true",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.first_tenths),
     unary(
         "sign", "sign(kubernetes.Quantity) -> int", "quantity_sign", sign,
         "sign(quantity('-100m')) // -1",

@@ -15,6 +15,7 @@ from policyd._core.library cimport binary, pattern_search, ternary
 from policyd._core.regex cimport Regex, cached_regex, compile_regex
 from policyd._core.values cimport MISSING
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 
@@ -68,6 +69,11 @@ cdef object find_all_limited(Activation act, object text, object pattern, object
     return find_all_limited(act, text, regex, limit)
 
 
+def finding(operands):
+    charged = estimates.pattern_search(operands)
+    return estimates.Charge(charged.cost, estimates.Range(0, operands[0].size.max))
+
+
 LIBRARY = Library("regex", (
     binary(
         "matches", "matches(string, string) -> bool", "matches", matches,
@@ -76,17 +82,17 @@ LIBRARY = Library("regex", (
     binary(
         "matches", "string.matches(string) -> bool", "matches_string", matches,
         "'nginx:latest'.matches(':[0-9.]+$') // false",
-    ).costs_when_known(pattern_search).prepares(prepare),
+    ).costs_when_known(pattern_search, estimates.pattern_search).prepares(prepare),
     binary(
         "find", "string.find(string) -> string", "string_find_string", find,
         "'abc 123'.find('[0-9]+') // '123'",
-    ).costs(pattern_search).prepares(prepare),
+    ).costs(pattern_search, finding).prepares(prepare),
     binary(
         "findAll", "string.findAll(string) -> list(string)", "string_find_all_string", find_all,
         "'123 abc 456'.findAll('[0-9]+') // ['123', '456']",
-    ).costs(pattern_search).prepares(prepare),
+    ).costs(pattern_search, finding).prepares(prepare),
     ternary(
         "findAll", "string.findAll(string, int) -> list(string)", "string_find_all_string_int",
         find_all_limited, "'123 abc 456'.findAll('[0-9]+', 1) // ['123']",
-    ).costs(pattern_search),
+    ).costs(pattern_search, finding),
 ))

@@ -13,6 +13,7 @@ from policyd._core.equality cimport contains as container_contains
 from policyd._core.library cimport Function2, Overload, binary, tenths, unary
 from policyd._core.values cimport size_of
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 
@@ -81,7 +82,7 @@ cdef tuple order_rows(str name, str word, Function2 function):
             rows.append(relation(name, word, function, left, right, id))
     for kind in ("string", "bytes"):
         row = relation(name, word, function, kind, kind, kind)
-        rows.append(row.costs_when_known(shorter_tenths))
+        rows.append(row.costs_when_known(shorter_tenths, estimates.comparison))
     rows.append(relation(name, word, function, "bool", "bool", "bool"))
     return tuple(rows)
 
@@ -92,7 +93,7 @@ LIBRARY = Library("relations", (
     *order_rows("_>_", "greater", greater),
     *order_rows("_>=_", "greater_equals", greater_equals),
     binary("@in", "@in(A, list(A)) -> bool", "in_list", contains, "2 in [1, 2] // true")
-    .costs_when_known(container_size),
+    .costs_when_known(container_size, estimates.membership),
     binary("@in", "@in(A, map(A, B)) -> bool", "in_map", contains, "'k' in {'k': 1} // true"),
     unary("!_", "!_(bool) -> bool", "logical_not", negation, "!true // false"),
     unary("size", "size(bytes) -> int", "size_bytes", size, "size(b'ab') // 2"),

@@ -14,6 +14,7 @@ from policyd._core.go_text cimport quote
 from policyd._core.library cimport binary, first_tenths, unary
 from policyd._core.values cimport Opaque
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 cdef frozenset ALLOWED = frozenset(
@@ -205,19 +206,19 @@ LIBRARY = Library("semver", (
     unary(
         "semver", "semver(string) -> kubernetes.Semver", "string_to_semver", to_semver,
         "semver('1.2.3') == semver('1.2.3+build') // true",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.first_tenths),
     binary(
         "semver", "semver(string, bool) -> kubernetes.Semver", "string_bool_to_semver",
         to_semver_normalized, "semver('v01.2', true) == semver('1.2.0') // true",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.first_tenths),
     unary(
         "isSemver", "isSemver(string) -> bool", "is_semver_string", is_semver,
         "isSemver('v1.0') // false",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.first_tenths),
     binary(
         "isSemver", "isSemver(string, bool) -> bool", "is_semver_string_bool",
         is_semver_normalized, "isSemver('v1.0', true) // true",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.first_tenths),
     unary("major", "kubernetes.Semver.major() -> int", "semver_major", major,
           "semver('1.2.3').major() // 1"),
     unary("minor", "kubernetes.Semver.minor() -> int", "semver_minor", minor,

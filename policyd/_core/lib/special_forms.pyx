@@ -2,14 +2,15 @@
 
 from policyd._core.library cimport declared
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 LIBRARY = Library("special forms", (
     declared("_?_:_", "_?_:_(bool, A, A) -> A", "conditional"),
     declared("_&&_", "_&&_(bool, bool) -> bool", "logical_and"),
     declared("_||_", "_||_(bool, bool) -> bool", "logical_or"),
-    declared("_==_", "_==_(A, A) -> bool", "equals"),
-    declared("_!=_", "_!=_(A, A) -> bool", "not_equals"),
+    declared("_==_", "_==_(A, A) -> bool", "equals").estimated(estimates.equality),
+    declared("_!=_", "_!=_(A, A) -> bool", "not_equals").estimated(estimates.comparison),
     declared("_[_]", "_[_](list(A), int) -> A", "index_list"),
     declared("_[_]", "_[_](map(A, B), A) -> B", "index_map"),
     declared("_[_]", "_[_](optional_type(list(V)), int) -> optional_type(V)",

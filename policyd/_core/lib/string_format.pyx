@@ -29,6 +29,7 @@ from policyd._core.values cimport (
     type_name,
 )
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 cdef enum:
@@ -267,5 +268,5 @@ LIBRARY = Library("string_format", (
     binary(
         "format", "string.format(list(dyn)) -> string", "string_format", string_format,
         "'%s has %d, %.1f of them'.format(['x', 3, 0.5]) // 'x has 3, 0.5 of them'",
-    ).costs_when_known(first_tenths),
+    ).costs_when_known(first_tenths, estimates.first_tenths),
 ))

@@ -29,6 +29,7 @@ from policyd._core.library cimport (
 )
 from policyd._core.rendering cimport text_of
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 cdef enum:
@@ -226,6 +227,49 @@ cdef int64_t join_cost(object items, object separator, object result) except -1:
     return first_fifths(result, None, None)
 
 
+def join_estimate(operands):
+    items = operands[0]
+    size = estimates.ZERO if items.part is None else items.size.times(items.part.size)
+    if len(operands) > 1:
+        separators = estimates.Range(max(items.size.min - 1, 0), max(items.size.max - 1, 0))
+        size = size.plus(operands[1].size.times(separators))
+    return estimates.Charge(size.scaled(0.1), size)
+
+
+def replace_estimate(operands):
+    """The result is largest (smallest) where the shortest (longest) text is replaced by the
+    longest (shortest), or where nothing is; the empty text stands around every character.
+    """
+    text, old, new = (operand.size for operand in operands[:3])
+    largest = text.max
+    if old.min == 0:
+        largest = (text.max + 1) * new.max + text.max
+    elif new.max > old.min:
+        largest = -(-text.max // old.min) * new.max
+    smallest = text.min
+    if old.max == 0:
+        smallest = (text.min + 1) * new.min + text.min
+    elif old.max > new.min:
+        smallest = -(-text.min // old.max) * new.min
+    size = estimates.Range(min(smallest, estimates.MOST), min(largest, estimates.MOST))
+    return estimates.Charge(text.scaled(0.2), size)
+
+
+def split_estimate(operands):
+    """An empty separator makes an item of each character."""
+    size = operands[0].size
+    limit = operands[2].number if len(operands) > 2 else None
+    most = size.max if limit is None else limit % (estimates.MOST + 1)
+    return estimates.Charge(size.scaled(0.2), estimates.Range(0, most))
+
+
+def quote_estimate(operands):
+    """Two quotes, and a backslash before each character at most."""
+    size = operands[0].size
+    longest = min(size.max * 2 + 2, estimates.MOST)
+    return estimates.Charge(size.scaled(0.1), estimates.Range(size.min + 2, longest))
+
+
 LIBRARY = Library("strings", (
     binary(
         "charAt", "string.charAt(int) -> string", "string_char_at_int", char_at,
@@ -234,71 +278,71 @@ LIBRARY = Library("strings", (
     binary(
         "indexOf", "string.indexOf(string) -> int", "string_index_of_string", index_of,
         "'hello mellow'.indexOf('ello') // 1",
-    ).costs(traversal),
+    ).costs(traversal, estimates.traversal),
     ternary(
         "indexOf", "string.indexOf(string, int) -> int", "string_index_of_string_int",
         index_of_from,
         "'hello mellow'.indexOf('ello', 2) // 7",
-    ).costs(traversal),
+    ).costs(traversal, estimates.traversal),
     binary(
         "lastIndexOf", "string.lastIndexOf(string) -> int", "string_last_index_of_string",
         last_index_of,
         "'hello mellow'.lastIndexOf('ello') // 7",
-    ).costs(traversal),
+    ).costs(traversal, estimates.traversal),
     ternary(
         "lastIndexOf", "string.lastIndexOf(string, int) -> int", "string_last_index_of_string_int",
         last_index_of_from,
         "'hello mellow'.lastIndexOf('ello', 6) // 1",
-    ).costs(traversal),
+    ).costs(traversal, estimates.traversal),
     unary(
         "lowerAscii", "string.lowerAscii() -> string", "string_lower_ascii", lower_ascii,
         "'TacoCÆt'.lowerAscii() // 'tacocÆt'",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.same_length),
     unary(
         "upperAscii", "string.upperAscii() -> string", "string_upper_ascii", upper_ascii,
         "'TacoCæt'.upperAscii() // 'TACOCæT'",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.same_length),
     ternary(
         "replace", "string.replace(string, string) -> string", "string_replace_string_string",
         replace,
         "'hello hello'.replace('he', 'we') // 'wello wello'",
-    ).costs(first_fifths),
+    ).costs(first_fifths, replace_estimate),
     variadic(
         "replace", "string.replace(string, string, int) -> string",
         "string_replace_string_string_int", replace_n,
         "'hello hello'.replace('he', 'we', 1) // 'wello hello'",
-    ).costs(first_fifths),
+    ).costs(first_fifths, replace_estimate),
     binary(
         "split", "string.split(string) -> list(string)", "string_split_string", split,
         "'a,b,c'.split(',') // ['a', 'b', 'c']",
-    ).costs(first_fifths),
+    ).costs(first_fifths, split_estimate),
     ternary(
         "split", "string.split(string, int) -> list(string)", "string_split_string_int", split_n,
         "'a,b,c'.split(',', 2) // ['a', 'b,c']",
-    ).costs(first_fifths),
+    ).costs(first_fifths, split_estimate),
     binary(
         "substring", "string.substring(int) -> string", "string_substring_int", substring,
         "'tacocat'.substring(4) // 'cat'",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.same_length),
     ternary(
         "substring", "string.substring(int, int) -> string", "string_substring_int_int",
         substring_range,
         "'tacocat'.substring(0, 4) // 'taco'",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.same_length),
     unary(
         "trim", "string.trim() -> string", "string_trim", trim,
         "'  a b\\n'.trim() // 'a b'",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.same_length),
     unary(
         "join", "list(string).join() -> string", "list_join", join,
         "['a', 'b'].join() // 'ab'",
-    ).costs(join_cost),
+    ).costs(join_cost, join_estimate),
     binary(
         "join", "list(string).join(string) -> string", "list_join_string", join_with,
         "['a', 'b'].join(', ') // 'a, b'",
-    ).costs(join_cost),
+    ).costs(join_cost, join_estimate),
     unary(
         "strings.quote", "strings.quote(string) -> string", "strings_quote", quote,
         "strings.quote('a\"b') // '\"a\\\\\"b\"'",
-    ).costs_when_known(first_tenths),
+    ).costs_when_known(first_tenths, quote_estimate),
 ))

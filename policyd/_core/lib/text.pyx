@@ -11,6 +11,7 @@ from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD
 from policyd._core.library cimport binary, first_tenths, tenths
 from policyd._core.values cimport size_of
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 
@@ -40,13 +41,13 @@ LIBRARY = Library("text", (
     binary(
         "contains", "string.contains(string) -> bool", "contains_string", contains,
         "'abc'.contains('b') // true",
-    ).costs_when_known(contains_cost),
+    ).costs_when_known(contains_cost, estimates.search),
     binary(
         "startsWith", "string.startsWith(string) -> bool", "starts_with_string", starts_with,
         "'abc'.startsWith('a') // true",
-    ).costs_when_known(first_tenths),
+    ).costs_when_known(first_tenths, estimates.second_tenths),
     binary(
         "endsWith", "string.endsWith(string) -> bool", "ends_with_string", ends_with,
         "'abc'.endsWith('c') // true",
-    ).costs_when_known(first_tenths),
+    ).costs_when_known(first_tenths, estimates.second_tenths),
 ))

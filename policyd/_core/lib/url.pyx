@@ -14,6 +14,7 @@ from policyd._core.go_url cimport ParsedURL, parse_request_uri, parse_url, split
 from policyd._core.library cimport first_tenths, unary
 from policyd._core.values cimport Opaque
 
+from policyd._core import estimates
 from policyd._core.library import Library
 
 
@@ -83,7 +84,7 @@ LIBRARY = Library("url", (
     unary(
         "url", "url(string) -> kubernetes.URL", "string_to_url", to_url,
         "url('/a') == url('/a') // true",
-    ).costs(first_tenths),
+    ).costs(first_tenths, estimates.same_length),
     unary("isURL", "isURL(string) -> bool", "is_url_string", is_url, "isURL('a/b') // false"),
     unary(
         "getScheme", "kubernetes.URL.getScheme() -> string", "url_get_scheme", scheme,
