@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 MOST = 2**64 - 1  # no bound: the counters of cel-go end there
+CALL_LIMIT = 1_000_000  # what one evaluation of one expression may cost
 _BEYOND = 2.0**64
 
 

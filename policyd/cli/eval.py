@@ -12,10 +12,13 @@ import click
 import orjson
 
 from policyd._core.cel_errors import CelError
+from policyd._core.estimates import CALL_LIMIT, MOST
 from policyd._core.program import Program, render, type_of
 from policyd._core.values import Key, Optional, StructValue, UInt
 from policyd.cel.env import Environment
+from policyd.cel.estimate import estimate
 from policyd.cel.recursion import deep_recursion
+from policyd.cel.sizes import measured
 from policyd.cel.types import DYN
 from policyd.cli._output import styled
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
@@ -24,6 +27,7 @@ from policyd.policy.loader import read_one
 _EPILOG = """\b
 Examples:
   policyd eval '1 + 2'
+  policyd eval --cost 'object.spec.containers.all(c, c.image != "")' pod.yaml
   policyd eval 'object.spec.containers.map(c, c.image)' pod.yaml
   kubectl get pod web -o json | policyd eval 'quantity(object.spec.containers[0]
       .resources.limits.memory).isLessThan(quantity("1Gi"))' -
@@ -35,6 +39,7 @@ With --jsonl, one JSON object a line:
   in   {"expression": CEL, "variables": {NAME: JSON}}
   out  {"value": JSON, "type": "int", "cost": 3}
        {"error": text, "stage": "compile" or "run"}
+       with --cost also "estimate": {"min": 2, "max": 12}
 What JSON lacks is written as CEL's string() would.
 
 Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not compile.
@@ -49,9 +54,19 @@ JSON = dict[str, Any]
 @click.option(
     "--var", "variables", multiple=True, metavar="NAME=JSON", help="A variable; may be repeated."
 )
+@click.option(
+    "--cost",
+    "with_cost",
+    is_flag=True,
+    help="Also the cost in Kubernetes' units, and what is estimated for data of these sizes.",
+)
 @click.option("--jsonl", is_flag=True, help="Expressions and their values as lines of JSON.")
 def command(
-    expression: str | None, file: BinaryIO | None, variables: tuple[str, ...], jsonl: bool
+    expression: str | None,
+    file: BinaryIO | None,
+    variables: tuple[str, ...],
+    with_cost: bool,
+    jsonl: bool,
 ) -> None:
     """Evaluate a CEL EXPRESSION with every function that Kubernetes has.
 
@@ -59,17 +74,26 @@ def command(
     """
     given = dict(_variable(text) for text in variables)
     if jsonl:
-        _answer_lines(file or sys.stdin.buffer, expression, given)
+        _answer_lines(file or sys.stdin.buffer, expression, given, with_cost)
         return
     if expression is None:
         raise click.UsageError("give an EXPRESSION, or --jsonl")
     if file is not None:
         given["object"] = read_one(file.read(), str(getattr(file, "name", "-")))
-    answer = evaluate(expression, given)
+    answer = evaluate(expression, given, with_cost=with_cost)
+    if "estimate" in answer:
+        click.echo(_cost_text(answer), err=True)
     if "error" in answer:
         click.echo(f"{styled('error', fg='red')}: {answer['error']}", err=True)
         raise SystemExit(2 if answer["stage"] == "compile" else 1)
     click.echo(_dump(answer["value"]))
+
+
+def _cost_text(answer: JSON) -> str:
+    least, most = answer["estimate"]["min"], answer["estimate"]["max"]
+    until = "any number" if most == MOST else f"{most:,}"
+    cost = f"{answer['cost']:,}" if "cost" in answer else "more than all"
+    return f"cost: {cost} of {CALL_LIMIT:,} units; estimated {least:,} to {until}"
 
 
 def _variable(text: str) -> tuple[str, Any]:
@@ -82,16 +106,18 @@ def _variable(text: str) -> tuple[str, Any]:
         raise click.BadParameter(str(error), param_hint="--var") from None
 
 
-def _answer_lines(lines: Iterable[bytes], expression: str | None, given: JSON) -> None:
+def _answer_lines(
+    lines: Iterable[bytes], expression: str | None, given: JSON, with_cost: bool
+) -> None:
     """One answer a line, written at once: another program may wait for it."""
     for line in lines:
         if not line.strip():
             continue
-        sys.stdout.buffer.write(_dump(_answer_line(line, expression, given)) + b"\n")
+        sys.stdout.buffer.write(_dump(_answer_line(line, expression, given, with_cost)) + b"\n")
         sys.stdout.buffer.flush()
 
 
-def _answer_line(line: bytes, expression: str | None, given: JSON) -> JSON:
+def _answer_line(line: bytes, expression: str | None, given: JSON, with_cost: bool) -> JSON:
     try:
         question = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -102,27 +128,35 @@ def _answer_line(line: bytes, expression: str | None, given: JSON) -> JSON:
     if not isinstance(text, str) or not isinstance(variables, dict):
         wrong = "expected {expression: a string, variables: an object}"
         return {"error": wrong, "stage": "question"}
-    return evaluate(text, {**given, **variables})
+    return evaluate(text, {**given, **variables}, with_cost=with_cost)
 
 
-def evaluate(expression: str, variables: Mapping[str, Any]) -> JSON:
-    """``{value, type, cost}`` of an expression, or ``{error, stage}``."""
+def evaluate(expression: str, variables: Mapping[str, Any], *, with_cost: bool = False) -> JSON:
+    """``{value, type, cost}`` of an expression, or ``{error, stage}``; with ``estimate``, if asked
+    for, where the expression compiles.
+    """
+    environment = _environment(frozenset(variables) - set(_NAMES))
+    given = {**dict.fromkeys(_NAMES), **variables}
     try:
-        program = _compile(expression, frozenset(variables) - set(_NAMES))
+        program = environment.compile(expression)
     except CelCompileError as error:
         return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
+    answer = _run(program, given)
+    if with_cost:
+        checked = environment.check(expression)
+        answer["estimate"] = estimate(checked, measured(given), dyn_fields=True)._asdict()
+    return answer
+
+
+def _run(program: Program, given: JSON) -> JSON:
     try:
-        value, cost = program.evaluate_with_cost({**dict.fromkeys(_NAMES), **variables})
+        value, cost = program.evaluate_with_cost(given)
     except BudgetExceeded as exceeded:
         return {"error": str(exceeded), "stage": "run"}
     if isinstance(value, CelError):
         return {"error": value.message, "stage": "run", "cost": cost}
     with deep_recursion():
         return {"value": to_json(value), "type": type_of(value), "cost": cost}
-
-
-def _compile(expression: str, names: frozenset[str]) -> Program:
-    return _environment(names).compile(expression)
 
 
 @cache

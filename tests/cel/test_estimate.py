@@ -5,7 +5,8 @@ import pytest
 from policyd._core.estimates import MOST, Range
 from policyd._core.libraries import KNOWN_LIBRARIES
 from policyd.cel.env import Environment
-from policyd.cel.estimate import Path, estimate
+from policyd.cel.estimate import estimate
+from policyd.cel.sizes import measured
 from policyd.cel.types import BYTES, DYN, INT, STRING, Type, list_of, map_of
 
 # What each variable holds; sizes are measured of that.
@@ -23,26 +24,7 @@ ENVIRONMENT = Environment.kubernetes().extend({name: kind for name, (kind, _) in
 VALUES = {name: value for name, (_, value) in GIVEN.items()}
 
 
-def measured(path: Path, kind: Type) -> Range | None:
-    """The sizes of every value at a path in ``GIVEN``."""
-    if not path or path[0] not in VALUES:
-        return None
-    values: list[object] = [VALUES[path[0]]]
-    for step in path[1:]:
-        values = [part for value in values for part in parts(value, step)]
-    sizes = [len(value) if isinstance(value, str | bytes | list | dict) else 1 for value in values]
-    return Range(min(sizes, default=0), max(sizes, default=0))
-
-
-def parts(value: object, step: str) -> list[object]:
-    if isinstance(value, dict):
-        if step == "@keys":
-            return list(value)
-        return list(value.values()) if step.startswith("@") else [value[step]]
-    if isinstance(value, list):
-        return value if step != "@indices" else list(range(len(value)))
-    return []
-
+SIZES = measured(VALUES)
 
 ROWS = [
     ("n", 1, 1),
@@ -72,7 +54,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("text", "least", "most"), ROWS, ids=[row[0] for row in ROWS])
 def test_rules(text: str, least: int, most: int) -> None:
-    assert estimate(ENVIRONMENT.check(text), measured) == Range(least, most)
+    assert estimate(ENVIRONMENT.check(text), SIZES) == Range(least, most)
 
 
 # cel-go charges startsWith, endsWith and join by other sizes than it estimates: not here.
@@ -97,7 +79,7 @@ RUNNING = [row[0] for row in ROWS if "join" not in row[0]] + [
 @pytest.mark.parametrize("text", RUNNING)
 def test_what_runs_stays_below_the_estimate(text: str) -> None:
     _, cost = ENVIRONMENT.compile(text).evaluate_with_cost(VALUES)
-    found = estimate(ENVIRONMENT.check(text), measured, dyn_fields=True)
+    found = estimate(ENVIRONMENT.check(text), SIZES, dyn_fields=True)
     assert cost <= found.max < MOST
 
 

@@ -52,6 +52,32 @@ def test_a_result_deeper_than_orjson_writes_comes_out_whole() -> None:
     assert b"[" * 600 + b"1" in result.stdout_bytes
 
 
+def test_the_cost_and_its_estimate() -> None:
+    def told(expression: str, given: str) -> tuple[str, str]:
+        result = CliRunner().invoke(command, ["--cost", expression, "-"], input=given)
+        return result.stdout, result.stderr
+
+    names = '{"names": ["a", "bb", "ccc"]}'
+    assert told("object.names.all(n, n != '')", names) == (
+        "true\n",
+        "cost: 15 of 1,000,000 units; estimated 12 to 15\n",
+    )
+    assert told("object.names.map(n, n + 'x')[0].size()", names)[1] == (
+        "cost: 48 of 1,000,000 units; estimated 57 to 57\n"
+    )
+    assert (
+        "cost: 2 of 1,000,000 units; estimated 2 to 2\nerror: no such key"
+        in (told("object.other", names)[1])
+    )
+    assert "estimated" not in told("nothing", names)[1]
+
+
+def test_lines_have_the_estimate_too() -> None:
+    line = b'{"expression": "1 + n", "variables": {"n": 2}}'
+    result = CliRunner().invoke(command, ["--jsonl", "--cost"], input=line)
+    assert orjson.loads(result.stdout_bytes)["estimate"] == {"min": 2, "max": 2}
+
+
 def test_a_file_is_the_object(tmp_path: Path) -> None:
     file = tmp_path / "pod.yaml"
     file.write_text("metadata: {name: web}\n")
