@@ -1,6 +1,7 @@
 """Build the compiled core: every .pyx under policyd/_core is one extension module.
 
 POLICYD_DEBUG=1: unoptimised build with symbols. POLICYD_TRACE=1: that, traced for coverage.
+POLICYD_COMPILED=1: it is compiled in place already; pip would do it again, in a folder of its own.
 """
 
 import os
@@ -10,6 +11,7 @@ from setuptools import Extension, setup  # setuptools must be imported before Cy
 
 from Cython.Build import cythonize  # isort: skip
 
+COMPILED = os.environ.get("POLICYD_COMPILED") == "1"
 TRACE = os.environ.get("POLICYD_TRACE") == "1"
 DEBUG = TRACE or os.environ.get("POLICYD_DEBUG") == "1"
 # -Ofast would break NaN and infinity: never here.
@@ -20,7 +22,7 @@ MACROS: list[tuple[str, str | None]] = (
     else []
 )
 
-sources = sorted(Path("policyd/_core").rglob("*.pyx"))
+sources = [] if COMPILED else sorted(Path("policyd/_core").rglob("*.pyx"))
 extensions = [
     Extension(
         ".".join(source.with_suffix("").parts),

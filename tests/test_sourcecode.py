@@ -2,12 +2,12 @@
 
 import ast
 import re
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from tests.shared import ROOT
+from tests.tree import files
 
 FILE_LINES = 400
 FUNCTION_LINES = 70
@@ -19,25 +19,12 @@ BROAD = {
     "policyd/cli/__init__.py": "the command ends with an error",
     "policyd/policy/store.py": "the reload fails, and says so; the set in use stays",
 }
-# What compiled modules may import, beside the standard library: rule of design, section 6.
+# What compiled modules may import, beside the standard library.
 CORE_MAY_IMPORT = ("policyd._core", "policyd.errors", "cpython", "libc", "cython", "re2")
 CORE_IMPORT = re.compile(r"^\s*(?:from|c?import)\s+((?:policyd|[a-z0-9_]+)[\w.]*)", re.MULTILINE)
 
 
-def tracked() -> list[str]:
-    """The files of the working tree that are (or would be) in the repository; none in a tarball."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    return [each for each in listed.splitlines() if (ROOT / each).is_file()]
-
-
-FILES = tracked()
-CODE = [each for each in FILES if each.endswith((".py", ".pyx", ".pxd", ".pyi"))]
+CODE = [each for each in files() if each.endswith((".py", ".pyx", ".pxd", ".pyi"))]
 PYTHON = [each for each in CODE if each.endswith(".py")]
 CYTHON = [each for each in CODE if each.endswith((".pyx", ".pxd"))]
 PACKAGE = [

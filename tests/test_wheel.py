@@ -14,6 +14,7 @@ import pytest
 
 import policyd
 from tests.shared import ROOT
+from tests.tree import files
 
 pytestmark = pytest.mark.slow
 
@@ -60,19 +61,19 @@ def run(*command: str | Path, cwd: Path) -> str:
     return done.stdout
 
 
-def tracked() -> list[str]:
-    """The files of the package that the repository holds, or would."""
-    arguments = ("--cached", "--others", "--exclude-standard", "policyd")
-    listed = run("git", "ls-files", *arguments, cwd=ROOT).splitlines()
-    return [each for each in listed if (ROOT / each).is_file()]
-
-
 @pytest.fixture(name="wheel", scope="module")
 def _wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of a copy of the sources; what the tree's own build compiled is not compiled again."""
     folder = tmp_path_factory.mktemp("wheel")
     source = folder / "source"
-    for name in (*tracked(), "setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
+    for name in (
+        *files("policyd"),
+        "setup.py",
+        "pyproject.toml",
+        "MANIFEST.in",
+        "README.md",
+        "LICENSE",
+    ):
         copy(ROOT / name, source / name)
     if (ROOT / "build" / "cython").exists():
         shutil.copytree(ROOT / "build" / "cython", source / "build" / "cython")
@@ -97,7 +98,7 @@ def test_the_wheel_holds_what_it_should(wheel: Path) -> None:
     sources = (ROOT / "policyd" / "_core").rglob("*.pyx")
     compiled = {str(each.relative_to(ROOT).with_suffix("")) + suffix for each in sources}
     assert compiled <= set(names)
-    shipped = {each for each in tracked() if not each.endswith((".pyx", ".pxd"))}
+    shipped = {each for each in files("policyd") if not each.endswith((".pyx", ".pxd"))}
     assert shipped <= set(names)
     assert [each for each in names if each.endswith((".pyx", ".pxd", ".c", ".html"))] == []
     assert [each for each in names if each.startswith(("tests/", "tools/", "loadtest/"))] == []

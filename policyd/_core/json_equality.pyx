@@ -2,7 +2,7 @@
 
 from policyd.errors import PatchError
 
-# As deep as an object may be (design.md, 3.1). The recursion here is on the C stack.
+# As deep as an object of a request may be. The recursion here is on the C stack.
 cdef int DEPTH = 1000
 MAX_DEPTH = DEPTH
 cdef object ABSENT = object()

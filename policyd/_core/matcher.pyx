@@ -1,7 +1,7 @@
 """Which of all policies apply to a request: the index over their rules.
 
-Cost grows with the policies that match, not with those loaded (design.md, 3.3). What it means to
-match is in ``rules.pyx``; all names of this subject can be imported from here.
+Cost grows with the policies that match, not with those loaded. What it means to match is in
+``rules.pyx``; all names of this subject can be imported from here.
 """
 
 from types import GenericAlias

@@ -32,7 +32,7 @@ cdef class Subject:
 
 
 cdef class Frame:
-    """The slots of one policy's programs beside the roots, and how many ``variables.*`` there are."""
+    """The slots of one policy's programs beside the roots, and the number of ``variables.*``."""
 
     cdef list others
     cdef readonly int variables

@@ -11,7 +11,7 @@ cdef enum Scope:
 
 
 cdef class Hit:
-    """A policy applies: what it sees, and whether the object sent is that (design.md 3.3).
+    """A policy applies: what it sees, and whether the object sent is that.
 
     ``kind`` and ``resource`` are what the policy's ``request.kind`` and ``request.resource`` say.
     ``api_version``: object and oldObject only need this apiVersion instead of theirs ("": as sent).

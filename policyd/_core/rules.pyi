@@ -5,7 +5,7 @@ from policyd._core.equivalents import Equivalents, Gvk, Gvr
 
 @final
 class Hit:
-    """A policy applies: what it sees, and whether the object sent is that (design.md 3.3)."""
+    """A policy applies: what it sees, and whether the object sent is that."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         """Only matching makes these: raises TypeError."""

@@ -1,0 +1,21 @@
+"""The files of the project, found without git: in a checkout, an archive or somebody else's folder."""
+
+import os
+from pathlib import Path
+
+from tests.shared import ROOT
+
+# What builds and tools leave in the tree; names that start with a dot are left out too.
+MADE_FOLDERS = ("__pycache__", "build", "dist", ".egg-info")
+MADE_FILES = (".so", ".c", ".html", ".pyc")
+
+
+def files(below: str = ".") -> list[str]:
+    """Sorted paths from the root of the project of everything that people wrote."""
+    found = []
+    for folder, folders, names in os.walk(ROOT / below):
+        folders[:] = [each for each in folders if not each.startswith(".")]
+        folders[:] = [each for each in folders if not each.endswith(MADE_FOLDERS)]
+        written = (each for each in names if not each.endswith(MADE_FILES))
+        found += [Path(folder, each) for each in written if not each.startswith(".")]
+    return sorted(str(each.relative_to(ROOT)) for each in found)
