@@ -244,7 +244,9 @@ def test_a_policy_that_changes_nothing_leaves_the_patch_of_the_former() -> None:
 
 
 def test_several_mutations_of_one_policy_make_one_patch() -> None:
-    policies = load(policy("a", mutations=[labels("'1'"), labels("object.metadata.labels.x + '2'")]))
+    policies = load(
+        policy("a", mutations=[labels("'1'"), labels("object.metadata.labels.x + '2'")])
+    )
     answer = ask(policies, webhook="mutate")
     assert json.loads(b64decode(answer["patch"])) == [
         {"op": "add", "path": "/metadata/labels/x", "value": "12"}
