@@ -35,8 +35,9 @@ from policyd.policy.watch import changed, fingerprint
 from policyd.server_tcp import Connections
 from policyd.units import Address
 
-# A reload compiles on another thread: this is how long it may keep the event loop waiting.
-SWITCH_SECONDS = 0.0005
+# A reload compiles on another thread: this is how long it may keep the event loop waiting, several
+# times a request (each time that TLS lets go of the interpreter).
+SWITCH_SECONDS = 0.00005
 # Before --grace is over the process ends by itself, whatever a client still holds open.
 LAST_MOMENT_SECONDS = 0.5
 

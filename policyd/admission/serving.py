@@ -4,13 +4,14 @@ suites.
 Watches nothing and swaps nothing: that is ``policy/store.py``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from policyd.admission.api import PolicySet as Facade
 from policyd.errors import PolicyError
 from policyd.policy import compiler, loader, suite
 from policyd.policy.documents import Sources
+from policyd.policy.pace import Pace, full_speed
 from policyd.policy.policy_set import PolicySet
 
 
@@ -19,16 +20,21 @@ class Serving:
 
     def __init__(self) -> None:
         self._sources: Sources | None = None
+        self._breathe: Callable[[], None] = full_speed
         self._last: PolicySet | None = None
         self._last_tested: PolicySet | None = None
 
     def load(self, paths: Sequence[Path]) -> PolicySet:
         """The set of these sources, broken policies quarantined.
 
-        Raises PolicyError where something is wrong that no quarantined policy can stand for.
+        After the first one requests are answered meanwhile: the work then rests in between. Raises
+        PolicyError where something is wrong that no quarantined policy can stand for.
         """
-        self._sources = loader.load(paths)
-        policies = self._last = compiler.compile_sources(self._sources, self._last)
+        if self._last is not None:
+            self._breathe = Pace()
+        self._sources = loader.load(paths, breathe=self._breathe)
+        policies = compiler.compile_sources(self._sources, self._last, breathe=self._breathe)
+        self._last = policies
         if policies.unusable:
             raise PolicyError(policies.unusable)
         return policies
@@ -39,7 +45,9 @@ class Serving:
         if sources is None or not policies.suites:
             return []
         # Compiled once more, with counters of its own: cases are not requests.
-        self._last_tested = compiler.compile_sources(sources, self._last_tested)
+        self._last_tested = compiler.compile_sources(
+            sources, self._last_tested, breathe=self._breathe
+        )
         own = Facade(self._last_tested)
         failures: list[str] = []
         for document in policies.suites:
@@ -48,4 +56,5 @@ class Serving:
             judge = own.for_suite(document)
             results = suite.run(document, judge.review, with_namespace=judge.reviewing_in)
             failures += [str(problem) for problem in suite.problems(results)]
+            self._breathe()
         return failures

@@ -2,7 +2,7 @@
 nothing.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from policyd._core.equivalents import Equivalents
@@ -20,6 +20,7 @@ from policyd.policy.controllers import controller_rules
 from policyd.policy.documents import Document, Sources
 from policyd.policy.exemptions import Exemption, end_of, wildcard
 from policyd.policy.expressions import Expressions
+from policyd.policy.pace import full_speed
 from policyd.policy.params import Namespaces, ParamStore
 from policyd.policy.policy_set import CounterRegistry, PolicySet
 from policyd.policy.reuse import made_of, reusable
@@ -50,11 +51,17 @@ def check(sources: Sources) -> list[Problem]:
     return list(compile_sources(sources).problems)
 
 
-def compile_sources(sources: Sources, former: PolicySet | None = None) -> PolicySet:
+def compile_sources(
+    sources: Sources,
+    former: PolicySet | None = None,
+    *,
+    breathe: Callable[[], None] = full_speed,
+) -> PolicySet:
     """The PolicySet of all documents, with everything that is wrong in its ``problems``.
 
     A policy with problems is in the set, quarantined, if it can say what it matches. The counters
     of the ``former`` set go on in this one, and so do its policies whose texts are the same.
+    ``breathe`` is called after each policy.
     """
     registry = former.registry if former is not None else CounterRegistry()
     known = reusable(former)
@@ -73,6 +80,7 @@ def compile_sources(sources: Sources, former: PolicySet | None = None) -> Policy
         if policy is not None:
             policies.append(policy)
             excused.update(document.problems, compiler.problems)
+        breathe()
     suites = sources.of_kind("PolicyTest")
     for suite in suites:
         excused.update(suite.problems)

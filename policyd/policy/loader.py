@@ -5,7 +5,7 @@ another's problems.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from policyd.policy.documents import Document, Sources
 from policyd.policy.files import SourceFile, read
 from policyd.policy.model import KINDS, PolicyTest
 from policyd.policy.modelling import with_model
+from policyd.policy.pace import full_speed
 from policyd.policy.splitting import read_values, split
 
 __all__ = ["Document", "Sources", "fixture_names", "load", "load_text", "read_one", "require"]
@@ -21,11 +22,13 @@ __all__ = ["Document", "Sources", "fixture_names", "load", "load_text", "read_on
 _POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 
 
-def load(paths: Iterable[str | Path]) -> Sources:
-    """The documents of files and directories; never raises for what is in them."""
+def load(paths: Iterable[str | Path], *, breathe: Callable[[], None] = full_speed) -> Sources:
+    """The documents of files and directories; never raises for what is in them. ``breathe`` is
+    called after each file.
+    """
     if isinstance(paths, str | Path):
         paths = [paths]
-    return _load(*read(paths))
+    return _load(*read(paths), breathe)
 
 
 def load_text(text: str, name: str = "<text>") -> Sources:
@@ -51,11 +54,14 @@ def require(sources: Sources) -> Sources:
     return sources
 
 
-def _load(files: list[SourceFile], problems: list[Problem]) -> Sources:
+def _load(
+    files: list[SourceFile], problems: list[Problem], breathe: Callable[[], None] = full_speed
+) -> Sources:
     by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
     for file in files:
         documents, broken = split(file.name, file.data)
         by_file[file.real] = ([with_model(document) for document in documents], broken)
+        breathe()
     for fixture in list(_fixtures(by_file)):
         by_file.pop(fixture, None)
     everything = [document for documents, _ in by_file.values() for document in documents]

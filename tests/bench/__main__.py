@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.bench import core, server
+from tests.bench import core, server, start
 
 SECTIONS = {
     "core": core.reference,
@@ -10,6 +10,7 @@ SECTIONS = {
     "mutation": core.mutation,
     "patch": core.patching,
     "service": server.service,
+    "start": start.start,
 }
 
 

@@ -33,7 +33,7 @@ class Process:
     """A running server."""
 
     def __init__(self, arguments: list[str], log: Path) -> None:
-        self._log = log
+        self.log = log
         with log.open("wb") as stream:
             self.child = subprocess.Popen(arguments, cwd=ROOT, stderr=stream, env=_environment())
         try:
@@ -48,7 +48,7 @@ class Process:
 
     def lines(self, event: str = "") -> list[dict[str, Any]]:
         """The log so far, or what it says of one event."""
-        whole = self._log.read_text().split("\n")[:-1]
+        whole = self.log.read_text().split("\n")[:-1]
         rows = [json.loads(line) for line in whole]
         return [row for row in rows if not event or row["event"] == event]
 

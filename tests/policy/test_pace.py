@@ -1,0 +1,52 @@
+"""How a reload rests while requests are answered."""
+
+import json
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from policyd.admission import serving
+from policyd.policy.pace import PIECE, REST, Pace
+from tests.policy import builders
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.worked = 0.0
+        self.rests: list[float] = []
+
+
+def test_rests_in_proportion_to_the_work() -> None:
+    clock = Clock()
+    pace = Pace(lambda: clock.worked, clock.rests.append)
+    for seconds in (0.0, PIECE / 2, PIECE, 0.5, 0.0):
+        clock.worked += seconds
+        pace()
+    assert clock.rests == pytest.approx([1.5 * PIECE * REST, 0.5 * REST])
+
+
+class Counted(Pace):
+    """Every one that was made, with its calls; never rests."""
+
+    made: ClassVar[list["Counted"]] = []
+
+    def __init__(self) -> None:
+        super().__init__(lambda: 0.0, lambda _: None)
+        self.calls = 0
+        self.made.append(self)
+
+    def __call__(self) -> None:
+        self.calls += 1
+
+
+def test_only_a_reload_is_paced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "Pace", Counted)
+    monkeypatch.setattr(Counted, "made", [])
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text(json.dumps(builders.policy(name)))
+    maker = serving.Serving()
+    maker.load([tmp_path])
+    assert Counted.made == []
+    maker.load([tmp_path])
+    assert [each.calls for each in Counted.made] == [4]  # after each file and after each policy
