@@ -1,7 +1,7 @@
 # Everything runs in .venv, which `build` makes and keeps up to date.
 RUN = .venv/bin/
 
-.PHONY: demo test check build bench cov clean
+.PHONY: demo test check build bench cov e2e clean
 
 demo: build            # a real server, real reviews, the answers explained
 	$(RUN)python tools/demo/run.py
@@ -20,6 +20,9 @@ bench: build           # every figure beside its target
 
 cov: build             # coverage of Python and Cython, in a traced copy of the tree
 	tools/cov
+
+e2e: build             # against a real kube-apiserver, which Go builds the first time (minutes)
+	POLICYD_E2E=1 $(RUN)python -m pytest tests/e2e
 
 clean:
 	git clean -fdX -e '!.venv'

@@ -1,0 +1,119 @@
+"""A client of the API server that shows what a person at a keyboard would see. No tests here."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http.client import HTTPSConnection
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from tests.e2e.cluster import Cluster
+
+WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
+APPLY = "application/apply-patch+yaml"
+MERGE = "application/merge-patch+json"
+PATIENCE = 60.0  # seconds for one answer
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came back: ``body`` is the object, or the Status of an error."""
+
+    status: int
+    body: Any
+    warnings: tuple[str, ...]
+    audit_id: str
+
+    @property
+    def message(self) -> str:
+        """The message of a Status."""
+        return str(self.body["message"])
+
+    @property
+    def causes(self) -> list[str]:
+        """The messages of a Status' causes."""
+        return [each["message"] for each in self.body.get("details", {}).get("causes", [])]
+
+
+class Client:
+    """An administrator on one keep-alive connection, for one thread."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        at = urlsplit(cluster.server)
+        context = cluster.client_context()
+        self._connection = HTTPSConnection(at.netloc, context=context, timeout=PATIENCE)
+
+    def close(self) -> None:
+        """Hang up; the next request connects again."""
+        self._connection.close()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        content: str = "application/json",
+        **query: str,
+    ) -> Answer:
+        """One request; an error status is an answer, not an exception."""
+        data = None if body is None else json.dumps(body)
+        if query:
+            path += ("&" if "?" in path else "?") + urlencode(query)
+        self._connection.request(method, path, data, {"Content-Type": content})
+        answer = self._connection.getresponse()
+        text = answer.read()
+        warnings = answer.headers.get_all("Warning", [])
+        return Answer(
+            answer.status,
+            json.loads(text) if text.startswith(b"{") else {"message": text.decode()},
+            tuple(_unquote(match) for each in warnings for match in WARNING.findall(each)),
+            answer.headers.get("Audit-Id", ""),
+        )
+
+    def create(self, thing: Mapping[str, Any], **query: str) -> Answer:
+        """POST of an object."""
+        return self.send("POST", collection(thing), thing, **query)
+
+    def made(self, thing: Mapping[str, Any], **query: str) -> Any:
+        """POST of an object that nobody may refuse; the object as it was stored."""
+        answer = self.create(thing, **query)
+        assert answer.status == 201, answer.message
+        return answer.body
+
+    def get(self, thing: Mapping[str, Any]) -> Answer:
+        """The object as it is stored."""
+        return self.send("GET", path_of(thing))
+
+    def replace(self, thing: Mapping[str, Any], subresource: str = "", **query: str) -> Answer:
+        """PUT of an object, or of a subresource of it."""
+        return self.send("PUT", path_of(thing) + subresource, thing, **query)
+
+    def patch(
+        self, thing: Mapping[str, Any], change: object, content: str = MERGE, **query: str
+    ) -> Answer:
+        """PATCH of the object that ``thing`` names."""
+        return self.send("PATCH", path_of(thing), change, content, **query)
+
+    def delete(self, thing: Mapping[str, Any], **query: str) -> Answer:
+        """DELETE at once."""
+        return self.send("DELETE", path_of(thing), None, **{"gracePeriodSeconds": "0", **query})
+
+
+def collection(thing: Mapping[str, Any]) -> str:
+    """The path that objects of its kind are created at; a namespace in it means a namespaced kind."""
+    version = thing["apiVersion"]
+    base = f"/apis/{version}" if "/" in version else f"/api/{version}"
+    namespace = thing["metadata"].get("namespace")
+    kind = thing["kind"].lower()
+    plural = f"{kind[:-1]}ies" if kind.endswith("y") else f"{kind}s"
+    return f"{base}/namespaces/{namespace}/{plural}" if namespace else f"{base}/{plural}"
+
+
+def path_of(thing: Mapping[str, Any]) -> str:
+    """The path of one object."""
+    return f"{collection(thing)}/{thing['metadata']['name']}"
+
+
+def _unquote(text: str) -> str:
+    return re.sub(r"\\(.)", r"\1", text)

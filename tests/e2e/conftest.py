@@ -1,0 +1,98 @@
+"""A real kube-apiserver for the tests of this folder, and policyd beside it.
+
+The tests run where the programs are (``$POLICYD_APISERVER_BIN`` names their folder) or may be built
+(``POLICYD_E2E=1``); elsewhere they are skipped.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.builders import Thing
+from tests.e2e.client import Client
+from tests.e2e.cluster import BINARIES, Cluster, cluster
+from tests.e2e.webhook import registered, serving, write
+from tests.server.process import Process
+
+BUILD = "POLICYD_E2E"
+AUDIT_POLICY = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [{"level": "Metadata"}],
+}
+Install = Callable[..., Process]
+
+
+@pytest.fixture(scope="session")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The API server of the whole run, with an audit log."""
+    if not (os.environ.get(BINARIES) or os.environ.get(BUILD) == "1"):
+        pytest.skip(
+            f"needs a kube-apiserver: set {BINARIES} to the folder of kube-apiserver and etcd, "
+            f"or {BUILD}=1 to build them with Go (minutes)"
+        )
+    folder = tmp_path_factory.mktemp("apiserver")
+    policy = folder / "audit-policy.yaml"
+    policy.write_text(json.dumps(AUDIT_POLICY))
+    flags = [f"--audit-policy-file={policy}", f"--audit-log-path={folder / 'audit.log'}"]
+    with cluster(folder, flags) as running:
+        yield running
+
+
+@pytest.fixture
+def client(api: Cluster) -> Iterator[Client]:
+    made = Client(api)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def namespace(client: Client, request: pytest.FixtureRequest) -> str:
+    """A namespace of the test's own."""
+    name = re.sub("[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())[:60].strip(
+        "-"
+    )
+    make_namespace(client, name)
+    return name
+
+
+@pytest.fixture
+def install(api: Cluster, namespace: str, tmp_path: Path) -> Iterator[Install]:
+    """Start policyd with some documents or paths and register it for the test's namespace.
+
+    ``install(*sources, webhook={...}, **settings)``: fields of the webhook configuration, flags of
+    ``policyd serve``.
+    """
+    with ExitStack() as stack:
+
+        def start(
+            *sources: Thing | Path, webhook: dict[str, Any] | None = None, **settings: str
+        ) -> Process:
+            paths = [each for each in sources if isinstance(each, Path)]
+            documents = [each for each in sources if not isinstance(each, Path)]
+            if documents:
+                paths.append(write(tmp_path / "policies", documents))
+            log = tmp_path / "policyd.log"
+            server = stack.enter_context(serving(api, paths, log, **settings))
+            stack.enter_context(registered(api, server, namespace, **(webhook or {})))
+            return server
+
+        yield start
+
+
+def make_namespace(client: Client, name: str, **labels: str) -> Thing:
+    """A Namespace, as the document that policyd may be given too."""
+    made = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {"name": name, "labels": {"kubernetes.io/metadata.name": name, **labels}},
+    }
+    client.made(made)
+    return made

@@ -1,0 +1,104 @@
+"""The real ``policyd serve`` as a webhook of a real API server. No tests here."""
+
+import base64
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from tests.e2e.builders import ADMISSION, Thing, config_map
+from tests.e2e.client import Client
+from tests.e2e.cluster import Cluster
+from tests.server.process import Process, until
+
+KINDS = {"validate": "ValidatingWebhookConfiguration", "mutate": "MutatingWebhookConfiguration"}
+PREFIX = 'admission webhook "{}.policyd.dev" denied the request: '
+DENIED = PREFIX.format("validate")
+UNMUTATED = PREFIX.format("mutate")
+OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
+
+def write(folder: Path, documents: Iterable[Thing]) -> Path:
+    """A folder of sources with one file, exchanged at once."""
+    folder.mkdir(exist_ok=True)
+    new = folder / ".new"
+    new.write_text("\n---\n".join(json.dumps(each) for each in documents))
+    new.rename(folder / "policies.yaml")
+    return folder
+
+
+@contextmanager
+def serving(
+    cluster: Cluster, sources: Sequence[Path], log: Path, **settings: str
+) -> Iterator[Process]:
+    """A policyd of its own process, with a certificate that the cluster's authority signed."""
+    given = {
+        "bind": "127.0.0.1:0",
+        "admin-bind": "127.0.0.1:0",
+        "tls-cert": str(cluster.folder / "server.crt"),
+        "tls-key": str(cluster.folder / "server.key"),
+        **{name.replace("_", "-"): value for name, value in settings.items()},
+    }
+    flags = [f"--policies={each}" for each in sources]
+    flags += [f"--{name}={value}" for name, value in given.items()]
+    process = Process([sys.executable, "-m", "policyd", "serve", *flags], log)
+    try:
+        yield process
+    finally:
+        process.kill()
+
+
+def configuration(webhook: str, cluster: Cluster, port: int, namespace: str, **more: Any) -> Thing:
+    """A webhook configuration for everything that happens in one namespace."""
+    authority = (cluster.folder / "ca.crt").read_bytes()
+    every = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
+    entry = {
+        "name": f"{webhook}.policyd.dev",
+        "admissionReviewVersions": ["v1"],
+        "sideEffects": "None",
+        "failurePolicy": "Fail",
+        "clientConfig": {
+            "url": f"https://127.0.0.1:{port}/{webhook}",
+            "caBundle": base64.b64encode(authority).decode(),
+        },
+        "rules": [{**every, "operations": list(OPERATIONS)}],
+        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+        **more,
+    }
+    metadata = {"name": f"{webhook}-{namespace}"}
+    return {
+        "apiVersion": ADMISSION,
+        "kind": KINDS[webhook],
+        "metadata": metadata,
+        "webhooks": [entry],
+    }
+
+
+@contextmanager
+def registered(
+    cluster: Cluster, server: Process, namespace: str, port: int = 0, **more: Any
+) -> Iterator[None]:
+    """Both webhooks, from when the API server calls them until they are taken away.
+
+    ``port`` is the server's own unless something stands between.
+    """
+    client = Client(cluster)
+    with ExitStack() as stack:
+        stack.callback(client.close)
+        for webhook in KINDS:
+            made = configuration(webhook, cluster, port or server.port, namespace, **more)
+            client.made(made)
+            stack.callback(client.delete, made)
+        probe = config_map(namespace, "probe")
+        for webhook in KINDS:
+            until(partial(_called, client, server, probe, webhook), f"calls to {webhook}")
+        yield
+
+
+def _called(client: Client, server: Process, probe: Thing, webhook: str) -> bool:
+    client.create(probe, dryRun="All")
+    counted = [line for line in server.get("/metrics")[1].splitlines() if "requests_total{" in line]
+    return any(f'webhook="{webhook}"' in line for line in counted)
