@@ -10,7 +10,7 @@ from collections.abc import Callable
 # Seconds of work between two rests: about one policy. A request waits no longer than this.
 PIECE = 0.001
 # Seconds of rest for each second of work: 100 policies stay well under a second.
-REST = 2.0
+REST = 1.0
 
 
 def full_speed() -> None:
