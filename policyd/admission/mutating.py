@@ -50,7 +50,8 @@ class _Tree:
         schema = engine.policies.schemas.lookup(*engine.request.kind)
         self._keys = None if schema is None else schema.list_keys
         self._written: dict[str, tuple[str, JSON]] = {}
-        # What the invocation that is under way has changed so far.
+        # How often the invocation that is under way has changed the tree, and how it did last.
+        self._changes = 0
         self._operations: list[Object] = []
         self._latest: list[Object] = []
         self._subjects: dict[tuple[Hit, bool], Subject] = {}
@@ -87,7 +88,7 @@ class _Tree:
                 self.engine.failed(policy, judged.binding, matched)
             return None
         failed = False
-        self._operations = []
+        self._changes = 0
         for mutation in policy.mutations:
             failed |= not self._mutate(judged, mutation, deadline)
         if not failed:
@@ -149,8 +150,8 @@ class _Tree:
                 self.engine.failed(judged.policy, judged.binding, text)
                 return False
         if operations:
-            # Of several mutations of one policy, only all together tell what it changed.
-            self._operations = operations if not self._operations else []
+            self._changes += 1
+            self._operations = operations
             self.current = changed
             self._subjects.clear()
         return True
@@ -158,7 +159,9 @@ class _Tree:
     def _note(self, policy: CompiledPolicy, before: JSON) -> None:
         """Count the operations of an invocation, and the places that another policy had written."""
         recorder = self.engine.recorder
-        operations = self._operations or diff(before, self.current, self._keys)
+        # Of several mutations of one policy, only all together tell what it changed.
+        once = self._changes == 1
+        operations = self._operations if once else diff(before, self.current, self._keys)
         self._latest = operations
         self.writers.append(policy)
         recorder.patch_operations(policy.name, len(operations))

@@ -220,8 +220,8 @@ def apply(answer: Json, obj: Json) -> Json:
     return patched
 
 
-def labels(value: str) -> Json:
-    expression = f"[JSONPatch{{op: 'add', path: '/metadata/labels/x', value: {value}}}]"
+def labels(value: str, name: str = "x") -> Json:
+    expression = f"[JSONPatch{{op: 'add', path: '/metadata/labels/{name}', value: {value}}}]"
     return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
 
 
@@ -243,13 +243,22 @@ def test_a_policy_that_changes_nothing_leaves_the_patch_of_the_former() -> None:
     assert apply(answer, POD)["metadata"]["labels"] == {"app": "web", "x": "1"}
 
 
-def test_several_mutations_of_one_policy_make_one_patch() -> None:
-    policies = load(
-        policy("a", mutations=[labels("'1'"), labels("object.metadata.labels.x + '2'")])
-    )
-    answer = ask(policies, webhook="mutate")
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_several_mutations_of_one_policy_make_one_patch(count: int) -> None:
+    append = labels("object.metadata.labels.?x.orValue('') + 'a'")
+    answer = ask(load(policy("a", mutations=[append] * count)), webhook="mutate")
     assert json.loads(b64decode(answer["patch"])) == [
-        {"op": "add", "path": "/metadata/labels/x", "value": "12"}
+        {"op": "add", "path": "/metadata/labels/x", "value": "a" * count}
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_mutations_of_several_places_are_all_in_the_patch(count: int) -> None:
+    mutations = [labels("'1'", name) for name in "wxyz"[:count]]
+    answer = ask(load(policy("a", mutations=mutations)), webhook="mutate")
+    patch = json.loads(b64decode(answer["patch"]))
+    assert [each["path"] for each in patch] == [
+        f"/metadata/labels/{each}" for each in "wxyz"[:count]
     ]
 
 
