@@ -91,6 +91,16 @@ class DeadlineExceeded(BudgetExceeded):
     """The moment by which the request must be answered has passed."""
 
 
+class Unanswered(PolicydError):
+    """An evaluation cannot go on before the authorizer has answered ``attributes``; evaluating again
+    once the answer is known is safe, because expressions are pure.
+    """
+
+    def __init__(self, attributes: object) -> None:
+        super().__init__(f"authorizer: it is not known whether {attributes}")
+        self.attributes = attributes
+
+
 class MutationError(PolicydError):
     """A mutation's value cannot be applied to the object; the text is the API server's."""
 

@@ -2,6 +2,9 @@
 
 from libc.math cimport isinf, isnan
 
+cdef str WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + (
+    "\u2028\u2029\u202f\u205f\u3000"
+)
 cdef dict ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
@@ -39,6 +42,10 @@ cdef str quote(str text):
             parts.append(f"\\U{<int> char:08x}")
     parts.append('"')
     return "".join(parts)
+
+
+cdef str trim_space(str text):
+    return text.strip(WHITE_SPACE)
 
 
 cdef str parse_int(str text, long long* out):

@@ -4,6 +4,7 @@ is one line here.
 
 from policyd._core.lib import (
     arithmetic,
+    authz,
     cidr,
     conversions,
     format,
@@ -48,5 +49,6 @@ KNOWN_LIBRARIES: tuple[Library, ...] = (
     semver.LIBRARY,
     url.LIBRARY,
     format.LIBRARY,
+    authz.LIBRARY,
     jsonpatch.LIBRARY,
 )

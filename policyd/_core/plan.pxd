@@ -21,6 +21,7 @@ cdef class Subject:
     """What a policy sees of a request; shared by all policies that see the same.
 
     ``conditions_request`` is ``request`` as matchConditions see it (with the original resource).
+    ``asked`` answers for ``authorizer`` (see ``lib/authz.pxd``); None: nobody does.
     """
 
     cdef readonly object object
@@ -28,6 +29,7 @@ cdef class Subject:
     cdef readonly object request
     cdef readonly object conditions_request
     cdef readonly object namespace_object
+    cdef readonly object asked
     cdef list roots                 # the first slots of every policy, params apart
 
 
@@ -35,6 +37,9 @@ cdef class Frame:
     """The slots of one policy's programs beside the roots, and the number of ``variables.*``."""
 
     cdef list others
+    cdef readonly bint asks  # whether an expression uses the authorizer
+    cdef int authorizer      # slots, or -1
+    cdef int request_resource
     cdef readonly int variables
 
 
@@ -47,6 +52,7 @@ cdef class Plan:
     cdef PolicyCounters counters
 
     cdef Activation activation(self, Subject subject, object params, int64_t deadline)
+    cdef int authorize(self, list slots, Subject subject) except -1
     cdef object matched(self, Activation act, Subject subject)
 
 

@@ -16,6 +16,7 @@ class Subject:
     request: Any
     conditions_request: Any
     namespace_object: Any
+    asked: Any
     def __init__(
         self,
         object: Any,
@@ -23,17 +24,12 @@ class Subject:
         request: Any,
         conditions_request: Any,
         namespace_object: Any,
-        authorizer: Any = None,
+        asked: Any = None,
     ) -> None: ...
 
 @final
 class Frame:
-    object: int
-    old_object: int
-    request: int
-    namespace_object: int
-    params: int
-    authorizer: int
+    asks: bool
     variables: int
     def __init__(self, slots: int, names: dict[str, int], variables: int) -> None: ...
 

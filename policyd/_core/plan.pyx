@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t
 from policyd._core.activation cimport Activation, over as fresh
 from policyd._core.cel_errors cimport CelError
 from policyd._core.counters cimport PolicyCounters
+from policyd._core.lib.authz cimport Authorizer, authorizer_for, request_resource
 from policyd._core.program cimport Program
 from policyd._core.values cimport MISSING
 
@@ -24,8 +25,9 @@ class TimedOut(Stopped):
     """The pass ended because of the deadline."""
 
 
-# The variables of Kubernetes, in the order in which they have the first slots of every policy.
-ROOTS = ("object", "oldObject", "request", "namespaceObject", "params", "authorizer")
+# The variables of Kubernetes, in the order in which they have the first slots of every policy. Those
+# of the authorizer have slots only where they are used: most policies do without.
+ROOTS = ("object", "oldObject", "request", "namespaceObject", "params")
 
 cdef enum:
     REQUEST = 2
@@ -38,14 +40,15 @@ cdef enum:
 cdef class Subject:
 
     def __init__(
-        self, object, old_object, request, conditions_request, namespace_object, authorizer=None
+        self, object, old_object, request, conditions_request, namespace_object, asked=None
     ):
         self.object = object
         self.old_object = old_object
         self.request = request
         self.conditions_request = conditions_request
         self.namespace_object = namespace_object
-        self.roots = [object, old_object, request, namespace_object, None, authorizer]
+        self.asked = asked
+        self.roots = [object, old_object, request, namespace_object, None]
 
 
 @cython.final
@@ -56,6 +59,9 @@ cdef class Frame:
         if tuple(names)[: len(ROOTS)] != ROOTS:
             raise ValueError(f"the first slots must be those of {ROOTS}")
         self.others = [MISSING] * (slots - len(ROOTS))
+        self.authorizer = names.get("authorizer", -1)
+        self.request_resource = names.get("authorizer.requestResource", -1)
+        self.asks = self.authorizer >= 0 or self.request_resource >= 0
         self.variables = variables
 
 
@@ -96,7 +102,19 @@ cdef class Plan:
         cdef list slots = subject.roots + self.frame.others
         if params is not None:
             slots[PARAMS] = params
+        if self.frame.asks:
+            self.authorize(slots, subject)
         return fresh(slots, PER_CALL_LIMIT, deadline)
+
+    cdef int authorize(self, list slots, Subject subject) except -1:
+        """Set the variables that ask who may do what, for the user of the request."""
+        cdef dict request = subject.conditions_request
+        cdef Authorizer authorizer = authorizer_for(subject.asked, request)
+        if self.frame.authorizer >= 0:
+            slots[self.frame.authorizer] = authorizer
+        if self.frame.request_resource >= 0:
+            slots[self.frame.request_resource] = request_resource(authorizer, request)
+        return 0
 
     cdef object matched(self, Activation act, Subject subject):
         """True, False, or the text of the errors of the matchConditions: a false wins over errors.

@@ -7,6 +7,7 @@ from libc.stdint cimport int64_t
 from policyd._core.activation cimport Activation
 from policyd._core.cel_errors cimport CelError
 from policyd._core.counters cimport ADMIT, PolicyCounters
+from policyd._core.go_text cimport trim_space
 from policyd._core.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, Frame, Plan, Subject, error_text, run
 from policyd._core.program cimport Program
 
@@ -14,11 +15,6 @@ from policyd._core.plan import Stopped, TimedOut
 
 cdef enum:
     MAX_MESSAGE_BYTES = 5120  # k8s.io/apiserver pkg/apis/cel/config.go
-
-cdef str SPACE = (
-    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
-    "\u2028\u2029\u202f\u205f\u3000"
-)
 
 
 @cython.final
@@ -34,7 +30,7 @@ cdef class Validation:
         str reason not None,
     ):
         self.program = program
-        self.message = go_trim(message) or f"failed expression: {go_trim(expression)}"
+        self.message = trim_space(message) or f"failed expression: {trim_space(expression)}"
         self.message_program = message_program
         self.reason = reason
 
@@ -60,15 +56,10 @@ cdef str usable_message(object value):
     """The trimmed result of a messageExpression; None where Kubernetes uses ``message``."""
     if type(value) is not str:
         return None
-    cdef str text = go_trim(<str>value)
+    cdef str text = trim_space(<str>value)
     if not text or "\n" in text or len(text.encode("utf-8", "surrogatepass")) > MAX_MESSAGE_BYTES:
         return None
     return text
-
-
-cdef str go_trim(str text):
-    """strings.TrimSpace of Go: Unicode White_Space, which lacks the separators U+001C to U+001F."""
-    return text.strip(SPACE)
 
 
 @cython.final
@@ -238,7 +229,7 @@ cdef class ValidationPlan(Plan):
             if type(value) is CelError:
                 text = error_text(program, value)
                 (outcome.annotation_errors if self.fail else outcome.ignored).append(text)
-            elif value is not None and go_trim(<str?>value):
-                outcome.annotations.append((key, go_trim(<str>value)))
+            elif value is not None and trim_space(<str?>value):
+                outcome.annotations.append((key, trim_space(<str>value)))
         self.counters.cost_units += POLICY_BUDGET - budget
         return 0

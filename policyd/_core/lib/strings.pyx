@@ -18,6 +18,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, error
+from policyd._core.go_text cimport trim_space
 from policyd._core.library cimport (
     binary,
     first_fifths,
@@ -35,11 +36,6 @@ from policyd._core.library import Library
 cdef enum:
     MAX_RESULT = 1 << 26  # code points
 cdef str TOO_LONG = "result of more than 67108864 characters"
-
-# Unicode's White_Space, as Go's TrimSpace sees it; Python's own strip() takes more.
-cdef str WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + (
-    "\u2028\u2029\u202f\u205f\u3000"
-)
 cdef dict TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 cdef dict TO_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
 cdef dict QUOTED = str.maketrans({
@@ -193,7 +189,7 @@ cdef object substring_range(Activation act, object text, object start, object en
 cdef object trim(Activation act, object text):
     if type(text) is not str:
         return NO_OVERLOAD
-    return (<str> text).strip(WHITE_SPACE)
+    return trim_space(<str> text)
 
 
 cdef object join(Activation act, object items):

@@ -1,0 +1,35 @@
+"""The values of ``authorizer`` and ``authorizer.requestResource``."""
+
+from policyd._core.values cimport Opaque
+
+
+cdef class Authorizer(Opaque):
+    """A user, and who answers for it: a policyd.admission.authorizer.Authorizer, or None.
+
+    ``user_info`` is that of a request, as JSON.
+    """
+
+    cdef object asked
+    cdef dict user_info
+
+
+cdef class Check(Opaque):
+    """A question as far as it was said: a PathCheck, GroupCheck or ResourceCheck."""
+
+    cdef str kind            # the name of its CEL type
+    cdef Authorizer authorizer
+    cdef dict said           # fields of policyd._core.authorization.Attributes
+
+
+cdef class Decision(Opaque):
+    """An answer; ``text`` of an error is empty where there was none."""
+
+    cdef bint is_allowed
+    cdef str reason_text
+    cdef str error_text
+
+
+cdef Authorizer authorizer_for(object asked, dict request)
+
+# The resource that the client named in ``request`` (as CEL sees it), not an equivalent one.
+cdef Check request_resource(Authorizer authorizer, dict request)

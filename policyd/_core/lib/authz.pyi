@@ -1,0 +1,13 @@
+from collections.abc import Mapping
+from typing import Any
+
+from policyd._core.library import Library
+from policyd._core.values import Opaque
+
+LIBRARY: Library
+
+class Authorizer(Opaque): ...
+class Check(Opaque): ...
+class Decision(Opaque): ...
+
+def variables(asked: Any, request: Mapping[str, Any]) -> dict[str, Any]: ...

@@ -1,0 +1,347 @@
+"""What users may do: ``authorizer.group("apps").resource("deployments").check("create").allowed()``.
+
+``authorizer`` speaks for the user of the request, ``a.serviceAccount("ns", "name")`` for a service
+account. Questions: ``a.path("/healthz")``; ``a.group("").resource("pods")``, of which
+``c.subresource("log")``, ``c.namespace("shop")``, ``c.name("web")``, ``c.fieldSelector("a=b")`` and
+``c.labelSelector("a=b")`` narrow it down; ``authorizer.requestResource`` is the request's own.
+``c.check("get")`` asks for a decision: ``d.allowed()``, ``d.reason()``, ``d.errored()``,
+``d.error()``.
+
+Who answers is no part of this: see ``Authorizer`` in ``policyd/admission/authorizer.py``. Where
+nobody can, the check is an error; where the answer is yet to be fetched, it raises Unanswered.
+
+Cost: 350,000 units for ``check``; for a selector those of reading it, 50 for every second character
+and a tenth more; 1 unit for everything else.
+"""
+
+from libc.math cimport ceil
+from libc.stdint cimport int64_t
+
+from policyd._core.activation cimport Activation
+from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.go_text cimport trim_space
+from policyd._core.lib.format cimport dns_label, dns_subdomain
+from policyd._core.library cimport binary, tenths, ternary, unary
+from policyd._core.values cimport size_of
+
+from policyd._core.authorization import Attributes
+from policyd._core.library import Library
+from policyd.errors import Unanswered
+
+cdef str PATH_CHECK = "kubernetes.authorization.PathCheck"
+cdef str GROUP_CHECK = "kubernetes.authorization.GroupCheck"
+cdef str RESOURCE_CHECK = "kubernetes.authorization.ResourceCheck"
+
+
+cdef class Authorizer(Opaque):
+    cdef str type_name(self):
+        return "kubernetes.authorization.Authorizer"
+
+    cdef object equals(self, object other):
+        return NO_SUCH_OVERLOAD
+
+    def __str__(self):
+        return self.type_name()
+
+
+cdef class Check(Opaque):
+    cdef str type_name(self):
+        return self.kind
+
+    cdef object equals(self, object other):
+        return NO_SUCH_OVERLOAD
+
+    def __str__(self):
+        return self.kind
+
+
+cdef class Decision(Opaque):
+    cdef str type_name(self):
+        return "kubernetes.authorization.Decision"
+
+    cdef object equals(self, object other):
+        return NO_SUCH_OVERLOAD
+
+    def __str__(self):
+        return self.type_name()
+
+
+cdef Authorizer new_authorizer(object asked, dict user_info):
+    cdef Authorizer made = Authorizer.__new__(Authorizer)
+    made.asked = asked
+    made.user_info = user_info
+    return made
+
+
+cdef Check new_check(str kind, Authorizer authorizer, dict said):
+    cdef Check made = Check.__new__(Check)
+    made.kind = kind
+    made.authorizer = authorizer
+    made.said = said
+    return made
+
+
+cdef Authorizer authorizer_for(object asked, dict request):
+    return new_authorizer(asked, request["userInfo"])
+
+
+cdef Check request_resource(Authorizer authorizer, dict request):
+    cdef dict resource = request["requestResource"]
+    return new_check(RESOURCE_CHECK, authorizer, {
+        "group": resource.get("group", ""),
+        "resource": resource["resource"],
+        "subresource": request.get("requestSubResource") or request.get("subResource", ""),
+        "namespace": request.get("namespace", ""),
+        "name": request.get("name", ""),
+    })
+
+
+def variables(asked, dict request not None):
+    """``authorizer`` and ``authorizer.requestResource`` for one ``request`` as CEL sees it."""
+    cdef Authorizer authorizer = authorizer_for(asked, request)
+    return {
+        "authorizer": authorizer,
+        "authorizer.requestResource": request_resource(authorizer, request),
+    }
+
+
+# Saying what is asked
+
+
+cdef object path(Activation act, object authorizer, object text):
+    if type(authorizer) is not Authorizer or type(text) is not str:
+        return NO_OVERLOAD
+    if not trim_space(<str> text):
+        return error("path must not be empty")
+    return new_check(PATH_CHECK, <Authorizer> authorizer, {"path": text})
+
+
+cdef object group(Activation act, object authorizer, object text):
+    if type(authorizer) is not Authorizer or type(text) is not str:
+        return NO_OVERLOAD
+    return new_check(GROUP_CHECK, <Authorizer> authorizer, {"group": text})
+
+
+cdef object service_account(Activation act, object authorizer, object namespace, object name):
+    if type(authorizer) is not Authorizer or type(namespace) is not str or type(name) is not str:
+        return NO_OVERLOAD
+    if dns_subdomain(<str> name):
+        return error("Invalid service account name")
+    if dns_label(<str> namespace):
+        return error("Invalid service account namespace")
+    return new_authorizer((<Authorizer> authorizer).asked, {
+        "username": f"system:serviceaccount:{namespace}:{name}",
+        "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"],
+    })
+
+
+cdef bint is_check(object value, str kind) noexcept:
+    return type(value) is Check and (<Check> value).kind is kind
+
+
+cdef object say(object check, str field, object text):
+    """The same question with one field of the resource more, or replaced."""
+    if not is_check(check, RESOURCE_CHECK) or type(text) is not str:
+        return NO_OVERLOAD
+    return new_check(
+        RESOURCE_CHECK, (<Check> check).authorizer, {**(<Check> check).said, field: text}
+    )
+
+
+cdef object resource(Activation act, object check, object text):
+    if not is_check(check, GROUP_CHECK) or type(text) is not str:
+        return NO_OVERLOAD
+    if not trim_space(<str> text):
+        return error("resource must not be empty")
+    return new_check(
+        RESOURCE_CHECK, (<Check> check).authorizer, {**(<Check> check).said, "resource": text}
+    )
+
+
+cdef object subresource(Activation act, object check, object text):
+    return say(check, "subresource", text)
+
+
+cdef object namespace(Activation act, object check, object text):
+    return say(check, "namespace", text)
+
+
+cdef object name(Activation act, object check, object text):
+    return say(check, "name", text)
+
+
+cdef object field_selector(Activation act, object check, object text):
+    return say(check, "field_selector", text)
+
+
+cdef object label_selector(Activation act, object check, object text):
+    return say(check, "label_selector", text)
+
+
+# Asking
+
+
+cdef object check_path(Activation act, object check, object verb):
+    if not is_check(check, PATH_CHECK) or type(verb) is not str:
+        return NO_OVERLOAD
+    return ask((<Check> check).authorizer, (<Check> check).said, <str> verb)
+
+
+cdef object check_resource(Activation act, object check, object verb):
+    if not is_check(check, RESOURCE_CHECK) or type(verb) is not str:
+        return NO_OVERLOAD
+    return ask((<Check> check).authorizer, (<Check> check).said, <str> verb)
+
+
+cdef object ask(Authorizer authorizer, dict said, str verb):
+    """The Decision; a CelError where nobody is there to ask. Raises Unanswered."""
+    cdef dict user = authorizer.user_info
+    cdef Decision made
+    attributes = Attributes(
+        user=user.get("username", ""),
+        verb=verb,
+        groups=tuple(user.get("groups") or ()),
+        uid=user.get("uid", ""),
+        extra=extra(user.get("extra")),
+        **said,
+    )
+    if authorizer.asked is None:
+        return error(f"authorizer: there is no cluster to ask whether {attributes}")
+    answer = authorizer.asked.check(attributes)
+    if answer is None:
+        raise Unanswered(attributes)
+    made = Decision.__new__(Decision)
+    made.is_allowed, made.reason_text, made.error_text = answer
+    return made
+
+
+cdef tuple extra(dict given):
+    if not given:
+        return ()
+    return tuple(sorted([(key, tuple(values or ())) for key, values in given.items()]))
+
+
+cdef object allowed(Activation act, object decision):
+    return (<Decision> decision).is_allowed if type(decision) is Decision else NO_OVERLOAD
+
+
+cdef object reason(Activation act, object decision):
+    return (<Decision> decision).reason_text if type(decision) is Decision else NO_OVERLOAD
+
+
+cdef object errored(Activation act, object decision):
+    return bool((<Decision> decision).error_text) if type(decision) is Decision else NO_OVERLOAD
+
+
+cdef object error_of(Activation act, object decision):
+    return (<Decision> decision).error_text if type(decision) is Decision else NO_OVERLOAD
+
+
+cdef int64_t check_units(object first, object second, object result) except -1:
+    return 350_000
+
+
+cdef int64_t selector_units(object first, object second, object result) except -1:
+    cdef int64_t size = size_of(second)
+    return 10 + 50 * <int64_t>ceil(<double>size * 0.5) + tenths(size)
+
+
+# The examples are asked for bob, of the group writers, who may create and list pods, delete his pod
+# web, and get /healthz; his request updates deployments/scale of web in shop, which he may not.
+LIBRARY = Library("authz", (
+    binary(
+        "path",
+        "kubernetes.authorization.Authorizer.path(string) -> kubernetes.authorization.PathCheck",
+        "authorizer_path", path,
+        "authorizer.path('/healthz').check('get').allowed() // true",
+    ),
+    binary(
+        "group",
+        "kubernetes.authorization.Authorizer.group(string) -> kubernetes.authorization.GroupCheck",
+        "authorizer_group", group,
+        "authorizer.group('').resource('pods').check('create').allowed() // true",
+    ),
+    ternary(
+        "serviceAccount",
+        "kubernetes.authorization.Authorizer.serviceAccount(string, string)"
+        " -> kubernetes.authorization.Authorizer",
+        "authorizer_serviceaccount", service_account,
+        "authorizer.serviceAccount('shop', 'robot').path('/healthz').check('get').allowed()"
+        " // false",
+    ),
+    binary(
+        "resource",
+        "kubernetes.authorization.GroupCheck.resource(string)"
+        " -> kubernetes.authorization.ResourceCheck",
+        "groupcheck_resource", resource,
+        "authorizer.group('apps').resource('pods').check('create').allowed() // false",
+    ),
+    binary(
+        "subresource",
+        "kubernetes.authorization.ResourceCheck.subresource(string)"
+        " -> kubernetes.authorization.ResourceCheck",
+        "resourcecheck_subresource", subresource,
+        "authorizer.group('').resource('pods').subresource('exec').check('create').allowed()"
+        " // false",
+    ),
+    binary(
+        "namespace",
+        "kubernetes.authorization.ResourceCheck.namespace(string)"
+        " -> kubernetes.authorization.ResourceCheck",
+        "resourcecheck_namespace", namespace,
+        "authorizer.group('').resource('pods').namespace('shop').check('create').allowed()"
+        " // true",
+    ),
+    binary(
+        "name",
+        "kubernetes.authorization.ResourceCheck.name(string)"
+        " -> kubernetes.authorization.ResourceCheck",
+        "resourcecheck_name", name,
+        "authorizer.group('').resource('pods').name('web').check('delete').allowed() // true",
+    ),
+    binary(
+        "fieldSelector",
+        "kubernetes.authorization.ResourceCheck.fieldSelector(string)"
+        " -> kubernetes.authorization.ResourceCheck",
+        "authorizer_fieldselector", field_selector,
+        "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=a').check('list')"
+        ".allowed() // true",
+    ).costs(selector_units),
+    binary(
+        "labelSelector",
+        "kubernetes.authorization.ResourceCheck.labelSelector(string)"
+        " -> kubernetes.authorization.ResourceCheck",
+        "authorizer_labelselector", label_selector,
+        "authorizer.group('').resource('pods').labelSelector('app=web').check('list').allowed()"
+        " // true",
+    ).costs(selector_units),
+    binary(
+        "check",
+        "kubernetes.authorization.PathCheck.check(string) -> kubernetes.authorization.Decision",
+        "pathcheck_check", check_path,
+        "authorizer.path('/healthz').check('post').allowed() // false",
+    ).costs(check_units),
+    binary(
+        "check",
+        "kubernetes.authorization.ResourceCheck.check(string)"
+        " -> kubernetes.authorization.Decision",
+        "resourcecheck_check", check_resource,
+        "authorizer.requestResource.check('update').allowed() // false",
+    ).costs(check_units),
+    unary(
+        "allowed", "kubernetes.authorization.Decision.allowed() -> bool", "decision_allowed",
+        allowed, "authorizer.group('').resource('pods').check('delete').allowed() // false",
+    ),
+    unary(
+        "reason", "kubernetes.authorization.Decision.reason() -> string", "decision_reason",
+        reason, "authorizer.path('/healthz').check('get').reason() // 'writers may'",
+    ),
+    unary(
+        "errored", "kubernetes.authorization.Decision.errored() -> bool", "decision_errored",
+        errored, "authorizer.path('/healthz').check('get').errored() // false",
+    ),
+    unary(
+        "error", "kubernetes.authorization.Decision.error() -> string", "decision_error",
+        error_of, "authorizer.path('/healthz').check('get').error() // ''",
+    ),
+))
