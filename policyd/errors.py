@@ -92,8 +92,9 @@ class DeadlineExceeded(BudgetExceeded):
 
 
 class Unanswered(PolicydError):
-    """An evaluation cannot go on before the authorizer has answered ``attributes``; evaluating again
-    once the answer is known is safe, because expressions are pure.
+    """An evaluation cannot go on before the authorizer has answered ``attributes``.
+
+    Expressions are pure: evaluating again once the answer is known is safe.
     """
 
     def __init__(self, attributes: object) -> None:

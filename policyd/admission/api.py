@@ -7,6 +7,7 @@ from pathlib import Path
 from time import perf_counter_ns
 
 from policyd.admission import engine
+from policyd.admission.authorizer import Authorizer, StaticAuthorizer
 from policyd.admission.engine import Webhook
 from policyd.admission.review import decode, to_dict
 from policyd.policy import compiler, loader
@@ -19,8 +20,9 @@ from policyd.policy.policy_set import PolicySet as CompiledSet
 class PolicySet:
     """A compiled, immutable set of policies."""
 
-    def __init__(self, compiled: CompiledSet) -> None:
+    def __init__(self, compiled: CompiledSet, authorizer: Authorizer | None = None) -> None:
         self._compiled = compiled
+        self._authorizer = authorizer
 
     @classmethod
     def load(cls, paths: Sequence[str | Path]) -> "PolicySet":
@@ -31,16 +33,23 @@ class PolicySet:
         return cls(compiler.compile_strict(loader.load([Path(path) for path in paths])))
 
     def for_suite(self, suite: Document) -> "PolicySet":
-        """The policies that a PolicyTest document is about: those it names, or this whole set."""
-        model = suite.model
-        if not isinstance(model, PolicyTest) or model.policies is None:
+        """The policies that a PolicyTest document is about: those it names, or this whole set; with
+        the suite's ``authorizer``.
+        """
+        model, chosen = suite.model, self
+        if not isinstance(model, PolicyTest):
             return self
-        folder = Path(suite.file).parent
-        return PolicySet.load([folder / name for name in model.policies])
+        if model.policies is not None:
+            folder = Path(suite.file).parent
+            chosen = PolicySet.load([folder / name for name in model.policies])
+        if model.authorizer is None:
+            return chosen
+        return PolicySet(chosen._compiled, StaticAuthorizer(model.authorizer))
 
     def reviewing_in(self, namespace: Mapping[str, JSON]) -> Callable[[Object, Webhook], Object]:
         """``review`` of the same policies, knowing the labels of one more Namespace object."""
-        return PolicySet(self._compiled.with_namespace(dict(namespace))).review
+        compiled = self._compiled.with_namespace(dict(namespace))
+        return PolicySet(compiled, self._authorizer).review
 
     @property
     def generation(self) -> str:
@@ -58,15 +67,24 @@ class PolicySet:
         webhook: Webhook = "validate",
         *,
         timeout: float | None = None,
+        authorizer: Authorizer | None = None,
     ) -> dict[str, JSON]:
         """Judge one AdmissionReview and return the AdmissionReview that answers it.
 
         ``review`` is the decoded JSON or its bytes. ``timeout`` is in seconds; None leaves only
-        each policy's own. Raises ReviewError for input that is no AdmissionReview, never for a
+        each policy's own. ``authorizer`` answers what expressions ask of theirs; without it such a
+        check is an error. Raises ReviewError for input that is no AdmissionReview, never for a
         denial.
         """
         if webhook not in ("validate", "mutate"):
             raise ValueError(f"webhook must be 'validate' or 'mutate', not {webhook!r}")
         deadline = 0 if timeout is None else perf_counter_ns() + int(timeout * 1e9)
         request = decode(review if isinstance(review, bytes) else dict(review))
-        return to_dict(engine.review(self._compiled, request, webhook=webhook, deadline=deadline))
+        response = engine.review(
+            self._compiled,
+            request,
+            webhook=webhook,
+            deadline=deadline,
+            authorizer=authorizer or self._authorizer,
+        )
+        return to_dict(response)

@@ -13,11 +13,12 @@ from policyd._core.matcher import Hit
 from policyd._core.plan import Stopped, Subject, TimedOut
 from policyd._core.validation import Outcome
 from policyd.admission import mutating
+from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Finding, Verdict, respond
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
-from policyd.errors import StatusError
+from policyd.errors import StatusError, Unanswered
 from policyd.policy.compiled import JSON, Binding, CompiledPolicy
 from policyd.policy.controllers import CONTROLLERS
 from policyd.policy.params import ParamError, without_type
@@ -51,19 +52,19 @@ class Engine:
     def __init__(
         self,
         policies: PolicySet,
-        request: AdmissionRequest,
+        subjects: Subjects,
         webhook: Webhook,
         deadline: int,
         recorder: Recorder,
     ) -> None:
         self.policies = policies
-        self.request = request
+        self.subjects = subjects
+        self.request = subjects.request
         self.webhook = webhook
         self.deadline = deadline
         self.recorder = recorder
-        self.subjects = Subjects(request, policies.namespaces)
         self.verdict = Verdict()
-        self.view = policies.view(request.raw)
+        self.view = policies.view(self.request.raw)
         self._by_template: set[tuple[str, str]] = set()
 
     def matches(self, only: Only | None) -> list[Matched]:
@@ -118,7 +119,13 @@ class Engine:
             if policy.validation is None:
                 continue
             deadline = self.deadline_of(policy)
-            outcome = policy.validation.run(judged.subject, judged.param, deadline, judged.exempt)
+            try:
+                outcome = policy.validation.run(
+                    judged.subject, judged.param, deadline, judged.exempt
+                )
+            except Unanswered as question:
+                self.failed(policy, judged.binding, str(question))
+                continue
             if outcome is not None:
                 self._note(policy, judged.binding, outcome)
 
@@ -224,7 +231,7 @@ class Engine:
         """What ``work`` gives; a defect of ours in it follows the policy's failurePolicy."""
         try:
             return work()
-        except StatusError:
+        except (StatusError, Unanswered):
             raise
         except Exception as error:
             self.broken(policy, error)
@@ -280,14 +287,17 @@ def review(
     deadline: int = 0,
     recorder: Recorder | None = None,
     only: Only | None = None,
+    authorizer: Authorizer | None = None,
 ) -> AdmissionResponse:
-    """Judge one request. ``deadline`` is a moment of ``perf_counter_ns`` (0: none).
+    """Judge one request. ``deadline`` is a moment of ``perf_counter_ns`` (0: none); ``authorizer``
+    answers what expressions ask of theirs (None: such a check is an error).
 
     Whatever goes wrong inside a policy, a defect of ours included, follows its failurePolicy.
     """
     recorder = recorder or NullRecorder()
     started = perf_counter_ns()
-    engine = Engine(policy_set, request, webhook, deadline, recorder)
+    subjects = Subjects(request, policy_set.namespaces, authorizer)
+    engine = Engine(policy_set, subjects, webhook, deadline, recorder)
     matches = engine.matches(only)
     matched = perf_counter_ns()
     recorder.phase("match", matched - started)

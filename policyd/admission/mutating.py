@@ -18,7 +18,7 @@ import orjson
 from policyd._core.json_equality import equal
 from policyd._core.patch import apply, diff
 from policyd.admission.decision import refused, respond
-from policyd.errors import InternalError, MutationError, StatusError
+from policyd.errors import InternalError, MutationError, StatusError, Unanswered
 from policyd.policy.controllers import with_pod
 
 if TYPE_CHECKING:
@@ -70,7 +70,11 @@ class _Tree:
         return diff(self.engine.request.object, self.current, self._keys)
 
     def _guarded(self, judged: Judged) -> _Run | None:
-        return self.engine.guarded(judged.policy, lambda: self._invoke(judged))
+        try:
+            return self.engine.guarded(judged.policy, lambda: self._invoke(judged))
+        except Unanswered as question:
+            self.engine.failed(judged.policy, judged.binding, str(question))
+            return None
 
     def _invoke(self, judged: Judged) -> _Run | None:
         """One invocation; None if its matchConditions did not hold."""

@@ -7,6 +7,7 @@ Does not match and does not judge.
 from policyd._core.cel_errors import CelError
 from policyd._core.matcher import Hit
 from policyd._core.plan import Subject
+from policyd.admission.authorizer import Authorizer
 from policyd.admission.review import AdmissionRequest
 from policyd.policy.compiled import JSON, Object
 from policyd.policy.controllers import pod_of
@@ -20,8 +21,14 @@ class Subjects:
     shared.
     """
 
-    def __init__(self, request: AdmissionRequest, namespaces: Namespaces) -> None:
+    def __init__(
+        self,
+        request: AdmissionRequest,
+        namespaces: Namespaces,
+        authorizer: Authorizer | None = None,
+    ) -> None:
         self.request = request
+        self.authorizer = authorizer
         self._shown = request.shown()
         # Null for cluster-scoped objects and for Namespaces.
         in_namespace = request.namespace and not request.is_namespace
@@ -65,6 +72,7 @@ class Subjects:
             _with_gvk(shown, "resource", "resource", hit.resource),
             conditions,
             self._namespace,
+            self.authorizer,
         )
 
 

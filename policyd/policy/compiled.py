@@ -83,7 +83,9 @@ class CompiledPolicy:
     simple: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """``simple``: nothing but one binding, without rules or params, stands before the plan."""
+        """``simple``: nothing but one binding, without rules or params, stands before the plan,
+        which asks nobody.
+        """
         simple = (
             len(self.bindings) == 1
             and self.bindings[0].rules is None
@@ -92,6 +94,7 @@ class CompiledPolicy:
             and not self.exemptions
             and not self.problem
             and self.validation is not None
+            and not self.validation.frame.asks
         )
         object.__setattr__(self, "simple", simple)
 

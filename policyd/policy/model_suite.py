@@ -1,6 +1,6 @@
 """The model of a suite, kind PolicyTest: cases of a request and what is expected of its answer."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -107,10 +107,49 @@ class Case(Model):
         return data
 
 
+class AuthorizerRule(Model):
+    """What the ``authorizer`` of expressions answers to the questions that fit.
+
+    What is left out fits anything; ``groups`` are those of which the user has one. ``path`` is for
+    paths of the API server, the fields from ``group`` to ``name`` for resources. A rule with an
+    ``error`` allows nothing.
+    """
+
+    user: str | None = None
+    groups: Many[Text] | None = None
+    verb: str | None = None
+    path: str | None = None
+    group: str | None = None
+    resource: str | None = None
+    subresource: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    allowed: bool = True
+    reason: str = ""
+    error: str = ""
+
+    @property
+    def is_about_resources(self) -> bool:
+        """Whether it names a part of a resource, so that no path fits it."""
+        parts = (self.group, self.resource, self.subresource, self.namespace, self.name)
+        return any(part is not None for part in parts)
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> Self:
+        if self.path is not None and self.is_about_resources:
+            raise ValueError("path goes with no group, resource, subresource, namespace or name")
+        return self
+
+
 class PolicyTest(Object):
-    """A suite. ``policies`` are files or folders relative to it; without them the whole set."""
+    """A suite. ``policies`` are files or folders relative to it; without them the whole set.
+
+    ``authorizer`` answers what expressions ask of theirs: the first rule that fits decides, and
+    where none does, it is not allowed. Without it their checks are errors.
+    """
 
     api_version: Literal["policyd.dev/v1"]
     kind: Literal["PolicyTest"]
     policies: Many[Text] | None = None
+    authorizer: Many[AuthorizerRule] | None = None
     cases: Many[Case] = ()

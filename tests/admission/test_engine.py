@@ -9,6 +9,7 @@ import jsonpatch
 import pytest
 
 from policyd.admission.api import PolicySet
+from policyd.admission.authorizer import Authorizer
 from policyd.errors import PolicyError
 from policyd.policy import compiler, loader
 from policyd.policy.reviews import build_review
@@ -51,10 +52,13 @@ def ask(
     *,
     webhook: Any = "validate",
     timeout: float | None = None,
+    authorizer: Authorizer | None = None,
     **request: Any,
 ) -> Json:
     review = build_review(obj, overrides=request)
-    answer: Json = policies.review(review, webhook, timeout=timeout)["response"]
+    answer: Json = policies.review(review, webhook, timeout=timeout, authorizer=authorizer)[
+        "response"
+    ]
     return answer
 
 

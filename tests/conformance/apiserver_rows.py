@@ -3,14 +3,16 @@ them.
 """
 
 import json
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from policyd.admission.api import PolicySet
+from policyd.admission.authorizer import AuthorizerRule, StaticAuthorizer
 from policyd.policy import compiler, loader
-from tests.shared import CONFORMANCE, find
+from tests.shared import CONFORMANCE, conformance, find
 
 Row = dict[str, Any]
 _FAILURE_KEY = "validation.policy.admission.k8s.io/validation_failure"
@@ -27,8 +29,43 @@ def definitions(names: list[str]) -> list[Row]:
     return [doc for doc in found if doc["metadata"]["name"] in names]
 
 
+@cache
+def authorizer() -> StaticAuthorizer:
+    """The SubjectAccessReviews of all rows, and what rbac.yaml says where none was recorded."""
+    answers = [
+        answer
+        for name in ("vap-cel", "map")
+        for row in conformance(f"apiserver/{name}.jsonl")
+        for answer in row.get("authorizer", ())
+    ]
+    admins = AuthorizerRule(groups=("devs",))
+    writers = [
+        AuthorizerRule(groups=("writers",), group="", resource=resource, verb="get")
+        for resource in ("configmaps", "pods")
+    ]
+    return StaticAuthorizer([*map(rule, answers), admins, *writers])
+
+
+def rule(answer: Row) -> AuthorizerRule:
+    """A SubjectAccessReview as a rule for exactly its question."""
+    spec, status = answer["spec"], answer["status"]
+    asked = spec.get("nonResourceAttributes") or spec["resourceAttributes"]
+    empty = () if "path" in asked else ("group", "resource", "subresource", "namespace", "name")
+    # RBAC looks at neither of these.
+    unseen = ("version", "fieldSelector", "labelSelector")
+    said = {key: value for key, value in asked.items() if key not in unseen}
+    return AuthorizerRule(
+        user=spec["user"],
+        allowed=status["allowed"],
+        reason=status.get("reason", ""),
+        **{**dict.fromkeys(empty, ""), **said},
+    )
+
+
 def policy_set(row: Row) -> PolicySet:
-    """The policies of a row with their params, namespaces and definitions; raises PolicyError."""
+    """The policies of a row with their params, namespaces and definitions, and the authorizer of
+    all rows; raises PolicyError.
+    """
     documents = [
         *row["policies"],
         *row.get("params", ()),
@@ -36,7 +73,8 @@ def policy_set(row: Row) -> PolicySet:
         *definitions(row.get("crds", [])),
     ]
     text = "\n---\n".join(json.dumps(document) for document in documents)
-    return PolicySet(compiler.compile_strict(loader.load_text(text, row["id"])))
+    compiled = compiler.compile_strict(loader.load_text(text, row["id"]))
+    return PolicySet(compiled, authorizer())
 
 
 def review(request: Row) -> Row:

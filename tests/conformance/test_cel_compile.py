@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from policyd._core.libraries import KNOWN_LIBRARIES
 from policyd.cel.env import Environment
 from policyd.cel.types import BOOL, DYN, LIST_OF_JSONPATCH, NULL, OBJECT, STRING, Type
 from policyd.errors import CelCompileError
@@ -104,22 +103,10 @@ def difference(row: Row) -> str | None:
     return None
 
 
-def asks_a_cluster(row: Row) -> bool:
-    """Whether a row is about `authorizer`, which the core has no library for."""
-    absent = all(library.name != "authz" for library in KNOWN_LIBRARIES)
-    texts = (
-        each.text
-        for policy in row["policies"]
-        if "Binding" not in policy["kind"]
-        for each in expressions(policy)
-    )
-    return absent and any("authorizer." in text or "authorizer)" in text for text in texts)
-
-
 @pytest.mark.parametrize("file", FILES)
 def test_expressions_compile_or_are_refused_as_recorded(file: str) -> None:
     every = [row for row in conformance(file) if row["policies"]]
-    rows = [row for row in every if row["id"] not in NOT_APPLICABLE and not asks_a_cluster(row)]
+    rows = [row for row in every if row["id"] not in NOT_APPLICABLE]
     wrong = [found for row in rows if (found := difference(row)) is not None]
     print(f"{file}: {len(rows) - len(wrong)} passed of {len(every)}")
     assert not wrong, "\n".join(wrong)

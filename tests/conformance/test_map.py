@@ -29,7 +29,6 @@ WRAPPED = "the API server wraps the number to 32 bits; policyd refuses it"
 QUANTITY = "the message quotes a quantity as it was written, which CEL's value has forgotten"
 CONVERSION = "native kinds in another version need the API server; policyd's error says so"
 MANAGED = "policies see managedFields, which the rows' reviews were recorded without"
-AUTHORIZER = "the authorizer asks the cluster"
 PANIC = "the API server panics at Object{} in lists and maps; later ones take it, and so do we"
 # Rows that cannot be asked of a webhook, or that policyd answers otherwise on purpose.
 NOT_APPLICABLE: dict[str, str] = {
@@ -45,7 +44,6 @@ NOT_APPLICABLE: dict[str, str] = {
     "map-ac-064": QUANTITY,
     "map-ac-146": POINTER,
     "map-equiv-003": CONVERSION,
-    "map-mc-013": AUTHORIZER,
     "map-misc-006": MANAGED,
 }
 

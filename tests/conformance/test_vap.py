@@ -76,6 +76,6 @@ def unrefused(row: Row) -> list[str]:
     return [f"{row['id']}: was not refused"]
 
 
-@pytest.mark.parametrize("name", ["vap-match"])
+@pytest.mark.parametrize("name", ["vap-match", "vap-cel"])
 def test_rows(name: str) -> None:
     assert judge(name) == []

@@ -10,6 +10,7 @@ from policyd._core.values import Optional, UInt
 from policyd.cel.env import Environment
 from policyd.cel.types import DYN
 from policyd.errors import CelCompileError
+from tests import authorizers
 
 KUBERNETES = Environment.kubernetes()
 
@@ -41,9 +42,11 @@ def outcome(expression: str, variables: dict[str, Any]) -> Outcome:
 
 
 def evaluate(expression: str, **variables: Any) -> Any:
-    """The value itself; a CelError is returned, not raised."""
+    """The value itself; a CelError is returned, not raised. ``authorizer`` is that of
+    tests/authorizers.py.
+    """
     program = KUBERNETES.extend(dict.fromkeys(variables, DYN)).compile(expression)
-    return program.evaluate_with_cost(variables)[0]
+    return program.evaluate_with_cost({**authorizers.variables(), **variables})[0]
 
 
 def as_json(value: Any) -> Any:

@@ -10,6 +10,10 @@ KNOWN = {
     "arithmetic": """
         -_ _%_ _*_ _+_ _-_ _/_
     """,
+    "authz": """
+        allowed check error errored fieldSelector group labelSelector name namespace path reason
+        resource serviceAccount subresource
+    """,
     "cidr": """
         cidr containsCIDR containsIP ip isCIDR masked prefixLength string
     """,

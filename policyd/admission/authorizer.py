@@ -1,0 +1,58 @@
+"""Who answers the ``authorizer`` of expressions: the protocol, and answers from a table.
+
+Asks no cluster: what does stands above, and is handed to the engine.
+"""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from policyd._core.authorization import Attributes, Decision
+from policyd.policy.model_suite import AuthorizerRule
+
+__all__ = ["Attributes", "Authorizer", "AuthorizerRule", "Decision", "StaticAuthorizer"]
+
+
+class Authorizer(Protocol):
+    """Answers from what it knows at once: it is called in the middle of an evaluation."""
+
+    def check(self, attributes: Attributes) -> Decision | None:
+        """The decision; None if it is not known yet, which ends the evaluation (Unanswered)."""
+
+
+class StaticAuthorizer:
+    """Answers from a table, for tests, suites and commands that work offline.
+
+    The first rule that fits decides; where none does, it is not allowed.
+    """
+
+    def __init__(self, rules: Iterable[AuthorizerRule]) -> None:
+        self._rules = tuple(rules)
+
+    def check(self, attributes: Attributes) -> Decision:
+        """The decision of the first rule that fits."""
+        for rule in self._rules:
+            if _fits(rule, attributes):
+                return Decision(rule.allowed and not rule.error, rule.reason, rule.error)
+        return Decision(allowed=False)
+
+
+def _fits(rule: AuthorizerRule, asked: Attributes) -> bool:
+    """What a rule leaves out fits anything, but a resource's rule is not for its subresources."""
+    subresource = rule.subresource
+    if subresource is None and rule.resource is not None:
+        subresource = ""
+    if rule.groups is not None and not set(rule.groups) & set(asked.groups):
+        return False
+    return all(
+        wanted is None or wanted == found
+        for wanted, found in (
+            (rule.user, asked.user),
+            (rule.verb, asked.verb),
+            (rule.path, asked.path),
+            (rule.group, asked.group),
+            (rule.resource, asked.resource),
+            (subresource, asked.subresource),
+            (rule.namespace, asked.namespace),
+            (rule.name, asked.name),
+        )
+    ) and not (asked.path and rule.is_about_resources)
