@@ -25,8 +25,8 @@ class TimedOut(Stopped):
     """The pass ended because of the deadline."""
 
 
-# The variables of Kubernetes, in the order in which they have the first slots of every policy. Those
-# of the authorizer have slots only where they are used: most policies do without.
+# The variables of Kubernetes, in the order in which they have the first slots of every policy.
+# Those of the authorizer have slots only where they are used: most policies do without.
 ROOTS = ("object", "oldObject", "request", "namespaceObject", "params")
 
 cdef enum:

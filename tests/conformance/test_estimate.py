@@ -16,7 +16,6 @@ from tests.shared import conformance
 Row = dict[str, Any]
 LEFT_OUT = {
     "TestIncludesCost": "lists.includes came after Kubernetes 1.36",
-    "TestAuthzLibrary": "the authorizer's functions are not in the table of libraries yet",
 }
 
 

@@ -1,4 +1,5 @@
-"""What users may do: ``authorizer.group("apps").resource("deployments").check("create").allowed()``.
+"""What users may do:
+``authorizer.group("apps").resource("deployments").check("create").allowed()``.
 
 ``authorizer`` speaks for the user of the request, ``a.serviceAccount("ns", "name")`` for a service
 account. Questions: ``a.path("/healthz")``; ``a.group("").resource("pods")``, of which
@@ -24,6 +25,7 @@ from policyd._core.lib.format cimport dns_label, dns_subdomain
 from policyd._core.library cimport binary, tenths, ternary, unary
 from policyd._core.values cimport size_of
 
+from policyd._core import estimates
 from policyd._core.authorization import Attributes
 from policyd._core.library import Library
 from policyd.errors import Unanswered
@@ -237,13 +239,31 @@ cdef object error_of(Activation act, object decision):
     return (<Decision> decision).error_text if type(decision) is Decision else NO_OVERLOAD
 
 
+cdef enum:
+    CHECK_UNITS = 350_000     # two in an expression are within its limit, three are not
+    SELECTOR_UNITS = 10       # the list of requirements
+    REQUIREMENT_UNITS = 50    # each of them: at least two characters
+
+
 cdef int64_t check_units(object first, object second, object result) except -1:
-    return 350_000
+    return CHECK_UNITS
+
+
+def check_estimate(operands):
+    return estimates.Charge(estimates.exactly(CHECK_UNITS))
 
 
 cdef int64_t selector_units(object first, object second, object result) except -1:
     cdef int64_t size = size_of(second)
-    return 10 + 50 * <int64_t>ceil(<double>size * 0.5) + tenths(size)
+    return SELECTOR_UNITS + REQUIREMENT_UNITS * <int64_t>ceil(<double>size * 0.5) + tenths(size)
+
+
+def selector_estimate(operands):
+    size = operands[1].size
+    requirements = size.scaled(0.5).scaled(REQUIREMENT_UNITS)
+    return estimates.Charge(
+        estimates.exactly(SELECTOR_UNITS).plus(requirements).plus(size.scaled(0.1))
+    )
 
 
 # The examples are asked for bob, of the group writers, who may create and list pods, delete his pod
@@ -306,7 +326,7 @@ LIBRARY = Library("authz", (
         "authorizer_fieldselector", field_selector,
         "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=a').check('list')"
         ".allowed() // true",
-    ).costs(selector_units),
+    ).costs(selector_units, selector_estimate),
     binary(
         "labelSelector",
         "kubernetes.authorization.ResourceCheck.labelSelector(string)"
@@ -314,20 +334,20 @@ LIBRARY = Library("authz", (
         "authorizer_labelselector", label_selector,
         "authorizer.group('').resource('pods').labelSelector('app=web').check('list').allowed()"
         " // true",
-    ).costs(selector_units),
+    ).costs(selector_units, selector_estimate),
     binary(
         "check",
         "kubernetes.authorization.PathCheck.check(string) -> kubernetes.authorization.Decision",
         "pathcheck_check", check_path,
         "authorizer.path('/healthz').check('post').allowed() // false",
-    ).costs(check_units),
+    ).costs(check_units, check_estimate),
     binary(
         "check",
         "kubernetes.authorization.ResourceCheck.check(string)"
         " -> kubernetes.authorization.Decision",
         "resourcecheck_check", check_resource,
         "authorizer.requestResource.check('update').allowed() // false",
-    ).costs(check_units),
+    ).costs(check_units, check_estimate),
     unary(
         "allowed", "kubernetes.authorization.Decision.allowed() -> bool", "decision_allowed",
         allowed, "authorizer.group('').resource('pods').check('delete').allowed() // false",
