@@ -118,19 +118,19 @@ cdef object COMPARING = BYTES.plus(BYTES).scaled(0.1)
 cdef object MASKING = COMPARING.plus(BYTES.scaled(0.1)).plus(estimates.ONE)
 
 
-def comparing_estimate(operands):
+def _comparing_estimate(operands):
     return estimates.Charge(COMPARING)
 
 
-def comparing_text_estimate(operands):
+def _comparing_text_estimate(operands):
     return estimates.Charge(COMPARING.plus(operands[1].size.scaled(0.1)))
 
 
-def masking_estimate(operands):
+def _masking_estimate(operands):
     return estimates.Charge(MASKING)
 
 
-def masking_text_estimate(operands):
+def _masking_text_estimate(operands):
     return estimates.Charge(MASKING.plus(operands[1].size.scaled(0.1)))
 
 
@@ -149,19 +149,19 @@ LIBRARY = Library("cidr", (
     binary(
         "containsIP", "net.CIDR.containsIP(string) -> bool", "cidr_contains_ip_string",
         contains_ip_text, "cidr('10.0.0.0/8').containsIP('10.1.2.3') // true",
-    ).costs(comparing).costs_when_known(comparing_text, comparing_text_estimate),
+    ).costs(comparing).costs_when_known(comparing_text, _comparing_text_estimate),
     binary(
         "containsIP", "net.CIDR.containsIP(net.IP) -> bool", "cidr_contains_ip_ip", contains_ip,
         "cidr('10.0.0.0/8').containsIP(ip('11.0.0.1')) // false",
-    ).costs(comparing, comparing_estimate),
+    ).costs(comparing, _comparing_estimate),
     binary(
         "containsCIDR", "net.CIDR.containsCIDR(string) -> bool", "cidr_contains_cidr_string",
         contains_cidr_text, "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16') // true",
-    ).costs(masking).costs_when_known(masking_text, masking_text_estimate),
+    ).costs(masking).costs_when_known(masking_text, _masking_text_estimate),
     binary(
         "containsCIDR", "net.CIDR.containsCIDR(net.CIDR) -> bool", "cidr_contains_cidr",
         contains_cidr, "cidr('10.1.0.0/16').containsCIDR(cidr('10.0.0.0/8')) // false",
-    ).costs(masking, masking_estimate),
+    ).costs(masking, _masking_estimate),
     unary(
         "ip", "net.CIDR.ip() -> net.IP", "cidr_ip", address_of,
         "cidr('10.0.0.1/8').ip() == ip('10.0.0.1') // true",

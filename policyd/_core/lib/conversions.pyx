@@ -174,7 +174,7 @@ cdef object bytes_to_string(Activation act, object value):
         return error("invalid UTF-8 in bytes, cannot convert to string")
 
 
-def encoding(operands):
+def _encoding(operands):
     """A character becomes one to four bytes."""
     size = operands[0].size
     return estimates.Charge(
@@ -182,7 +182,7 @@ def encoding(operands):
     )
 
 
-def decoding(operands):
+def _decoding(operands):
     size = operands[0].size
     return estimates.Charge(size.scaled(0.1), estimates.Range(size.min // 4, size.max))
 
@@ -194,7 +194,7 @@ LIBRARY = Library("conversions", (
     unary("bool", "bool(string) -> bool", "string_to_bool", string_to_bool, "bool('t') // true"),
     unary("bytes", "bytes(bytes) -> bytes", "bytes_to_bytes", same_bytes, "bytes(b'a') // b'a'"),
     unary("bytes", "bytes(string) -> bytes", "string_to_bytes", string_to_bytes,
-          "bytes('a') // b'a'").costs_when_known(first_tenths, encoding),
+          "bytes('a') // b'a'").costs_when_known(first_tenths, _encoding),
     unary("double", "double(double) -> double", "double_to_double", same_double,
           "double(1.5) // 1.5"),
     unary("double", "double(int) -> double", "int64_to_double", int_to_double, "double(1) // 1.0"),
@@ -211,7 +211,7 @@ LIBRARY = Library("conversions", (
     unary("string", "string(bool) -> string", "bool_to_string", scalar_to_string,
           "string(true) // 'true'"),
     unary("string", "string(bytes) -> string", "bytes_to_string", bytes_to_string,
-          "string(b'a') // 'a'").costs_when_known(first_tenths, decoding),
+          "string(b'a') // 'a'").costs_when_known(first_tenths, _decoding),
     unary("string", "string(double) -> string", "double_to_string", scalar_to_string,
           "string(1.5) // '1.5'"),
     unary("string", "string(int) -> string", "int64_to_string", scalar_to_string,

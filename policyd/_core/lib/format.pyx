@@ -310,7 +310,7 @@ cdef object get_datetime(Activation act):
 cdef int LONGEST_PATTERN = 128  # what Kubernetes takes all of them for
 
 
-def validate_estimate(operands):
+def _validate_estimate(operands):
     return estimates.Charge(operands[1].size.scaled(0.1).scaled(LONGEST_PATTERN * 0.25))
 
 
@@ -343,5 +343,5 @@ LIBRARY = Library("format", (
         "validate", "kubernetes.NamedFormat.validate(string) -> optional_type(list(string))",
         "format-validate", validate,
         "format.date().validate('2024-02-30').value() // ['invalid date']",
-    ).costs(validate_cost, validate_estimate),
+    ).costs(validate_cost, _validate_estimate),
 ))

@@ -205,42 +205,42 @@ cdef object number_of(operand, object otherwise):
     return otherwise if operand.number is None else max(operand.number, 0)
 
 
-def slice_estimate(operands):
+def _slice_estimate(operands):
     items, start, end = operands
     size = number_of(end, items.size.max) - number_of(start, 0)
     return estimates.allocation(estimates.exactly(size % (estimates.MOST + 1)))
 
 
-def flatten_estimate(operands):
+def _flatten_estimate(operands):
     depth = number_of(operands[1], estimates.MOST) if len(operands) > 1 else 1
     return estimates.allocation(operands[0].size, depth)
 
 
-def distinct_estimate(operands):
+def _distinct_estimate(operands):
     size = operands[0].size
     return estimates.allocation(size.times(size), 2)
 
 
-def sort_estimate(operands):
+def _sort_estimate(operands):
     """Every key is compared with every other."""
     size = operands[-1].size
     return estimates.allocation(size.times(size), 2)
 
 
-def sort_texts_estimate(operands):
+def _sort_texts_estimate(operands):
     size = operands[-1].size
     return estimates.allocation(size.times(size), 2.1)
 
 
 cdef object sorting(str kind):
-    return sort_texts_estimate if kind in ("string", "bytes") else sort_estimate
+    return _sort_texts_estimate if kind in ("string", "bytes") else _sort_estimate
 
 
-def range_estimate(operands):
+def _range_estimate(operands):
     return estimates.allocation(estimates.exactly(number_of(operands[0], estimates.MOST)))
 
 
-def reverse_estimate(operands):
+def _reverse_estimate(operands):
     return estimates.allocation(operands[0].size)
 
 
@@ -248,15 +248,15 @@ LIBRARY = Library("list_extensions", (
     ternary(
         "slice", "list(T).slice(int, int) -> list(T)", "list_slice", cut,
         "[1, 2, 3, 4].slice(1, 3) // [2, 3]",
-    ).costs_when_known(output_size, slice_estimate),
+    ).costs_when_known(output_size, _slice_estimate),
     unary(
         "flatten", "list(list(T)).flatten() -> list(T)", "list_flatten", flatten,
         "[[1, 2], [3]].flatten() // [1, 2, 3]",
-    ).costs_when_known(depth_times_size, flatten_estimate),
+    ).costs_when_known(depth_times_size, _flatten_estimate),
     binary(
         "flatten", "list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", flatten_to,
         "[[[1, 2]], [[3]]].flatten(2) // [1, 2, 3]",
-    ).costs_when_known(depth_times_size, flatten_estimate),
+    ).costs_when_known(depth_times_size, _flatten_estimate),
     *[
         unary(
             "sort", f"list({name}).sort() -> list({name})", f"list_{name}_sort", sort,
@@ -275,13 +275,13 @@ LIBRARY = Library("list_extensions", (
     unary(
         "lists.range", "lists.range(int) -> list(int)", "lists_range", integers,
         "lists.range(3) // [0, 1, 2]",
-    ).costs_when_known(output_size, range_estimate),
+    ).costs_when_known(output_size, _range_estimate),
     unary(
         "reverse", "list(T).reverse() -> list(T)", "list_reverse", backwards,
         "[1, 2].reverse() // [2, 1]",
-    ).costs_when_known(output_size, reverse_estimate),
+    ).costs_when_known(output_size, _reverse_estimate),
     unary(
         "distinct", "list(T).distinct() -> list(T)", "list_distinct", distinct,
         "[1, 2, 1].distinct() // [1, 2]",
-    ).costs_when_known(self_compare, distinct_estimate),
+    ).costs_when_known(self_compare, _distinct_estimate),
 ))

@@ -69,7 +69,7 @@ cdef object find_all_limited(Activation act, object text, object pattern, object
     return find_all_limited(act, text, regex, limit)
 
 
-def finding(operands):
+def _finding(operands):
     charged = estimates.pattern_search(operands)
     return estimates.Charge(charged.cost, estimates.Range(0, operands[0].size.max))
 
@@ -86,13 +86,13 @@ LIBRARY = Library("regex", (
     binary(
         "find", "string.find(string) -> string", "string_find_string", find,
         "'abc 123'.find('[0-9]+') // '123'",
-    ).costs(pattern_search, finding).prepares(prepare),
+    ).costs(pattern_search, _finding).prepares(prepare),
     binary(
         "findAll", "string.findAll(string) -> list(string)", "string_find_all_string", find_all,
         "'123 abc 456'.findAll('[0-9]+') // ['123', '456']",
-    ).costs(pattern_search, finding).prepares(prepare),
+    ).costs(pattern_search, _finding).prepares(prepare),
     ternary(
         "findAll", "string.findAll(string, int) -> list(string)", "string_find_all_string_int",
         find_all_limited, "'123 abc 456'.findAll('[0-9]+', 1) // ['123']",
-    ).costs(pattern_search, finding),
+    ).costs(pattern_search, _finding),
 ))

@@ -49,11 +49,11 @@ cdef int64_t both_ways(object first, object second, object result) except -1:
     return 1 + 2 * product(first, second, result)
 
 
-def one_way_estimate(operands):
+def _one_way_estimate(operands):
     return estimates.Charge(operands[0].size.times(operands[1].size).plus(estimates.ONE))
 
 
-def both_ways_estimate(operands):
+def _both_ways_estimate(operands):
     return estimates.Charge(
         operands[0].size.times(operands[1].size).scaled(2).plus(estimates.ONE)
     )
@@ -63,13 +63,13 @@ LIBRARY = Library("sets", (
     binary(
         "sets.contains", "sets.contains(list(T), list(T)) -> bool", "list_sets_contains_list",
         contains_all, "sets.contains([1, 2, 3], [2, 2, 1]) // true",
-    ).costs_when_known(one_way, one_way_estimate),
+    ).costs_when_known(one_way, _one_way_estimate),
     binary(
         "sets.equivalent", "sets.equivalent(list(T), list(T)) -> bool",
         "list_sets_equivalent_list", equivalent, "sets.equivalent([1, 2], [2, 1, 1]) // true",
-    ).costs_when_known(both_ways, both_ways_estimate),
+    ).costs_when_known(both_ways, _both_ways_estimate),
     binary(
         "sets.intersects", "sets.intersects(list(T), list(T)) -> bool",
         "list_sets_intersects_list", intersects, "sets.intersects([1], [2, 3]) // false",
-    ).costs_when_known(one_way, one_way_estimate),
+    ).costs_when_known(one_way, _one_way_estimate),
 ))

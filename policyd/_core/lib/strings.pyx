@@ -223,7 +223,7 @@ cdef int64_t join_cost(object items, object separator, object result) except -1:
     return first_fifths(result, None, None)
 
 
-def join_estimate(operands):
+def _join_estimate(operands):
     items = operands[0]
     size = estimates.ZERO if items.part is None else items.size.times(items.part.size)
     if len(operands) > 1:
@@ -232,7 +232,7 @@ def join_estimate(operands):
     return estimates.Charge(size.scaled(0.1), size)
 
 
-def replace_estimate(operands):
+def _replace_estimate(operands):
     """The result is largest (smallest) where the shortest (longest) text is replaced by the
     longest (shortest), or where nothing is; the empty text stands around every character.
     """
@@ -251,7 +251,7 @@ def replace_estimate(operands):
     return estimates.Charge(text.scaled(0.2), size)
 
 
-def split_estimate(operands):
+def _split_estimate(operands):
     """An empty separator makes an item of each character."""
     size = operands[0].size
     limit = operands[2].number if len(operands) > 2 else None
@@ -259,7 +259,7 @@ def split_estimate(operands):
     return estimates.Charge(size.scaled(0.2), estimates.Range(0, most))
 
 
-def quote_estimate(operands):
+def _quote_estimate(operands):
     """Two quotes, and a backslash before each character at most."""
     size = operands[0].size
     longest = min(size.max * 2 + 2, estimates.MOST)
@@ -302,20 +302,20 @@ LIBRARY = Library("strings", (
         "replace", "string.replace(string, string) -> string", "string_replace_string_string",
         replace,
         "'hello hello'.replace('he', 'we') // 'wello wello'",
-    ).costs(first_fifths, replace_estimate),
+    ).costs(first_fifths, _replace_estimate),
     variadic(
         "replace", "string.replace(string, string, int) -> string",
         "string_replace_string_string_int", replace_n,
         "'hello hello'.replace('he', 'we', 1) // 'wello hello'",
-    ).costs(first_fifths, replace_estimate),
+    ).costs(first_fifths, _replace_estimate),
     binary(
         "split", "string.split(string) -> list(string)", "string_split_string", split,
         "'a,b,c'.split(',') // ['a', 'b', 'c']",
-    ).costs(first_fifths, split_estimate),
+    ).costs(first_fifths, _split_estimate),
     ternary(
         "split", "string.split(string, int) -> list(string)", "string_split_string_int", split_n,
         "'a,b,c'.split(',', 2) // ['a', 'b,c']",
-    ).costs(first_fifths, split_estimate),
+    ).costs(first_fifths, _split_estimate),
     binary(
         "substring", "string.substring(int) -> string", "string_substring_int", substring,
         "'tacocat'.substring(4) // 'cat'",
@@ -332,13 +332,13 @@ LIBRARY = Library("strings", (
     unary(
         "join", "list(string).join() -> string", "list_join", join,
         "['a', 'b'].join() // 'ab'",
-    ).costs(join_cost, join_estimate),
+    ).costs(join_cost, _join_estimate),
     binary(
         "join", "list(string).join(string) -> string", "list_join_string", join_with,
         "['a', 'b'].join(', ') // 'a, b'",
-    ).costs(join_cost, join_estimate),
+    ).costs(join_cost, _join_estimate),
     unary(
         "strings.quote", "strings.quote(string) -> string", "strings_quote", quote,
         "strings.quote('a\"b') // '\"a\\\\\"b\"'",
-    ).costs_when_known(first_tenths, quote_estimate),
+    ).costs_when_known(first_tenths, _quote_estimate),
 ))
