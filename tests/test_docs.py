@@ -8,12 +8,14 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from policyd import PolicySet
 from policyd.cli import COMMANDS, policyd
 from policyd.policy import loader
 from tests.shared import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES += sorted(each for each in ROOT.glob("[dlp]*/**/README.md") if "docs" not in each.parts)
+FORMAT = ROOT / "docs" / "policy-format.md"
 IDS = [str(each.relative_to(ROOT)) for each in PAGES]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[\w-]+)?\)")
@@ -43,12 +45,49 @@ def test_the_first_pod_of_the_readme_is_denied(
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_policies_that_are_shown_load(page: Path) -> None:
+def test_policies_that_are_shown_load(page: Path, tmp_path: Path) -> None:
     for text in blocks(page, "yaml"):
         if text.startswith("apiVersion: policyd.dev"):
             sources = loader.load_text(text, page.name)
             assert [str(each) for each in sources.problems] == []
             assert [str(each) for document in sources.documents for each in document.problems] == []
+            if sources.of_kind("Policy"):
+                compiled(text, tmp_path)
+
+
+def compiled(text: str, folder: Path) -> PolicySet:
+    """What a policy compiles to; PolicyError tells everything that is wrong with it."""
+    (folder / "policy.yaml").write_text(text)
+    return PolicySet.load([folder / "policy.yaml"])
+
+
+HEAD = """\
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: shown}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+"""
+
+
+def test_parts_of_policies_that_are_shown_fit_into_one(tmp_path: Path) -> None:
+    parts = [each for each in blocks(FORMAT, "yaml") if each.startswith("  ")]
+    assert len(parts) >= 2
+    for part in parts:
+        rest = "" if "  validations:\n" in part else "  validations: [{expression: 'true'}]\n"
+        compiled(HEAD + part + rest, tmp_path)
+
+
+def test_the_suite_that_is_shown_holds_for_the_policy_above_it(tmp_path: Path) -> None:
+    shown = [each for each in blocks(FORMAT, "yaml") if each.startswith("apiVersion")]
+    policy, suite = shown
+    (tmp_path / "policy.yaml").write_text(policy)
+    (tmp_path / "suite.yaml").write_text(suite)
+    done = CliRunner().invoke(policyd, ["test", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith("ok ")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
