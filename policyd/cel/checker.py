@@ -46,7 +46,7 @@ MAX_TYPE_SIZE = 1_000
 
 def check(text: str, expr: Expr, scope: Scope) -> Checked:
     """The checked expression; raises CelTypeError with all errors."""
-    checker = _Checker(scope)
+    checker = Checker(scope)
     with deep_recursion():
         resolved = checker.visit(expr)
         checked = checker.finish(text, resolved)
@@ -55,7 +55,7 @@ def check(text: str, expr: Expr, scope: Scope) -> Checked:
     return checked
 
 
-class _Checker:
+class Checker:
     """One pass over one expression."""
 
     def __init__(self, scope: Scope) -> None:

@@ -92,7 +92,7 @@ class Environment:
         """
         try:
             with deep_recursion():
-                checked = check(text, parse(text), self._scope())
+                checked = check(text, parse(text), self.scope())
                 issues = validate(checked, self._fails)
             if issues:
                 raise Source(text).error(CelTypeError, issues)
@@ -120,14 +120,15 @@ class Environment:
             layout.define(name, program)
         return layout or Layout()
 
-    def _scope(self) -> Scope:
+    def scope(self) -> Scope:
+        """What names may refer to."""
         functions = _functions(self.patch_types)
         return Scope(self.variables, functions, self.structs, self.container)
 
     def _fails(self, function: str, values: tuple[object, ...]) -> bool:
         """Whether a call on literals ends in an error: asked of the run-time library itself."""
         args = tuple(Literal(number, 0, value) for number, value in enumerate(values, 2))
-        checked = check("", Call(1, 0, function, None, args), self._scope())
+        checked = check("", Call(1, 0, function, None, args), self.scope())
         try:
             plan(checked, Layout()).evaluate({})
         except (EvaluationError, CelCompileError):

@@ -8,7 +8,9 @@ import click
 from policyd.cli._output import counted, echo_json, echo_problems
 from policyd.policy import compiler
 from policyd.policy.advice import advise
+from policyd.policy.expense import expensive
 from policyd.policy.loader import load
+from policyd.policy.type_check import type_check
 
 _EPILOG = """\b
 Examples:
@@ -34,12 +36,16 @@ Exit status: 0 when there are no errors (advice is none), 1 when there are.
 def command(paths: tuple[Path, ...], form: str) -> None:
     """Check policies without a cluster: form, names, CEL, and what is probably not meant.
 
+    Expressions are checked against the schemas of the kinds that rules name without wildcards
+    (built-in ones, and those of CustomResourceDefinitions among PATHS).
+
     PATHS are files and directories of YAML or JSON; - is standard input. All problems are told at
     once, each with its place, and for CEL with a caret under it.
     """
     sources = load(paths)
     errors = list(compiler.check(sources))
-    advice = advise(sources, datetime.now(UTC).date())
+    today = datetime.now(UTC).date()
+    advice = [*advise(sources, today), *type_check(sources), *expensive(sources)]
     found = sorted(
         [*errors, *advice], key=lambda problem: (problem.file, problem.line, problem.column)
     )

@@ -1,0 +1,133 @@
+"""CEL types of the objects of kinds, from their OpenAPI schemas (built-in kinds and CRDs).
+
+The types are those that values have when policies run. So they differ from what the API server's
+type checking believes: a date-time is a string there, a field named ``a-b`` has no other spelling,
+a quantity is a string, and what the schema leaves open is dyn.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from policyd.cel.structs import Structs
+from policyd.cel.types import BOOL, DOUBLE, DYN, INT, STRING, Type, list_of, map_of
+from policyd.mutation.schema import Table, as_object, as_published, builtin_table
+from policyd.mutation.type_builder import QUANTITY, JSONObject
+from policyd.policy.builtin_kinds import BUILTIN_KINDS
+from policyd.policy.reviews import plural
+
+Gvk = tuple[str, str, str]
+_SCALARS = {"boolean": BOOL, "integer": INT, "number": DOUBLE, "string": STRING}
+_ANY_MAP = map_of(STRING, DYN)
+
+
+class ObjectTypes:
+    """The types of some kinds, beside ``structs``, the struct types of admission. Made anew for
+    each check: it learns the names of the types it gives out.
+    """
+
+    def __init__(self, schemas: "KindSchemas", structs: Structs) -> None:
+        self.structs = structs
+        self._kinds = schemas
+        self._schemas: dict[str, JSONObject] = {}
+        self._definitions: dict[str, str] = {}
+
+    def of_kind(self, gvk: Gvk) -> Type | None:
+        """The type of a kind's objects; None for kinds that nobody knows."""
+        schema = self._kinds.find(gvk)
+        if schema is None:
+            return None
+        # A one-letter name would be a type parameter.
+        name = gvk[2] if len(gvk[2]) > 1 else f"{gvk[2]}_"
+        while self._schemas.get(name, schema) is not schema:
+            name += "_"
+        self._schemas[name] = schema
+        return Type(name)
+
+    def find(self, name: str) -> Type | None:
+        return Type(name) if name in self._schemas else self.structs.find(name)
+
+    def field(self, struct: Type, name: str) -> Type | None:
+        schema = self._schemas.get(struct.name)
+        if schema is None:
+            return self.structs.field(struct, name)
+        member = schema["properties"].get(name)
+        if member is not None:
+            return self._type(f"{struct.name}.{name}", member)
+        return DYN if schema.get("x-kubernetes-preserve-unknown-fields") else None
+
+    def is_object(self, t: Type) -> bool:
+        return t.name in self._schemas
+
+    def shared(self, t: Type) -> Type:
+        if t.params:
+            return Type(t.name, tuple(map(self.shared, t.params)))
+        definition = self._definitions.get(t.name)
+        if definition is None:
+            return t
+        self._schemas.setdefault(definition, self._schemas[t.name])
+        return Type(definition)
+
+    def _type(self, name: str, schema: JSONObject) -> Type:
+        reference = schema.get("$ref")
+        if reference == QUANTITY:
+            return STRING
+        if reference is not None:
+            schema = self._kinds.definition(reference)
+        form = schema.get("type", "")
+        if schema.get("nullable") or schema.get("x-kubernetes-int-or-string"):
+            return DYN
+        if form == "array":
+            items = schema.get("items")
+            return list_of(DYN if items is None else self._type(f"{name}.@idx", items))
+        if form == "object":
+            return self._object_type(name, schema, reference)
+        return _SCALARS.get(form, DYN)
+
+    def _object_type(self, name: str, schema: JSONObject, reference: str | None) -> Type:
+        extra = schema.get("additionalProperties")
+        if isinstance(extra, Mapping):
+            return map_of(STRING, self._type(f"{name}.@elem", extra))
+        if not schema.get("properties"):
+            return _ANY_MAP
+        self._schemas[name] = schema
+        if reference is not None:
+            self._definitions[name] = reference
+        return Type(name)
+
+
+class KindSchemas:
+    """The OpenAPI schemas of kinds, and which kinds resources are of."""
+
+    def __init__(self, crds: Iterable[Mapping[str, Any]]) -> None:
+        self._table: Table = builtin_table()
+        self._found: dict[Gvk, JSONObject | None] = {}
+        self._resources: dict[Gvk, Gvk] = {}
+        for api_version, kind in BUILTIN_KINDS:
+            group, _, version = api_version.rpartition("/")
+            self._resources[group, version, plural(kind)] = (group, version, kind)
+        for crd in crds:
+            self._add(crd.get("spec") or {})
+
+    def _add(self, spec: Mapping[str, Any]) -> None:
+        names, group = spec.get("names") or {}, spec.get("group", "")
+        for version in spec.get("versions") or ():
+            schema = (version.get("schema") or {}).get("openAPIV3Schema")
+            if version.get("served"):
+                gvk = (group, version.get("name", ""), names.get("kind", ""))
+                self._resources[group, gvk[1], names.get("plural", "")] = gvk
+                self._found[gvk] = None if schema is None else as_object(as_published(schema))
+
+    def of_resource(self, group: str, version: str, resource: str) -> Gvk | None:
+        """The kind of a resource, subresources aside."""
+        return self._resources.get((group, version, resource))
+
+    def find(self, gvk: Gvk) -> JSONObject | None:
+        """The schema of a kind's objects."""
+        if gvk not in self._found:
+            name = self._table.kinds.get("/".join(gvk))
+            self._found[gvk] = None if name is None else as_object(self.definition(name))
+        return self._found[gvk]
+
+    def definition(self, name: str) -> JSONObject:
+        """The schema that a reference names."""
+        return self._table.definition(name)

@@ -1,0 +1,73 @@
+"""Type checking against schemas: the warnings that a real API server put into
+status.typeChecking.
+"""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from policyd.errors import Problem
+from policyd.policy import loader
+from policyd.policy.type_check import type_check
+from tests.conformance.apiserver_rows import definitions
+from tests.shared import conformance
+
+A_STRING = "the value is a string when policies run"
+# Where the API server's checker is wrong about what happens when a policy runs; and what we say.
+WRONG: dict[str, tuple[str, str]] = {
+    "typecheck-021": (A_STRING, "'_>_' applied to '(string, timestamp)'"),
+    "typecheck-024": ("there are limits", ""),
+    "typecheck-037": ("an object may be indexed", ""),
+    "typecheck-038": ("an object may be indexed", ""),
+    "typecheck-049": (A_STRING, "'_==_' applied to '(string, bytes)'"),
+    "typecheck-056": (A_STRING, ""),
+    "typecheck-057": (A_STRING, "'_==_' applied to '(string, duration)'"),
+    "typecheck-058": (A_STRING, "'_==_' applied to '(string, bytes)'"),
+    "typecheck-061": ("unknown fields are preserved", ""),
+    "typecheck-062": ("fields are not escaped", "undefined field 'dash__dash__name'"),
+    "typecheck-069": ("the field may hold null", ""),
+}
+CRDS = [f"{name}.golden.example.com" for name in ("widgets", "limits", "nslimits")]
+
+
+def test_warnings_are_those_of_the_api_server() -> None:
+    rows = conformance("apiserver/typecheck.jsonl")
+    done = [row for row in rows if row["id"] not in WRONG]
+    failures = {row["id"]: failure for row in done if (failure := judge(row))}
+    print(f"{len(done) - len(failures)} passed of {len(rows)}")
+    assert failures == {}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_right_at_run_time_is_not_warned_about(name: str) -> None:
+    _, ours = WRONG[name]
+    row = next(row for row in conformance("apiserver/typecheck.jsonl") if row["id"] == name)
+    told = [problem.message for problem in checked(row)]
+    assert [ours in message for message in told] == ([True] if ours else [])
+
+
+def judge(row: dict[str, Any]) -> str:
+    """What differs; empty if nothing does."""
+    told = {problem.path: warning(problem) for problem in checked(row)}
+    status = row["expect"].get("typeChecking") or {}
+    wanted = {
+        each["fieldRef"]: unnamed(each["warning"]) for each in status.get("expressionWarnings", ())
+    }
+    return "" if told == wanted else f"{told}, not {wanted}"
+
+
+def checked(row: dict[str, Any]) -> list[Problem]:
+    documents = [*row["policies"], *definitions(CRDS)]  # all were there when the rows were made
+    text = "\n---\n".join(json.dumps(document) for document in documents)
+    return type_check(loader.load_text(text, row["id"]))
+
+
+def warning(problem: Problem) -> str:
+    return f"{problem.message}\n{problem.excerpt}\n"
+
+
+def unnamed(text: str) -> str:
+    """The API server gives types a random part in their names."""
+    return re.sub("<random>", "", text)

@@ -1,0 +1,209 @@
+"""Advice on expressions that do not fit the schemas of the objects they are about."""
+
+from typing import Any
+
+import pytest
+
+from policyd.policy.model import Policy
+from policyd.policy.object_types import KindSchemas
+from policyd.policy.type_check import kinds_of, type_check
+from tests.policy.builders import JSON, loaded, policy, rule, vap
+
+PODS = rule()
+DEPLOYMENTS = rule(apiGroups=["apps"], resources=["deployments"])
+WORKLOADS = rule(apiGroups=["apps"], resources=["deployments", "daemonsets"])
+CRD: JSON = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "gadgets.example.com"},
+    "spec": {
+        "group": "example.com",
+        "scope": "Namespaced",
+        "names": {"plural": "gadgets", "kind": "Gadget"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "properties": {
+                                    "size": {"type": "integer"},
+                                    "port": {"x-kubernetes-int-or-string": True},
+                                    "open": {
+                                        "type": "object",
+                                        "properties": {"a": {"type": "string"}},
+                                        "x-kubernetes-preserve-unknown-fields": True,
+                                    },
+                                    "template": {
+                                        "type": "object",
+                                        "x-kubernetes-embedded-resource": True,
+                                    },
+                                },
+                            }
+                        },
+                    }
+                },
+            },
+            {"name": "v0", "served": False},
+        ],
+    },
+}
+GADGETS = rule(apiGroups=["example.com"], resources=["gadgets"])
+
+
+def checked(*rules: JSON, **fields: Any) -> list[str]:
+    """The advice on a policy with these rules, less the caret."""
+    document = policy(matchConstraints={"resourceRules": list(rules)}, **fields)
+    found = type_check(loaded(document, CRD))
+    assert all(each.rule == "type-check" and each.severity == "advice" for each in found)
+    assert all(each.line > 0 and "^" in each.excerpt for each in found)
+    return [each.message for each in found]
+
+
+def check_one(expression: str, *rules: JSON, **fields: Any) -> list[str]:
+    return checked(*(rules or (PODS,)), validations=[{"expression": expression}], **fields)
+
+
+RIGHT = [
+    "object.spec.containers.all(c, c.image.startsWith('x'))",
+    "object.spec.containers.all(c, has(c.securityContext) && c.securityContext.privileged == true)",
+    "(object.spec.containers + object.spec.?initContainers.orValue([])).all(c, c.image != '')",
+    "(object.spec.containers + object.spec.ephemeralContainers).all(c, c.image != '')",
+    "object['spec']['hostNetwork'] == true",
+    "object.spec['containers'][0].image == 'x'",
+    "object.spec.all(field, field != 'nodeName')",
+    "'hostNetwork' in object.spec && object.spec.size() > 1",
+    "object.metadata == oldObject.metadata && object != null",
+    "object.metadata.?labels.orValue({}).all(k, v, v != '')",
+    "object.metadata.?annotations[?'a'].orValue('') == ''",
+    "quantity(object.spec.containers[0].resources.limits['cpu']).isLessThan(quantity('1'))",
+    "timestamp(object.metadata.creationTimestamp) > timestamp('2020-01-01T00:00:00Z')",
+    "(has(object.spec.nodeName) ? object.spec : object.metadata).size() > 0",
+    "object.spec.containers[0].ports[0].containerPort > 80",
+    "object.spec.containers[0].livenessProbe.httpGet.port == 'http'",
+    "object.spec.volumes.exists(v, has(v.hostPath)) ? true : dyn(object.spec)['x'] == 1",
+    "object.spec.securityContext == {} || [object.spec, {}].size() == 2",
+]
+WRONG = [
+    ("object.spec.containers.all(c, c.imgae != '')", "undefined field 'imgae'"),
+    ("object.spec['contianers'][0].image == 'x'", "undefined field 'contianers'"),
+    (
+        "(object.spec.containers + object.spec.initContainers).all(c, c.imgae != '')",
+        "undefined field 'imgae'",
+    ),
+    ("object.spec.hostNetwork == 'true'", "'_==_' applied to '(bool, string)'"),
+    ("object == 1", "'_==_' applied to '(Pod, int)'"),
+    ("object.spec + 1 == 2", "'_+_' applied to '(Pod.spec, int)'"),
+    ("object.metadata.creationTimestamp > timestamp(1)", "'_>_' applied to '(string, timestamp)'"),
+    ("object.spec.containers[0].resources.limits.cpu > 1", "'_>_' applied to '(string, int)'"),
+    ("object.spec.containers.all(c, c.ports.all(p, p.port > 1))", "undefined field 'port'"),
+    ("object.spec.containers.exists(c, c == 'x')", "'_==_' applied to '(Pod.spec.containers.@idx"),
+]
+
+
+@pytest.mark.parametrize("expression", RIGHT)
+def test_what_is_right_when_it_runs_is_not_warned_about(expression: str) -> None:
+    assert check_one(expression) == []
+
+
+@pytest.mark.parametrize(("expression", "told"), WRONG)
+def test_mistakes(expression: str, told: str) -> None:
+    found = check_one(expression)
+    assert len(found) == 1
+    assert found[0].startswith("/v1, Kind=Pod: ERROR: <input>:1:")
+    assert told in found[0]
+
+
+def test_custom_resources() -> None:
+    assert check_one("object.spec.size > 1 && object.spec.port == 'x'", GADGETS) == []
+    assert check_one("object.spec.open.b == 1 && object.spec.open.a == 'a'", GADGETS) == []
+    assert check_one("object.spec.template.metadata.name == object.metadata.name", GADGETS) == []
+    assert "'(int, string)'" in check_one("object.spec.size == '1'", GADGETS)[0]
+    assert "'(string, int)'" in check_one("object.spec.open.a == 1", GADGETS)[0]
+
+
+def test_variables_are_of_the_types_of_their_expressions() -> None:
+    variables = [
+        {"name": "spec", "expression": "object.spec"},
+        {"name": "first", "expression": "variables.spec.containers[0]"},
+        {"name": "wrong", "expression": "object.spec.nowhere"},
+    ]
+    assert check_one("variables.first.image == 'x'", variables=variables) == []
+    assert check_one("variables.wrong.anything == 1", variables=variables) == []
+    assert "'imgae'" in check_one("variables.first.imgae == 'x'", variables=variables)[0]
+
+
+def test_messages_are_checked_and_conditions_are_not() -> None:
+    validations = [{"expression": "object.kind == 'Pod'", "messageExpression": "object.spec.no"}]
+    conditions = [{"name": "a", "expression": "object.spec.no == 1"}]
+    found = checked(PODS, validations=validations, matchConditions=conditions)
+    assert [each.rpartition(": ")[2] for each in found] == ["undefined field 'no'"]
+
+
+def test_params_of_a_known_kind() -> None:
+    fields = {
+        "paramKind": {"apiVersion": "example.com/v1", "kind": "Gadget"},
+        "paramRef": {"name": "a", "parameterNotFoundAction": "Deny"},
+    }
+    assert check_one("params.spec.size > 1", **fields) == []
+    assert "'szie'" in check_one("params.spec.szie > 1", **fields)[0]
+    assert check_one("params.anything > 1", params={"a": 1}) == []
+
+
+def test_several_kinds() -> None:
+    """What a policy may tell apart itself is a mistake only if it is one for all kinds."""
+    found = check_one("object.spec.replicsa > 1", WORKLOADS)
+    assert found == ["apps/v1, Kind=DaemonSet: ERROR: <input>:1:12: undefined field 'replicsa'"]
+    assert "DaemonSet" in check_one("object.spec.replicas > 1", WORKLOADS)[0]
+    assert check_one("!has(object.spec.replicas) || object.spec.replicas > 1", WORKLOADS) == []
+    assert check_one("object.kind == 'DaemonSet' || object.spec.replicas > 1", WORKLOADS) == []
+    assert len(check_one("has(object.spec.replicsa)", WORKLOADS)) == 1
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ([PODS], ["/v1, Kind=Pod"]),
+        ([WORKLOADS, PODS], ["/v1, Kind=Pod", "apps/v1, Kind=DaemonSet", "apps/v1, Kind=Deployment"]),
+        ([rule(apiGroups=["*"])], []),
+        ([rule(apiVersions=["*"])], []),
+        ([rule(resources=["*", "pods/status"])], []),
+        ([rule(resources=["nothing"])], []),
+        ([GADGETS], ["example.com/v1, Kind=Gadget"]),
+        ([rule(apiGroups=["autoscaling"], resources=["horizontalpodautoscalers"])], [
+            "autoscaling/v1, Kind=HorizontalPodAutoscaler"]),
+    ],
+)  # fmt: skip
+def test_kinds(rules: list[JSON], expected: list[str]) -> None:
+    sources = loaded(policy(matchConstraints={"resourceRules": rules}))
+    model = sources.documents[0].model
+    assert isinstance(model, Policy)
+    found = kinds_of(model.spec.match_constraints.resource_rules, KindSchemas([CRD]))
+    assert [str(gvk) for gvk in found] == expected
+
+
+def test_at_most_ten_kinds() -> None:
+    names = (
+        "pods services secrets configmaps endpoints events nodes namespaces limitranges bindings"
+    )
+    many = rule(resources=[*names.split(), "serviceaccounts", "podtemplates"])
+    sources = loaded(policy(matchConstraints={"resourceRules": [many, DEPLOYMENTS]}))
+    model = sources.documents[0].model
+    assert isinstance(model, Policy)
+    found = kinds_of(model.spec.match_constraints.resource_rules, KindSchemas([]))
+    assert len(found) == 10
+    assert {gvk.group for gvk in found} == {""}
+
+
+def test_what_does_not_compile_is_left_to_the_compiler() -> None:
+    assert check_one("nothing == object.spec.nowhere") == []
+    assert check_one("object.spec.") == []
+
+
+def test_a_validating_admission_policy_is_checked_too() -> None:
+    found = type_check(loaded(vap(validations=[{"expression": "object.spec.nope == 1"}])))
+    assert [each.path for each in found] == ["spec.validations[0].expression"]
