@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli.lint import command
-from tests.policy.builders import JSON, policy, vap
+from tests.policy.builders import JSON, policy, rule, vap
 
 BAD = """\
 apiVersion: policyd.dev/v1
@@ -75,6 +75,28 @@ def test_advice_is_no_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [write(tmp_path, vap())])
     assert result.exit_code == 0
     assert "no binding" in result.stdout
+
+
+def test_expressions_are_checked_against_schemas_and_estimated(tmp_path: Path) -> None:
+    mistaken = "object.spec.containers.all(c, c.imgae != '')"
+    costly = "object.a.all(x, object.b.all(y, object.c.all(z, x != y + z)))"
+    rules = [{"expression": mistaken}, {"expression": costly}]
+    anything = {"resourceRules": [rule(apiVersions=["*"])]}
+    file = write(
+        tmp_path,
+        policy(validations=rules[:1]),
+        policy("other", validations=rules[1:], matchConstraints=anything),
+    )
+    result = CliRunner().invoke(command, [file, "--format", "json"])
+    first, second = orjson.loads(result.stdout_bytes)
+    assert first["rule"] == "type-check"
+    assert first["message"] == "/v1, Kind=Pod: ERROR: <input>:1:32: undefined field 'imgae'"
+    assert first["excerpt"].startswith(f" | {mistaken}\n | ...")
+    assert (second["rule"], second["path"]) == (
+        "expensive-expression",
+        "spec.validations[0].expression",
+    )
+    assert result.exit_code == 0
 
 
 def test_standard_input_and_absent_files() -> None:
