@@ -8,6 +8,7 @@ import click
 from policyd.cli._output import counted, echo_json, echo_problems
 from policyd.policy import compiler
 from policyd.policy.advice import advise
+from policyd.policy.constant import constant
 from policyd.policy.expense import expensive
 from policyd.policy.loader import load
 from policyd.policy.type_check import type_check
@@ -45,7 +46,12 @@ def command(paths: tuple[Path, ...], form: str) -> None:
     sources = load(paths)
     errors = list(compiler.check(sources))
     today = datetime.now(UTC).date()
-    advice = [*advise(sources, today), *type_check(sources), *expensive(sources)]
+    advice = [
+        *advise(sources, today),
+        *type_check(sources),
+        *expensive(sources),
+        *constant(sources),
+    ]
     found = sorted(
         [*errors, *advice], key=lambda problem: (problem.file, problem.line, problem.column)
     )

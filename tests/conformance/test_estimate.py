@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
+
 from policyd._core.estimates import Range
 from policyd._core.libraries import KNOWN_LIBRARIES
 from policyd.cel.checker import check
@@ -14,6 +16,7 @@ from policyd.cel.types import Type
 from tests.shared import conformance
 
 Row = dict[str, Any]
+Capture = pytest.CaptureFixture[str]
 LEFT_OUT = {
     "TestIncludesCost": "lists.includes came after Kubernetes 1.36",
 }
@@ -37,7 +40,7 @@ def judge(row: Row, variables: Mapping[str, Type], sizes: Sizes, want: dict[str,
     return "" if found._asdict() == want else f"{found}, not {want}"
 
 
-def test_estimates_of_the_libraries_of_kubernetes() -> None:
+def test_estimates_of_the_libraries_of_kubernetes(capsys: Capture) -> None:
     def sizes(path: Path, kind: Type) -> Range | None:
         return Range(0, 12) if kind.name in ("string", "bytes") else None
 
@@ -48,7 +51,7 @@ def test_estimates_of_the_libraries_of_kubernetes() -> None:
         for number, row in enumerate(rows)
         if row["test"] not in LEFT_OUT
     }
-    report(len(rows), outcomes)
+    report("k8s-cel-library", len(rows), outcomes, capsys)
 
 
 # The sizes that cel-go's test gives with these rows, which do not carry them.
@@ -76,16 +79,17 @@ def hinted(row: Row) -> Sizes:
     return sizes
 
 
-def test_estimates_of_cel_go() -> None:
+def test_estimates_of_cel_go(capsys: Capture) -> None:
     rows = [row for row in conformance("cel-go/tables.jsonl") if "estimated_cost" in row["expect"]]
     outcomes = {}
     for row in rows:
         variables = {each["name"]: parse_type(each["type"]) for each in row.get("vars", ())}
         outcomes[row["expr"]] = judge(row, variables, hinted(row), row["expect"]["estimated_cost"])
-    report(len(rows), outcomes)
+    report("cel-go", len(rows), outcomes, capsys)
 
 
-def report(rows: int, outcomes: Mapping[str, str]) -> None:
+def report(name: str, rows: int, outcomes: Mapping[str, str], capsys: Capture) -> None:
     failures = {name: outcome for name, outcome in outcomes.items() if outcome}
-    print(f"{len(outcomes) - len(failures)} passed of {rows}")
+    with capsys.disabled():
+        print(f"\nestimates of {name}: {len(outcomes) - len(failures)} passed of {rows}")
     assert failures == {}

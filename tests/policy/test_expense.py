@@ -2,8 +2,7 @@
 
 import pytest
 
-from policyd.policy.expense import costs, expensive
-from policyd.policy.model import Policy
+from policyd.policy.expense import expensive
 from tests.policy.builders import JSON, MUTATION, loaded, map_, policy, vap
 
 EVERY_PAIR = "object.a.all(x, object.b.all(y, object.c.all(z, x + y + z != '')))"
@@ -50,13 +49,3 @@ def test_advice(document: JSON, paths: list[str]) -> None:
     assert [each.path for each in found] == paths
     assert all(each.rule == "expensive-expression" and each.line > 0 for each in found)
     assert all(each.severity == "advice" and "units" in each.message for each in found)
-
-
-def test_what_does_not_compile_has_no_cost() -> None:
-    document = policy(
-        variables=[{"name": "a", "expression": "nothing"}],
-        validations=[{"expression": "variables.a == 1"}, {"expression": "1 == 1"}],
-    )
-    model = loaded(document).documents[0].model
-    assert isinstance(model, Policy)
-    assert [path for path, _ in costs(model)] == ["spec.validations[1].expression"]

@@ -1,0 +1,59 @@
+"""All expressions of policies, checked once more, for advice about them. Only lint needs that."""
+
+from collections.abc import Iterator
+
+from policyd.cel.ast import Checked
+from policyd.cel.env import Environment
+from policyd.cel.types import Type
+from policyd.errors import CelCompileError
+from policyd.policy.documents import Document, Sources
+from policyd.policy.model import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
+
+AnyPolicy = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
+
+
+def checked_expressions(sources: Sources) -> Iterator[tuple[Document, str, Checked]]:
+    """Each expression with its document and path. Those that do not compile are left out."""
+    for document in sources.documents:
+        if isinstance(document.model, AnyPolicy):
+            for path, checked in _of_policy(document.model):
+                yield document, path, checked
+
+
+def _of_policy(policy: AnyPolicy) -> Iterator[tuple[str, Checked]]:
+    plain = Environment.admission(params=True, authorizer=True, patch_types=True)
+    environment = plain
+    declared: dict[str, Type] = {}
+    for index, variable in enumerate(policy.spec.variables):
+        checked = _checked(environment, variable.expression)
+        if checked is not None:
+            yield f"spec.variables[{index}].expression", checked
+            declared[variable.name] = checked.result_type
+            environment = plain.with_variables(declared)
+    for path, text in _expressions(policy):
+        checked = _checked(environment, text)
+        if checked is not None:
+            yield path, checked
+
+
+def _checked(environment: Environment, text: str) -> Checked | None:
+    try:
+        return environment.check(text)
+    except CelCompileError:
+        return None
+
+
+def _expressions(policy: AnyPolicy) -> Iterator[tuple[str, str]]:
+    for index, condition in enumerate(policy.spec.match_conditions):
+        yield f"spec.matchConditions[{index}].expression", condition.expression
+    if not isinstance(policy, MutatingAdmissionPolicy):
+        for index, validation in enumerate(policy.spec.validations):
+            path = f"spec.validations[{index}]"
+            yield f"{path}.expression", validation.expression
+            yield f"{path}.messageExpression", validation.message_expression
+        for index, annotation in enumerate(policy.spec.audit_annotations):
+            yield f"spec.auditAnnotations[{index}].valueExpression", annotation.value_expression
+    if not isinstance(policy, ValidatingAdmissionPolicy):
+        for index, mutation in enumerate(policy.spec.mutations):
+            field = "jsonPatch" if mutation.patch_type == "JSONPatch" else "applyConfiguration"
+            yield f"spec.mutations[{index}].{field}.expression", mutation.expression

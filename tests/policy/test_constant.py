@@ -1,0 +1,49 @@
+"""Advice on conditions that are the same for all requests; and which expressions are looked at."""
+
+import pytest
+
+from policyd.policy.checked import checked_expressions
+from policyd.policy.constant import constant
+from tests.policy.builders import loaded, policy
+
+ROWS = [
+    ("object.kind == 'Pod' || true", "is always true"),
+    ("false && object.spec.hostNetwork", "is always false"),
+    ("1 == 1", "is always true"),
+    ("!(variables.x > 1 || true)", "is always false"),
+    ("[].all(c, c == object.a)", "is always true"),
+    ("true", ""),
+    ("false", ""),
+    ("object.a == 1", ""),
+    ("has(object.a)", ""),
+    ("object.?a.orValue(true)", ""),
+    ("object.items.all(c, true)", ""),
+    ("variables.x == 1", ""),
+    ("request.operation == 'CREATE' ? true : true", ""),
+    ("lists.range(100000).all(x, lists.range(100000).all(y, true))", ""),
+    ("nothing == 1", ""),
+]
+
+
+@pytest.mark.parametrize(("expression", "told"), ROWS)
+def test_advice(expression: str, told: str) -> None:
+    variables = [{"name": "x", "expression": "2 - 1"}]
+    found = constant(loaded(policy(variables=variables, validations=[{"expression": expression}])))
+    assert [each.path for each in found] == (["spec.validations[0].expression"] if told else [])
+    assert all(each.message.startswith(told) and each.line > 0 for each in found)
+    assert all((each.rule, each.severity) == ("constant-expression", "advice") for each in found)
+
+
+def test_match_conditions_are_looked_at() -> None:
+    conditions = [{"name": "a", "expression": "object.a == 1 || true"}]
+    found = constant(loaded(policy(matchConditions=conditions)))
+    assert [each.path for each in found] == ["spec.matchConditions[0].expression"]
+
+
+def test_what_does_not_compile_is_left_out() -> None:
+    document = policy(
+        variables=[{"name": "a", "expression": "nothing"}],
+        validations=[{"expression": "variables.a == 1"}, {"expression": "1 == 1"}],
+    )
+    found = [path for _, path, _ in checked_expressions(loaded(document))]
+    assert found == ["spec.validations[1].expression"]
