@@ -1,4 +1,5 @@
-"""One request against one PolicySet: match, evaluate, mutate, decide. Synchronous, and no I/O.
+"""One request against one PolicySet: match, evaluate, mutate, decide. Synchronous, and no I/O:
+whoever can wait for an authorizer is in ``asking.py``.
 
 A request that cannot be judged follows the policy's failurePolicy; nothing here admits by accident.
 """
@@ -6,8 +7,10 @@ A request that cannot be judged follows the policy's failurePolicy; nothing here
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from time import perf_counter_ns
-from typing import Literal, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 from policyd._core.matcher import Hit
 from policyd._core.plan import Stopped, Subject, TimedOut
@@ -46,6 +49,14 @@ class Judged:
     exempt: frozenset[int] = _NOTHING
 
 
+class _Waiting(NamedTuple):
+    """What is left of a policy until the authorizer has answered ``attributes``."""
+
+    policy: CompiledPolicy
+    each: Iterator[Judged]
+    attributes: object
+
+
 class Engine:
     """What one review needs on its way; made anew for each request."""
 
@@ -66,6 +77,7 @@ class Engine:
         self.verdict = Verdict()
         self.view = policies.view(self.request.raw)
         self._by_template: set[tuple[str, str]] = set()
+        self.waiting: tuple[_Waiting, ...] = ()
 
     def matches(self, only: Only | None) -> list[Matched]:
         """The policies that the request concerns, in the order of decisions."""
@@ -102,7 +114,7 @@ class Engine:
             try:
                 plan = policy.validation
                 if not (usual and policy.simple) or plan is None or hit.error:
-                    self._validate_each(match)
+                    self._validate_each(policy, self.judged(match))
                     continue
                 # The usual case, short: one binding that adds nothing, and no params to find.
                 if subject is None or hit is not seen:
@@ -113,9 +125,14 @@ class Engine:
             except Exception as error:
                 self.broken(policy, error)
 
-    def _validate_each(self, match: Matched) -> None:
-        for judged in self.judged(match):
-            policy = judged.policy
+    def _validate_each(
+        self, policy: CompiledPolicy, each: Iterator[Judged], asked: object = None
+    ) -> None:
+        """In their order: where one must wait for the authorizer, so must those after it.
+
+        ``asked`` is what the first one waited for; if it is not known yet, that is an error.
+        """
+        for judged in each:
             if policy.validation is None:
                 continue
             deadline = self.deadline_of(policy)
@@ -124,10 +141,22 @@ class Engine:
                     judged.subject, judged.param, deadline, judged.exempt
                 )
             except Unanswered as question:
+                if question.attributes != asked:
+                    rest = chain((judged,), each)
+                    self.waiting += (_Waiting(policy, rest, question.attributes),)
+                    return
                 self.failed(policy, judged.binding, str(question))
-                continue
+                outcome = None
             if outcome is not None:
                 self._note(policy, judged.binding, outcome)
+            asked = None
+
+    def resume(self) -> None:
+        """Go on with the policies that wait for the authorizer."""
+        waiting, self.waiting = self.waiting, ()
+        for each in waiting:
+            self.guarded(each.policy, partial(self._validate_each, *each))
+        self.verdict.findings.sort(key=lambda finding: finding.policy.sort_key)
 
     def judged(self, match: Matched) -> Iterator[Judged]:
         """A matched policy under each binding and parameter that applies; configuration errors are
@@ -304,6 +333,8 @@ def review(
     if webhook == "mutate":
         return mutating.run(engine, matches)
     engine.validate(matches)
+    while engine.waiting:  # in vain: nobody fetches the answers here
+        engine.resume()
     recorder.phase("evaluate", perf_counter_ns() - matched)
     return respond(request, engine.verdict, policy_set.generation)
 

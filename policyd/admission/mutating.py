@@ -8,7 +8,7 @@ the API server can do. No validation is judged here.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
@@ -23,7 +23,7 @@ from policyd.policy.controllers import with_pod
 
 if TYPE_CHECKING:
     from policyd._core.matcher import Hit
-    from policyd._core.plan import Subject
+    from policyd._core.plan import Stopped, Subject
     from policyd.admission.engine import Engine, Judged, Matched
     from policyd.admission.review import AdmissionResponse
     from policyd.policy.compiled import JSON, CompiledPolicy, Mutation, Object
@@ -54,14 +54,41 @@ class _Tree:
         self._changes = 0
         self._operations: list[Object] = []
         self._latest: list[Object] = []
+        # Told when the invocation is over: one that has to wait for an answer begins anew.
+        self._failures: list[str | Stopped] = []
         self._subjects: dict[tuple[Hit, bool], Subject] = {}
 
-    def mutate(self, invocations: Iterable[Judged]) -> None:
-        """Apply every invocation in order, then those once more that saw an older object."""
-        seen = [done for judged in invocations if (done := self._guarded(judged)) is not None]
+    def mutate(self, invocations: Iterable[Judged]) -> Iterator[None]:
+        """Apply every invocation in order, then those once more that saw an older object.
+
+        Yields where the authorizer has to answer first.
+        """
+        seen = []
+        for judged in invocations:
+            try:
+                run = self._guarded(judged)
+            except Unanswered as question:
+                run = yield from self._later(judged, question)
+            if run is not None:
+                seen.append(run)
         for run in seen:
             if run.judged.policy.reinvoke and run.saw is not self.current:
-                self._guarded(run.judged)
+                try:
+                    self._guarded(run.judged)
+                except Unanswered as question:
+                    yield from self._later(run.judged, question)
+
+    def _later(self, judged: Judged, question: Unanswered) -> Generator[None, None, _Run | None]:
+        """The invocation once its questions are answered; one asked again in vain is an error."""
+        while True:
+            yield
+            try:
+                return self._guarded(judged)
+            except Unanswered as another:
+                if another.attributes == question.attributes:
+                    self.engine.failed(judged.policy, judged.binding, str(another))
+                    return None
+                question = another
 
     def patch(self) -> list[Object]:
         """The one patch from the object that was sent to what became of it."""
@@ -70,11 +97,14 @@ class _Tree:
         return diff(self.engine.request.object, self.current, self._keys)
 
     def _guarded(self, judged: Judged) -> _Run | None:
+        """One invocation; leaves the tree as it was if that raises Unanswered."""
+        before = self.current
         try:
             return self.engine.guarded(judged.policy, lambda: self._invoke(judged))
-        except Unanswered as question:
-            self.engine.failed(judged.policy, judged.binding, str(question))
-            return None
+        except Unanswered:
+            self.current = before
+            self._subjects.clear()
+            raise
 
     def _invoke(self, judged: Judged) -> _Run | None:
         """One invocation; None if its matchConditions did not hold."""
@@ -91,27 +121,28 @@ class _Tree:
             if matched is not False:
                 self.engine.failed(policy, judged.binding, matched)
             return None
-        failed = False
-        self._changes = 0
+        self._changes, self._failures = 0, []
         for mutation in policy.mutations:
-            failed |= not self._mutate(judged, mutation, deadline)
-        if not failed:
+            self._mutate(judged, mutation, deadline)
+        for failure in self._failures:
+            self.engine.failed(policy, judged.binding, failure)
+        if not self._failures:
             policy.counters.count(_ADMIT)
         if self.current is not before:
             self._note(policy, before)
         return _Run(judged, before)
 
-    def _mutate(self, judged: Judged, mutation: Mutation, deadline: int) -> bool:
+    def _mutate(self, judged: Judged, mutation: Mutation, deadline: int) -> None:
         """Apply one mutation to the current tree; a failure leaves the tree as it was."""
         policy, before = judged.policy, self.current
         subject = self._subject(judged)
         target = subject.object
         if policy.mutation is None or not isinstance(target, dict) or not isinstance(before, dict):
-            return True
+            return
         value, error = policy.mutation.evaluate(mutation.index, subject, judged.param, deadline)
         if error is not None:
-            self.engine.failed(policy, judged.binding, error)
-            return False
+            self._failures.append(error)
+            return
         kind = ("", "v1", "Pod") if judged.as_pod else judged.hit.kind
         sources = (
             target,
@@ -124,13 +155,14 @@ class _Tree:
         try:
             after = mutation.mutator.apply(value, target, kind, schemas, sources)
         except MutationError as failure:
-            self.engine.failed(policy, judged.binding, str(failure))
-            return False
+            self._failures.append(str(failure))
+            return
         if after is target:
-            return True
+            return
         if judged.as_pod:
-            return self._accept(judged, with_pod(before, target, after))
-        return self._accept(judged, _in_version_of(before, after))
+            self._accept(with_pod(before, target, after))
+        else:
+            self._accept(_in_version_of(before, after))
 
     def _subject(self, judged: Judged) -> Subject:
         """What the policy sees of the tree as it is now."""
@@ -144,21 +176,19 @@ class _Tree:
             self._subjects[key] = subject
         return subject
 
-    def _accept(self, judged: Judged, changed: Object) -> bool:
+    def _accept(self, changed: Object) -> None:
         """Take the changed tree, if the change can be sent as a patch."""
         operations = diff(self.current, changed, self._keys)
         for operation in operations:
             problem = _unsendable(operation.get("value"))
             if problem is not None:
-                text = f"the mutation makes {problem}"
-                self.engine.failed(judged.policy, judged.binding, text)
-                return False
+                self._failures.append(f"the mutation makes {problem}")
+                return
         if operations:
             self._changes += 1
             self._operations = operations
             self.current = changed
             self._subjects.clear()
-        return True
 
     def _note(self, policy: CompiledPolicy, before: JSON) -> None:
         """Count the operations of an invocation, and the places that another policy had written."""
@@ -178,14 +208,28 @@ class _Tree:
 
 
 def run(engine: Engine, matches: list[Matched]) -> AdmissionResponse:
-    """Mutate and answer. No patch for DELETE and CONNECT, whose objects cannot be changed."""
+    """Mutate and answer, without waiting for an authorizer."""
+    work = steps(engine, matches)
+    while True:
+        try:
+            next(work)
+        except StopIteration as done:
+            response: AdmissionResponse = done.value
+            return response
+
+
+def steps(engine: Engine, matches: list[Matched]) -> Generator[None, None, AdmissionResponse]:
+    """Mutate and answer; yields where the authorizer has to answer first.
+
+    No patch for DELETE and CONNECT, whose objects cannot be changed.
+    """
     request, generation = engine.request, engine.policies.generation
     started = perf_counter_ns()
     if request.operation in ("DELETE", "CONNECT") or request.object is None:
         return respond(request, engine.verdict, generation)
     tree = _Tree(engine)
     try:
-        tree.mutate([judged for match in matches for judged in engine.judged(match)])
+        yield from tree.mutate([judged for match in matches for judged in engine.judged(match)])
     except StatusError as error:
         return refused(request, error, generation)
     evaluated = perf_counter_ns()
