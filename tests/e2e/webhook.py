@@ -34,7 +34,10 @@ def write(folder: Path, documents: Iterable[Thing]) -> Path:
 def serving(
     cluster: Cluster, sources: Sequence[Path], log: Path, **settings: str
 ) -> Iterator[Process]:
-    """A policyd of its own process, with a certificate that the cluster's authority signed."""
+    """A policyd of its own process, with a certificate that the cluster's authority signed.
+
+    ``settings`` are flags of ``policyd serve``; one that is on or off has an empty value.
+    """
     given = {
         "bind": "127.0.0.1:0",
         "admin-bind": "127.0.0.1:0",
@@ -43,7 +46,7 @@ def serving(
         **{name.replace("_", "-"): value for name, value in settings.items()},
     }
     flags = [f"--policies={each}" for each in sources]
-    flags += [f"--{name}={value}" for name, value in given.items()]
+    flags += [f"--{name}={value}" if value else f"--{name}" for name, value in given.items()]
     process = Process([sys.executable, "-m", "policyd", "serve", *flags], log)
     try:
         yield process

@@ -36,10 +36,11 @@ class Process:
         self.log = log
         with log.open("wb") as stream:
             self.child = subprocess.Popen(arguments, cwd=ROOT, stderr=stream, env=_environment())
+        listening: list[dict[str, Any]] = []
         try:
             until(lambda: self.lines("listening") or self.child.poll() is not None, "listening")
-        finally:
             listening = self.lines("listening")
+        finally:
             if not listening:
                 self.kill()
         assert listening, f"the server ended: {log.read_text()}"

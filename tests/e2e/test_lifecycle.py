@@ -1,0 +1,153 @@
+"""Nothing that happens to policyd fails a request of a real API server: reload, restart, overload."""
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.balancer import balancer
+from tests.e2e.builders import Thing, config_map, demand, labelling, policy
+from tests.e2e.client import Answer, Client
+from tests.e2e.cluster import Cluster
+from tests.e2e.webhook import registered, serving, write
+from tests.server.process import Process, until
+
+CLIENTS = 6
+
+
+class Load:
+    """Creates ConfigMaps one after another from a few clients and keeps the answers."""
+
+    def __init__(self, api: Cluster, namespace: str) -> None:
+        self.answers: list[Answer] = []
+        self._stop = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._run, args=(api, namespace, number))
+            for number in range(CLIENTS)
+        ]
+
+    def _run(self, api: Cluster, namespace: str, number: int) -> None:
+        client = Client(api)
+        for index in count():
+            if self._stop.is_set():
+                break
+            self.answers.append(client.create(config_map(namespace, f"load-{number}-{index}")))
+        client.close()
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join()
+
+    @property
+    def failures(self) -> list[object]:
+        return [each.body for each in self.answers if each.status != 201]
+
+    def more(self, number: int) -> Callable[[], bool]:
+        """True when so many have been answered from now on."""
+        wanted = len(self.answers) + number
+        return lambda: len(self.answers) >= wanted
+
+
+@contextmanager
+def load(api: Cluster, namespace: str) -> Iterator[Load]:
+    """Load that has begun, and stops at the end."""
+    made = Load(api, namespace)
+    made.start()
+    try:
+        until(made.more(20), "some load")
+        yield made
+    finally:
+        made.stop()
+
+
+def stamped(value: str) -> list[Thing]:
+    """Policies that label what they see, and demand that label of what was seen."""
+    same = demand("object.metadata.labels.stamp.matches('^v[0-9]$')", "no stamp")
+    return [
+        policy("stamp", mutations=[labelling("stamp", f"'{value}'")]),
+        policy("stamped", validations=[same]),
+    ]
+
+
+def stamps(load: Load) -> set[str]:
+    return {each.body["metadata"]["labels"]["stamp"] for each in load.answers}
+
+
+def last_stamp(load: Load, value: str) -> bool:
+    return bool(load.answers[-1].body["metadata"]["labels"]["stamp"] == value)
+
+
+def test_reloads_fail_no_request(
+    api: Cluster, client: Client, namespace: str, tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "policies", stamped("v0"))
+    with (
+        serving(api, [folder], tmp_path / "log") as server,
+        registered(api, server, namespace),
+        load(api, namespace) as running,
+    ):
+        for value in ("v1", "v2", "v3"):
+            write(folder, stamped(value))
+            until(partial(last_stamp, running, value), value)
+        (folder / "policies.yaml").write_text("broken: [")
+        until(lambda: server.metric('policyd_reloads_total{result="error"}') == 1, "the refusal")
+        until(running.more(20), "the former set in use")
+        running.stop()
+        assert running.failures == []
+        assert stamps(running) == {"v0", "v1", "v2", "v3"}
+        assert last_stamp(running, "v3")
+
+
+@pytest.mark.parametrize("settings", [{}, {"http2": ""}], ids=["http1", "http2"])
+def test_a_rolling_restart_fails_no_request(
+    api: Cluster, client: Client, namespace: str, tmp_path: Path, settings: dict[str, str]
+) -> None:
+    """SIGTERM, then new connections go elsewhere, as when a Service takes a pod out."""
+    folder = write(tmp_path / "policies", stamped("v1"))
+    flags = {"drain": "2s", **settings}
+    with (
+        serving(api, [folder], tmp_path / "old.log", **flags) as old,
+        serving(api, [folder], tmp_path / "new.log", **flags) as new,
+        balancer(old.port) as service,
+        registered(api, old, namespace, service.port),
+        load(api, namespace) as running,
+    ):
+        old.child.terminate()
+        until(lambda: old.get("/readyz")[0] == 503, "unready")
+        until(running.more(10), "answers while draining")
+        service.backend = new.port
+        assert old.child.wait(20) == 0
+        until(running.more(50), "answers of the next process")
+        running.stop()
+        assert running.failures == []
+        assert requests(new) > 0
+
+
+def requests(server: Process) -> float:
+    """Reviews answered without an error."""
+    lines = [each for each in server.get("/metrics")[1].splitlines() if "requests_total{" in each]
+    assert not [each for each in lines if 'result="error"' in each]
+    return sum(float(each.rpartition(" ")[2]) for each in lines)
+
+
+def test_overload_is_tried_again_by_the_api_server(
+    api: Cluster, client: Client, namespace: str, tmp_path: Path
+) -> None:
+    folder = write(tmp_path / "policies", stamped("v1"))
+    with (
+        serving(api, [folder], tmp_path / "log", max_in_flight="1") as server,
+        registered(api, server, namespace),
+        load(api, namespace) as running,
+    ):
+        until(lambda: server.metric('policyd_shed_requests_total{reason="requests"}') > 3, "503s")
+        running.stop()
+        assert running.failures == []
