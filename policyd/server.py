@@ -131,6 +131,7 @@ class Server:
     async def _drain(self) -> None:
         """Keep listening and answer with ``Connection: close``; then close what is idle."""
         self.lifecycle.draining = True
+        self.connections.drain()
         settings = self.settings
         last = threading.Timer(max(0.1, settings.grace - LAST_MOMENT_SECONDS), os._exit, (0,))
         last.daemon = True

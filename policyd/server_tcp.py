@@ -23,6 +23,10 @@ from policyd.errors import InternalError
 FLUSH_BYTES = 64 * 1024
 # A client that ignores the TLS close must not hold a connection: uvloop alone waits 30 s.
 CLOSE_SECONDS = 2.0
+# What ``Connection: close`` is in HTTP/2: a GOAWAY frame without an error that gives up no stream
+# (its last is the highest there can be): what is under way, or on its way, is still answered
+# (RFC 9113, section 6.8). Written by hand because h2 sends nothing more after a GOAWAY of its own.
+GO_AWAY = bytes((0, 0, 8, 7, 0, 0, 0, 0, 0)) + b"\x7f\xff\xff\xff" + bytes(4)
 
 
 class Connections:
@@ -30,6 +34,7 @@ class Connections:
 
     def __init__(self, client_names: Sequence[str] = ()) -> None:
         self.client_names = tuple(client_names)
+        self.draining = False
         self.closing = False
         self.open: set[Connection] = set()
 
@@ -38,6 +43,12 @@ class Connections:
         if not hasattr(hypercorn_run, "TCPServer"):
             raise InternalError("hypercorn.asyncio.run has no TCPServer: policyd needs 0.18")
         setattr(hypercorn_run, "TCPServer", partial(Connection, self))  # noqa: B010 - a class to mypy
+
+    def drain(self) -> None:
+        """Ask clients of HTTP/2 for new connections; answers in HTTP/1.1 do so by their head."""
+        self.draining = True
+        for connection in tuple(self.open):
+            connection.go_away()
 
     def close_idle(self) -> None:
         """Close what is idle now, and from now on each connection as soon as it is."""
@@ -61,6 +72,7 @@ class Connection(TCPServer):
         self._timer: asyncio.TimerHandle | None = None
         # Over HTTP/2 many requests share a connection: none is told apart here.
         self._one_at_a_time = True
+        self._gone_away = False
 
     async def run(self) -> None:
         """Serve the connection until it closes."""
@@ -84,10 +96,7 @@ class Connection(TCPServer):
     async def protocol_send(self, event: Event) -> None:
         """What Hypercorn's protocol has to say: bytes, idle or busy, closed."""
         if isinstance(event, RawData):
-            if not self._pending:
-                self.loop.call_soon(self._flush)
-            self._pending.append(event.data)
-            self._pending_bytes += len(event.data)
+            self._write(event.data)
             if self._pending_bytes > FLUSH_BYTES:
                 await self._flush_and_wait()
         elif isinstance(event, Updated):
@@ -99,14 +108,28 @@ class Connection(TCPServer):
                 self._idle_since = None
                 if self._one_at_a_time:
                     self.protocol.state[ARRIVED] = perf_counter_ns()
+                elif self._connections.draining:
+                    self.go_away()
         elif isinstance(event, Closed):
             await self._close()
+
+    def go_away(self) -> None:
+        """Over HTTP/2: tell the client once to make its next request on another connection."""
+        if not (self._one_at_a_time or self._gone_away):
+            self._gone_away = True
+            self._write(GO_AWAY)
 
     def close_if_idle(self) -> None:
         """Close unless a request is under way."""
         if self._idle_since is not None:
             self._idle_since = None
             self._task_group.spawn(self._initiate_server_close)
+
+    def _write(self, data: bytes) -> None:
+        if not self._pending:
+            self.loop.call_soon(self._flush)
+        self._pending.append(data)
+        self._pending_bytes += len(data)
 
     def _flush(self) -> None:
         """Everything that was sent since the last time, as one write: one TLS record."""
