@@ -22,7 +22,7 @@ def main(names: list[str]) -> None:
     for name in names or SECTIONS:
         print(f"\n{name}")
         for what, figure, target in SECTIONS[name]():
-            print(f"  {what:<36} {figure:<58} target {target}", flush=True)
+            print(f"  {what:<42} {figure:<58} target {target}", flush=True)
 
 
 if __name__ == "__main__":
