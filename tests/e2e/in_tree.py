@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def _in_force(client: Client, documents: Sequence[Thing]) -> Iterator[None]:
             client.made(each)
             stack.callback(client.delete, each)
         # The marker is the last of its kind: once it acts, so do the others.
-        until(lambda: _marked(client), f"{kind} in force")
+        until(partial(_marked, client, kind), f"{kind} in force")
         yield
 
 
@@ -100,16 +101,12 @@ def _marker(kind: str) -> list[Thing]:
     ]
 
 
-def _marked(client: Client) -> bool:
-    """Whether one of the markers acts."""
-
-    def acts(kind: str) -> bool:
-        marker = config_map("default", "marker")
-        marker["metadata"]["labels"] = {"marker": kind}
-        answer = client.create(marker, dryRun="All")
-        return answer.status == 422 or "marked" in answer.body.get("data", {})
-
-    return acts("ValidatingAdmissionPolicy") or acts("MutatingAdmissionPolicy")
+def _marked(client: Client, kind: str) -> bool:
+    """Whether the marker of a kind acts."""
+    marker = config_map("default", "marker")
+    marker["metadata"]["labels"] = {"marker": kind}
+    answer = client.create(marker, dryRun="All")
+    return answer.status == 422 or "marked" in answer.body.get("data", {})
 
 
 def stored(thing: Any) -> Any:
