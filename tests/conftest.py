@@ -1,8 +1,15 @@
 """What every test may rely on, and the closing words of a run about data that was absent."""
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests import shared
+
+# The same examples in every run, and none fails for taking long: a busy machine is no defect.
+settings.register_profile(
+    "policyd", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+settings.load_profile("policyd")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
