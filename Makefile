@@ -1,13 +1,16 @@
 # Everything runs in .venv, which `build` makes and keeps up to date.
 RUN = .venv/bin/
 
-.PHONY: demo test check build bench cov e2e clean
+.PHONY: demo test fuzz-cel check build bench cov e2e clean
 
 demo: build            # a real server, real reviews, the answers explained
 	$(RUN)python tools/demo/run.py
 
 test: build            # every test; ends with pytest's summary
 	$(RUN)python -m pytest
+
+fuzz-cel: build        # random expressions, beside Kubernetes' own CEL: N=100000 SEED=7 (needs Go)
+	$(RUN)python -m tests.fuzz $(or $(N),20000) $(or $(SEED),1)
 
 check: build           # lint, format, types, layers, stubs
 	tools/check

@@ -79,6 +79,10 @@ class EvaluationError(PolicydError):
     """An expression ended with an error; raised only by the public ``Program.evaluate``."""
 
 
+class CelPanic(PolicydError):
+    """What Go's panics are in cel-go: ends the whole expression, and no ``||`` absorbs it."""
+
+
 class BudgetExceeded(PolicydError):
     """The cost budget or the deadline ended an evaluation; failurePolicy decides."""
 

@@ -45,6 +45,7 @@ cdef class Step:
     cdef Node node
     cdef bint optional
     cdef bint test  # the last step of has()
+    cdef bint raw  # the node gives what a variable holds: errors name its Go type
 
 
 cdef class Chain(Node):
@@ -53,6 +54,7 @@ cdef class Chain(Node):
     cdef tuple steps
     cdef int64_t units
 
+    cdef object _walk(self, Activation act)
     cdef bint _tests(self)
 
 

@@ -34,6 +34,7 @@ class Step:
         node: Node | None = None,
         optional: bool = False,
         test: bool = False,
+        raw: bool = False,
     ) -> None: ...
 
 @final

@@ -12,16 +12,18 @@ from policyd._core.cel_errors cimport (
 from policyd._core.equality cimport find
 from policyd._core.nodes cimport unset
 from policyd._core.rendering cimport text_of
+from policyd._core.rereading cimport reread_held
 from policyd._core.values cimport (
     MISSING,
     NONE,
     Optional,
     StructValue,
     UInt,
-    go_name,
     some,
     type_name,
 )
+
+from policyd._core.values import qualifier_type
 
 
 @cython.final
@@ -61,7 +63,9 @@ cdef class Path(Node):
 cdef object _path_in_optional(Activation act, Optional base, tuple fields, int64_t units):
     """Fields of a variable that holds an optional: none as soon as one is absent."""
     charge(act, units)
-    value = base.held
+    value = base.held if base.held is MISSING else reread_held(base.held)
+    if type(value) is CelError:
+        return value
     for field in fields:
         if value is MISSING:
             return NONE
@@ -173,11 +177,12 @@ cdef class OptionalPathOr(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Step:
-    def __init__(self, key=MISSING, Node node=None, optional=False, test=False):
+    def __init__(self, key=MISSING, Node node=None, optional=False, test=False, raw=False):
         self.key = key
         self.node = node
         self.optional = optional
         self.test = test
+        self.raw = raw
 
 
 @cython.final
@@ -189,15 +194,21 @@ cdef class Chain(Node):
         self.units = units
 
     cdef object eval(self, Activation act):
+        value = self._walk(act)
+        charge(act, self.units)
+        return value
+
+    cdef object _walk(self, Activation act):
         cdef Step step
         cdef bint optional = False
         value = self.base.eval(act)
-        charge(act, self.units)
         if type(value) is Optional:
             if (<Optional>value).held is MISSING:
                 return False if self._tests() else value
-            value = (<Optional>value).held
+            value = reread_held((<Optional>value).held)
             optional = True
+            if not self.steps:
+                return some(value)
         if type(value) is CelError:
             return value
         for step in self.steps:
@@ -213,7 +224,7 @@ cdef class Chain(Node):
 
     cdef bint _tests(self):
         """Whether this is a has()."""
-        return (<Step>self.steps[-1]).test
+        return len(self.steps) > 0 and (<Step>self.steps[-1]).test
 
 
 cdef object _take(Activation act, Step step, object value, bint optional):
@@ -222,7 +233,7 @@ cdef object _take(Activation act, Step step, object value, bint optional):
     if step.node is not None:
         key = step.node.eval(act)
         if type(key) is not CelError and not _is_key(key):
-            key = error(f"invalid qualifier type: {go_name(key)}")
+            key = error(f"invalid qualifier type: {qualifier_type(key, step.raw)}")
         if type(key) is CelError:
             if not optional:
                 charge(act, 1)

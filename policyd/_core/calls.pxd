@@ -21,6 +21,7 @@ cdef class Call0(Call):
 cdef class Call1(Call):
     cdef Node first
     cdef Function1 function  # the only overload, or NULL
+    cdef object element      # see Overload
 
     cdef object _dispatch(self, Activation act, object first)
 
@@ -39,6 +40,7 @@ cdef class Call3(Call):
     cdef Node first
     cdef Node second
     cdef Node third
+    cdef object prepared
 
 
 cdef class CallMany(Call):

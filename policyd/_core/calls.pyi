@@ -41,6 +41,7 @@ class Call3(Call):
         second: Node,
         third: Node,
         known: bool = True,
+        prepared: object = ...,
     ) -> None: ...
 
 @final

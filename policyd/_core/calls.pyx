@@ -52,6 +52,8 @@ cdef dict OPERANDS = {
     "_>_": ORDERED,
     "_>=_": ORDERED,
     "size": frozenset(),
+    "sort": frozenset(),
+    "@sortByAssociatedKeys": frozenset(),
     "matches": frozenset(("string",)),
 }
 
@@ -81,6 +83,11 @@ cdef class Call0(Call):
         return self.settle(act, (), overload.call0(act))
 
 
+cdef bint _starts_with_other(object items, object element):
+    """Whether the first element is of another type: cel-go looks at no other."""
+    return type(items) is list and <list>items and type((<list>items)[0]) is not element
+
+
 @cython.final
 @cython.auto_pickle(False)
 cdef class Call1(Call):
@@ -89,15 +96,18 @@ cdef class Call1(Call):
         self.first = first
         if len(self.overloads) == 1:
             self.function = (<Overload>self.overloads[0]).call1
+            self.element = (<Overload>self.overloads[0]).element
 
     cdef object eval(self, Activation act):
         first = self.first.eval(act)
         if type(first) is CelError:
             result = first
-        elif self.function is not NULL:
-            result = self.function(act, first)
-        else:
+        elif self.function is NULL:
             result = self._dispatch(act, first)
+        elif self.element is not None and _starts_with_other(first, self.element):
+            result = NO_OVERLOAD
+        else:
+            result = self.function(act, first)
         charge(act, 1 if self.cost is NULL else self.cost(first, None, result))
         return no_overload(self.name, (first,)) if result is NO_OVERLOAD else result
 
@@ -122,7 +132,7 @@ cdef class Call2(Call):
         self.first = first
         self.second = second
         self.prepared = prepared
-        self.stops = prepared is not MISSING or (
+        self.stops = prepared is not MISSING or name == "format" or (
             len(self.overloads) > 1 and not (name in OPERANDS or name in BARE))
         if len(self.overloads) == 1:
             self.function = (<Overload>self.overloads[0]).call2
@@ -160,8 +170,9 @@ cdef class Call2(Call):
 @cython.auto_pickle(False)
 cdef class Call3(Call):
     def __init__(self, name, overloads, Node first not None, Node second not None,
-                 Node third not None, known=True):
+                 Node third not None, known=True, prepared=MISSING):
         self._declare(name, overloads, known)
+        self.prepared = prepared
         self.first = first
         self.second = second
         self.third = third
@@ -175,13 +186,14 @@ cdef class Call3(Call):
         if type(second) is CelError:
             return second
         third = self.third.eval(act)
+        constant = second if self.prepared is MISSING else self.prepared
         result = NO_OVERLOAD
         if type(third) is CelError:
             result = third
         else:
             for overload in self.overloads:
                 if overload.call3 is not NULL:
-                    result = overload.call3(act, first, second, third)
+                    result = overload.call3(act, first, constant, third)
                 else:
                     result = overload.call_many(act, (first, second, third))
                 if result is not NO_OVERLOAD:
@@ -201,12 +213,13 @@ cdef class CallMany(Call):
     cdef object eval(self, Activation act):
         cdef Overload overload
         cdef list values = []
-        for node in self.arguments:
-            value = (<Node>node).eval(act)
-            if type(value) is CelError:
-                return value
-            values.append(value)
+        cdef Py_ssize_t i, last = len(self.arguments) - 1
         result = NO_OVERLOAD
+        for i in range(last + 1):
+            value = (<Node>self.arguments[i]).eval(act)
+            if type(value) is CelError:
+                return self.settle(act, tuple(values), value) if i == last else value
+            values.append(value)
         for overload in self.overloads:
             result = overload.call_many(act, tuple(values))
             if result is not NO_OVERLOAD:

@@ -5,7 +5,7 @@ cimport cython
 from policyd._core.activation cimport charge
 from policyd._core.cel_errors cimport CelError, error
 from policyd._core.rendering cimport text_of
-from policyd._core.values cimport MISSING, Optional, StructValue, UInt, map_key, type_name
+from policyd._core.values cimport MISSING, Optional, StructValue, map_key
 
 cdef enum:
     LIST_COST = 10
@@ -69,8 +69,6 @@ cdef object _entry(dict made, object key, object value, bint optional):
     """Set one entry; an error or None."""
     if type(value) is CelError:
         return value
-    if not _is_map_key(key):
-        return error(f"unsupported key type: {type_name(key)}")
     if optional:
         value = _unwrap(key, value)
         if type(value) is CelError:
@@ -80,12 +78,6 @@ cdef object _entry(dict made, object key, object value, bint optional):
     else:
         made[map_key(key)] = value
     return None
-
-
-cdef bint _is_map_key(object key):
-    kind = type(key)
-    return (kind is str or kind is int or kind is bool or kind is UInt or kind is float
-            or key is None)
 
 
 cdef object _unwrap(object name, object value):

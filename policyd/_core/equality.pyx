@@ -3,7 +3,7 @@
 from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport work
-from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD
+from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD, CelError
 from policyd._core.values cimport (
     MISSING,
     Duration,
@@ -40,7 +40,7 @@ cdef object _equal(Activation act, object left, object right, int depth):
         return _same_class_equal(act, left, right, depth + 1)
     if _is_number(left) and _is_number(right):
         return _order_numbers(left, right) == 0
-    if isinstance(left, Opaque):
+    if isinstance(left, Opaque) and right is not None:
         return (<Opaque>left).equals(right)
     return False
 
@@ -89,6 +89,8 @@ cdef object _same_class_equal(Activation act, object left, object right, int dep
     if type(left) is Optional:
         if (<Optional>left).held is MISSING or (<Optional>right).held is MISSING:
             return (<Optional>left).held is (<Optional>right).held
+        if type((<Optional>left).held) is CelError:
+            return (<Optional>left).held
         return _equal(act, (<Optional>left).held, (<Optional>right).held, depth)
     if type(left) is StructValue:
         if (<StructValue>left).type_name != (<StructValue>right).type_name:
@@ -143,6 +145,8 @@ cdef object find(dict entries, object key):
 
 cdef object _find_other(dict entries, object key):
     """Keys that are not strings: exactly this key first, then the same number of another type."""
+    if not entries:
+        return MISSING
     kind = type(key)
     if kind is bool or kind is float:
         value = entries.get(Key(key), MISSING)
@@ -159,7 +163,7 @@ cdef object _find_other(dict entries, object key):
     elif key is None:
         return entries.get(None, MISSING)
     elif kind is not int:
-        return MISSING
+        return MISSING if kind is bytes else entries.get(Key(key), MISSING)
     value = entries.get(key, MISSING)
     if value is MISSING and 0 <= key < UINT64_END:
         value = entries.get(uint(key), MISSING)

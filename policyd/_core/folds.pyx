@@ -6,7 +6,8 @@ from policyd._core.activation cimport charge, work
 from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD, CelError, error
 from policyd._core.equality cimport find
 from policyd._core.rendering cimport text_of
-from policyd._core.values cimport MISSING, go_name, key_value, map_key
+from policyd._core.rereading cimport reread
+from policyd._core.values cimport MISSING, Optional, go_name, key_value, map_key, type_name
 
 cdef enum:
     # One round of the general form, beside the body.
@@ -249,7 +250,7 @@ cdef class CollectMap(Fold):
 
 cdef object _insert_all(dict made, object entries):
     if type(entries) is not dict:
-        return NO_SUCH_OVERLOAD
+        return error(f"no such overload: cel.@mapInsert(map, {type_name(entries)})")
     for key, value in (<dict>entries).items():
         failure = _insert(made, key, value)
         if failure is not None:
@@ -259,7 +260,9 @@ cdef object _insert_all(dict made, object entries):
 
 cdef object _insert(dict made, object key, object value):
     if find(made, key_value(key)) is not MISSING:  # 0 and 0u are one key
-        return error(f"insert failed: key {text_of(key_value(key))} already exists")
+        # Go prints CEL's null as the number that it is there
+        text = "0" if key is None else text_of(key_value(key))
+        return error(f"insert failed: key {text} already exists")
     made[key] = value
     return None
 
@@ -290,4 +293,4 @@ cdef class BoundSlot(Node):
             held = self.value.eval(act)
             act.slots[self.slot] = held
         charge(act, self.units)
-        return held
+        return reread(<Optional>held) if type(held) is Optional else held

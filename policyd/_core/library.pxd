@@ -42,6 +42,7 @@ cdef class Overload:
     cdef Cost open_cost          # the same when the overload is chosen at run time
     cdef Prepare prepare         # NULL: constants are passed as they are
     cdef readonly object estimate  # a Rule of estimates.py; None: 1 unit
+    cdef object element          # what the first element of the list must be an instance of, or None
 
     # Charged always: Kubernetes' estimator goes by the function's name. Beside it the rule of
     # ``estimates`` that says what may be charged.
@@ -50,6 +51,8 @@ cdef class Overload:
     cdef Overload costs_when_known(self, Cost cost, object estimate=*)
     # Only the estimate: 1 unit is charged, or a node of the planner charges.
     cdef Overload estimated(self, object estimate)
+    # One of several rows of one function that differ in the type of the list's elements.
+    cdef Overload of(self, element)
     # The function takes a constant second argument in prepared form (and any other as it comes).
     cdef Overload prepares(self, Prepare prepare)
 

@@ -25,6 +25,10 @@ cdef class Overload:
         self.estimate = estimate
         return self
 
+    cdef Overload of(self, element):
+        self.element = element
+        return self
+
     cdef Overload prepares(self, Prepare prepare):
         self.prepare = prepare
         return self

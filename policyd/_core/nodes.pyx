@@ -4,7 +4,8 @@ cimport cython
 
 from policyd._core.activation cimport charge
 from policyd._core.cel_errors cimport error
-from policyd._core.values cimport MISSING
+from policyd._core.rereading cimport reread
+from policyd._core.values cimport MISSING, Optional
 
 
 @cython.auto_pickle(False)
@@ -48,6 +49,8 @@ cdef class Slot(Node):
     cdef object eval(self, Activation act):
         charge(act, self.units)
         value = act.slots[self.slot]
+        if type(value) is Optional:
+            return reread(<Optional>value)
         return unset(self.name) if value is MISSING else value
 
 

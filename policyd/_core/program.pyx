@@ -9,7 +9,7 @@ from policyd._core.nodes cimport Node
 from policyd._core.rendering cimport text_of
 from policyd._core.values cimport MISSING, some, type_name
 
-from policyd.errors import CostExceeded, EvaluationError
+from policyd.errors import CelPanic, CostExceeded, EvaluationError
 
 
 @cython.final
@@ -23,7 +23,10 @@ cdef class Program:
 
     cdef object run(self, Activation act):
         act.count_from(0)
-        value = self.root.eval(act)
+        try:
+            value = self.root.eval(act)
+        except CelPanic as panic:
+            return CelError(f"internal error: {panic}")
         if act.spent > act.limit:
             act.check()
         return value

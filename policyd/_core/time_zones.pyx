@@ -23,6 +23,8 @@ cdef str offset_at(str zone, int64_t seconds, int32_t* offset):
         return None
     if ".." in zone or zone[0] in "/\\":
         return "time: invalid location name"
+    if "\0" in zone:
+        return "invalid argument"
     try:
         info = ZoneInfo(zone)
     except IsADirectoryError:

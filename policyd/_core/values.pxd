@@ -47,8 +47,9 @@ cdef class StructValue:
 
 
 cdef class Key:
-    """A bool or double in the role of a map key."""
+    """Any other value in the role of a map key."""
     cdef readonly object value
+    cdef tuple identity
     cdef Py_hash_t hashed
 
 

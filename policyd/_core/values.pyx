@@ -2,6 +2,8 @@
 
 cimport cython
 
+from policyd.errors import CelPanic
+
 
 cdef class _Missing:
     def __repr__(self):
@@ -129,18 +131,41 @@ cdef class StructValue:
 cdef class Key:
     def __init__(self, value):
         self.value = value
-        self.hashed = hash((type(value).__name__, value))
+        self.identity = _identity(value)
+        self.hashed = hash(self.identity)
 
     def __eq__(self, other):
-        if type(other) is not Key or type(self.value) is not type((<Key>other).value):
-            return False
-        return self.value == (<Key>other).value
+        return type(other) is Key and self.identity == (<Key>other).identity
 
     def __hash__(self):
         return self.hashed
 
     def __repr__(self):
         return f"Key({self.value!r})"
+
+
+cdef tuple _identity(object value):
+    """What makes two keys one: of scalars their value, of everything else that it is the same."""
+    kind = type(value)
+    if kind is bool or kind is float:
+        return kind, value
+    if kind is Duration:
+        return kind, (<Duration>value).nanos
+    if kind is Timestamp:
+        return (kind, (<Timestamp>value).seconds, (<Timestamp>value).nanos,
+                (<Timestamp>value).offset)
+    if kind is TypeValue:
+        return kind, (<TypeValue>value).name
+    if isinstance(value, Opaque):
+        name = (<Opaque>value).type_name()
+        if name in UNHASHABLE:
+            raise CelPanic(f"runtime error: hash of unhashable type {UNHASHABLE[name]}")
+        if name in ("net.IP", "net.CIDR"):
+            return kind, str(value)
+    return kind, id(value)
+
+
+cdef dict UNHASHABLE = {"kubernetes.NamedFormat": "cel.Format", "kubernetes.Semver": "cel.Semver"}
 
 
 cdef class Opaque:
@@ -189,9 +214,12 @@ cdef object map_key(object value):
         return TRUE_KEY
     if value is False:
         return FALSE_KEY
-    if type(value) is float:
-        return Key(value)
-    return value
+    kind = type(value)
+    if kind is str or kind is int or kind is UInt or value is None:
+        return value
+    if kind is bytes:
+        raise CelPanic("runtime error: hash of unhashable type types.Bytes")
+    return Key(value)
 
 
 cdef object key_value(object key):
@@ -257,7 +285,27 @@ cdef dict GO_NAMES = {
     Optional: "*types.Optional",
     TypeValue: "*types.Type",
 }
+cdef dict OPAQUE_GO_NAMES = {
+    "kubernetes.NamedFormat": "cel.Format",
+    "kubernetes.Quantity": "cel.Quantity",
+    "kubernetes.Semver": "cel.Semver",
+    "kubernetes.URL": "cel.URL",
+    "net.CIDR": "cel.CIDR",
+    "net.IP": "cel.IP",
+}
+cdef dict RAW_NAMES = {type(None): "<nil>", list: "[]interface {}", dict: "map[string]interface {}"}
 
 
 cdef str go_name(object value):
-    return GO_NAMES.get(type(value)) or type_name(value)
+    name = GO_NAMES.get(type(value))
+    if name is not None:
+        return name
+    name = type_name(value)
+    return OPAQUE_GO_NAMES.get(name, name)
+
+
+def qualifier_type(value, raw=False):
+    """The Go type of a value that is no key; ``raw``: as the variables hold it, not yet CEL's."""
+    if raw and (value is None or type(value) is list or type(value) is dict):
+        return RAW_NAMES[type(value)]
+    return go_name(value)

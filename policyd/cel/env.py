@@ -15,6 +15,7 @@ from policyd.cel import types
 from policyd.cel.ast import Call, Checked, Literal
 from policyd.cel.checker import check
 from policyd.cel.decls import OverloadDecl, Scope, group, parse_signature
+from policyd.cel.overload_order import in_order
 from policyd.cel.parser import parse
 from policyd.cel.planner import plan
 from policyd.cel.recursion import deep_recursion
@@ -144,10 +145,12 @@ def _authorizer() -> dict[str, Type]:
 def _functions(patch_types: bool) -> Mapping[str, tuple[OverloadDecl, ...]]:
     """The functions of all libraries; those for patches only where patches are made."""
     return group(
-        parse_signature(row.signature, row.name, row.id)
-        for library in KNOWN_LIBRARIES
-        if patch_types or library.name != _PATCH_LIBRARY
-        for row in library.overloads
+        in_order(
+            parse_signature(row.signature, row.name, row.id)
+            for library in KNOWN_LIBRARIES
+            if patch_types or library.name != _PATCH_LIBRARY
+            for row in library.overloads
+        )
     )
 
 

@@ -70,6 +70,7 @@ def _bind(planner: "Planner", expr: Comprehension) -> Node:
     outer = planner.locals
     slot = planner.layout.take()
     planner.locals = {**outer, expr.accu_var: BoundBase(slot, planner.node(expr.accu_init))}
+    planner.node(expr.loop_step)  # never runs, but may refuse the program
     made = Bind(slot, planner.node(expr.result))
     planner.locals = outer
     return made

@@ -138,7 +138,7 @@ class _Parser(Cursor):
             expansion = macros.expand(macros.Factory(self._ids, pos), function, target, args)
         except macros.MacroError as error:
             self._issues.append(Issue(error.pos, error.message))
-            return self._broken(pos)
+            return self._broken(error.pos)
         if expansion is not None:
             return expansion
         return Call(next(self._ids), pos, function, target, args)

@@ -7,7 +7,7 @@ sets, calls of functions with constant arguments are computed once. Runs when po
 
 from collections.abc import Mapping
 
-from policyd._core.access import OptionalOr, OptionalPath, OptionalPathOr
+from policyd._core.access import Chain, OptionalOr, OptionalPath, OptionalPathOr
 from policyd._core.calls import Call0, Call1, Call2, Call3, CallMany
 from policyd._core.cel_errors import CelError
 from policyd._core.construct import ListNode, MapNode, StructNode
@@ -16,7 +16,7 @@ from policyd._core.library import Overload
 from policyd._core.logic import And, Conditional, Equal, EqualConst, InSet, Or
 from policyd._core.nodes import Const, Node, Precomputed
 from policyd._core.program import Program, VariableOptional, VariableTest, compute
-from policyd._core.values import MISSING, TypeValue, UInt
+from policyd._core.values import MISSING, TypeValue, UInt, qualifier_type
 from policyd.cel.ast import (
     Call,
     Checked,
@@ -35,7 +35,7 @@ from policyd.cel.decls import TYPE_NAMES
 from policyd.cel.fold_planner import Names, plan_fold
 from policyd.cel.functions import FUNCTIONS
 from policyd.cel.recursion import deep_recursion
-from policyd.cel.types import DYN, Kind, Type
+from policyd.cel.types import DYN, Kind, Type, is_optional
 from policyd.errors import CelTypeError, Problem
 
 # The calls that cel-go computes when the program is made, if their argument is a constant.
@@ -120,7 +120,13 @@ class Planner:
     def _ident(self, node_id: int, name: str) -> Node | Attribute:
         local = None if name.startswith(".") else self.locals.get(name)
         if local is not None:
-            return Attribute(local)
+            known = self._types.get(node_id)
+            if known is None or known.kind is not Kind.TYPE:
+                return Attribute(local)
+            # cel-go takes the variable's name for the name of a type.
+            if name not in TYPE_NAMES:
+                raise refuse(f"reference to undefined type: {name}")
+            return Const(TypeValue(name))
         name = name.removeprefix(".")
         reference = self._references.get(node_id)
         if reference is not None and reference.value is not None:
@@ -167,11 +173,28 @@ class Planner:
                 return Attribute(NodeBase(VariableOptional(variable.variable)))
         chain = self._open(base)
         planned = self._plan(index)
-        if isinstance(planned, Const) and type(planned.value) in _KEYS:
+        if isinstance(planned, Const):
+            if type(planned.value) not in _KEYS:
+                raise refuse(f"invalid qualifier type: {qualifier_type(planned.value)}")
             return chain.then(Hop(planned.value, mode=mode))
         if isinstance(planned, Attribute):
             planned = planned.node(counted=False)
-        return chain.then(Hop(None, planned, mode))
+        return chain.then(Hop(None, planned, mode, raw=self._is_raw(index)))
+
+    def _is_raw(self, expr: Expr) -> bool:
+        """Whether an expression only reads from a variable, by names and indexes."""
+        match expr:
+            case Ident():
+                return expr.name not in self.locals
+            case Select():
+                return not expr.test_only and self._is_raw(expr.operand)
+            case Call(function="_[_]", args=(base, index)):
+                return not isinstance(index, Literal) or (
+                    type(index.value) in (str, int) and self._is_raw(base)
+                )
+            case Call(function="_?_:_", args=(_, yes, no)):
+                return self._is_raw(yes) and self._is_raw(no)
+        return False
 
     def _dotted(self, expr: Expr) -> str:
         """``a.b.c`` as text, "" if it is anything else."""
@@ -189,8 +212,7 @@ class Planner:
             case ("_&&_" | "_||_") as operator, _:
                 return _LOGIC[operator](tuple(self._terms(operator, expr)))
             case "_?_:_", (condition, yes, no):
-                branches = self.node(yes, counted=False), self.node(no, counted=False)
-                made = Conditional(self.node(condition), *branches)
+                made = Conditional(self.node(condition), self._branch(yes), self._branch(no))
                 return Attribute(NodeBase(made, counted=False))
             case ("_==_" | "_!=_") as operator, (left, right):
                 return self._equality(left, right, negated=operator == "_!=_")
@@ -203,6 +225,14 @@ class Planner:
         if name in ("or", "orValue") and len(arguments) == len(("optional", "other")):
             return _optional_or(*arguments, unwrap=name == "orValue")
         return self._function(expr, name, arguments)
+
+    def _branch(self, expr: Expr) -> Node:
+        """A branch of ``?:``: an optional that it gives passes through a chain."""
+        planned = self._plan(expr)
+        if isinstance(planned, Attribute):
+            return planned.node(counted=False)
+        found = self._types.get(expr.id, DYN)
+        return Chain(planned, (), 0) if found == DYN or is_optional(found) else planned
 
     def _terms(self, operator: str, expr: Call) -> list[Node]:
         """The operands of a chain of one operator: grouping does not change what it means."""
@@ -316,8 +346,7 @@ def _make_call(
         case (first, second):
             return Call2(name, overloads, first, second, known, _prepared(overloads, second))
         case (first, second, third):
-            _prepared(overloads, second)  # refuses a literal that cannot be used
-            return Call3(name, overloads, first, second, third, known)
+            return Call3(name, overloads, first, second, third, known, _prepared(overloads, second))
     return CallMany(name, overloads, arguments, known)
 
 

@@ -1,7 +1,7 @@
 """The text of an expression: offsets to lines and columns, and how cel-go prints an error in it.
 
 Offsets count code points. An error that has no place (an exceeded limit) has the offset
-``NOWHERE``. Layout and wide carets follow cel-go's common/error.go; the policy layer maps places to
+``NOWHERE``; what is said about a part that the parser lost stands ``BEFORE`` the text. Layout and wide carets follow cel-go's common/error.go; the policy layer maps places to
 files.
 """
 
@@ -11,7 +11,8 @@ from typing import TypeVar
 
 from policyd.errors import CelCompileError, Problem
 
-NOWHERE = -1
+NOWHERE = -2
+BEFORE = -1
 MAX_ERRORS = 100
 _MAX_SNIPPET_BYTES = 16384
 
@@ -41,7 +42,7 @@ class Source:
         """
         if pos == NOWHERE:
             return -1, 0
-        if not self.text:
+        if pos == BEFORE or not self.text:
             return 1, 0
         line = bisect_right(self._starts, pos)
         return line, pos - self._starts[line - 1] + 1
@@ -53,8 +54,9 @@ class Source:
     def excerpt(self, pos: int) -> str:
         """The line of the place and a caret below it; full-width marks below wide characters."""
         line, column = self.place(pos)
-        if column < 1:
+        if line < 1 or not self.text:
             return ""
+        column = max(column, 1)
         snippet = self._line(line)
         if len(snippet.encode("utf-8", "surrogatepass")) > _MAX_SNIPPET_BYTES:
             return ""

@@ -45,6 +45,11 @@ What JSON lacks is written as CEL's string() would.
 Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not compile.
 """
 _NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
+# What CEL's string() takes; of other keys the type is shown.
+_KEYS = frozenset((
+    "bool", "int", "uint", "double", "null_type", "type", "net.IP", "net.CIDR",
+    "google.protobuf.Timestamp", "google.protobuf.Duration",
+))  # fmt: skip
 JSON = dict[str, Any]
 
 
@@ -190,7 +195,9 @@ def _key(key: Any) -> str:
     value = key.value if isinstance(key, Key) else key
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value if isinstance(value, str) else render(value)
+    if isinstance(value, str):
+        return value
+    return render(value) if type_of(value) in _KEYS else type_of(value)
 
 
 def _bytes_text(value: bytes) -> str:

@@ -214,6 +214,8 @@ func toJSON(value ref.Val) any {
 		return operation
 	case *dynamic.ObjectVal:
 		return value.Value()
+	case apiservercel.Format:
+		return value.Name // its value holds addresses of functions
 	case *types.Optional:
 		if !value.HasValue() {
 			return "optional.none()"
@@ -229,7 +231,7 @@ func toJSON(value ref.Val) any {
 		fields := map[string]any{}
 		for it := value.Iterator(); it.HasNext() == types.True; {
 			key := it.Next()
-			fields[fmt.Sprint(toJSON(key))] = toJSON(value.Get(key))
+			fields[keyText(key)] = toJSON(value.Get(key))
 		}
 		return fields
 	}
@@ -237,6 +239,14 @@ func toJSON(value ref.Val) any {
 		return string(text.(types.String))
 	}
 	return fmt.Sprint(value.Value())
+}
+
+// keyText is the text of a map's key: as string() gives it, or its type.
+func keyText(key ref.Val) string {
+	if text := key.ConvertToType(types.StringType); text.Type() == types.StringType {
+		return string(text.(types.String))
+	}
+	return key.Type().TypeName()
 }
 
 func double(number float64) any {

@@ -18,7 +18,7 @@ from policyd._core.cel_errors cimport (
     error,
 )
 from policyd._core.library cimport binary, tenths, unary
-from policyd._core.values cimport UInt, size_of, uint
+from policyd._core.values cimport Duration, UInt, duration, size_of, uint
 
 from policyd._core import estimates
 from policyd._core.library import Library
@@ -185,6 +185,10 @@ cdef object negate(Activation act, object value):
         return made
     if type(value) is float:
         return -<double>value
+    if type(value) is Duration:  # declared nowhere, but a dyn may hold one
+        if subtract_overflows(0, (<Duration>value).nanos, &made):
+            return INTEGER_OVERFLOW
+        return duration(made)
     return NO_OVERLOAD
 
 

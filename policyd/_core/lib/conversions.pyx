@@ -26,8 +26,10 @@ from policyd._core.library import Library
 
 cdef object INTEGER = re.compile(r"[+-]?[0-9]+")
 cdef object UNSIGNED = re.compile(r"[0-9]+")
-# What Go's ParseFloat reads and Python's float too; digits may be separated by _ only after 0x.
+# What Go's ParseFloat reads and Python's float too, once the _ between digits are taken out.
 cdef object DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+cdef object SEPARATOR = re.compile(r"(?<=[0-9])_(?=[0-9])")
+cdef object HEXADECIMAL_SEPARATOR = re.compile(r"(?<=[0-9a-fA-FxX])_(?=[0-9a-fA-F])")
 cdef object SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.IGNORECASE)
 cdef object HEXADECIMAL = re.compile(
     r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
@@ -91,6 +93,9 @@ cdef object uint_to_double(Activation act, object value):
 cdef object string_to_double(Activation act, object value):
     if type(value) is not str:
         return NO_OVERLOAD
+    if "_" in <str>value:
+        separator = HEXADECIMAL_SEPARATOR if (<str>value)[:3].lower().find("0x") >= 0 else SEPARATOR
+        value = separator.sub("", value)
     if DECIMAL.fullmatch(value) is not None:
         number = float(value)
         # Go reports what is out of range as an error

@@ -13,13 +13,14 @@ and bytes.
 from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation, charge, work
-from policyd._core.cel_errors cimport NO_OVERLOAD, error
+from policyd._core.cel_errors cimport NO_OVERLOAD, CelError, error
 from policyd._core.equality cimport compare, equal
 from policyd._core.library cimport binary, ternary, unary
-from policyd._core.values cimport Duration, Timestamp, UInt, size_of, type_name
+from policyd._core.values cimport Duration, Timestamp, UInt, go_name, size_of, type_name
 
 from policyd._core import estimates
 from policyd._core.library import Library
+from policyd.errors import CelPanic
 
 cdef enum:
     CALL_AND_LIST = 11
@@ -27,6 +28,8 @@ cdef enum:
     # Go's sort.Slice is a stable insertion sort up to here.
     SMALL = 12
 cdef int64_t UNPAYABLE = 1 << 60
+# Go types that have a method Add, the first that a list must have.
+cdef frozenset ADDABLE = frozenset((int, UInt, float, str, bytes, Duration, Timestamp))
 
 cdef dict COMPARABLE = {
     int: "int",
@@ -102,6 +105,8 @@ cdef object flatten_to(Activation act, object items, object depth):
     if type(items) is not list or type(depth) is not int:
         return error(f"no such overload: {full_name(items)}.flatten({full_name(depth)})")
     if depth < 0:
+        if act.spent + charge_for(<int64_t> depth, items) < 0:
+            charge(act, UNPAYABLE)  # cel-go counts without a sign: that is beyond every limit
         return error("level must be non-negative")
     return flattened(act, <list> items, min(<int64_t> depth, MAX_DEPTH))
 
@@ -122,13 +127,13 @@ cdef list flattened(Activation act, list items, int64_t depth):
 
 cdef object sort(Activation act, object items):
     if type(items) is not list:
-        return error("no such overload: sort")
+        return NO_OVERLOAD
     return sorted_by(act, <list> items, <list> items)
 
 
 cdef object sort_by_keys(Activation act, object items, object keys):
     if type(items) is not list or type(keys) is not list:
-        return error("no such overload: @sortByAssociatedKeys")
+        return NO_OVERLOAD
     if len(<list> items) != len(<list> keys):
         return error(
             "@sortByAssociatedKeys() expected a list of the same size as the associated keys list, "
@@ -177,21 +182,39 @@ cdef object distinct(Activation act, object items):
 # Costs
 
 
+cdef str given_name(object value):
+    """The Go type of an argument, which may be an error."""
+    return "*types.Err" if type(value) is CelError else go_name(value)
+
+
 cdef int64_t output_size(object first, object second, object result) except -1:
     return size_of(result) + CALL_AND_LIST
 
 
+cdef int64_t input_size(object first, object second, object result) except -1:
+    return size_of(first) + CALL_AND_LIST
+
+
 cdef int64_t depth_times_size(object first, object second, object result) except -1:
-    cdef int64_t depth = <int64_t> second if type(second) is int else 1
-    cdef double cost = <double> depth * size_of(first) + CALL_AND_LIST
-    # cel-go counts without a sign: below zero is beyond every limit.
-    return <int64_t> cost if 0 <= cost < UNPAYABLE else UNPAYABLE
+    if type(second) is not int:
+        raise CelPanic(f"interface conversion: ref.Val is {given_name(second)}, not types.Int")
+    return charge_for(<int64_t> second, first)
+
+
+cdef int64_t charge_for(int64_t depth, object items) except? -1:
+    cdef double cost = <double> depth * size_of(items) + CALL_AND_LIST
+    return <int64_t> max(-UNPAYABLE, min(cost, UNPAYABLE))
 
 
 cdef int64_t self_compare(object first, object second, object result) except -1:
+    if type(first) is not list:  # the argument may be wrong, or an error
+        method = "Contains" if type(first) in ADDABLE else "Add"
+        raise CelPanic(
+            f"interface conversion: {given_name(first)} is not traits.Lister: missing method {method}"
+        )
     cdef double size = size_of(first)
     cdef double factor = 2
-    if type(first) is list and <list> first and type((<list> first)[0]) in (str, bytes):
+    if <list> first and type((<list> first)[0]) in (str, bytes):
         factor += 0.1
     return <int64_t> (size * size * factor) + CALL_AND_LIST
 
@@ -252,7 +275,7 @@ LIBRARY = Library("list_extensions", (
     unary(
         "flatten", "list(list(T)).flatten() -> list(T)", "list_flatten", flatten,
         "[[1, 2], [3]].flatten() // [1, 2, 3]",
-    ).costs_when_known(depth_times_size, _flatten_estimate),
+    ).costs_when_known(input_size, _flatten_estimate),
     binary(
         "flatten", "list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", flatten_to,
         "[[[1, 2]], [[3]]].flatten(2) // [1, 2, 3]",

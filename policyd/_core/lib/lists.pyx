@@ -168,8 +168,8 @@ LIBRARY = Library("lists", (
             "isSorted", f"list({name}).isSorted() -> bool", f"list_{name}_is_sorted_bool",
             is_sorted,
             "[1, 1, 2].isSorted() // true" if name == "int" else "",
-        ).costs(traversal, estimates.traversal)
-        for name in COMPARABLE.values()
+        ).costs(traversal, estimates.traversal).of(kind)
+        for kind, name in COMPARABLE.items()
     ],
     unary(
         "sum", "list(int).sum() -> int", "list_int_sum_int", sum_ints, "[1, 2, 3].sum() // 6",
@@ -189,15 +189,15 @@ LIBRARY = Library("lists", (
         unary(
             "max", f"list({name}).max() -> {name}", f"list_{name}_max_{name}", maximum,
             "[1, 3, 2].max() // 3" if name == "int" else "",
-        ).costs(traversal, estimates.traversal)
-        for name in COMPARABLE.values()
+        ).costs(traversal, estimates.traversal).of(kind)
+        for kind, name in COMPARABLE.items()
     ],
     *[
         unary(
             "min", f"list({name}).min() -> {name}", f"list_{name}_min_{name}", minimum,
             "['b', 'a'].min() // 'a'" if name == "string" else "",
-        ).costs(traversal, estimates.traversal)
-        for name in COMPARABLE.values()
+        ).costs(traversal, estimates.traversal).of(kind)
+        for kind, name in COMPARABLE.items()
     ],
     binary(
         "indexOf", "list(A).indexOf(A) -> int", "list_a_index_of_int", index_of,

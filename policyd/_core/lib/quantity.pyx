@@ -10,7 +10,7 @@ Cost: a tenth of the text's length to read it, 1 unit for everything else.
 
 import re
 
-from libc.math cimport ldexp
+from libc.math cimport INFINITY
 
 from policyd._core.activation cimport Activation
 from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
@@ -19,6 +19,7 @@ from policyd._core.values cimport Opaque
 
 from policyd._core import estimates
 from policyd._core.library import Library
+from policyd._core.quantity_text import BINARY, DECIMAL, EXPONENT, canonical
 
 cdef object GRAMMAR = re.compile(
     r"(?P<sign>[+-]?)(?P<zeros>0*)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
@@ -52,6 +53,8 @@ cdef class Quantity(Opaque):
     cdef object scale    # int
     cdef bint decimal    # an arbitrary decimal, which is never an integer
     cdef bint computed   # made by add() or sub(): refused at the right of ==
+    cdef str notation    # how it is printed: DECIMAL, BINARY or EXPONENT
+    cdef str written     # its text, where Kubernetes keeps that
 
     cdef str type_name(self):
         return "kubernetes.Quantity"
@@ -62,14 +65,15 @@ cdef class Quantity(Opaque):
         return order(self, <Quantity> other) == 0
 
     def __str__(self):
-        return f"{self.number}e{self.scale}" if self.scale else str(self.number)
+        return self.written or canonical(self.number, self.scale, self.notation)
 
 
-cdef Quantity made(object number, object scale, bint decimal):
+cdef Quantity made(object number, object scale, bint decimal, str notation=DECIMAL):
     cdef Quantity quantity = Quantity.__new__(Quantity)
     quantity.number = number
     quantity.scale = scale
     quantity.decimal = decimal
+    quantity.notation = notation
     return quantity
 
 
@@ -78,6 +82,7 @@ cdef Quantity made(object number, object scale, bint decimal):
 
 cdef object parse(str text):
     """The Quantity, or the text of Kubernetes' error."""
+    cdef Quantity short
     found = GRAMMAR.fullmatch(text) if text else None
     if found is None:
         return WRONG_FORMAT
@@ -87,17 +92,22 @@ cdef object parse(str text):
     cdef bint negative = found["sign"] == "-"
     cdef bint empty = not found["zeros"] and not found["whole"] and not fraction
     if suffix in BINARY_SUFFIXES:
-        return parse_binary(whole, fraction, BINARY_SUFFIXES[suffix], negative, empty)
+        return parse_binary(text, whole, fraction, BINARY_SUFFIXES[suffix], negative, empty)
+    notation = DECIMAL
     exponent = DECIMAL_SUFFIXES.get(suffix)
     if exponent is None:
-        exponent = parse_exponent(suffix)
+        exponent, notation = parse_exponent(suffix), EXPONENT
     if exponent is None or abs(exponent) > MAX_EXPONENT or len(whole + fraction) > MAX_EXPONENT:
         return WRONG_SUFFIX
     scale = exponent - len(fraction)
     number = int(whole + fraction)
     if len(whole) + len(fraction) <= MAX_DIGITS and scale >= NANO:
-        return made(-number if negative else number, scale, False)
-    return WRONG_NUMBER if empty else rounded(number, scale, negative)
+        short = made(-number if negative else number, scale, False, notation)
+        digits = whole + fraction
+        if scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0":
+            short.written = text
+        return short
+    return WRONG_NUMBER if empty else rounded(number, scale, negative, notation)
 
 
 cdef object parse_exponent(str suffix):
@@ -112,17 +122,23 @@ cdef object parse_exponent(str suffix):
     return (int(suffix[1:]) + 2147483648) % 4294967296 - 2147483648
 
 
-cdef object parse_binary(str whole, str fraction, object power, bint negative, bint empty):
+cdef object parse_binary(
+    str text, str whole, str fraction, object power, bint negative, bint empty
+):
+    cdef Quantity short
     if len(whole) + len(fraction) > MAX_EXPONENT:
         return WRONG_SUFFIX
     number = int(whole + fraction) * 2 ** power
     # Kubernetes' own guess at what fits, with its rounding.
     if not fraction and 15 - len(whole) - power * 3 // 10 - 1 >= 0 and number <= MAX_INT64:
-        return made(-number if negative else number, 0, False)
-    return WRONG_NUMBER if empty else rounded(number, -len(fraction), negative, capped=True)
+        short = made(-number if negative else number, 0, False, BINARY)
+        if int(whole) & 7:
+            short.written = text
+        return short
+    return WRONG_NUMBER if empty else rounded(number, -len(fraction), negative, BINARY)
 
 
-cdef Quantity rounded(object number, object scale, bint negative, bint capped=False):
+cdef Quantity rounded(object number, object scale, bint negative, str notation):
     """An arbitrary decimal: rounded up to whole nanos, and for powers of two at most the largest
     int64."""
     if number:
@@ -133,9 +149,11 @@ cdef Quantity rounded(object number, object scale, bint negative, bint capped=Fa
         else:
             number = -(-number // 10 ** (NANO - scale))
         scale = NANO
-        if capped and number > MAX_INT64 * 10 ** 9:
+        if notation == BINARY and number > MAX_INT64 * 10 ** 9:
             number, scale = MAX_INT64, 0
-    return made(-number if negative else number, scale, True)
+    if notation == BINARY and number < 10 ** -scale:
+        notation = DECIMAL
+    return made(-number if negative else number, scale, True, notation)
 
 
 cdef object to_quantity(Activation act, object text):
@@ -222,8 +240,16 @@ cdef object as_float(Activation act, object quantity):
     if type(quantity) is not Quantity:
         return NO_OVERLOAD
     number, scale = (<Quantity> quantity).number, (<Quantity> quantity).scale
-    cdef double base = ldexp(float(number >> 1024), 1024) if abs(number) >> 1024 else float(number)
+    cdef double base = to_double(number)
     return base * power_of_ten(scale) if scale else base
+
+
+cdef double to_double(object number) except? -1:
+    """Infinity for what is larger than every double."""
+    try:
+        return float(number)
+    except OverflowError:
+        return INFINITY if number > 0 else -INFINITY
 
 
 cdef double power_of_ten(object exponent) except? -1:
@@ -255,6 +281,7 @@ cdef object plus(Quantity left, Quantity right, int sign):
         number += sign * right.number * 10 ** (right.scale - scale)
         total = made(number, scale, decimal or abs(number) > MAX_INT64)
     total.computed = True
+    total.notation = left.notation if left.number else right.notation
     return total
 
 
@@ -267,7 +294,7 @@ cdef object add(Activation act, object left, object right):
 cdef object add_int(Activation act, object left, object right):
     if type(left) is not Quantity or type(right) is not int:
         return NO_OVERLOAD
-    return plus(<Quantity> left, made(right, 0, False), 1)
+    return plus(<Quantity> left, made(right, 0, False, EXPONENT), 1)
 
 
 cdef object subtract(Activation act, object left, object right):
@@ -279,7 +306,7 @@ cdef object subtract(Activation act, object left, object right):
 cdef object subtract_int(Activation act, object left, object right):
     if type(left) is not Quantity or type(right) is not int:
         return NO_OVERLOAD
-    return plus(<Quantity> left, made(right, 0, False), -1)
+    return plus(<Quantity> left, made(right, 0, False, EXPONENT), -1)
 
 
 LIBRARY = Library("quantity", (

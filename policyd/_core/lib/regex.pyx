@@ -56,8 +56,8 @@ cdef object find_all(Activation act, object text, object pattern):
 
 
 cdef object find_all_limited(Activation act, object text, object pattern, object limit):
-    if type(pattern) is Regex and type(limit) is int:
-        if type(text) is not str:
+    if type(pattern) is Regex:
+        if type(text) is not str or type(limit) is not int:
             return NO_SUCH_OVERLOAD
         work(act, len(<str> text))
         return (<Regex> pattern).find_all(<str> text, limit)
@@ -94,5 +94,5 @@ LIBRARY = Library("regex", (
     ternary(
         "findAll", "string.findAll(string, int) -> list(string)", "string_find_all_string_int",
         find_all_limited, "'123 abc 456'.findAll('[0-9]+', 1) // ['123']",
-    ).costs(pattern_search, _finding),
+    ).costs(pattern_search, _finding).prepares(prepare),
 ))

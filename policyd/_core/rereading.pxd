@@ -1,0 +1,8 @@
+"""What cel-go makes of an optional that a name or a chain gives."""
+
+from policyd._core.values cimport Optional
+
+# The optional after cel-go has taken its value out and put it in again.
+cdef object reread(Optional value)
+# The value after the same, or a CelError.
+cdef object reread_held(object held)

@@ -1,0 +1,48 @@
+"""Optionals that pass through a name or a chain of cel-go: ``x``, ``x.a``, ``c ? x : y``, optMap.
+
+cel-go turns the value inside into a value of Go and that into a value of CEL again. On the way an
+optional in an optional is lost, a type becomes its name, and what Kubernetes added to CEL cannot be
+read back: ``object.?memory.optMap(m, quantity(m)).value()`` is an error in Kubernetes.
+"""
+
+from policyd._core.cel_errors cimport CelError, error
+from policyd._core.rendering cimport text_of
+from policyd._core.values cimport MISSING, Opaque, Optional, TypeValue, some, type_name
+
+# The Go types that cannot be read back. A kubernetes.NamedFormat can.
+cdef dict GO_TYPES = {
+    "kubernetes.Quantity": "*resource.Quantity",
+    "kubernetes.Semver": "semver.Version",
+    "kubernetes.URL": "*url.URL",
+    "net.IP": "netip.Addr",
+    "net.CIDR": "netip.Prefix",
+}
+
+
+cdef object reread(Optional value):
+    held = value.held
+    if held is MISSING:
+        return value
+    again = reread_held(held)
+    return value if again is held else some(again)
+
+
+cdef object reread_held(object held):
+    kind = type(held)
+    if kind is str or kind is dict or kind is list or kind is int or kind is bool or held is None:
+        return held
+    if kind is Optional:
+        inner = (<Optional>held).held
+        return None if inner is MISSING else reread_held(inner)
+    if kind is TypeValue:
+        return (<TypeValue>held).name
+    if kind is CelError:
+        return unreadable("*errors.errorString", (<CelError>held).message)
+    if isinstance(held, Opaque):
+        name = GO_TYPES.get(type_name(held))
+        return held if name is None else unreadable(name, text_of(held))
+    return held
+
+
+cdef CelError unreadable(str name, str text):
+    return error(f"unsupported conversion to ref.Val: ({name}){text}")

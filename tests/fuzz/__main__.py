@@ -1,0 +1,24 @@
+"""``python -m tests.fuzz [COUNT] [SEED]``: random expressions until they are used up; shows what differs."""
+
+import sys
+
+from tests.fuzz import compare, questions
+
+
+def main() -> None:
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+    wrong = 0
+    for make in (questions.typed, questions.untyped):
+        for difference in compare.differences(list(make(count // 2, seed))):
+            wrong += 1
+            print(f"{difference}\n", flush=True)
+    print("Not counted as differences:")
+    for name, reason in compare.ALLOWED.items():
+        print(f"  {name}: {reason}")
+    print(f"{wrong} of {count} expressions differ (seed {seed})")
+    raise SystemExit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""Two answers to one question: what may differ, in one visible table, and what differs."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from policyd.cli import eval as evaluation
+from tests.fuzz import oracle
+
+JSON = dict[str, Any]
+COMPARED = ("value", "type", "error", "stage", "cost")
+RETRIES = 20
+# What two right answers may differ in. Everything else is a mistake.
+ALLOWED = {
+    "stage program": "policyd refuses what cel-go's constant folding refuses when it compiles, and says so in the text",
+    "order of maps": f"Go walks maps at random: any of {RETRIES} answers of the oracle is right",
+    "cost beyond the limit": "cel-go counts on to the end of what it is doing; policyd stops",
+    "died": "cel-go makes lists such as lists.range(1000000000000) before it counts what they cost",
+    "panic": "cel-go panics: no answer to compare with",
+}
+_REFUSED = "program instantiation failed: "
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    question: JSON
+    got: JSON
+    want: JSON
+
+    def __str__(self) -> str:
+        fields = [name for name in COMPARED if self.got.get(name) != self.want.get(name)]
+        pairs = "\n".join(
+            f"  {name}: {self.got.get(name)!r}\n  not {self.want.get(name)!r}" for name in fields
+        )
+        return f"{self.question['expression']!r}\n{pairs}"
+
+
+def answer(question: JSON) -> JSON:
+    """policyd's own answer, that of ``policyd eval --jsonl``."""
+    found = evaluation.evaluate(question["expression"], question["variables"])
+    error = found.get("error", "")
+    if found.get("stage") == "compile" and error.startswith(_REFUSED):
+        return {"error": error.removeprefix(_REFUSED), "stage": "program"}
+    return dict(json.loads(json.dumps(found)))
+
+
+def differences(questions: Sequence[JSON]) -> Iterator[Difference]:
+    """Every question that policyd answers otherwise than the oracle."""
+    for question, want in zip(questions, oracle.ask(questions), strict=True):
+        if want.get("stage") in ("panic", "died"):
+            continue
+        got = answer(question)
+        if not same(got, want) and not any(
+            same(got, other) for other in oracle.ask([question] * RETRIES)
+        ):
+            yield Difference(question, got, want)
+
+
+def same(got: JSON, want: JSON) -> bool:
+    return _text(got) == _text(want)
+
+
+def _text(found: JSON) -> str:
+    """JSON's text tells 1 from 1.0 and true."""
+    fields = {name: found.get(name) for name in COMPARED}
+    if fields["error"] == "operation cancelled: actual cost limit exceeded":
+        del fields["cost"]
+    return json.dumps(fields, sort_keys=True)

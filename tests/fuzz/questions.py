@@ -1,0 +1,42 @@
+"""Questions for policyd and the oracle: expressions at random over one document."""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+from tests.fuzz import words
+from tests.fuzz.grammar import Grammar
+from tests.fuzz.phrases import Phrases
+
+BREAKS = 0.05
+
+
+def typed(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Expressions led by types; some of them broken afterwards."""
+    random = Random(seed)
+    grammar, phrases = Grammar(random), Phrases(random)
+    for number in range(count):
+        text = grammar.expression(number)
+        yield question(random, phrases.broken(text) if random.random() < BREAKS else text)
+
+
+def untyped(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Expressions of another grammar."""
+    random = Random(seed)
+    phrases = Phrases(random)
+    for _ in range(count):
+        yield question(random, phrases.expression())
+
+
+def question(random: Random, expression: str) -> dict[str, Any]:
+    variables = {
+        "object": words.DOCUMENT,
+        "oldObject": None,
+        "params": {"max": 5, "names": ["web", "db"]},
+        "request": {"operation": "CREATE"},
+        "namespaceObject": None,
+        "variables": {"a": 1},
+        "a0": random.choice(words.ANY_VALUES),
+        "a1": random.choice(words.ANY_VALUES),
+    }
+    return {"expression": expression, "variables": variables}

@@ -1,0 +1,26 @@
+"""policyd's CEL beside that of Kubernetes: thousands of random expressions, compared in value, type, error text, stage and cost.
+
+``make fuzz-cel N=100000 SEED=7`` asks as many as wanted, and others.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.fuzz import compare, oracle, questions
+
+SEED = 1
+
+
+@pytest.mark.parametrize(("make", "count"), [(questions.typed, 4_000), (questions.untyped, 2_000)])
+def test_random_expressions_answer_as_in_kubernetes(
+    make: Callable[[int, int], Iterator[dict[str, Any]]], count: int
+) -> None:
+    try:
+        oracle.program()
+    except oracle.Unavailable as reason:
+        pytest.skip(str(reason))
+    wrong = list(compare.differences(list(make(count, SEED))))
+    print(f"{count - len(wrong)} passed of {count}")
+    assert not wrong, "\n".join(map(str, wrong[:20]))
