@@ -29,11 +29,11 @@ def canonical(number: int, scale: int, notation: str) -> str:
 
 
 def _is_whole(number: int, scale: int) -> bool:
-    return scale >= 0 or number % int(10**-scale) == 0
+    return scale >= 0 or bool(number % 10**-scale == 0)
 
 
 def _reaches(number: int, scale: int, limit: int) -> bool:
-    return abs(number) * 10 ** max(scale, 0) >= limit * 10 ** max(-scale, 0)
+    return bool(abs(number) * 10 ** max(scale, 0) >= limit * 10 ** max(-scale, 0))
 
 
 def _binary(number: int) -> str:

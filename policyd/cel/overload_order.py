@@ -1,5 +1,5 @@
-"""The order in which cel-go tries the overloads of a function. It shows where the type of an operand
-is open: ``({}['a'] + x)`` takes the first that fits.
+"""The order in which cel-go tries the overloads of a function. It shows where the type of an
+operand is open: ``{}['a'] + x`` takes the first that fits.
 
 Functions that are not listed are tried in the order of their library's table.
 """
@@ -8,22 +8,10 @@ from collections.abc import Iterable
 
 from policyd.cel.decls import OverloadDecl
 
-_ORDERED = [
-    "bool",
-    "int64",
-    "int64_double",
-    "int64_uint64",
-    "uint64",
-    "uint64_double",
-    "uint64_int64",
-    "double",
-    "double_int64",
-    "double_uint64",
-    "string",
-    "bytes",
-    "timestamp",
-    "duration",
-]
+_ORDERED = (
+    *("bool", "int64", "int64_double", "int64_uint64", "uint64", "uint64_double", "uint64_int64"),
+    *("double", "double_int64", "double_uint64", "string", "bytes", "timestamp", "duration"),
+)
 _NUMBERS = ("double", "int64", "uint64")
 _IDS = (
     *(f"{name}_{kind}" for name in ("negate", "multiply", "divide") for kind in _NUMBERS),

@@ -1,8 +1,8 @@
 """The text of an expression: offsets to lines and columns, and how cel-go prints an error in it.
 
 Offsets count code points. An error that has no place (an exceeded limit) has the offset
-``NOWHERE``; what is said about a part that the parser lost stands ``BEFORE`` the text. Layout and wide carets follow cel-go's common/error.go; the policy layer maps places to
-files.
+``NOWHERE``; what is said about a part that the parser lost stands ``BEFORE`` the text. Layout and
+wide carets follow cel-go's common/error.go; the policy layer maps places to files.
 """
 
 from bisect import bisect_right
