@@ -187,6 +187,8 @@ class _Compiler:
         if isinstance(policy, model.MutatingAdmissionPolicy):
             return None
         spec = policy.spec
+        if not spec.validations and not spec.audit_annotations:
+            return None
         validations = []
         for i, item in enumerate(spec.validations):
             path = f"spec.validations[{i}]"

@@ -10,6 +10,7 @@ import pytest
 
 from policyd.admission.api import PolicySet
 from policyd.admission.authorizer import Authorizer
+from policyd.cel.env import Environment
 from policyd.errors import PolicyError
 from policyd.policy import compiler, loader
 from policyd.policy.reviews import build_review
@@ -219,6 +220,20 @@ def test_the_cost_limit_says_that_it_was_the_cost() -> None:
     assert "operation cancelled: actual cost limit exceeded" in answer["status"]["message"]
 
 
+def test_message_expressions_that_exhaust_the_budget_make_errors_of_what_holds() -> None:
+    holds = {"expression": EXPENSIVE, "messageExpression": f"string({EXPENSIVE})"}
+    _, cost = Environment.kubernetes().compile(EXPENSIVE).evaluate_with_cost({})
+    count = 10_000_000 // (2 * cost) + 1
+    assert count * cost < 10_000_000 < 2 * count * cost
+    status = ask(load(policy(validations=[holds] * count)))["status"]
+    causes = [cause["message"] for cause in status["details"]["causes"]]
+    assert len(causes) == count
+    assert causes[0] == (
+        "policy 'p' denied request: failed messageExpression: validation failed due to running "
+        "out of cost budget, no further validation rules will be run"
+    )
+
+
 def apply(answer: Json, obj: Json) -> Json:
     patched: Json = jsonpatch.apply_patch(obj, json.loads(b64decode(answer["patch"])))
     return patched
@@ -264,6 +279,13 @@ def test_mutations_of_several_places_are_all_in_the_patch(count: int) -> None:
     assert [each["path"] for each in patch] == [
         f"/metadata/labels/{each}" for each in "wxyz"[:count]
     ]
+
+
+def test_a_policy_that_only_mutates_has_no_say_in_validation() -> None:
+    text = json.dumps(policy("a", mutations=[labels("'1'")]))
+    compiled = compiler.compile_strict(loader.load_text(text))
+    assert ask(PolicySet(compiled))["allowed"]
+    assert [counters.snapshot()["decisions"]["admit"] for counters in compiled.counters()] == [0]
 
 
 def test_reinvocation_runs_a_policy_once_more() -> None:
