@@ -24,6 +24,7 @@ from policyd.policy.pace import full_speed
 from policyd.policy.params import Namespaces, ParamStore
 from policyd.policy.policy_set import CounterRegistry, PolicySet
 from policyd.policy.reuse import made_of, reusable
+from policyd.policy.unmodelled import expression_problems
 
 _KINDS: dict[str, Kind] = {
     "ValidatingAdmissionPolicy": "ValidatingAdmissionPolicy",
@@ -130,7 +131,8 @@ class _Compiler:
         """
         policy = self.document.model
         if not isinstance(policy, AnyPolicy):
-            return self._quarantined(self.document.problems)
+            self.problems += expression_problems(self.document)
+            return self._quarantined((*self.document.problems, *self.problems))
         expressions = Expressions(self.document, has_params=_has_params(policy))
         try:
             return self._compile(policy, expressions)

@@ -338,9 +338,14 @@ def test_a_quarantined_policy_with_ignore_is_skipped() -> None:
 
 
 def test_all_errors_of_a_source_are_told_with_their_places() -> None:
-    broken = [policy("a", validations=[{"expression": "object."}]), denying("b", nope=1)]
+    also: Json = {"nope": 1, "variables": [{"name": "v", "expression": "1 +"}]}
+    broken = [policy("a", validations=[{"expression": "object."}]), denying("b", **also)]
     with pytest.raises(PolicyError) as failure:
         load(*broken)
     paths = {problem.path for problem in failure.value.problems}
-    assert paths == {"spec.validations[0].expression", "spec.nope"}
+    assert paths == {
+        "spec.validations[0].expression",
+        "spec.nope",
+        "spec.variables[0].expression",
+    }
     assert all(problem.line for problem in failure.value.problems)

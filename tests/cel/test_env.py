@@ -109,3 +109,9 @@ def test_threads_share_the_room_for_deep_expressions() -> None:
         )
     assert results == ["int"] * 40
     assert sys.getrecursionlimit() == before
+
+
+def test_the_environment_is_found_where_users_look_for_it() -> None:
+    from policyd.cel import Environment as Public
+
+    assert Public.kubernetes().compile("object.a + 1").evaluate({"object": {"a": 2}}) == 3

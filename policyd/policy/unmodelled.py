@@ -1,0 +1,63 @@
+"""Expressions of a policy whose form is wrong elsewhere: their problems are told all the same.
+
+Nothing is made of them: the policy cannot be used as it is.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from policyd.errors import Problem
+from policyd.policy.documents import Document
+from policyd.policy.expressions import Expressions
+
+_PATCHES = {"jsonPatch": "JSONPatch", "applyConfiguration": "ApplyConfiguration"}
+Compile = Callable[[str, str], object]
+
+
+def expression_problems(document: Document) -> list[Problem]:
+    """What is wrong with the expressions that can be read in a document without a model."""
+    spec = document.raw.get("spec")
+    if not isinstance(spec, dict):
+        return []
+    expressions = Expressions(document, has_params="params" in spec or "paramKind" in spec)
+    try:
+        _compile_all(spec, expressions)
+    finally:
+        expressions.close()
+    return expressions.problems
+
+
+def _compile_all(spec: dict[str, Any], expressions: Expressions) -> None:
+    _each(spec, "matchConditions", "expression", expressions.condition)
+    for index, item in _items(spec, "variables"):
+        name, text = item.get("name"), item.get("expression")
+        if isinstance(name, str) and isinstance(text, str) and text.strip():
+            expressions.variable(name, text, f"spec.variables[{index}].expression")
+    expressions.declared()
+    _each(spec, "validations", "expression", expressions.validation)
+    _each(spec, "validations", "messageExpression", expressions.message)
+    _each(spec, "auditAnnotations", "valueExpression", expressions.annotation)
+    for index, item in _items(spec, "mutations"):
+        for field, kind in (
+            ("jsonPatch", "JSONPatch"),
+            ("applyConfiguration", "ApplyConfiguration"),
+        ):
+            holder = item.get(field)
+            text = holder.get("expression") if isinstance(holder, dict) else None
+            if isinstance(text, str) and text.strip():
+                path = f"spec.mutations[{index}].{field}.expression"
+                expressions.mutation(kind, text, path)
+
+
+def _each(spec: dict[str, Any], field: str, key: str, compile_one: Compile) -> None:
+    for index, item in _items(spec, field):
+        text = item.get(key)
+        if isinstance(text, str) and text.strip():
+            compile_one(text, f"spec.{field}[{index}].{key}")
+
+
+def _items(spec: dict[str, Any], field: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    listed = spec.get(field)
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(item, dict):
+            yield index, item
