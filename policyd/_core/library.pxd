@@ -42,7 +42,7 @@ cdef class Overload:
     cdef Cost open_cost          # the same when the overload is chosen at run time
     cdef Prepare prepare         # NULL: constants are passed as they are
     cdef readonly object estimate  # a Rule of estimates.py; None: 1 unit
-    cdef object element          # what the first element of the list must be an instance of, or None
+    cdef object element          # the Python type of the list's first element, or None: any
 
     # Charged always: Kubernetes' estimator goes by the function's name. Beside it the rule of
     # ``estimates`` that says what may be charged.

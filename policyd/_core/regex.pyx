@@ -16,6 +16,7 @@ from policyd._core.regex_syntax import RegexSyntaxError, parse
 cdef enum:
     MEMO = 128
     MAX_MEMORY = 8 << 20
+    MAX_PATTERN = 1 << 18  # characters: longer ones would be refused by RE2 after a second or more
 
 cdef object ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 cdef object OPTIONS = _re2.RE2.Options()
@@ -87,6 +88,8 @@ cdef tuple span(Regex regex, bytes data, Py_ssize_t at):
 
 cdef object compile_regex(str pattern):
     cdef Regex regex = Regex.__new__(Regex)
+    if len(pattern) > MAX_PATTERN:
+        return f"error parsing regexp: expression too large: `{pattern}`"
     try:
         parsed = parse(pattern)
     except RegexSyntaxError as error:

@@ -13,6 +13,9 @@ class Flags:
     ungreedy: bool = False
 
 
+CONCATENATION, ALTERNATION = "concatenation", "alternation"
+
+
 @dataclass(slots=True)
 class Item:
     """One parsed thing: its text for RE2 and the three measures Go limits."""
@@ -25,6 +28,7 @@ class Item:
     copies: int = 1  # product of the nested counts
     height: int = 1
     size: int = 1
+    node: str = ""  # CONCATENATION or ALTERNATION: Go makes one of such a node in its like
 
 
 @dataclass(slots=True)
@@ -32,6 +36,7 @@ class Group:
     """An open parenthesis (or the whole pattern): alternatives, the last one still growing."""
 
     flags: Flags
+    captures: bool = True
     alternatives: list[list[Item]] = field(default_factory=lambda: [[]])
 
 
@@ -51,9 +56,18 @@ def concatenate(items: list[Item]) -> Item:
     return Item(
         "".join(parts),
         copies=max((item.copies for item in items), default=1),
-        height=max((item.height for item in items), default=0) + (len(items) > 1),
+        height=height_above(items, CONCATENATION),
         size=max(sum(item.size for item in items), 1),
+        node=CONCATENATION,
     )
+
+
+def height_above(items: list[Item], node: str) -> int:
+    """The height of a node of that kind; a sequence of characters is no node of its own."""
+    if all(item.literal is not None for item in items):
+        return 1
+    within = max(item.height - (item.node == node) for item in items)
+    return within + (len(items) > 1)
 
 
 def plain_choices(group: Group) -> tuple[str, ...] | None:

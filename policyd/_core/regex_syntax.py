@@ -8,6 +8,7 @@ and has no groups to capture: every item carries its own ``(?i:…)``, ``^`` and
 from dataclasses import dataclass, replace
 
 from policyd._core.regex_items import (
+    ALTERNATION,
     Flags,
     Group,
     Item,
@@ -76,7 +77,7 @@ class Parser(Scanner):
             if self.pattern.startswith("?", self.at):
                 self.parse_perl_group(self.at - 1)
             else:
-                self.stack.append(Group(self.flags))
+                self.open(captures=True)
         elif char == ")":
             if len(self.stack) == 1:
                 raise RegexSyntaxError("unexpected )", self.pattern)
@@ -86,7 +87,13 @@ class Parser(Scanner):
             choices = plain_choices(group)
             self.push(
                 replace(
-                    item, text=f"(?:{item.text})", literal=None, choices=choices, repeated=False
+                    item,
+                    text=f"(?:{item.text})",
+                    literal=None,
+                    choices=choices,
+                    repeated=False,
+                    height=item.height + group.captures,
+                    node="" if group.captures else item.node,
                 )
             )
         elif char == "|":
@@ -103,6 +110,12 @@ class Parser(Scanner):
             self.parse_backslash(self.at - 1)
         else:
             self.push_literal(ord(char))
+
+    def open(self, *, captures: bool) -> None:
+        # Go bounds the height of what it builds; RE2 bounds the parentheses as well.
+        if len(self.stack) > MAX_HEIGHT:
+            raise RegexSyntaxError("expression nests too deeply", self.pattern)
+        self.stack.append(Group(self.flags, captures))
 
     def push(self, item: Item) -> None:
         if item.height > MAX_HEIGHT:
@@ -126,8 +139,9 @@ class Parser(Scanner):
         return Item(
             "|".join(branch.text for branch in branches),
             copies=max(branch.copies for branch in branches),
-            height=1 + max(branch.height for branch in branches),
+            height=1 + max(branch.height - (branch.node == ALTERNATION) for branch in branches),
             size=sum(branch.size for branch in branches) + len(branches) - 1,
+            node=ALTERNATION,
         )
 
     # Repetition
@@ -209,7 +223,7 @@ class Parser(Scanner):
         flags, end, opens = self.parse_flags(start)
         self.at = end
         if opens:
-            self.stack.append(Group(self.flags))
+            self.open(captures=False)
         self.flags = flags
 
     def parse_capture_name(self, start: int, name_start: int) -> None:
@@ -219,7 +233,7 @@ class Parser(Scanner):
         name = self.pattern[name_start:end]
         if not name or not all(char == "_" or (char.isascii() and char.isalnum()) for char in name):
             raise RegexSyntaxError("invalid named capture", self.pattern[start : end + 1])
-        self.stack.append(Group(self.flags))
+        self.open(captures=True)
         self.at = end + 1
 
     def parse_flags(self, start: int) -> tuple[Flags, int, bool]:

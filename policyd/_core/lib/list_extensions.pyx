@@ -210,7 +210,8 @@ cdef int64_t self_compare(object first, object second, object result) except -1:
     if type(first) is not list:  # the argument may be wrong, or an error
         method = "Contains" if type(first) in ADDABLE else "Add"
         raise CelPanic(
-            f"interface conversion: {given_name(first)} is not traits.Lister: missing method {method}"
+            f"interface conversion: {given_name(first)} is not traits.Lister: "
+            f"missing method {method}"
         )
     cdef double size = size_of(first)
     cdef double factor = 2

@@ -17,9 +17,8 @@ from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
 from policyd._core.library cimport binary, first_tenths, unary
 from policyd._core.values cimport Opaque
 
-from policyd._core import estimates
+from policyd._core import estimates, quantity_text
 from policyd._core.library import Library
-from policyd._core.quantity_text import BINARY, DECIMAL, EXPONENT, canonical
 
 cdef object GRAMMAR = re.compile(
     r"(?P<sign>[+-]?)(?P<zeros>0*)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
@@ -43,6 +42,9 @@ cdef enum:
     MAX_EXPONENT = 100000
 
 cdef object MAX_INT64 = 9223372036854775807
+cdef str DECIMAL = quantity_text.DECIMAL
+cdef str BINARY = quantity_text.BINARY
+cdef str EXPONENT = quantity_text.EXPONENT
 
 
 cdef class Quantity(Opaque):
@@ -65,7 +67,7 @@ cdef class Quantity(Opaque):
         return order(self, <Quantity> other) == 0
 
     def __str__(self):
-        return self.written or canonical(self.number, self.scale, self.notation)
+        return self.written or quantity_text.canonical(self.number, self.scale, self.notation)
 
 
 cdef Quantity made(object number, object scale, bint decimal, str notation=DECIMAL):
