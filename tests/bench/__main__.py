@@ -2,9 +2,10 @@
 
 import sys
 
-from tests.bench import core, server, start
+from tests.bench import core, expressions, server, start
 
 SECTIONS = {
+    "expressions": expressions.expressions,
     "core": core.reference,
     "policies": core.marginal,
     "mutation": core.mutation,
