@@ -134,7 +134,7 @@ cdef class Call2(Call):
         self.prepared = prepared
         self.stops = prepared is not MISSING or name == "format" or (
             len(self.overloads) > 1 and not (name in OPERANDS or name in BARE))
-        if len(self.overloads) == 1:
+        if known or len(self.overloads) == 1:
             self.function = (<Overload>self.overloads[0]).call2
 
     cdef object eval(self, Activation act):
@@ -149,6 +149,8 @@ cdef class Call2(Call):
         elif self.function is not NULL:
             result = self.function(
                 act, first, second if self.prepared is MISSING else self.prepared)
+            if result is NO_OVERLOAD and len(self.overloads) > 1:
+                result = self._dispatch(act, first, second)
         else:
             result = self._dispatch(act, first, second)
         charge(act, 1 if self.cost is NULL else self.cost(first, second, result))

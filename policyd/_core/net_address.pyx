@@ -5,6 +5,8 @@ IPv4-mapped IPv6 addresses.
 
 from ipaddress import IPv4Address, IPv6Address
 
+from libc.stdint cimport int64_t
+
 from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD
 from policyd._core.go_text cimport quote
 from policyd._core.values cimport Opaque
@@ -15,6 +17,9 @@ cdef str HEX = "0123456789abcdefABCDEF"
 cdef class IP(Opaque):
     cdef str type_name(self):
         return "net.IP"
+
+    cdef int64_t size(self):
+        return self.bits // 8
 
     cdef object equals(self, object other):
         if type(other) is not IP:
@@ -28,6 +33,9 @@ cdef class IP(Opaque):
 cdef class CIDR(Opaque):
     cdef str type_name(self):
         return "net.CIDR"
+
+    cdef int64_t size(self):
+        return (self.length + 7) // 8
 
     cdef object equals(self, object other):
         if type(other) is not CIDR:

@@ -58,6 +58,9 @@ cdef class Opaque:
     cdef str type_name(self)
     # True, False or a CelError
     cdef object equals(self, object other)
+    # of actualSize
+    cdef int64_t size(self)
+    cdef str go_name(self)
 
 
 cdef Optional NONE  # optional.none()

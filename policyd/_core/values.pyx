@@ -175,6 +175,13 @@ cdef class Opaque:
     cdef object equals(self, object other):
         return self is other
 
+    cdef int64_t size(self):
+        return 1
+
+    cdef str go_name(self):
+        name = self.type_name()
+        return OPAQUE_GO_NAMES.get(name, name)
+
 
 NONE = Optional()
 globals()["MISSING"] = MISSING  # for the planner; C code uses the declaration in the header
@@ -267,6 +274,8 @@ cdef int64_t size_of(object value) except -1:
         return len(<bytes>value)
     if kind is Optional and (<Optional>value).held is not MISSING:
         return size_of((<Optional>value).held)
+    if isinstance(value, Opaque):
+        return (<Opaque>value).size()
     return 1
 
 
@@ -300,8 +309,7 @@ cdef str go_name(object value):
     name = GO_NAMES.get(type(value))
     if name is not None:
         return name
-    name = type_name(value)
-    return OPAQUE_GO_NAMES.get(name, name)
+    return (<Opaque>value).go_name() if isinstance(value, Opaque) else type_name(value)
 
 
 def qualifier_type(value, raw=False):

@@ -80,8 +80,8 @@ class Factory:
         )  # fmt: skip
 
     def copy(self, node: Expr) -> Expr:
-        """The same tree with fresh ids; places stay. Raises MacroError if the tree grows too
-        large.
+        """The same tree with fresh ids. Places stay, but entries and fields stand at the macro, as
+        in cel-go. Raises MacroError if the tree grows too large.
         """
         fresh = next(self._ids)
         if fresh > MAX_NODES:
@@ -99,10 +99,10 @@ class Factory:
             return tuple(self._copy_value(item) for item in value)
         if isinstance(value, MapEntry):
             key, content = self.copy(value.key), self.copy(value.value)
-            return MapEntry(next(self._ids), value.pos, key, content, value.optional)
+            return MapEntry(next(self._ids), self.pos, key, content, value.optional)
         if isinstance(value, StructField):
             content = self.copy(value.value)
-            return StructField(next(self._ids), value.pos, value.name, content, value.optional)
+            return StructField(next(self._ids), self.pos, value.name, content, value.optional)
         return value
 
 

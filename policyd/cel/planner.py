@@ -42,6 +42,8 @@ from policyd.errors import CelTypeError, Problem
 _CONVERSIONS = frozenset((
     "bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint",
 ))  # fmt: skip
+# cel-go runs each of these by one function, whatever overload the types made it choose.
+_ONE_FOR_ALL = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_", "_<_", "_<=_", "_>_", "_>=_"))
 _LOGIC: Mapping[str, type[And] | type[Or]] = {"_&&_": And, "_||_": Or}
 _PRIMITIVES = (bool, int, float, str, UInt)
 _KEYS = (str, int, bool, float, UInt)
@@ -266,6 +268,8 @@ class Planner:
         known = len(ids) == 1
         if known and ids[0] in FUNCTIONS.by_id:
             overloads: tuple[Overload, ...] = (FUNCTIONS.by_id[ids[0]],)
+            if name in _ONE_FOR_ALL:
+                overloads += FUNCTIONS.candidates(name, len(arguments))
         else:
             overloads = FUNCTIONS.candidates(name, len(arguments))
         if not overloads or not overloads[0].runs:

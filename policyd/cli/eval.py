@@ -146,14 +146,15 @@ def evaluate(expression: str, variables: Mapping[str, Any], *, with_cost: bool =
         program = environment.compile(expression)
     except CelCompileError as error:
         return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
-    answer = _run(program, given)
+    answer = run(program, given)
     if with_cost:
         checked = environment.check(expression)
         answer["estimate"] = estimate(checked, measured(given), dyn_fields=True)._asdict()
     return answer
 
 
-def _run(program: Program, given: JSON) -> JSON:
+def run(program: Program, given: JSON) -> JSON:
+    """``{value, type, cost}`` of a program, or ``{error, stage}``."""
     try:
         value, cost = program.evaluate_with_cost(given)
     except BudgetExceeded as exceeded:

@@ -1,11 +1,15 @@
 """Two answers to one question: what may differ, in one visible table, and what differs."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from policyd.cel.env import Environment
+from policyd.cel.types import DYN
 from policyd.cli import eval as evaluation
+from policyd.errors import CelCompileError
 from tests.fuzz import oracle
 
 JSON = dict[str, Any]
@@ -15,10 +19,16 @@ RETRIES = 20
 ALLOWED = {
     "stage program": "policyd refuses what cel-go's constant folding refuses when it compiles, and says so in the text",
     "order of maps": f"Go walks maps at random: any of {RETRIES} answers of the oracle is right",
+    "numbers of type variables": "_var7: Go gives them out in the order of a map",
     "cost beyond the limit": "cel-go counts on to the end of what it is doing; policyd stops",
     "died": "cel-go makes lists such as lists.range(1000000000000) before it counts what they cost",
+    "fields of Object and JSONPatch": "cel-go reads them as null or not at all, by how the checker saw them; not asked",
+    "lists made by +": "a key that is one is named *types.concatList; not asked often enough to matter",
     "panic": "cel-go panics: no answer to compare with",
 }
+ADMISSION = Environment.admission(params=True, authorizer=True, patch_types=True).extend(
+    dict.fromkeys(("variables", "a0", "a1"), DYN)
+)
 _REFUSED = "program instantiation failed: "
 
 
@@ -38,11 +48,23 @@ class Difference:
 
 def answer(question: JSON) -> JSON:
     """policyd's own answer, that of ``policyd eval --jsonl``."""
-    found = evaluation.evaluate(question["expression"], question["variables"])
+    if question.get("mode") == "map":
+        found = _admission(question["expression"], question["variables"])
+    else:
+        found = evaluation.evaluate(question["expression"], question["variables"])
     error = found.get("error", "")
     if found.get("stage") == "compile" and error.startswith(_REFUSED):
         return {"error": error.removeprefix(_REFUSED), "stage": "program"}
     return dict(json.loads(json.dumps(found)))
+
+
+def _admission(text: str, variables: JSON) -> JSON:
+    """The same for a policy's environment."""
+    try:
+        program = ADMISSION.compile(text)
+    except CelCompileError as error:
+        return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
+    return evaluation.run(program, variables)
 
 
 def differences(questions: Sequence[JSON]) -> Iterator[Difference]:
@@ -66,4 +88,4 @@ def _text(found: JSON) -> str:
     fields = {name: found.get(name) for name in COMPARED}
     if fields["error"] == "operation cancelled: actual cost limit exceeded":
         del fields["cost"]
-    return json.dumps(fields, sort_keys=True)
+    return re.sub(r"_var\d+", "_var", json.dumps(fields, sort_keys=True))

@@ -1,6 +1,7 @@
 """A second grammar, as a check on the first: text without regard for types, and recorded expressions cut up and mixed."""
 
 import re
+from collections.abc import Sequence
 from random import Random
 
 from policyd._core.libraries import KNOWN_LIBRARIES
@@ -93,14 +94,62 @@ ATOMS = (
         "''",
     ),
 )
+# Typed as policies see them. What reads the fields of patches again is left out: see compare.ALLOWED.
+ADMISSION = (
+    *ATOMS[::3],
+    *(
+        "request",
+        "request.kind.kind",
+        "request.operation",
+        "request.userInfo",
+        "request.userInfo.groups",
+        "request.name",
+    ),
+    *(
+        "request.userInfo.extra",
+        "request.options",
+        "request.dryRun",
+        "request.uid",
+        "request.object",
+        "request.subResource",
+    ),
+    *(
+        "request.resource.resource",
+        "request.requestKind.group",
+        "namespaceObject",
+        "namespaceObject.metadata.labels",
+    ),
+    *(
+        "namespaceObject.metadata.name",
+        "namespaceObject.status.phase",
+        "namespaceObject.kind",
+        "namespaceObject.spec",
+    ),
+    *(
+        "namespaceObject.metadata.creationTimestamp",
+        "has(request.namespace)",
+        "has(namespaceObject.metadata.uid)",
+    ),
+    *(
+        "jsonpatch.escapeKey('a/b~c')",
+        "jsonpatch.escapeKey(object.spec.text)",
+        "JSONPatch{nope: 1} == null",
+    ),
+    *(
+        "[JSONPatch{op: 'remove', path: '/a'}].size()",
+        "JSONPatch{path: 1} == null",
+        "Object{spec: Object.metadata{a: 1}} == null",
+    ),
+)
 TOKEN = re.compile(r"\s+|[A-Za-z_]\w*|\d[\w.]*|'[^']*'|\"[^\"]*\"|&&|\|\||[<>=!]=|.", re.DOTALL)
 
 
 class Phrases:
     """Random text of CEL's shape; most of it compiles, for most of its values are dyn."""
 
-    def __init__(self, random: Random) -> None:
+    def __init__(self, random: Random, atoms: Sequence[str] = ATOMS) -> None:
         self.random = random
+        self.atoms = atoms
         self.recorded = _recorded()
 
     def expression(self) -> str:
@@ -114,7 +163,7 @@ class Phrases:
     def phrase(self, depth: int) -> str:
         random = self.random
         if depth <= 0:
-            atom = random.choice(ATOMS)
+            atom = random.choice(self.atoms)
             return f"dyn({atom})" if random.random() < 0.5 else atom
         kind = random.random()
         if kind < 0.25:

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.fuzz import words
 from tests.fuzz.grammar import Grammar
-from tests.fuzz.phrases import Phrases
+from tests.fuzz.phrases import ADMISSION, Phrases
 
 BREAKS = 0.05
 
@@ -26,6 +26,17 @@ def untyped(count: int, seed: int) -> Iterator[dict[str, Any]]:
     phrases = Phrases(random)
     for _ in range(count):
         yield question(random, phrases.expression())
+
+
+def admission(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """What policies see: typed requests and namespaces, the types of mutations."""
+    random = Random(seed)
+    phrases = Phrases(random, ADMISSION)
+    for _ in range(count):
+        made = question(random, phrases.phrase(random.randrange(1, 4)))
+        made["mode"] = "map"
+        made["variables"] |= words.ADMISSION
+        yield made
 
 
 def question(random: Random, expression: str) -> dict[str, Any]:

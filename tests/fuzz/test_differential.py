@@ -13,7 +13,10 @@ from tests.fuzz import compare, oracle, questions
 SEED = 1
 
 
-@pytest.mark.parametrize(("make", "count"), [(questions.typed, 4_000), (questions.untyped, 2_000)])
+@pytest.mark.parametrize(
+    ("make", "count"),
+    [(questions.typed, 4_000), (questions.untyped, 2_000), (questions.admission, 1_000)],
+)
 def test_random_expressions_answer_as_in_kubernetes(
     make: Callable[[int, int], Iterator[dict[str, Any]]], count: int
 ) -> None:

@@ -38,6 +38,7 @@ ARGUMENTS: dict[tuple[str, int], list[str]] = {
     ("format", 0): _WORDS["templates"],
 }
 
+ADMISSION: dict[str, Any] = _WORDS["admission"]  # request and namespaceObject
 DOCUMENT: dict[str, Any] = _WORDS["document"]
 # Paths into the document by the type of what is there, and paths that lead nowhere.
 PATHS: dict[Type, list[str]] = {parse_type(name): paths for name, paths in _WORDS["paths"].items()}

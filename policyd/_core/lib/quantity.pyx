@@ -66,6 +66,9 @@ cdef class Quantity(Opaque):
             return NO_SUCH_OVERLOAD
         return order(self, <Quantity> other) == 0
 
+    cdef str go_name(self):
+        return "*cel.Quantity" if self.computed else "cel.Quantity"
+
     def __str__(self):
         return self.written or quantity_text.canonical(self.number, self.scale, self.notation)
 
@@ -280,7 +283,10 @@ cdef object plus(Quantity left, Quantity right, int sign):
     else:
         scale = min(left.scale, right.scale)
         number = left.number * 10 ** (left.scale - scale)
-        number += sign * right.number * 10 ** (right.scale - scale)
+        change = right.number * 10 ** (right.scale - scale)
+        if sign < 0 and not decimal and right.number == -MAX_INT64 - 1 and number >= 0:
+            sign = 1  # the negative of the smallest int64 is itself
+        number += sign * change
         total = made(number, scale, decimal or abs(number) > MAX_INT64)
     total.computed = True
     total.notation = left.notation if left.number else right.notation

@@ -34,6 +34,7 @@ from policyd._core.library import Library
 
 cdef enum:
     DEFAULT_PRECISION = 6
+    LEAST_DIGITS = 255
     MAX_PRECISION = 10000009  # where Go's fmt stops reading digits
     MAX_DEPTH = 1000
 
@@ -237,6 +238,12 @@ cdef object format_double(Clause* clause, object value):
         text = "∞" if number > 0 else "-∞"
     elif fixed:
         text = format(number, f",.{clause.precision}f")
+        if clause.precision > LEAST_DIGITS:
+            mantissa, _, exponent = text.partition(".")
+            # x/text holds the least number of digits in a byte: zeros beyond it are left out
+            least = clause.precision & LEAST_DIGITS
+            exponent = exponent.rstrip("0").ljust(least, "0")
+            text = f"{mantissa}.{exponent}" if exponent else mantissa
     else:
         mantissa, _, exponent = format(number, ".6e").partition("e")
         text = f"{mantissa}×10{exponent.lstrip('+').translate(SUPERSCRIPTS)}"
