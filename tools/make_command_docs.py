@@ -1,0 +1,129 @@
+"""Make the pages of commands in docs/commands from what ``--help`` says, so that they agree.
+
+    python -m tools.make_command_docs
+
+One page for each command of the table in ``policyd/cli/__init__.py``, and a list of them. A test
+compares them with the help. What a page says is written in the command's own file.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from policyd.cli import COMMANDS, policyd
+
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "commands"
+WIDTH = 120
+# click's mark of a block that is not to be wrapped.
+_VERBATIM = "\b\n"
+_GENERATED = "<!-- Made from `policyd {name} --help` by tools/make_command_docs.py -->"
+
+
+def pages() -> dict[str, str]:
+    """The text of each page by its file name."""
+    made = {f"{name}.md": page(name, command) for name, command in _commands()}
+    made["README.md"] = _contents()
+    return made
+
+
+def page(name: str, command: click.Command) -> str:
+    """One command, and below it those that it groups."""
+    return "\n\n".join((*_sections(name, command), _GENERATED.format(name=name))) + "\n"
+
+
+def _commands() -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(policyd)
+    for name in COMMANDS:
+        command = policyd.get_command(context, name)
+        if command is not None:
+            yield name, command
+
+
+def _contents() -> str:
+    rows = [f"| [`policyd {name}`]({name}.md) | {line} |" for name, (_, line) in COMMANDS.items()]
+    head = "# Commands\n\nEach page is what `policyd COMMAND --help` says.\n\n"
+    return head + "\n".join(("| command | does |", "|---|---|", *rows)) + "\n"
+
+
+def _sections(path: str, command: click.Command, level: int = 1) -> Iterator[str]:
+    context = click.Context(
+        command, info_name=f"policyd {path}", help_option_names=["-h", "--help"]
+    )
+    yield f"{'#' * level} policyd {path}"
+    yield from _prose(command.help or "")
+    yield f"```\n{' '.join((context.command_path, *command.collect_usage_pieces(context)))}\n```"
+    options = [_option(each, context) for each in command.get_params(context)]
+    listed = [option for option in options if option]
+    if listed:
+        yield f"{'#' * (level + 1)} Options"
+        yield "\n".join(listed)
+    yield from _epilog(command.epilog or "", level + 1)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            if inner is not None:
+                yield from _sections(f"{path} {name}", inner, level + 1)
+
+
+def _option(param: click.Parameter, context: click.Context) -> str:
+    record = param.get_help_record(context)
+    if record is None or not isinstance(param, click.Option):
+        return ""
+    names, text = record
+    entry = f"- `{names}`: {_escaped(text)}" if text else f"- `{names}`"
+    return _filled(entry, "  ")
+
+
+def _prose(text: str) -> Iterator[str]:
+    for block in _blocks(text):
+        if block.startswith(_VERBATIM):
+            yield _fenced(block.removeprefix(_VERBATIM))
+        else:
+            yield _filled(_escaped(" ".join(block.split())))
+
+
+def _epilog(text: str, level: int) -> Iterator[str]:
+    """A block that begins with a line like ``Examples:`` becomes a section of its own."""
+    for block in _blocks(text):
+        first, _, rest = block.removeprefix(_VERBATIM).partition("\n")
+        if block.startswith(_VERBATIM) and first.endswith(":") and rest:
+            yield f"{'#' * level} {first.removesuffix(':')}"
+            yield _fenced(rest)
+        else:
+            yield from _prose(block)
+
+
+def _blocks(text: str) -> list[str]:
+    return [block for block in re.split(r"\n{2,}", text.strip("\n")) if block.strip()]
+
+
+def _filled(text: str, indent: str = "") -> str:
+    return textwrap.fill(
+        text, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _fenced(text: str) -> str:
+    return f"```\n{textwrap.dedent(text).rstrip()}\n```"
+
+
+def _escaped(text: str) -> str:
+    """Prose whose ``<`` is no markup."""
+    return text.replace("<", "&lt;")
+
+
+def main() -> None:
+    """Write the pages, and remove those of commands that are gone."""
+    FOLDER.mkdir(exist_ok=True)
+    made = pages()
+    for name, text in made.items():
+        (FOLDER / name).write_text(text)
+    for stale in {each.name for each in FOLDER.glob("*.md")} - set(made):
+        (FOLDER / stale).unlink()
+
+
+if __name__ == "__main__":
+    main()
