@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from policyd._core.plan import Stopped, Subject
     from policyd.admission.engine import Engine, Judged, Matched
     from policyd.admission.review import AdmissionResponse
+    from policyd.mutation import Target
     from policyd.policy.compiled import JSON, CompiledPolicy, Mutation, Object
 
 _ADMIT = 0
@@ -47,8 +48,9 @@ class _Tree:
         self.engine = engine
         self.current: JSON = engine.request.object
         self.writers: list[CompiledPolicy] = []
-        schema = engine.policies.schemas.lookup(*engine.request.kind)
-        self._keys = None if schema is None else schema.list_keys
+        target = engine.policies.schemas.target(engine.request.kind)
+        self._targets = {engine.request.kind: target}
+        self._keys = None if target.schema is None else target.schema.list_keys
         self._written: dict[str, tuple[str, JSON]] = {}
         # How often the invocation that is under way has changed the tree, and how it did last.
         self._changes = 0
@@ -143,7 +145,6 @@ class _Tree:
         if error is not None:
             self._failures.append(error)
             return
-        kind = ("", "v1", "Pod") if judged.as_pod else judged.hit.kind
         sources = (
             target,
             subject.old_object,
@@ -151,9 +152,8 @@ class _Tree:
             subject.namespace_object,
             judged.param,
         )
-        schemas = self.engine.policies.schemas
         try:
-            after = mutation.mutator.apply(value, target, kind, schemas, sources)
+            after = mutation.mutator.apply(value, target, self._target(judged), sources)
         except MutationError as failure:
             self._failures.append(str(failure))
             return
@@ -163,6 +163,14 @@ class _Tree:
             self._accept(with_pod(before, target, after))
         else:
             self._accept(_in_version_of(before, after))
+
+    def _target(self, judged: Judged) -> Target:
+        """The kind that the policy's mutations work on."""
+        kind = ("", "v1", "Pod") if judged.as_pod else judged.hit.kind
+        target = self._targets.get(kind)
+        if target is None:
+            target = self._targets[kind] = self.engine.policies.schemas.target(kind)
+        return target
 
     def _subject(self, judged: Judged) -> Subject:
         """What the policy sees of the tree as it is now."""

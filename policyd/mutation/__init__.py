@@ -9,9 +9,9 @@ from typing import Any, Protocol
 from policyd.errors import MutationError, StatusError
 from policyd.mutation.apply_configuration import ApplyConfiguration
 from policyd.mutation.jsonpatch import JSONPatch
-from policyd.mutation.schema import Schemas
+from policyd.mutation.schema import Schemas, Target
 
-__all__ = ["KINDS", "MutationError", "Mutator", "Schemas", "StatusError"]
+__all__ = ["KINDS", "MutationError", "Mutator", "Schemas", "StatusError", "Target"]
 
 
 class Mutator(Protocol):
@@ -21,13 +21,12 @@ class Mutator(Protocol):
         self,
         value: object,
         obj: dict[str, Any],
-        target: tuple[str, str, str],
-        schemas: Schemas,
+        target: Target,
         sources: tuple[object, ...] | None = None,
     ) -> dict[str, Any]:
         """The mutated object, or ``obj`` itself if nothing changed.
 
-        ``value`` is what the expression gave, ``target`` the object's group, version and kind.
+        ``value`` is what the expression gave, ``target`` the object's kind (``Schemas.target``).
         ``sources`` are the JSON trees that the expression could read: with them Kubernetes'
         difference between maps that came as JSON and maps that the expression wrote is made;
         without them all maps and lists are taken. ``obj`` is never changed; the result

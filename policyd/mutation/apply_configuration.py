@@ -7,7 +7,7 @@ from policyd._core.merge import MergeError, atomics, merge, problems
 from policyd._core.values import StructValue
 from policyd.errors import MutationError, StatusError
 from policyd.mutation.decoding import converted
-from policyd.mutation.schema import Gvk, KindSchema, Schemas
+from policyd.mutation.schema import KindSchema, Target
 
 JSONObject = dict[str, Any]
 
@@ -26,15 +26,13 @@ class ApplyConfiguration:
         self,
         value: object,
         obj: JSONObject,
-        target: tuple[str, str, str],
-        schemas: Schemas,
+        target: Target,
         sources: tuple[object, ...] | None = None,
     ) -> JSONObject:
         if not isinstance(value, StructValue):
             raise MutationError(
                 "type mismatch: ApplyConfiguration expression should evaluate to Object"
             )
-        gvk = Gvk(*target)
         try:
             patch = object_value(value, sources)
         except ConversionError as error:
@@ -42,16 +40,16 @@ class ApplyConfiguration:
         # Whatever the patch calls itself, it is of the object's kind.
         patch.pop("apiVersion", None)
         patch.pop("kind", None)
-        merged = merged_object(obj, patch, mergeable(gvk, schemas))
-        return obj if merged is obj else converted(merged, obj, gvk, schemas)
+        merged = merged_object(obj, patch, mergeable(target))
+        return obj if merged is obj else converted(merged, obj, target)
 
 
-def mergeable(gvk: Gvk, schemas: Schemas) -> KindSchema:
+def mergeable(target: Target) -> KindSchema:
     """The schema; without one the API server's error: it has none for kinds of subresources."""
-    schema = schemas.lookup(*gvk)
+    schema, gvk = target.schema, target.gvk
     if schema is not None and schema.mergeable:
         return schema
-    if schemas.serves(gvk.group, gvk.version):
+    if target.schemas.serves(gvk.group, gvk.version):
         raise MutationError(f"{NOT_TYPED}no corresponding type for {gvk}")
     raise StatusError(
         503,

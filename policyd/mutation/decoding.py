@@ -7,7 +7,7 @@ from typing import Any
 
 from policyd._core.decode import DecodeError, decode
 from policyd.errors import MutationError, StatusError
-from policyd.mutation.schema import Gvk, Schemas
+from policyd.mutation.schema import Gvk, Target
 
 JSONObject = dict[str, Any]
 KIND = ("apiVersion", "kind")
@@ -19,7 +19,7 @@ NOT_A_STRUCT = (
 )
 
 
-def decoded(patched: Any, before: JSONObject, target: Gvk, schemas: Schemas) -> JSONObject:
+def decoded(patched: Any, before: JSONObject, target: Target) -> JSONObject:
     """The patched object; StatusError 500 where it does not decode (conformance fact 53).
 
     A missing apiVersion or kind is that of ``before``. A changed one cannot work: if the object
@@ -31,9 +31,9 @@ def decoded(patched: Any, before: JSONObject, target: Gvk, schemas: Schemas) -> 
     if after.get("kind") != before.get("kind") or after.get("apiVersion") != before.get(
         "apiVersion"
     ):
-        after = renamed(after, before, target, schemas)
-    schema = schemas.lookup(*target)
-    if schema is None or not schema.native:
+        after = renamed(after, before, target)
+    schema = target.native
+    if schema is None:
         return after
     if "metadata" not in after and "metadata" in before:
         after = {**after, "metadata": {}}  # a struct is never absent
@@ -44,7 +44,7 @@ def decoded(patched: Any, before: JSONObject, target: Gvk, schemas: Schemas) -> 
     return result
 
 
-def renamed(after: JSONObject, before: JSONObject, target: Gvk, schemas: Schemas) -> JSONObject:
+def renamed(after: JSONObject, before: JSONObject, target: Target) -> JSONObject:
     """``after`` with the apiVersion and kind that a patch took away; another kind is an error."""
     for word in KIND:
         if not isinstance(after.get(word), str | None):
@@ -54,8 +54,8 @@ def renamed(after: JSONObject, before: JSONObject, target: Gvk, schemas: Schemas
     after = {**after, **{word: name for word, name in named.items() if name is not None}}
     if all(after.get(word) == before.get(word) for word in KIND):
         return after
-    schema, other = schemas.lookup(*target), schemas.lookup(*gvk_of(after))
-    if schema is not None and schema.native:
+    if target.native is not None:
+        other = target.schemas.lookup(*gvk_of(after))
         if other is None:
             raise undecodable(
                 f'no kind "{after["kind"]}" is registered for version "{after["apiVersion"]}" '
@@ -68,15 +68,17 @@ def renamed(after: JSONObject, before: JSONObject, target: Gvk, schemas: Schemas
     raise undecodable(f"the patch makes {claim(after)} of {claim(before)}")
 
 
-def converted(after: JSONObject, before: JSONObject, target: Gvk, schemas: Schemas) -> JSONObject:
+def converted(after: JSONObject, before: JSONObject, target: Target) -> JSONObject:
     """The merged object; MutationError where a value does not fit its Go type (fact 62)."""
-    schema = schemas.lookup(*target)
-    if schema is None or not schema.native:
+    schema = target.native
+    if schema is None:
         return after
     try:
         result: JSONObject = decode(after, before, schema.root, convert=True)  # type: ignore[assignment]
     except DecodeError as error:
-        raise MutationError(f"unable to convert unstructured object to {target}: {error}") from None
+        raise MutationError(
+            f"unable to convert unstructured object to {target.gvk}: {error}"
+        ) from None
     return result
 
 

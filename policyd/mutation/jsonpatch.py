@@ -7,7 +7,7 @@ from policyd._core.json_patch import ABSENT, Operation, apply
 from policyd._core.values import StructValue
 from policyd.errors import MutationError
 from policyd.mutation.decoding import decoded
-from policyd.mutation.schema import Gvk, Schemas
+from policyd.mutation.schema import Target
 
 JSONObject = dict[str, Any]
 
@@ -19,15 +19,14 @@ class JSONPatch:
         self,
         value: object,
         obj: JSONObject,
-        target: tuple[str, str, str],
-        schemas: Schemas,
+        target: Target,
         sources: tuple[object, ...] | None = None,
     ) -> JSONObject:
         if not isinstance(value, list):
             raise MutationError("type mismatch: JSONPatchType.expression should evaluate to array")
         operations = [operation(item, sources) for item in value]
         after = apply(operations, obj)
-        return obj if after is obj else decoded(after, obj, Gvk(*target), schemas)
+        return obj if after is obj else decoded(after, obj, target)
 
 
 def operation(item: object, sources: tuple[object, ...] | None) -> Operation:

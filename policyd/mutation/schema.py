@@ -61,6 +61,20 @@ class KindSchema:
         return (field.type.keys or None) if field is not None else None
 
 
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The kind of the object that is mutated, its schema (None: not known), and those beside it."""
+
+    gvk: Gvk
+    schema: KindSchema | None
+    schemas: "Schemas"
+
+    @property
+    def native(self) -> KindSchema | None:
+        """The schema if a Go type stands behind the kind: what is mutated has to decode."""
+        return self.schema if self.schema is not None and self.schema.native else None
+
+
 class Schemas:
     """Kinds by group, version and kind. Immutable: ``with_crds`` gives another one."""
 
@@ -90,6 +104,10 @@ class Schemas:
         gvk = Gvk(group, version, kind)
         found = self._custom.get(gvk)
         return found or (self._table.kind(gvk) if self._table else None)
+
+    def target(self, gvk: tuple[str, str, str]) -> Target:
+        """What mutators have to know of the kind of their object."""
+        return Target(Gvk(*gvk), self.lookup(*gvk), self)
 
     def knows(self, gvk: tuple[str, str, str]) -> bool:
         """Whether ApplyConfiguration and Overlay can merge objects of that kind."""

@@ -48,7 +48,7 @@ def mutated(kind: str, row: dict[str, Any]) -> dict[str, Any]:
     value = environment.compile(row["expression"], expect=expected(kind)).evaluate(
         {"object": obj, "oldObject": old}
     )
-    return KINDS[kind].apply(value, obj, DEPLOYMENT, SCHEMAS, (obj, old))
+    return KINDS[kind].apply(value, obj, SCHEMAS.target(DEPLOYMENT), (obj, old))
 
 
 def expected(kind: str) -> tuple[Any, ...]:

@@ -51,7 +51,7 @@ def widget(**spec: Any) -> dict[str, Any]:
 def apply(value: object, obj: dict[str, Any], target: Target) -> dict[str, Any]:
     before = copy.deepcopy(obj)
     try:
-        return KINDS["ApplyConfiguration"].apply(value, obj, target, SCHEMAS, (obj,))
+        return KINDS["ApplyConfiguration"].apply(value, obj, SCHEMAS.target(target), (obj,))
     finally:
         assert obj == before
 

@@ -18,7 +18,7 @@ NO_JSON = "JSONPath valueExpression evaluated to a type that could not marshal t
 def apply(operations: object, obj: dict[str, Any], target: tuple[str, str, str]) -> dict[str, Any]:
     before = copy.deepcopy(obj)
     try:
-        return KINDS["JSONPatch"].apply(operations, obj, target, SCHEMAS, (obj,))
+        return KINDS["JSONPatch"].apply(operations, obj, SCHEMAS.target(target), (obj,))
     finally:
         assert obj == before
 

@@ -32,7 +32,7 @@ def refusal(environment: Environment, schemas: Schemas, row: dict[str, Any]) -> 
     obj = HEAD["objects"][row["kind"]]
     try:
         value = environment.compile(row["expression"]).evaluate({"object": obj})
-        KINDS[row["patchType"]].apply(value, obj, TARGETS[row["kind"]], schemas, (obj,))
+        KINDS[row["patchType"]].apply(value, obj, schemas.target(TARGETS[row["kind"]]), (obj,))
     except (MutationError, EvaluationError) as error:
         return 403, str(error)
     except StatusError as error:
