@@ -17,6 +17,7 @@ import orjson
 
 from policyd._core.json_equality import equal
 from policyd._core.patch import apply, diff
+from policyd.admission.conflicts import Conflicts
 from policyd.admission.decision import refused, respond
 from policyd.errors import InternalError, MutationError, StatusError, Unanswered
 from policyd.policy.controllers import with_pod
@@ -51,7 +52,7 @@ class _Tree:
         target = engine.policies.schemas.target(engine.request.kind)
         self._targets = {engine.request.kind: target}
         self._keys = None if target.schema is None else target.schema.list_keys
-        self._written: dict[str, tuple[str, JSON]] = {}
+        self._conflicts = Conflicts(self.current, self._keys)
         # How often the invocation that is under way has changed the tree, and how it did last.
         self._changes = 0
         self._operations: list[Object] = []
@@ -199,7 +200,7 @@ class _Tree:
             self._subjects.clear()
 
     def _note(self, policy: CompiledPolicy, before: JSON) -> None:
-        """Count the operations of an invocation, and the places that another policy had written."""
+        """Count the operations of an invocation, and tell what another policy had written."""
         recorder = self.engine.recorder
         # Of several mutations of one policy, only all together tell what it changed.
         once = self._changes == 1
@@ -207,12 +208,16 @@ class _Tree:
         self._latest = operations
         self.writers.append(policy)
         recorder.patch_operations(policy.name, len(operations))
-        for operation in operations:
-            path, value = operation["path"], operation.get("value")
-            writer, earlier = self._written.get(path, (policy.name, value))
-            if writer != policy.name and earlier != value:
-                recorder.mutation_conflict(policy.name)
-            self._written[path] = (policy.name, value)
+        conflict = self._conflicts.add(policy.name, operations, before, self.current)
+        if conflict is not None:
+            recorder.mutation_conflict(policy.name)
+            recorder.happened(
+                "conflict",
+                self.engine.request,
+                policy=policy.name,
+                generation=self.engine.policies.generation,
+                message=conflict.text,
+            )
 
 
 def run(engine: Engine, matches: list[Matched]) -> AdmissionResponse:

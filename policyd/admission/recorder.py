@@ -13,7 +13,7 @@ Webhook = Literal["validate", "mutate"]
 Result = Literal["allowed", "denied", "error", "shed", "bad_request"]
 Phase = Literal["decode", "queue", "match", "evaluate", "patch", "encode"]
 ShedReason = Literal["requests", "bytes", "deadline"]
-Happening = Literal["denial", "warning", "error"]
+Happening = Literal["denial", "warning", "error", "conflict"]
 
 
 class Recorder(Protocol):
@@ -46,7 +46,7 @@ class Recorder(Protocol):
         generation: str,
         message: str,
     ) -> None:
-        """A policy denied, warned or failed: one line of the log."""
+        """A policy denied, warned, failed or changed another's work: one line of the log."""
 
 
 class NullRecorder:

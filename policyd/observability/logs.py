@@ -1,4 +1,4 @@
-"""The log: one line per denial, warning, error and reload, as JSON or as text for people.
+"""The log: one line per denial, warning, error, conflict and reload, as JSON or as text.
 
 Never holds an object of a request. Python's ``logging`` (Hypercorn, asyncio, the engine's defects)
 is led into the same lines by ``Bridge``.
@@ -63,7 +63,7 @@ class Log:
         generation: str,
         message: str,
     ) -> None:
-        """What a policy said about a request: a denial, a warning, an error."""
+        """What a policy said about a request: a denial, a warning, an error, a conflict."""
         group, version, resource = request.resource
         resource = f"{resource}/{request.sub_resource}" if request.sub_resource else resource
         fields: dict[str, Value] = {

@@ -93,7 +93,7 @@ class PrometheusRecorder:
         generation: str,
         message: str,
     ) -> None:
-        """A policy denied, warned or failed: one line of the log."""
+        """A policy denied, warned, failed or changed another's work: one line of the log."""
         if self._log is not None:
             self._log.about(what, request, policy=policy, generation=generation, message=message)
 

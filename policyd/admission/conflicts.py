@@ -1,0 +1,196 @@
+"""Which policies change what another policy had written in the same request. Changes nothing.
+
+A place is in conflict if one policy wrote it and a later one of another name gives it another value
+or removes it: new keys, items put into a list and the same value once more are none. Most changes
+are found harmless by the paths of their operations; only for the others are the trees compared.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from policyd._core.json_equality import equal
+from policyd.policy.compiled import JSON, Object
+
+ListKeys = Callable[[tuple[str | int, ...]], tuple[str, ...] | None]
+
+SHOWN = 5  # places that one line of the log names
+_INDEX = re.compile(r"/\d+(?=/|$)")
+_ABSENT = object()
+
+
+class _Item(NamedTuple):
+    """A step to the item of a list that has these values under the list's keys."""
+
+    keys: tuple[str, ...]
+    values: tuple[JSON, ...]
+
+
+Path = tuple[str | _Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """``writers`` (sorted) had written ``places``, and they changed again."""
+
+    places: tuple[str, ...]
+    writers: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """One line; no value of the object is in it but the keys of list items."""
+        more = f" and {len(self.places) - SHOWN} more" if len(self.places) > SHOWN else ""
+        writers = ", ".join(f"{writer!r}" for writer in self.writers)
+        word = "policies" if len(self.writers) > 1 else "policy"
+        return f"changes {', '.join(self.places[:SHOWN])}{more}, written by {word} {writers}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    policy: str
+    operations: Sequence[Object]
+    before: JSON
+    after: JSON
+
+
+class Conflicts:
+    """The changes of one request, in their order. ``keys`` tells the keys of the list at a path."""
+
+    def __init__(self, original: JSON, keys: ListKeys | None) -> None:
+        self._original = original
+        self._keys = keys
+        self._changes: list[_Change] = []
+        self._indexed = 0  # how many of them are in these three
+        self._removed: set[str] = set()
+        self._written: set[str] = set()
+        self._above: set[str] = set()
+
+    def add(
+        self, policy: str, operations: Sequence[Object], before: JSON, after: JSON
+    ) -> Conflict | None:
+        """Note a change; the conflict that it makes with those noted before."""
+        found = None
+        if self._changes:
+            self._index()
+            if any(map(self._suspect, operations)):
+                found = self._conflict(policy, before, after)
+        self._changes.append(_Change(policy, operations, before, after))
+        return found
+
+    def _index(self) -> None:
+        for change in self._changes[self._indexed :]:
+            for operation in change.operations:
+                place = _INDEX.sub("/*", operation["path"])
+                (self._removed if operation["op"] == "remove" else self._written).add(place)
+                self._above.update(_ancestors(place))
+        self._indexed = len(self._changes)
+
+    def _suspect(self, operation: Object) -> bool:
+        """Whether the operation may touch what was written; all items of a list are one place."""
+        place = _INDEX.sub("/*", operation["path"])
+        removed, written = self._removed, self._written
+        if operation["op"] == "add":  # a key that is not there: somebody may have removed it
+            return place in removed
+        if place in written or place in self._above:
+            return True
+        return any(up in written for up in _ancestors(place))
+
+    def _conflict(self, policy: str, before: JSON, after: JSON) -> Conflict | None:
+        places: list[str] = []
+        writers: set[str] = set()
+        for path in _changed_twice(self._original, before, after, self._keys, ()):
+            writer = self._writer(path)
+            if writer is not None and writer != policy:
+                places.append(_shown(path))
+                writers.add(writer)
+        return Conflict(tuple(places), tuple(sorted(writers))) if places else None
+
+    def _writer(self, path: Path) -> str | None:
+        """Who changed a place last."""
+        for change in reversed(self._changes):
+            if not _same(_at(change.before, path), _at(change.after, path)):
+                return change.policy
+        return None
+
+
+def _changed_twice(
+    original: JSON, before: JSON, after: JSON, keys: ListKeys | None, path: Path
+) -> Iterator[Path]:
+    """The places that differ between the first two and between the last two."""
+    if before is after or original is before or _same(original, before) or _same(before, after):
+        return
+    if isinstance(before, dict) and isinstance(after, dict):
+        old = original if isinstance(original, dict) else {}
+        for key in before | after:
+            one, two, three = (tree.get(key, _ABSENT) for tree in (old, before, after))
+            yield from _changed_twice(one, two, three, keys, (*path, key))
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _items_changed_twice(original, before, after, keys, path)
+    elif before is not _ABSENT or original is not _ABSENT:
+        yield path
+
+
+def _items_changed_twice(
+    original: JSON, before: list[JSON], after: list[JSON], keys: ListKeys | None, path: Path
+) -> Iterator[Path]:
+    """Items are told apart by their keys; without such, one that was added must not vanish."""
+    old = original if isinstance(original, list) else []
+    names = keys(tuple(0 if isinstance(step, _Item) else step for step in path)) if keys else None
+    if names is None:
+        if any(item not in old and item not in after for item in before):
+            yield path
+        return
+    seen: dict[str, None] = {}
+    for item in (*before, *after):
+        step = _Item(names, tuple(_member(item, name) for name in names))
+        if repr(step) not in seen:
+            seen[repr(step)] = None
+            one, two, three = (_at(tree, (step,)) for tree in (old, before, after))
+            yield from _changed_twice(one, two, three, keys, (*path, step))
+
+
+def _at(tree: JSON, path: Path) -> JSON:
+    """What stands at a path; _ABSENT where nothing does."""
+    for step in path:
+        if isinstance(step, str):
+            tree = tree.get(step, _ABSENT) if isinstance(tree, dict) else _ABSENT
+        else:
+            items = tree if isinstance(tree, list) else ()
+            fitting = (each for each in items if all(_fits(each, step)))
+            tree = next(fitting, _ABSENT)
+    return tree
+
+
+def _fits(item: JSON, step: _Item) -> Iterator[bool]:
+    for name, value in zip(step.keys, step.values, strict=True):
+        yield _same(_member(item, name), value)
+
+
+def _member(item: JSON, name: str) -> JSON:
+    return item.get(name) if isinstance(item, dict) else None
+
+
+def _same(one: JSON, other: JSON) -> bool:
+    if one is _ABSENT or other is _ABSENT:
+        return one is other
+    return equal(one, other)
+
+
+def _ancestors(place: str) -> Iterator[str]:
+    end = place.rfind("/")
+    while end > 0:
+        yield place[:end]
+        end = place.rfind("/", 0, end)
+
+
+def _shown(path: Path) -> str:
+    """``metadata.labels[example.com/x]``, ``spec.containers[name=web].image``."""
+    text = ""
+    for step in path:
+        if isinstance(step, _Item):
+            named = zip(step.keys, step.values, strict=True)
+            text += "[" + ",".join(f"{key}={value}" for key, value in named) + "]"
+        else:
+            text += f".{step}" if re.fullmatch(r"[\w-]+", step) else f"[{step}]"
+    return text.removeprefix(".")
