@@ -15,11 +15,13 @@ from policyd._core.cel_errors import CelError
 from policyd._core.estimates import CALL_LIMIT, MOST
 from policyd._core.program import Program, render, type_of
 from policyd._core.values import Key, Optional, StructValue, UInt
+from policyd.admission.authorizer import Authorizer
 from policyd.cel.env import Environment
 from policyd.cel.estimate import estimate
 from policyd.cel.recursion import deep_recursion
 from policyd.cel.sizes import measured
 from policyd.cel.types import DYN
+from policyd.cli._authorizer import Asked, authorizer_option
 from policyd.cli._output import styled
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
 from policyd.policy.loader import read_one
@@ -32,6 +34,8 @@ Examples:
   kubectl get pod web -o json | policyd eval 'quantity(object.spec.containers[0]
       .resources.limits.memory).isLessThan(quantity("1Gi"))' -
   policyd eval 'object.x < limit' --var 'object={"x": 1}' --var limit=10
+  policyd eval --authorizer rules.yaml --user bob
+      'authorizer.group("apps").resource("deployments").check("create").allowed()'
   echo '{"expression": "1 + x", "variables": {"x": 2}}' | policyd eval --jsonl
 
 \b
@@ -51,6 +55,8 @@ _KEYS = frozenset((
     "google.protobuf.Timestamp", "google.protobuf.Duration",
 ))  # fmt: skip
 JSON = dict[str, Any]
+_UNASKED = "no such attribute(s): authorizer"
+_ASK = "say what its checks answer with --authorizer FILE"
 
 
 @click.command("eval", epilog=_EPILOG)
@@ -66,30 +72,42 @@ JSON = dict[str, Any]
     help="Also the cost in Kubernetes' units, and what is estimated for data of these sizes.",
 )
 @click.option("--jsonl", is_flag=True, help="Expressions and their values as lines of JSON.")
+@authorizer_option
+@click.option("--user", help="For whom the authorizer answers; else the user of `request`.")
+@click.option("--group", "groups", multiple=True, help="A group of that user; may be repeated.")
 def command(
+    *,
     expression: str | None,
     file: BinaryIO | None,
     variables: tuple[str, ...],
     with_cost: bool,
     jsonl: bool,
+    authorizer: Authorizer | None,
+    user: str | None,
+    groups: tuple[str, ...],
 ) -> None:
     """Evaluate a CEL EXPRESSION with every function that Kubernetes has.
 
     FILE (JSON or YAML; - is standard input) is seen as `object`. The value is written as JSON.
     """
     given = dict(_variable(text) for text in variables)
+    if authorizer is None and (user or groups):
+        raise click.UsageError("--user and --group are for the rules of --authorizer FILE")
+    asked = Asked(authorizer, user, groups) if authorizer is not None else None
     if jsonl:
-        _answer_lines(file or sys.stdin.buffer, expression, given, with_cost)
+        _answer_lines(file or sys.stdin.buffer, expression, given, with_cost, asked)
         return
     if expression is None:
         raise click.UsageError("give an EXPRESSION, or --jsonl")
     if file is not None:
         given["object"] = read_one(file.read(), str(getattr(file, "name", "-")))
-    answer = evaluate(expression, given, with_cost=with_cost)
+    answer = evaluate(expression, given, with_cost=with_cost, asked=asked)
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)
     if "error" in answer:
         click.echo(f"{styled('error', fg='red')}: {answer['error']}", err=True)
+        if asked is None and _UNASKED in answer["error"]:
+            click.echo(f"  {styled('hint', fg='cyan')}: {_ASK}", err=True)
         raise SystemExit(2 if answer["stage"] == "compile" else 1)
     click.echo(_dump(answer["value"]))
 
@@ -112,17 +130,24 @@ def _variable(text: str) -> tuple[str, Any]:
 
 
 def _answer_lines(
-    lines: Iterable[bytes], expression: str | None, given: JSON, with_cost: bool
+    lines: Iterable[bytes],
+    expression: str | None,
+    given: JSON,
+    with_cost: bool,
+    asked: Asked | None,
 ) -> None:
     """One answer a line, written at once: another program may wait for it."""
     for line in lines:
         if not line.strip():
             continue
-        sys.stdout.buffer.write(_dump(_answer_line(line, expression, given, with_cost)) + b"\n")
+        answer = _answer_line(line, expression, given, with_cost, asked)
+        sys.stdout.buffer.write(_dump(answer) + b"\n")
         sys.stdout.buffer.flush()
 
 
-def _answer_line(line: bytes, expression: str | None, given: JSON, with_cost: bool) -> JSON:
+def _answer_line(
+    line: bytes, expression: str | None, given: JSON, with_cost: bool, asked: Asked | None
+) -> JSON:
     try:
         question = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -133,12 +158,18 @@ def _answer_line(line: bytes, expression: str | None, given: JSON, with_cost: bo
     if not isinstance(text, str) or not isinstance(variables, dict):
         wrong = "expected {expression: a string, variables: an object}"
         return {"error": wrong, "stage": "question"}
-    return evaluate(text, {**given, **variables}, with_cost=with_cost)
+    return evaluate(text, {**given, **variables}, with_cost=with_cost, asked=asked)
 
 
-def evaluate(expression: str, variables: Mapping[str, Any], *, with_cost: bool = False) -> JSON:
+def evaluate(
+    expression: str,
+    variables: Mapping[str, Any],
+    *,
+    with_cost: bool = False,
+    asked: Asked | None = None,
+) -> JSON:
     """``{value, type, cost}`` of an expression, or ``{error, stage}``; with ``estimate``, if asked
-    for, where the expression compiles.
+    for, where the expression compiles. ``asked`` answers for ``authorizer``.
     """
     environment = _environment(frozenset(variables) - set(_NAMES))
     given = {**dict.fromkeys(_NAMES), **variables}
@@ -146,7 +177,7 @@ def evaluate(expression: str, variables: Mapping[str, Any], *, with_cost: bool =
         program = environment.compile(expression)
     except CelCompileError as error:
         return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
-    answer = run(program, given)
+    answer = run(program, given if asked is None else given | asked.variables(given["request"]))
     if with_cost:
         checked = environment.check(expression)
         answer["estimate"] = estimate(checked, measured(given), dyn_fields=True)._asdict()

@@ -12,7 +12,9 @@ import click
 import orjson
 
 from policyd.admission.api import PolicySet
+from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import Webhook
+from policyd.cli._authorizer import authorizer_option
 from policyd.errors import PolicySchemaError, ReviewError
 from policyd.policy.compiled import JSON, Object
 from policyd.policy.loader import read_one
@@ -23,6 +25,7 @@ Examples:
   policyd review -p policies/ review.json
   kubectl get pod web -o json | policyd review -p policies/ --object - --operation CREATE
   policyd review -p policies/ --webhook mutate --jsonl < reviews.jsonl
+  policyd review -p policies/ --authorizer rules.yaml review.json
 
 Exit status: 0 when answered (also for a denial), 2 for bad input or a broken policy.
 """
@@ -59,6 +62,7 @@ _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 )
 @click.option("--user", default="policyd-review", help="The user name of a review built so.")
 @click.option("--group", "groups", multiple=True, help="A group of that user; may be repeated.")
+@authorizer_option
 @click.argument("file", default="-", type=click.File("rb"))
 def command(
     *,
@@ -69,6 +73,7 @@ def command(
     operation: str,
     user: str,
     groups: tuple[str, ...],
+    authorizer: Authorizer | None,
     file: BinaryIO,
 ) -> None:
     """Answer the AdmissionReview in FILE (JSON or YAML; - is standard input) as the server would.
@@ -78,7 +83,7 @@ def command(
     """
     policies = PolicySet.load(paths)
     if jsonl:
-        _answer_lines(policies, webhook, file)
+        _answer_lines(policies, webhook, authorizer, file)
         return
     body = file.read()
     if as_object:
@@ -87,15 +92,17 @@ def command(
         review: bytes | Object = build_review(_read(body), operation=operation, overrides=overrides)
     else:
         review = body if body.lstrip()[:1] == b"{" else _read(body)
-    click.echo(orjson.dumps(policies.review(review, webhook)))
+    click.echo(orjson.dumps(policies.review(review, webhook, authorizer=authorizer)))
 
 
-def _answer_lines(policies: PolicySet, webhook: Webhook, lines: Iterable[bytes]) -> None:
+def _answer_lines(
+    policies: PolicySet, webhook: Webhook, authorizer: Authorizer | None, lines: Iterable[bytes]
+) -> None:
     for line in lines:
         if not line.strip():
             continue
         try:
-            answer: JSON = policies.review(line, webhook)
+            answer: JSON = policies.review(line, webhook, authorizer=authorizer)
         except ReviewError as error:
             answer = {"error": str(error)}
         sys.stdout.buffer.write(orjson.dumps(answer) + b"\n")

@@ -34,6 +34,13 @@ def read_values(name: str, data: bytes) -> tuple[list[Any], list[Problem]]:
     return [value for _, _, value in found if value is not None], problems
 
 
+def read_located(name: str, data: bytes) -> tuple[list[tuple[Any, Origin]], list[Problem]]:
+    """The same values, each with where it stands."""
+    found, problems = _values(name, data)
+    values = [(value, Origin(chunk, root)) for chunk, root, value in found if value is not None]
+    return values, problems
+
+
 def _values(name: str, data: bytes) -> tuple[list[tuple[Chunk, int, Any]], list[Problem]]:
     try:
         text = data.decode("utf-8-sig")
