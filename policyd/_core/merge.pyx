@@ -249,23 +249,36 @@ cdef object merge_map(dict live, dict patch, Type type):
 
 cdef object merge_list(list live, list patch, Type type):
     """Items that only one side has stay; items of both merge, in the order the patch gives them."""
-    cdef list live_keys = keys_of(live, type)
-    cdef list patch_keys = keys_of(patch, type)
-    cdef dict live_items = {}
-    cdef dict patch_items = dict(zip(patch_keys, patch))
-    cdef Py_ssize_t at = 0, to = 0, shared_at = 0
     cdef Type item_type = type.item.type
     cdef list out = []
+    cdef Py_ssize_t at, to
+    for at, to in pairing(keys_of(live, type), keys_of(patch, type)):
+        if to < 0:
+            out.append(live[at])
+        else:
+            out.append(merge_value(ABSENT if at < 0 else live[at], patch[to], item_type))
+    return live if same_items(live, out) else out
+
+
+cdef list pairing(list live_keys, list patch_keys):
+    cdef dict live_places = {}
+    cdef dict patch_places = {}
     cdef set merged = set()
-    for key, item in zip(live_keys, live):
+    cdef list out = []
+    cdef Py_ssize_t at = 0, to = 0, shared_at = 0, index
+    for index, key in enumerate(live_keys):
         # Duplicates give way to the patch as a whole.
-        live_items[key] = None if key in live_items else item
-    shared = [key for key in patch_keys if key in live_items]
+        live_places[key] = -1 if key in live_places else index
+    for index, key in enumerate(patch_keys):
+        patch_places[key] = index
+    if live_keys == patch_keys and len(live_places) == len(live_keys):
+        return [(index, index) for index in range(len(live_keys))]
+    shared = [key for key in patch_keys if key in live_places]
     while at < len(live_keys) or to < len(patch_keys):
         if at < len(live_keys):
             key = live_keys[at]
-            if key not in patch_items:
-                out.append(live[at])
+            if key not in patch_places:
+                out.append((at, -1))
                 at += 1
                 continue
             if to < len(patch_keys) and key != patch_keys[to] and shared_at < len(shared) \
@@ -279,15 +292,23 @@ cdef object merge_list(list live, list patch, Type type):
         if to < len(patch_keys):
             key = patch_keys[to]
             merged.add(key)
-            if key in live_items:
-                out.append(merge_value(live_items[key], patch_items[key], item_type))
+            if key in live_places:
+                out.append((live_places[key], patch_places[key]))
                 shared_at += 1
             else:
-                out.append(patch_items[key])
+                out.append((-1, to))
             to += 1
-    if len(out) == len(live) and all([a is b for a, b in zip(out, live)]):
-        return live
     return out
+
+
+cdef bint same_items(list one, list other):
+    cdef Py_ssize_t index
+    if len(one) != len(other):
+        return False
+    for index in range(len(one)):
+        if one[index] is not other[index]:
+            return False
+    return True
 
 
 cdef list keys_of(list items, Type type):
