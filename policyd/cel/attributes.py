@@ -93,15 +93,16 @@ class Attribute:
         # has() takes a unit off again, also from a base that has cost none.
         charge = int(base_counted) - int(tested) if counted else 0
         if not self.hops:
-            return _base(self.base, charge)
+            return base_node(self.base, charge)
         if isinstance(self.base, SlotBase) and all(hop.is_name for hop in self.hops):
             path = _path(self.base, self.hops, charge)
             if path is not None:
                 return path
-        return Chain(_base(self.base, 0), tuple(hop.step() for hop in self.hops), charge)
+        return Chain(base_node(self.base, 0), tuple(hop.step() for hop in self.hops), charge)
 
 
-def _base(base: Base, charge: int) -> Node:
+def base_node(base: Base, charge: int) -> Node:
+    """The base alone, which costs ``charge`` beside what it evaluates."""
     match base:
         case SlotBase():
             return Slot(base.slot, base.name, charge)

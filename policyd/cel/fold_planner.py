@@ -37,29 +37,30 @@ def plan_fold(planner: "Planner", expr: Comprehension) -> Node:
 def _loop(planner: "Planner", expr: Comprehension, over: tuple[Node, int, int]) -> Node:
     match expr.accu_init, expr.loop_step:
         case Literal(value=bool()), Call(function="_&&_", args=(_, test)):
-            return All(*over, planner.node(test))
+            return All(*over, planner.in_round(test, over, begins=True))
         case Literal(value=bool()), Call(function="_||_", args=(_, test)):
-            return Exists(*over, planner.node(test))
+            return Exists(*over, planner.in_round(test, over, begins=True))
         case Literal(), Call(function="_?_:_", args=(test, _, _)):
-            return ExistsOne(*over, planner.node(test))
-    condition, step = _step(planner, expr.loop_step)
+            return ExistsOne(*over, planner.in_round(test, over, begins=True, notable=True))
+    only, step = _step(expr.loop_step)
+    condition = None if only is None else planner.in_round(only, over, begins=True)
+    begins = condition is None
     if isinstance(expr.accu_init, ListExpr):
         match step.args:
             case _, ListExpr(elements=(element,)):
-                body = planner.node(element)
+                body = planner.in_round(element, over, begins=begins)
                 return Collect(*over, body, condition, isinstance(body, Const))
     if isinstance(expr.accu_init, MapExpr):
-        return CollectMap(
-            *over, planner.node(step.args[-1]), condition, len(step.args) == len("ab")
-        )
+        body = planner.in_round(step.args[-1], over, begins=begins)
+        return CollectMap(*over, body, condition, len(step.args) == len("ab"))
     raise TypeError(f"a fold of unknown shape: {expr.macro}")
 
 
-def _step(planner: "Planner", step: Expr) -> tuple[Node | None, Call]:
+def _step(step: Expr) -> tuple[Expr | None, Call]:
     """The condition of a step ``condition ? change : accu``, and the change."""
     match step:
         case Call(function="_?_:_", args=(test, Call() as change, _)):
-            return planner.node(test), change
+            return test, change
         case Call():
             return None, step
     raise TypeError(f"not the step of a fold: {step!r}")

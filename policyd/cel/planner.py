@@ -96,6 +96,14 @@ class Planner:
         planned = self._plan(expr)
         return planned.node(counted=counted) if isinstance(planned, Attribute) else planned
 
+    def in_round(
+        self, expr: Expr, over: tuple[Node, int, int], *, begins: bool, notable: bool | None = None
+    ) -> Node:
+        """The node of what each round of a fold ``over`` (range, slots) evaluates: first what
+        ``begins`` it. ``notable`` is a result that stands out among the rounds.
+        """
+        return self.node(expr)
+
     def _plan(self, expr: Expr) -> Node | Attribute:
         match expr:
             case Literal():
