@@ -15,8 +15,9 @@ IDS = [str(each.parent.relative_to(ROOT / "policies")) for each in SUITES]
 
 
 def judge(file: Path) -> suite.Review:
-    """The policy beside a suite, as the runner asks it."""
-    policies = PolicySet.load([file.with_name("policy.yaml")])
+    """The policy beside a suite with its parameters, as the runner asks it."""
+    (document,) = loader.load([file]).documents
+    policies = PolicySet.load([file.parent / each for each in document.raw["policies"]])
 
     def review(asked: dict[str, Any], webhook: str) -> dict[str, Any]:
         answer: dict[str, Any] = policies.review(
