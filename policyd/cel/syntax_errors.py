@@ -191,10 +191,8 @@ class _Replay(Tree):
         pos = self.token().pos
         self._named_by = ""
         self.call(self._name, _AFTER_MEMBER, "member.name")
-        if self._named_by == "ESC_IDENTIFIER":
-            self.meanings.append(Issue(pos, "unsupported syntax: '`'"))
-        elif not self._named_by:
-            self.meanings.append(Issue(pos, "unsupported ident kind"))
+        if problem := _name_problem(self._named_by):
+            self.meanings.append(Issue(pos, problem))
         self._value = value
 
     def _call_suffix(self, target: Expr) -> None:
@@ -341,15 +339,22 @@ class _Replay(Tree):
         self.call(self._expr, frozenset((",", END)), f"map.value{state}")
 
     def _field_init(self) -> None:
-        self._field_entry("1")
+        start = self.token().pos
+        self._field_entry("1", start)
         while self.la() == "," and self.la(2) in _NAMES | {"?"}:
             self.take("field.comma")
-            self._field_entry("2")
+            self._field_entry("2", start)
 
-    def _field_entry(self, state: str) -> None:
+    def _field_entry(self, state: str, start: int) -> None:
+        """A problem of a field's name is told at the first field, and hides those of its value."""
+        self._named_by = ""
         self.call(self._optional_name, frozenset((":",)), f"field.name{state}")
+        problem = _name_problem(self._named_by)
         self.match(":", _EXPR, f"field.colon{state}")
+        known = len(self.meanings)
         self.call(self._expr, frozenset((",", END)), f"field.value{state}")
+        if problem:
+            self.meanings[known:] = [Issue(start, problem)]
 
     def _optional_expr(self) -> None:
         self.sync(_EXPR | {"?"}, "optional")
@@ -369,3 +374,10 @@ class _Replay(Tree):
             raise self.fail_no_alternative(0, 0)
         self._named_by = self.la()
         self.take("name.token")
+
+
+def _name_problem(kind: str) -> str:
+    """What cel-go says of a name of that kind of token; "" of one that is right."""
+    if kind == "ESC_IDENTIFIER":
+        return "unsupported syntax: '`'"
+    return "" if kind else "unsupported ident kind"

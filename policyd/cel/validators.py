@@ -22,7 +22,7 @@ _LITERAL_ARGUMENTS = ("duration", "timestamp", "matches")
 
 def validate(checked: Checked, fails: Probe) -> list[Issue]:
     """All problems of an expression that has no type errors."""
-    nodes = list(_walk(checked.expr, False))
+    nodes = _nodes(checked.expr)
     issues: list[Issue] = []
     for name in _LITERAL_ARGUMENTS:
         issues += [issue for node, _ in nodes for issue in _literal_argument(node, name, fails)]
@@ -38,14 +38,15 @@ def validate(checked: Checked, fails: Probe) -> list[Issue]:
     return issues
 
 
-def _walk(root: Expr, exempt: bool) -> Iterator[tuple[Expr, bool]]:
-    """Every node, and whether it stands somewhere inside a ``format`` call."""
-    stack = [(root, exempt)]
+def _nodes(root: Expr) -> list[tuple[Expr, bool]]:
+    """Every node, parts before wholes, and whether it stands somewhere inside a ``format`` call."""
+    found, stack = [], [(root, False)]
     while stack:
         node, inside = stack.pop()
-        yield node, inside
+        found.append((node, inside))
         inside = inside or (isinstance(node, Call) and node.function == "format")
         stack.extend((child, inside) for child in children(node))
+    return found[::-1]
 
 
 def _literal_argument(node: Expr, name: str, fails: Probe) -> Iterator[Issue]:
