@@ -45,6 +45,7 @@ cdef class Step:
     cdef Node node
     cdef bint optional
     cdef bint test  # the last step of has()
+    cdef bint declared  # a field of what is known to be an Object
     cdef bint raw  # the node gives what a variable holds: errors name its Go type
 
 

@@ -35,6 +35,7 @@ class Step:
         optional: bool = False,
         test: bool = False,
         raw: bool = False,
+        declared: bool = False,
     ) -> None: ...
 
 @final

@@ -25,6 +25,10 @@ from policyd._core.values cimport (
 
 from policyd._core.values import qualifier_type
 
+cdef str JSON_PATCH = "JSONPatch"
+# What the fields of a JSONPatch hold that are not set.
+cdef dict OPERATION_FIELDS = {"op": "", "path": "", "from": "", "value": None}
+
 
 @cython.final
 @cython.auto_pickle(False)
@@ -177,12 +181,14 @@ cdef class OptionalPathOr(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Step:
-    def __init__(self, key=MISSING, Node node=None, optional=False, test=False, raw=False):
+    def __init__(self, key=MISSING, Node node=None, optional=False, test=False, raw=False,
+                 declared=False):
         self.key = key
         self.node = node
         self.optional = optional
         self.test = test
         self.raw = raw
+        self.declared = declared
 
 
 @cython.final
@@ -240,7 +246,10 @@ cdef object _take(Activation act, Step step, object value, bint optional):
             return key
     if not optional:
         charge(act, 1)
-    value = select(value, key, optional or step.test)
+    if step.declared and type(value) is StructValue:
+        value = _declared_field(value, key, optional, step.test)
+    else:
+        value = select(value, key, optional or step.test)
     if type(value) is CelError:
         return value
     if optional and value is not MISSING:
@@ -277,8 +286,8 @@ cdef object select(object value, object key, bint test):
         found = _element(<list>value, key)
         if found is MISSING and not test:
             return index_out_of_bounds(key)
-    elif type(value) is StructValue and type(key) is str:
-        found = (<StructValue>value).fields.get(key, MISSING)
+    elif type(value) is StructValue and (<StructValue>value).type_name == JSON_PATCH:
+        return _operation_field(value, key, test)
     else:
         found = MISSING
     if found is MISSING and not test:
@@ -286,12 +295,38 @@ cdef object select(object value, object key, bint test):
     return found
 
 
+cdef object _declared_field(StructValue value, str name, bint optional, bint test):
+    """A field of an Object: null if it is not set, and never there for an optional selection."""
+    if optional:
+        return MISSING
+    found = value.fields.get(name, MISSING if test else None)
+    return found if test else reread_held(_as_map(found))
+
+
+cdef object _as_map(object value):
+    """An Object as a plain map, as cel-go gives it to whoever reads it."""
+    if type(value) is StructValue and (<StructValue>value).type_name != JSON_PATCH:
+        return {name: _as_map(item) for name, item in (<StructValue>value).fields.items()}
+    return value
+
+
+cdef object _operation_field(StructValue operation, object name, bint test):
+    """A field of a JSONPatch; each has a value at all times, but is there only if it was set."""
+    if name not in OPERATION_FIELDS:
+        return error(f"unsupported {'field' if test else 'indexer'}: {text_of(name)}")
+    empty = OPERATION_FIELDS[name]
+    found = operation.fields.get(name, MISSING)
+    if test:
+        return MISSING if found is MISSING or (empty is not None and not found) else found
+    return empty if found is MISSING else found
+
+
 cdef object _element(list items, object key):
     """The element, MISSING where there is none, or the error for what is no index."""
     if type(key) is UInt:
         key = (<UInt>key).value
     elif type(key) is float:
-        if key != key or abs(key) > 2.0**63 or key != int(key):
+        if key != key or abs(key) >= 2.0**63 or key != int(key):
             return error(f"unsupported index value {text_of(key)} in list")
         key = int(key)
     elif type(key) is not int:

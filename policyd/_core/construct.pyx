@@ -5,12 +5,16 @@ cimport cython
 from policyd._core.activation cimport charge
 from policyd._core.cel_errors cimport CelError, error
 from policyd._core.rendering cimport text_of
-from policyd._core.values cimport MISSING, Optional, StructValue, map_key
+from policyd._core.rereading cimport native_type
+from policyd._core.values cimport MISSING, Optional, StructValue, TypeValue, map_key
 
 cdef enum:
     LIST_COST = 10
     MAP_COST = 30
     STRUCT_COST = 40
+
+# The types that can be made; requests and namespaces only are.
+cdef frozenset PATCH_TYPES = frozenset(("Object", "JSONPatch"))
 
 
 @cython.final
@@ -112,4 +116,24 @@ cdef class StructNode(Node):
             else:
                 fields[self.names[i]] = value
         charge(act, STRUCT_COST)
-        return StructValue(self.type_name, fields)
+        if self.type_name in PATCH_TYPES or self.type_name.startswith("Object."):
+            return _operation(fields) if self.type_name == "JSONPatch" else StructValue(
+                self.type_name, fields)
+        return error(f"unknown type '{self.type_name}'")
+
+
+cdef object _operation(dict fields):
+    """A JSONPatch: all of its fields but the value are texts."""
+    for name in ("op", "path", "from"):
+        given = fields.get(name, "")
+        while type(given) is Optional:
+            given = None if (<Optional>given).held is MISSING else (<Optional>given).held
+        if type(given) is TypeValue:
+            given = (<TypeValue>given).name
+        if type(given) is not str:
+            return error(f"unexpected type {native_type(given)} for JSONPatchType '{name}' field")
+        if given:
+            fields[name] = given
+        else:
+            fields.pop(name, None)  # as if it were not written
+    return StructValue("JSONPatch", fields)

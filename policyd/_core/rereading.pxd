@@ -6,3 +6,6 @@ from policyd._core.values cimport Optional
 cdef object reread(Optional value)
 # The value after the same, or a CelError.
 cdef object reread_held(object held)
+
+# The Go type that a value has in Kubernetes once it is taken out of CEL.
+cdef str native_type(object value)

@@ -7,8 +7,31 @@ read back: ``object.?memory.optMap(m, quantity(m)).value()`` is an error in Kube
 
 from policyd._core.cel_errors cimport CelError, error
 from policyd._core.rendering cimport text_of
-from policyd._core.values cimport MISSING, Opaque, Optional, TypeValue, some, type_name
+from policyd._core.values cimport (
+    MISSING,
+    Duration,
+    Opaque,
+    Optional,
+    Timestamp,
+    TypeValue,
+    UInt,
+    some,
+    type_name,
+)
 
+# The Go types of values as variables hold them.
+cdef dict PLAIN_TYPES = {
+    type(None): "structpb.NullValue",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    bytes: "[]uint8",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
+    UInt: "uint64",
+    Timestamp: "time.Time",
+    Duration: "time.Duration",
+}
 # The Go types that cannot be read back. A kubernetes.NamedFormat can.
 cdef dict GO_TYPES = {
     "kubernetes.Quantity": "*resource.Quantity",
@@ -42,6 +65,14 @@ cdef object reread_held(object held):
         name = GO_TYPES.get(type_name(held))
         return held if name is None else unreadable(name, text_of(held))
     return held
+
+
+cdef str native_type(object value):
+    name = PLAIN_TYPES.get(type(value))
+    if name is None:
+        name = type_name(value)
+        return GO_TYPES.get(name, name)
+    return name
 
 
 cdef CelError unreadable(str name, str text):

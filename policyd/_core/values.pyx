@@ -309,6 +309,9 @@ cdef str go_name(object value):
     name = GO_NAMES.get(type(value))
     if name is not None:
         return name
+    if type(value) is StructValue:
+        patch = (<StructValue>value).type_name == "JSONPatch"
+        return "*mutation.JSONPatchVal" if patch else "*dynamic.ObjectVal"
     return (<Opaque>value).go_name() if isinstance(value, Opaque) else type_name(value)
 
 

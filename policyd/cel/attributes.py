@@ -64,16 +64,17 @@ class Hop:
     node: Node | None = None
     mode: Mode = Mode.PLAIN
     raw: bool = False  # the node reads from a variable, nothing else
+    declared: bool = False  # a field of an ``Object`` that the checker knows to be one
 
     @property
     def is_name(self) -> bool:
-        return self.node is None and type(self.key) is str
+        return self.node is None and type(self.key) is str and not self.declared
 
     def step(self) -> Step:
         optional, test = self.mode is Mode.OPTIONAL, self.mode is Mode.TEST
         if self.node is not None:
             return Step(node=self.node, optional=optional, test=test, raw=self.raw)
-        return Step(self.key, optional=optional, test=test)
+        return Step(self.key, optional=optional, test=test, declared=self.declared)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ from policyd.cel.decls import TYPE_NAMES
 from policyd.cel.fold_planner import Names, plan_fold
 from policyd.cel.functions import FUNCTIONS
 from policyd.cel.recursion import deep_recursion
-from policyd.cel.types import DYN, Kind, Type, is_optional
+from policyd.cel.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.errors import CelTypeError, Problem
 
 # The calls that cel-go computes when the program is made, if their argument is a constant.
@@ -133,16 +133,13 @@ class Planner:
             known = self._types.get(node_id)
             if known is None or known.kind is not Kind.TYPE:
                 return Attribute(local)
-            # cel-go takes the variable's name for the name of a type.
-            if name not in TYPE_NAMES:
-                raise refuse(f"reference to undefined type: {name}")
-            return Const(TypeValue(name))
+            return _type_named(name)  # cel-go takes the variable's name for that of a type
         name = name.removeprefix(".")
         reference = self._references.get(node_id)
         if reference is not None and reference.value is not None:
             return Const(reference.value)
         if self._is_type(node_id, name):
-            return Const(TypeValue(name))
+            return _type_named(name)
         return Attribute(SlotBase(self.layout.slot(name), name))
 
     def _is_type(self, node_id: int, name: str) -> bool:
@@ -160,7 +157,8 @@ class Planner:
         variable = self._variable(expr.operand, expr.field)
         if variable is not None:
             return VariableTest(variable.variable) if expr.test_only else Attribute(variable)
-        return self._open(expr.operand).then(Hop(expr.field, mode=mode))
+        hop = Hop(expr.field, mode=mode, declared=self._is_object(expr.operand))
+        return self._open(expr.operand).then(hop)
 
     def _variable(self, operand: Expr, field: str) -> VariableBase | None:
         """``variables.x`` of a policy."""
@@ -186,7 +184,7 @@ class Planner:
         if isinstance(planned, Const):
             if type(planned.value) not in _KEYS:
                 raise refuse(f"invalid qualifier type: {qualifier_type(planned.value)}")
-            return chain.then(Hop(planned.value, mode=mode))
+            return chain.then(Hop(planned.value, mode=mode, declared=self._is_object(base)))
         if isinstance(planned, Attribute):
             planned = planned.node(counted=False)
         return chain.then(Hop(None, planned, mode, raw=self._is_raw(index)))
@@ -205,6 +203,13 @@ class Planner:
             case Call(function="_?_:_", args=(_, yes, no)):
                 return self._is_raw(yes) and self._is_raw(no)
         return False
+
+    def _is_object(self, expr: Expr) -> bool:
+        """Whether an expression is known to be an ``Object``, of which cel-go reads what is not
+        there as null.
+        """
+        known = self._types.get(expr.id)
+        return known is not None and is_patch_object(known.name)
 
     def _dotted(self, expr: Expr) -> str:
         """``a.b.c`` as text, "" if it is anything else."""
@@ -310,6 +315,13 @@ class Planner:
         values = tuple(self.node(field.value) for field in expr.fields)
         optional = frozenset(i for i, field in enumerate(expr.fields) if field.optional)
         return StructNode(expr.type_name.removeprefix("."), names, values, optional)
+
+
+def _type_named(name: str) -> Node:
+    """A type as a value. Those with fields, and what only looks like a type, are none."""
+    if name not in TYPE_NAMES:
+        raise refuse(f"reference to undefined type: {name}")
+    return Const(TypeValue(name))
 
 
 def _all_const(nodes: tuple[Node, ...]) -> bool:

@@ -19,12 +19,14 @@ from policyd.cel.types import (
     INT,
     JSON_PATCH,
     NULL,
-    OBJECT,
     STRING,
     TIMESTAMP,
     UINT,
     Kind,
     Type,
+    is_patch_object,
+    list_of,
+    map_of,
 )
 
 REQUEST = Type("kubernetes.AdmissionRequest")
@@ -92,6 +94,14 @@ ADMISSION: Mapping[str, Mapping[str, Type]] = {
         status="kubernetes.NamespaceStatus",
     ),
 }
+# Where Kubernetes declares struct types these names mean types too, though none that can be made.
+_SCALARS: Mapping[str, Type] = {
+    "duration": DURATION,
+    "timestamp": TIMESTAMP,
+    **{each.name: each for each in (BOOL, BYTES, DOUBLE, INT, NULL, STRING, UINT)},
+    "list": list_of(DYN),
+    "map": map_of(DYN, DYN),
+}
 _JSON_PATCH_FIELDS = {"op": STRING, "path": STRING, "from": STRING, "value": DYN}
 
 
@@ -104,13 +114,16 @@ class Structs:
 
     def find(self, name: str) -> Type | None:
         """The struct type of that name."""
-        if name in self.known or (self.patches and (name == JSON_PATCH.name or _is_object(name))):
+        patch = self.patches and (name == JSON_PATCH.name or is_patch_object(name))
+        if patch or name in self.known:
             return Type(name)
-        return None
+        return _SCALARS.get(name) if self.known else None
 
     def field(self, struct: Type, name: str) -> Type | None:
         """The type of a field; patch objects have every field, and are dyn in all of them."""
-        fields = self.known.get(struct.name)
+        fields = {} if struct.name in _SCALARS else self.known.get(struct.name)
+        if struct.name == "map":
+            return DYN
         if fields is not None:
             return fields.get(name)
         if struct == JSON_PATCH:
@@ -132,7 +145,3 @@ def variable_type(t: Type) -> Type:
     if t.kind in (Kind.LIST, Kind.MAP):
         return Type(t.name, tuple(variable_type(param) for param in t.params))
     return DYN
-
-
-def _is_object(name: str) -> bool:
-    return name == OBJECT.name or name.startswith(f"{OBJECT.name}.")

@@ -138,6 +138,11 @@ def is_optional(t: Type) -> bool:
     return t.name == "optional_type"
 
 
+def is_patch_object(name: str) -> bool:
+    """Whether a type's name is that of the object that a mutation makes, or of a part of it."""
+    return name == OBJECT.name or name.startswith(f"{OBJECT.name}.")
+
+
 class TypeProvider(Protocol):
     """Knows the struct types of an environment."""
 

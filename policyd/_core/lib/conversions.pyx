@@ -17,7 +17,7 @@ from policyd._core.cel_errors cimport (
 )
 from policyd._core.library cimport first_tenths, unary
 from policyd._core.rendering cimport text_of
-from policyd._core.values cimport TypeValue, UInt, type_name, uint
+from policyd._core.values cimport StructValue, TypeValue, UInt, type_name, uint
 
 import re
 
@@ -67,7 +67,8 @@ cdef object same(Activation act, object value):
 
 
 cdef object type_of(Activation act, object value):
-    return TypeValue(type_name(value))
+    # Of what Object{} and JSONPatch{} make cel-go only knows that it has a type.
+    return TypeValue("type" if type(value) is StructValue else type_name(value))
 
 
 cdef object string_to_bool(Activation act, object value):

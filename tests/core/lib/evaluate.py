@@ -24,9 +24,10 @@ class Outcome:
     cost: int | None
 
 
-def outcome(expression: str, variables: dict[str, Any]) -> Outcome:
-    """Every variable is declared dyn, as the oracle does it."""
-    environment = KUBERNETES.extend(dict.fromkeys(variables, DYN))
+def outcome(expression: str, variables: dict[str, Any], base: Environment = KUBERNETES) -> Outcome:
+    """Every variable that the environment does not type is declared dyn, as the oracle does it."""
+    new = [name for name in variables if name not in base.variables]
+    environment = base.extend(dict.fromkeys(new, DYN))
     try:
         program = environment.compile(expression)
     except CelCompileError as refused:
