@@ -10,6 +10,7 @@ from policyd._core.matcher import MatchRules
 from policyd._core.mutation import MutationPlan
 from policyd._core.program import Program
 from policyd._core.selectors import Selector
+from policyd._core.tracing import Tracer
 from policyd._core.validation import Validation, ValidationPlan
 from policyd.errors import PolicyError, Problem
 from policyd.mutation import KINDS
@@ -57,12 +58,14 @@ def compile_sources(
     former: PolicySet | None = None,
     *,
     breathe: Callable[[], None] = full_speed,
+    tracer: Tracer | None = None,
 ) -> PolicySet:
     """The PolicySet of all documents, with everything that is wrong in its ``problems``.
 
     A policy with problems is in the set, quarantined, if it can say what it matches. The counters
     of the ``former`` set go on in this one, and so do its policies whose texts are the same.
-    ``breathe`` is called after each policy.
+    ``breathe`` is called after each policy. With a ``tracer`` every evaluation is recorded, for
+    people who ask why: not for serving.
     """
     registry = former.registry if former is not None else CounterRegistry()
     known = reusable(former)
@@ -75,7 +78,8 @@ def compile_sources(
     for document in sources.of_kind(*_KINDS):
         if not document.is_policy:
             continue
-        compiler = _Compiler(document, bindings.get((document.kind, document.name), ()), registry)
+        own = bindings.get((document.kind, document.name), ())
+        compiler = _Compiler(document, own, registry, tracer)
         policy = known.get(compiler.made_of) or compiler.compile()
         problems += compiler.problems
         if policy is not None:
@@ -117,9 +121,14 @@ class _Compiler:
     """One policy document with its bindings, made into a CompiledPolicy."""
 
     def __init__(
-        self, document: Document, bindings: Sequence[Document], registry: CounterRegistry
+        self,
+        document: Document,
+        bindings: Sequence[Document],
+        registry: CounterRegistry,
+        tracer: Tracer | None = None,
     ) -> None:
         self.document = document
+        self.tracer = tracer
         self.made_of = made_of(document, bindings)
         self.bindings = [b.model for b in bindings if isinstance(b.model, AnyBinding)]
         self.counters = registry.get(document.name)
@@ -133,7 +142,7 @@ class _Compiler:
         if not isinstance(policy, AnyPolicy):
             self.problems += expression_problems(self.document)
             return self._quarantined((*self.document.problems, *self.problems))
-        expressions = Expressions(self.document, has_params=_has_params(policy))
+        expressions = Expressions(self.document, has_params=_has_params(policy), tracer=self.tracer)
         try:
             return self._compile(policy, expressions)
         except PolicyError as error:

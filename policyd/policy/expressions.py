@@ -6,8 +6,10 @@ Judges nothing.
 from policyd._core.layout import Layout
 from policyd._core.plan import ROOTS, Frame
 from policyd._core.program import Program
+from policyd._core.tracing import Tracer
 from policyd.cel.env import Environment
 from policyd.cel.planner import plan
+from policyd.cel.tracing import plan_traced
 from policyd.cel.types import BOOL, JSON_PATCH, NULL, OBJECT, STRING, Type, list_of
 from policyd.errors import CelCompileError, Problem
 from policyd.policy.documents import Document
@@ -25,10 +27,15 @@ RESULTS: dict[str, tuple[Type, ...]] = {
 
 
 class Expressions:
-    """Compiles the expressions of one document and collects what is wrong with them."""
+    """Compiles the expressions of one document and collects what is wrong with them. With a
+    ``tracer`` their evaluations are recorded.
+    """
 
-    def __init__(self, document: Document, *, has_params: bool) -> None:
+    def __init__(
+        self, document: Document, *, has_params: bool, tracer: Tracer | None = None
+    ) -> None:
         self.document = document
+        self._tracer = tracer
         self.problems: list[Problem] = []
         self._layout = Layout(ROOTS)
         self._plain = Environment.admission(params=has_params, authorizer=True)
@@ -50,7 +57,7 @@ class Expressions:
         environment = (
             self._plain.with_variables(self._variables) if self._variables else self._plain
         )
-        program = self._compile(environment, text, path, "variable")
+        program = self._compile(environment, text, path, "variable", name)
         if program is not None:
             self._layout.define(name, program)
             self._variables[name] = program
@@ -87,9 +94,14 @@ class Expressions:
         """
         self._layout.variables.clear()
 
-    def _compile(self, environment: Environment, text: str, path: str, role: str) -> Program | None:
+    def _compile(
+        self, environment: Environment, text: str, path: str, role: str, variable: str = ""
+    ) -> Program | None:
         try:
-            return plan(environment.check(text, expect=RESULTS[role]), self._layout)
+            checked = environment.check(text, expect=RESULTS[role])
+            if self._tracer is None:
+                return plan(checked, self._layout)
+            return plan_traced(checked, self._layout, self._tracer, label=path, variable=variable)
         except CelCompileError as error:
             self.problems.extend(self._placed(problem, path) for problem in error.problems)
             return None
