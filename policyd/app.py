@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from policyd.admission.recorder import Recorder
 from policyd.config import Settings
-from policyd.endpoints import Judge, Only, Reviews
+from policyd.endpoints import Judge, Only, PatientJudge, Reviews
 from policyd.lifecycle import Lifecycle
 from policyd.limits import InFlight
 from policyd.messages import Receive, Scope, Send, not_found
@@ -72,8 +72,11 @@ def create_app(
     exposition: Exposition,
     in_flight: InFlight,
     lifecycle: Lifecycle,
+    patient: PatientJudge | None = None,
 ) -> Application:
-    """The app over one store; ``judge`` is ``admission.engine.review``."""
+    """The app over one store; ``judge`` is ``admission.engine.review``, ``patient`` judges where
+    policies ask a cluster.
+    """
     reviews = Reviews(
         judge,
         lambda: store.current,
@@ -82,6 +85,7 @@ def create_app(
         lifecycle,
         timeout=settings.timeout,
         max_body_bytes=settings.max_body_bytes,
+        patient=patient,
     )
     status = Status(store, lifecycle, exposition)
     admin = Starlette(

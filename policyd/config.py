@@ -79,6 +79,14 @@ class Settings:
     http2: bool = setting(
         False, units.switch, "Offer HTTP/2 too: an API server then uses a single connection."
     )
+    cluster: bool = setting(
+        False,
+        units.switch,
+        "Ask the API server of the Pod's cluster what authorizer checks answer.",
+    )
+    kubeconfig: Path | None = setting(
+        None, Path, "Ask the cluster of this file's current context instead."
+    )
     log_format: str = setting("json", units.log_format, "json (one object a line) or text.")
 
     def __post_init__(self) -> None:

@@ -41,6 +41,21 @@ class Judge(Protocol):
     ) -> AdmissionResponse: ...
 
 
+class PatientJudge(Protocol):
+    """``admission.asking.review_with`` and whom it asks: one that can wait for answers."""
+
+    async def __call__(
+        self,
+        policy_set: Any,
+        request: AdmissionRequest,
+        *,
+        webhook: Any,
+        deadline: int,
+        recorder: Recorder,
+        only: Any = None,
+    ) -> AdmissionResponse: ...
+
+
 class Reviews:
     """Answers reviews for both webhooks; one object for the whole server."""
 
@@ -54,8 +69,10 @@ class Reviews:
         *,
         timeout: float,
         max_body_bytes: int,
+        patient: PatientJudge | None = None,
     ) -> None:
         self._judge = judge
+        self._patient = patient
         self._policies = policies
         self._recorder = recorder
         self._in_flight = in_flight
@@ -76,7 +93,7 @@ class Reviews:
             room = self._enter(length)
             try:
                 await self._read(body, deadline, room)
-                answer = self._review(body.data, webhook, only, arrived, deadline)
+                answer = await self._review(body.data, webhook, only, arrived, deadline)
             finally:
                 room.leave()
         except ReviewError as error:
@@ -133,7 +150,7 @@ class Reviews:
         finally:
             self._patience.end(task)
 
-    def _review(
+    async def _review(
         self, data: bytes, webhook: str, only: Only | None, arrived: int, deadline: int
     ) -> bytes:
         """From the bytes of a review to the bytes of its answer."""
@@ -146,9 +163,14 @@ class Reviews:
             # Not evaluated: the engine answers at once, by each policy's failurePolicy.
             recorder.shed("deadline")
         policies = self._policies()
-        response = self._judge(
-            policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
-        )
+        if self._patient is not None and webhook in policies.asking:
+            response = await self._patient(
+                policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
+            )
+        else:
+            response = self._judge(
+                policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
+            )
         judged = perf_counter_ns()
         answer = encode(response)
         ended = perf_counter_ns()

@@ -102,7 +102,7 @@ class Unanswered(PolicydError):
     """
 
     def __init__(self, attributes: object) -> None:
-        super().__init__(f"authorizer: it is not known whether {attributes}")
+        super().__init__(f"authorizer: it is not known in time whether {attributes}")
         self.attributes = attributes
 
 

@@ -12,8 +12,9 @@ import ssl
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import uvloop
 from hypercorn.app_wrappers import ASGIWrapper
@@ -21,6 +22,7 @@ from hypercorn.asyncio.run import worker_serve
 from hypercorn.config import Config, Sockets
 from hypercorn.typing import ASGIFramework
 
+from policyd.admission.asking import review_with
 from policyd.app import create_app
 from policyd.certificates import Certificates
 from policyd.config import Settings
@@ -34,6 +36,9 @@ from policyd.policy.store import PolicySet, Reload, Store
 from policyd.policy.watch import changed, fingerprint
 from policyd.server_tcp import Connections
 from policyd.units import Address
+
+if TYPE_CHECKING:
+    from policyd.cluster.client import ClusterClient
 
 # A reload compiles on another thread: this is how long it may keep the event loop waiting, several
 # times a request (each time that TLS lets go of the interpreter).
@@ -62,6 +67,7 @@ class Server:
         self.store = Store(settings.policies, load, verify=verify, on_reload=self._reloaded)
         self.certificates = Certificates(settings)
         self._stop = asyncio.Event()
+        self.cluster = _connected(settings)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
         exposition = Exposition(
             self.recorder, self.store, in_flight, lambda: self.certificates.expires_at
@@ -74,6 +80,7 @@ class Server:
             exposition=exposition,
             in_flight=in_flight,
             lifecycle=self.lifecycle,
+            patient=None if self.cluster is None else partial(review_with, self.cluster.may),
         )
 
     def run(self) -> None:
@@ -109,6 +116,8 @@ class Server:
             shutdown_trigger=lambda: self._until_drained(sockets),
         )
         await asyncio.wait(watches)
+        if self.cluster is not None:
+            await self.cluster.close()
         self.log.write("info", "stopped", "all connections are closed")
 
     async def _until_drained(self, sockets: Sockets) -> None:
@@ -180,6 +189,16 @@ class Server:
         if isinstance(error, ssl.SSLError | OSError | TimeoutError):
             return
         self.log.write("error", "defect", context.get("message", ""), exception=repr(error))
+
+
+def _connected(settings: Settings) -> "ClusterClient | None":
+    """The cluster to ask, if one is to be asked."""
+    if not settings.cluster and settings.kubeconfig is None:
+        return None
+    # Only now: a server without a cluster needs neither the time nor the memory.
+    from policyd.cluster import connect
+
+    return connect(settings.kubeconfig, settings.timeout)
 
 
 class _Config(Config):

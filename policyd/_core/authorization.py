@@ -42,3 +42,9 @@ class Decision(NamedTuple):
     allowed: bool
     reason: str = ""
     error: str = ""
+
+
+class Failure(NamedTuple):
+    """There is no answer, and none will come: the check is an evaluation error."""
+
+    why: str

@@ -9,44 +9,61 @@ from collections.abc import Awaitable, Callable, Generator
 from time import perf_counter_ns
 
 from policyd.admission import mutating
-from policyd.admission.authorizer import Attributes, Decision
+from policyd.admission.authorizer import Attributes, Decision, Failure, Wait
 from policyd.admission.decision import respond
 from policyd.admission.engine import Engine, Matched, Only, Webhook
-from policyd.admission.recorder import NullRecorder, Recorder
+from policyd.admission.recorder import LookupResult, NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
 from policyd.policy.policy_set import PolicySet
 
-# Where it cannot find out, that is the Decision's ``error``: it raises nothing.
-Fetch = Callable[[Attributes], Awaitable[Decision]]
+# Where it cannot find out, it says so with a Failure: it raises nothing.
+Fetch = Callable[[Attributes], Awaitable[Decision | Failure]]
 
 
 class Answers:
-    """The Authorizer of one request: what was fetched for it, each question once."""
+    """The Authorizer of one request: what is fetched for it, each question once and at once."""
 
-    def __init__(self, fetch: Fetch) -> None:
+    def __init__(self, fetch: Fetch, recorder: Recorder) -> None:
         self._fetch = fetch
-        self._known: dict[Attributes, Decision] = {}
-        self._open: dict[Attributes, None] = {}
+        self._recorder = recorder
+        self._tasks: dict[Attributes, asyncio.Task[Decision | Failure]] = {}
 
-    def check(self, attributes: Attributes) -> Decision | None:
-        """What is known; a question that is new is kept for ``fetch``."""
-        decision = self._known.get(attributes)
-        if decision is None:
-            self._open[attributes] = None
-        return decision
+    def check(self, attributes: Attributes) -> Decision | Failure | None:
+        """What is known; a question that is new begins to be fetched when the loop goes on."""
+        task = self._tasks.get(attributes)
+        if task is None:
+            self._tasks[attributes] = asyncio.ensure_future(self._ask(attributes))
+            return None
+        return task.result() if task.done() else None
 
-    async def fetch(self, deadline: int) -> None:
-        """Fetch what was asked for, side by side; what is late at the deadline stays unknown."""
-        tasks = {each: asyncio.ensure_future(self._fetch(each)) for each in self._open}
-        self._open = {}
-        seconds = max(0, deadline - perf_counter_ns()) / 1e9 if deadline else None
+    async def _ask(self, attributes: Attributes) -> Decision | Failure:
+        started = perf_counter_ns()
+        result: LookupResult = "timeout"  # what is cancelled was too late
         try:
-            done, _ = await asyncio.wait(tasks.values(), timeout=seconds)
+            answer = await self._fetch(attributes)
+            result = "error" if isinstance(answer, Failure) else "success"
+            return answer
         finally:
-            for task in tasks.values():
-                task.cancel()  # of what is done already: nothing
-        self._known |= {each: task.result() for each, task in tasks.items() if task in done}
+            self._recorder.lookup("authorizer", result, perf_counter_ns() - started)
+
+    @property
+    def pending(self) -> frozenset[Attributes]:
+        """The questions without an answer."""
+        return frozenset(each for each, task in self._tasks.items() if not task.done())
+
+    async def wait(self, wanted: Wait) -> None:
+        """Wait for the answers to these questions, other ones may come later."""
+        tasks = [self._tasks[each] for each in self.pending & wanted.questions]
+        if tasks:
+            until = wanted.until
+            seconds = max(0, until - perf_counter_ns()) / 1e9 if until else None
+            await asyncio.wait(tasks, timeout=seconds)
+
+    def close(self) -> None:
+        """Nobody waits any longer."""
+        for task in self._tasks.values():
+            task.cancel()  # of what is done already: nothing
 
 
 async def review_with(
@@ -61,32 +78,42 @@ async def review_with(
 ) -> AdmissionResponse:
     """``engine.review`` whose authorizer is ``fetch``.
 
-    What policies ask at the same time is fetched at the same time; what was not fetched by the
-    deadline is an error, as is every policy that runs after it.
+    What policies ask at the same time is fetched at the same time. An answer that is not there
+    shortly before the deadline of its policy, which may be earlier than the request's, is an error.
     """
-    answers = Answers(fetch)
     recorder = recorder or NullRecorder()
+    answers = Answers(fetch, recorder)
     started = perf_counter_ns()
     subjects = Subjects(request, policy_set.namespaces, answers)
     engine = Engine(policy_set, subjects, webhook, deadline, recorder)
     matches = engine.matches(only)
     recorder.phase("match", perf_counter_ns() - started)
-    work = (mutating.steps if webhook == "mutate" else _steps)(engine, matches)
-    while True:
-        try:
-            next(work)
-        except StopIteration as done:
-            response: AdmissionResponse = done.value
-            return response
-        await answers.fetch(deadline)
+    work = (
+        mutating.steps(engine, matches) if webhook == "mutate" else _steps(engine, answers, matches)
+    )
+    try:
+        while True:
+            wanted = next(work)
+            waiting = perf_counter_ns()
+            await answers.wait(wanted)
+            engine.waited_ns += perf_counter_ns() - waiting
+    except StopIteration as done:
+        response: AdmissionResponse = done.value
+    finally:
+        answers.close()
+    if engine.waited_ns:
+        recorder.phase("lookup", engine.waited_ns)
+    return response
 
 
-def _steps(engine: Engine, matches: list[Matched]) -> Generator[None, None, AdmissionResponse]:
+def _steps(
+    engine: Engine, answers: Answers, matches: list[Matched]
+) -> Generator[Wait, None, AdmissionResponse]:
     """Validate and answer; yields where the authorizer has to answer first."""
     started = perf_counter_ns()
     engine.validate(matches)
     while engine.waiting:
-        yield
-        engine.resume()
-    engine.recorder.phase("evaluate", perf_counter_ns() - started)
+        yield engine.wait
+        engine.resume(answers.pending)
+    engine.recorder.phase("evaluate", perf_counter_ns() - started - engine.waited_ns)
     return respond(engine.request, engine.verdict, engine.policies.generation)

@@ -4,19 +4,36 @@ Asks no cluster: what does stands above, and is handed to the engine.
 """
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from policyd._core.authorization import Attributes, Decision
+from policyd._core.authorization import Attributes, Decision, Failure
 from policyd.policy.model_suite import AuthorizerRule
 
-__all__ = ["Attributes", "Authorizer", "AuthorizerRule", "Decision", "StaticAuthorizer"]
+__all__ = [
+    "Attributes",
+    "Authorizer",
+    "AuthorizerRule",
+    "Decision",
+    "Failure",
+    "StaticAuthorizer",
+    "Wait",
+]
 
 
 class Authorizer(Protocol):
     """Answers from what it knows at once: it is called in the middle of an evaluation."""
 
-    def check(self, attributes: Attributes) -> Decision | None:
-        """The decision; None if it is not known yet, which ends the evaluation (Unanswered)."""
+    def check(self, attributes: Attributes) -> Decision | Failure | None:
+        """The decision, or why there is none; None if it is not known yet, which ends the
+        evaluation (Unanswered).
+        """
+
+
+class Wait(NamedTuple):
+    """What must be answered before an evaluation can go on, and until when (0: whenever)."""
+
+    questions: frozenset[object]
+    until: int
 
 
 class StaticAuthorizer:

@@ -5,7 +5,7 @@ A request that cannot be judged follows the policy's failurePolicy; nothing here
 """
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -16,7 +16,7 @@ from policyd._core.matcher import Hit
 from policyd._core.plan import Stopped, Subject, TimedOut
 from policyd._core.validation import Outcome
 from policyd.admission import mutating
-from policyd.admission.authorizer import Authorizer
+from policyd.admission.authorizer import Authorizer, Wait
 from policyd.admission.decision import Finding, Verdict, respond
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
@@ -34,6 +34,8 @@ Matched = tuple[CompiledPolicy, Hit]
 _log = logging.getLogger("policyd.engine")
 _ADMIT, _DENY, _WARN, _AUDIT, _ERROR, _TIMEOUT = range(6)
 _NOTHING: frozenset[int] = frozenset()
+# What a policy keeps of its time, a tenth at most, to end by itself where an answer is late.
+_LAST_NS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class _Waiting(NamedTuple):
     policy: CompiledPolicy
     each: Iterator[Judged]
     attributes: object
+    deadline: int
+    answer_by: int
 
 
 class Engine:
@@ -78,6 +82,7 @@ class Engine:
         self.view = policies.view(self.request.raw)
         self._by_template: set[tuple[str, str]] = set()
         self.waiting: tuple[_Waiting, ...] = ()
+        self.waited_ns = 0  # told by who waits
 
     def matches(self, only: Only | None) -> list[Matched]:
         """The policies that the request concerns, in the order of decisions."""
@@ -126,36 +131,47 @@ class Engine:
                 self.broken(policy, error)
 
     def _validate_each(
-        self, policy: CompiledPolicy, each: Iterator[Judged], asked: object = None
+        self,
+        policy: CompiledPolicy,
+        each: Iterator[Judged],
+        asked: object = None,
+        deadline: int = 0,
     ) -> None:
         """In their order: where one must wait for the authorizer, so must those after it.
 
         ``asked`` is what the first one waited for; if it is not known yet, that is an error.
+        ``deadline`` is what it had, as waiting takes of its time.
         """
         for judged in each:
             if policy.validation is None:
                 continue
-            deadline = self.deadline_of(policy)
+            deadline = deadline or self.deadline_of(policy)
             try:
                 outcome = policy.validation.run(
                     judged.subject, judged.param, deadline, judged.exempt
                 )
             except Unanswered as question:
                 if question.attributes != asked:
-                    rest = chain((judged,), each)
-                    self.waiting += (_Waiting(policy, rest, question.attributes),)
+                    rest, by = chain((judged,), each), self.answer_by(deadline)
+                    self.waiting += (_Waiting(policy, rest, question.attributes, deadline, by),)
                     return
                 self.failed(policy, judged.binding, str(question))
                 outcome = None
             if outcome is not None:
                 self._note(policy, judged.binding, outcome)
-            asked = None
+            asked, deadline = None, 0
 
-    def resume(self) -> None:
-        """Go on with the policies that wait for the authorizer."""
+    def resume(self, pending: Container[object] = ()) -> None:
+        """Go on with the policies that wait for the authorizer, but for those that have the time
+        to wait for an answer that is ``pending``.
+        """
         waiting, self.waiting = self.waiting, ()
         for each in waiting:
-            self.guarded(each.policy, partial(self._validate_each, *each))
+            policy, rest, attributes, deadline, by = each
+            if attributes in pending and not 0 < by <= perf_counter_ns():
+                self.waiting += (each,)
+                continue
+            self.guarded(policy, partial(self._validate_each, policy, rest, attributes, deadline))
         self.verdict.findings.sort(key=lambda finding: finding.policy.sort_key)
 
     def judged(self, match: Matched) -> Iterator[Judged]:
@@ -238,6 +254,18 @@ class Engine:
             return self.deadline
         own = perf_counter_ns() + policy.timeout_ns
         return min(own, self.deadline) if self.deadline else own
+
+    @property
+    def wait(self) -> Wait:
+        """For what the policies wait, until the first of them can wait no longer."""
+        until = min((each.answer_by for each in self.waiting if each.answer_by), default=0)
+        return Wait(frozenset(each.attributes for each in self.waiting), until)
+
+    def answer_by(self, deadline: int) -> int:
+        """The moment after which an answer is too late for a policy's ``deadline``; 0: none."""
+        if not deadline:
+            return 0
+        return deadline - min(_LAST_NS, max(0, deadline - perf_counter_ns()) // 10)
 
     def misconfigured(self, policy: CompiledPolicy, text: str, binding: str | None) -> None:
         """A configuration error: denies whatever the actions, unless failurePolicy is Ignore."""

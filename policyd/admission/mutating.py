@@ -17,6 +17,7 @@ import orjson
 
 from policyd._core.json_equality import equal
 from policyd._core.patch import apply, diff
+from policyd.admission.authorizer import Wait
 from policyd.admission.conflicts import Conflicts
 from policyd.admission.decision import refused, respond
 from policyd.errors import InternalError, MutationError, StatusError, Unanswered
@@ -61,37 +62,33 @@ class _Tree:
         self._failures: list[str | Stopped] = []
         self._subjects: dict[tuple[Hit, bool], Subject] = {}
 
-    def mutate(self, invocations: Iterable[Judged]) -> Iterator[None]:
+    def mutate(self, invocations: Iterable[Judged]) -> Iterator[Wait]:
         """Apply every invocation in order, then those once more that saw an older object.
 
         Yields where the authorizer has to answer first.
         """
         seen = []
         for judged in invocations:
-            try:
-                run = self._guarded(judged)
-            except Unanswered as question:
-                run = yield from self._later(judged, question)
+            run = yield from self._answered(judged)
             if run is not None:
                 seen.append(run)
         for run in seen:
             if run.judged.policy.reinvoke and run.saw is not self.current:
-                try:
-                    self._guarded(run.judged)
-                except Unanswered as question:
-                    yield from self._later(run.judged, question)
+                yield from self._answered(run.judged)
 
-    def _later(self, judged: Judged, question: Unanswered) -> Generator[None, None, _Run | None]:
-        """The invocation once its questions are answered; one asked again in vain is an error."""
+    def _answered(self, judged: Judged) -> Generator[Wait, None, _Run | None]:
+        """One invocation once its questions are answered; one asked again in vain is an error."""
+        deadline = self.engine.deadline_of(judged.policy)
+        asked: object = None
         while True:
-            yield
             try:
-                return self._guarded(judged)
-            except Unanswered as another:
-                if another.attributes == question.attributes:
-                    self.engine.failed(judged.policy, judged.binding, str(another))
+                return self._guarded(judged, deadline)
+            except Unanswered as question:
+                if question.attributes == asked:
+                    self.engine.failed(judged.policy, judged.binding, str(question))
                     return None
-                question = another
+                asked = question.attributes
+            yield Wait(frozenset((asked,)), self.engine.answer_by(deadline))
 
     def patch(self) -> list[Object]:
         """The one patch from the object that was sent to what became of it."""
@@ -99,17 +96,17 @@ class _Tree:
             return self._latest
         return diff(self.engine.request.object, self.current, self._keys)
 
-    def _guarded(self, judged: Judged) -> _Run | None:
+    def _guarded(self, judged: Judged, deadline: int) -> _Run | None:
         """One invocation; leaves the tree as it was if that raises Unanswered."""
         before = self.current
         try:
-            return self.engine.guarded(judged.policy, lambda: self._invoke(judged))
+            return self.engine.guarded(judged.policy, lambda: self._invoke(judged, deadline))
         except Unanswered:
             self.current = before
             self._subjects.clear()
             raise
 
-    def _invoke(self, judged: Judged) -> _Run | None:
+    def _invoke(self, judged: Judged, deadline: int) -> _Run | None:
         """One invocation; None if its matchConditions did not hold."""
         policy, before = judged.policy, self.current
         if policy.mutation is None:
@@ -118,7 +115,6 @@ class _Tree:
             text = f"failed to convert object version: {judged.hit.mismatch}"
             self.engine.failed(policy, judged.binding, text)
             return None
-        deadline = self.engine.deadline_of(policy)
         matched = policy.mutation.matches(self._subject(judged), judged.param, deadline)
         if matched is not True:
             if matched is not False:
@@ -231,7 +227,7 @@ def run(engine: Engine, matches: list[Matched]) -> AdmissionResponse:
             return response
 
 
-def steps(engine: Engine, matches: list[Matched]) -> Generator[None, None, AdmissionResponse]:
+def steps(engine: Engine, matches: list[Matched]) -> Generator[Wait, None, AdmissionResponse]:
     """Mutate and answer; yields where the authorizer has to answer first.
 
     No patch for DELETE and CONNECT, whose objects cannot be changed.
@@ -246,7 +242,7 @@ def steps(engine: Engine, matches: list[Matched]) -> Generator[None, None, Admis
     except StatusError as error:
         return refused(request, error, generation)
     evaluated = perf_counter_ns()
-    engine.recorder.phase("evaluate", evaluated - started)
+    engine.recorder.phase("evaluate", evaluated - started - engine.waited_ns)
     patch = _patch(engine, tree) if tree.current is not request.object else None
     engine.recorder.phase("patch", perf_counter_ns() - evaluated)
     return respond(request, engine.verdict, generation, patch)

@@ -11,8 +11,10 @@ from policyd.admission.review import AdmissionRequest
 
 Webhook = Literal["validate", "mutate"]
 Result = Literal["allowed", "denied", "error", "shed", "bad_request"]
-Phase = Literal["decode", "queue", "match", "evaluate", "patch", "encode"]
+Phase = Literal["decode", "queue", "match", "lookup", "evaluate", "patch", "encode"]
 ShedReason = Literal["requests", "bytes", "deadline"]
+Question = Literal["authorizer"]
+LookupResult = Literal["success", "error", "timeout"]
 Happening = Literal["denial", "warning", "error", "conflict"]
 
 
@@ -27,6 +29,9 @@ class Recorder(Protocol):
 
     def shed(self, reason: ShedReason) -> None:
         """A request was refused for lack of room, or came too late to be evaluated."""
+
+    def lookup(self, what: Question, result: LookupResult, nanoseconds: int) -> None:
+        """The cluster was asked something."""
 
     def reload(self, succeeded: bool) -> None:
         """A new set of policies was taken into use, or refused."""
@@ -59,6 +64,9 @@ class NullRecorder:
         """Forgotten."""
 
     def shed(self, reason: ShedReason) -> None:
+        """Forgotten."""
+
+    def lookup(self, what: Question, result: LookupResult, nanoseconds: int) -> None:
         """Forgotten."""
 
     def reload(self, succeeded: bool) -> None:

@@ -21,14 +21,22 @@ from prometheus_client.metrics_core import Metric
 
 from policyd import __version__
 from policyd._core.histogram import Histogram
-from policyd.admission.recorder import Happening, Phase, Result, ShedReason
+from policyd.admission.recorder import (
+    Happening,
+    LookupResult,
+    Phase,
+    Question,
+    Result,
+    ShedReason,
+)
 from policyd.admission.review import AdmissionRequest
 from policyd.limits import InFlight
 from policyd.observability.logs import Log
 from policyd.policy.store import PolicySet
 
 WEBHOOKS = ("validate", "mutate")
-PHASES: tuple[Phase, ...] = ("decode", "queue", "match", "evaluate", "patch", "encode")
+PHASES: tuple[Phase, ...] = ("decode", "queue", "match", "lookup", "evaluate", "patch", "encode")
+QUESTIONS: tuple[Question, ...] = ("authorizer",)
 SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "deadline")
 
 # Seconds: from an answer without any policy to the API server's longest timeout.
@@ -49,6 +57,8 @@ class PrometheusRecorder:
         self.durations = {webhook: Histogram(DURATIONS) for webhook in WEBHOOKS}
         self.phases = {phase: Histogram(PHASE_DURATIONS) for phase in PHASES}
         self.sheds = dict.fromkeys(SHED_REASONS, 0)
+        self.lookups: dict[tuple[str, str], int] = {}
+        self.lookup_durations = {question: Histogram(DURATIONS) for question in QUESTIONS}
         self.reloads = {"success": 0, "error": 0}
         self.last_successful_reload = 0.0
         self.patches: dict[str, int] = {}
@@ -69,6 +79,11 @@ class PrometheusRecorder:
     def shed(self, reason: ShedReason) -> None:
         """A request was refused for lack of room, or came too late to be evaluated."""
         self.sheds[reason] += 1
+
+    def lookup(self, what: Question, result: LookupResult, nanoseconds: int) -> None:
+        """The cluster was asked something."""
+        self.lookups[what, result] = self.lookups.get((what, result), 0) + 1
+        self.lookup_durations[what].observe(nanoseconds)
 
     def reload(self, succeeded: bool) -> None:
         """A new set of policies was taken into use, or refused."""
@@ -138,6 +153,7 @@ class Exposition:
         yield from _policies(self._store.current)
         yield from _server(self._recorder, self._in_flight)
         yield from _mutations(self._recorder)
+        yield from _lookups(self._recorder)
         yield from _process(self._certificate_expiry())
 
 
@@ -251,6 +267,21 @@ def _mutations(recorder: PrometheusRecorder) -> Iterator[Metric]:
         "Changes of what another policy had changed.",
         "policy",
         [([name], count) for name, count in sorted(recorder.conflicts.items())],
+    )
+
+
+def _lookups(recorder: PrometheusRecorder) -> Iterator[Metric]:
+    yield _counter(
+        "policyd_cluster_lookups",
+        "Questions to the API server.",
+        "question result",
+        [([*key], count) for key, count in sorted(recorder.lookups.items())],
+    )
+    yield _histogram(
+        "policyd_cluster_lookup_duration_seconds",
+        "From a question to the API server until its answer.",
+        "question",
+        recorder.lookup_durations,
     )
 
 

@@ -68,6 +68,15 @@ class PolicySet:
         self.suites = tuple(suites)
         validating = [p for p in self.policies if p.validation is not None or _quarantines(p)]
         mutating = [p for p in self.policies if p.mutation is not None or _mutates(p)]
+        # The webhooks at which some policy uses the authorizer.
+        self.asking = frozenset(
+            webhook
+            for webhook, plans in (
+                ("validate", [policy.validation for policy in validating]),
+                ("mutate", [policy.mutation for policy in mutating]),
+            )
+            if any(plan is not None and plan.frame.asks for plan in plans)
+        )
         self._indexes = {"validate": _index(validating), "mutate": _index(mutating)}
 
     def with_namespace(self, obj: Object) -> "PolicySet":

@@ -6,7 +6,7 @@ with new sources, the set in use stays. What a set is and how it is compiled is 
 
 import asyncio
 import gc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import time
@@ -54,6 +54,10 @@ class PolicySet(Protocol):
     def policies(self) -> Sequence[Policy]: ...
     @property
     def problems(self) -> Sequence[Problem]: ...
+    @property
+    def asking(self) -> Container[str]:
+        """The webhooks whose policies may have to wait for the authorizer."""
+
     def counters(self) -> Sequence[Counters]: ...
 
 

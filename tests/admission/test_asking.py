@@ -10,7 +10,13 @@ import pytest
 
 from policyd.admission import engine
 from policyd.admission.asking import Fetch, review_with
-from policyd.admission.authorizer import Attributes, AuthorizerRule, Decision, StaticAuthorizer
+from policyd.admission.authorizer import (
+    Attributes,
+    AuthorizerRule,
+    Decision,
+    Failure,
+    StaticAuthorizer,
+)
 from policyd.admission.engine import Webhook
 from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import AdmissionResponse, decode, to_dict
@@ -72,6 +78,10 @@ class Cluster:
 class Listening(NullRecorder):
     def __init__(self) -> None:
         self.told: list[tuple[str, ...]] = []
+        self.lookups: list[str] = []
+
+    def lookup(self, what: Any, result: Any, nanoseconds: int) -> None:
+        self.lookups.append(result)
 
     def happened(self, what: Any, request: Any, **about: Any) -> None:
         self.told.append((what, about["policy"], about["message"]))
@@ -213,7 +223,54 @@ def test_a_fetch_that_does_not_end_is_cut_at_the_deadline(
     response = waited(never, policies, webhook, deadline=perf_counter_ns() + SECOND // 50)
     assert response.allowed is allowed
     if not allowed:
-        assert "deadline exceeded" in response.message
+        assert "not known in time whether 'bob' may get pods" in response.message
+
+
+@pytest.mark.parametrize("webhook", ["validate", "mutate"])
+def test_a_policy_waits_no_longer_than_its_own_time_and_the_others_go_on(webhook: Webhook) -> None:
+    async def fetch(attributes: Attributes) -> Decision:
+        if attributes.resource == "pods":
+            await never(attributes)
+        await asyncio.sleep(0.04)  # longer than the first policy has
+        return Decision(True, "x")
+
+    make, member = (adding, "reason") if webhook == "mutate" else (validating, "allowed")
+    documents = (
+        make("a", f"{get('pods')}.{member}()", timeoutSeconds=0.02, failurePolicy="Ignore"),
+        make("b", f"{get('secrets')}.{member}()"),
+        make("c", f"{get('nodes')}.{member}()"),
+    )
+    told = Listening()
+    started = perf_counter_ns()
+    deadline = started + 20 * SECOND
+    response = waited(fetch, load(*documents), webhook, deadline=deadline, recorder=told)
+    assert perf_counter_ns() - started < 10 * SECOND
+    assert response.allowed
+    assert (response.patch is not None) is (webhook == "mutate")
+    assert [row[1] for row in told.told if row[0] == "error"] == ["a"]
+    assert sorted(told.lookups) == ["success", "success", "timeout"]
+
+
+@pytest.mark.parametrize("webhook", ["validate", "mutate"])
+@pytest.mark.parametrize(("failure_policy", "allowed"), [("Fail", False), ("Ignore", True)])
+def test_a_question_that_cannot_be_answered_is_an_evaluation_error_that_names_it(
+    webhook: Webhook, failure_policy: str, allowed: bool
+) -> None:
+    async def fetch(attributes: Attributes) -> Failure:
+        return Failure("the line is dead")
+
+    make, member = (adding, "reason") if webhook == "mutate" else (validating, "allowed")
+    told = Listening()
+    policies = load(make("a", f"{get('pods')}.{member}()", failurePolicy=failure_policy))
+    response = waited(fetch, policies, webhook, recorder=told)
+    assert response.allowed is allowed
+    (row,) = told.told
+    assert "cannot find out whether 'bob' may get pods: the line is dead" in row[2]
+    assert told.lookups == ["error"]
+    absorbed = load(make("a", "true" if webhook == "validate" else "'x'"))
+    assert waited(fetch, absorbed, webhook).allowed
+    either = load(validating("a", f"{get('pods')}.allowed() || true"))
+    assert waited(fetch, either).allowed
 
 
 def test_the_event_loop_goes_on_meanwhile_and_a_cancelled_review_cancels_its_fetches() -> None:
@@ -262,4 +319,4 @@ def test_without_waiting_what_is_not_known_is_an_error(
     response = engine.review(load(document), request, webhook=webhook, authorizer=Ignorant())
     assert response.allowed is allowed
     if not allowed:
-        assert "authorizer: it is not known whether 'bob' may get pods" in response.message
+        assert "authorizer: it is not known in time whether 'bob' may get pods" in response.message

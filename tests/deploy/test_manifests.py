@@ -5,6 +5,7 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import jsonpatch
 import pytest
 import yaml
 
@@ -41,7 +42,9 @@ def flags(container: dict[str, Any]) -> dict[str, str]:
 
 def test_every_file_of_a_kustomization_is_listed_and_exists() -> None:
     for file in (ROOT / "deploy").rglob("kustomization.yaml"):
-        listed = {(file.parent / name).resolve() for name in documents(file)[0]["resources"]}
+        (kustomization,) = documents(file)
+        named = [*kustomization["resources"], *kustomization.get("components", ())]
+        listed = {(file.parent / name).resolve() for name in named}
         beside = {each for each in file.parent.glob("*.yaml") if each != file}
         assert beside <= listed
         assert all(each.exists() for each in listed)
@@ -133,3 +136,35 @@ def test_no_variables_of_services_reach_the_settings() -> None:
 
 def test_policies_of_the_config_map_are_those_of_the_tree() -> None:
     assert configmap.TARGET.read_text(encoding="utf-8") == configmap.config_map([configmap.DEFAULT])
+
+
+def test_the_base_has_no_rights_and_the_component_those_to_ask() -> None:
+    found = manifests()
+    assert found["ServiceAccount"]["automountServiceAccountToken"] is False
+    assert not {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"} & found.keys()
+    component = ROOT / "deploy" / "components" / "cluster"
+    role, binding = documents(component / "access.yaml")
+    (rule,) = role["rules"]
+    assert rule == {
+        "apiGroups": ["authorization.k8s.io"],
+        "resources": ["subjectaccessreviews"],
+        "verbs": ["create"],
+    }
+    assert binding["roleRef"]["name"] == role["metadata"]["name"]
+    account = found["ServiceAccount"]["metadata"]
+    assert binding["subjects"] == [
+        {"kind": "ServiceAccount", "name": account["name"], "namespace": account["namespace"]}
+    ]
+
+
+def test_the_component_patches_what_the_deployment_has() -> None:
+    (kustomization,) = documents(ROOT / "deploy/components/cluster/kustomization.yaml")
+    (entry,) = kustomization["patches"]
+    deployment = manifests()["Deployment"]
+    operations = yaml.safe_load(entry["patch"])
+    patched = jsonpatch.apply_patch(deployment, operations)["spec"]["template"]["spec"]
+    assert patched["automountServiceAccountToken"] is True
+    (container,) = patched["containers"]
+    assert container["args"][-1] == "--cluster"
+    known = {each.name for each in dataclasses.fields(config.Settings)}
+    assert "cluster" in known

@@ -31,6 +31,7 @@ def recorder() -> PrometheusRecorder:
     recorder.request("validate", "", "bad_request", 10_000)
     recorder.phase("decode", 12_000)
     recorder.shed("bytes")
+    recorder.lookup("authorizer", "success", 1_000_000)
     recorder.reload(True)
     recorder.reload(False)
     recorder.patch_operations("a", 2)

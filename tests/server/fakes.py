@@ -59,6 +59,7 @@ class FakeSet:
 
     generation: str
     policies: tuple[FakePolicy, ...]
+    asking: frozenset[str] = frozenset()
 
     @property
     def problems(self) -> tuple[Problem, ...]:

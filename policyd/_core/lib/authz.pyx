@@ -9,7 +9,8 @@ account. Questions: ``a.path("/healthz")``; ``a.group("").resource("pods")``, of
 ``d.error()``.
 
 Who answers is no part of this: see ``Authorizer`` in ``policyd/admission/authorizer.py``. Where
-nobody can, the check is an error; where the answer is yet to be fetched, it raises Unanswered.
+nobody can, or the answer is a Failure, the check is an error; where the answer is yet to be
+fetched, it raises Unanswered.
 
 Cost: 350,000 units for ``check``; for a selector those of reading it, 50 for every second character
 and a tenth more; 1 unit for everything else.
@@ -26,7 +27,7 @@ from policyd._core.library cimport binary, tenths, ternary, unary
 from policyd._core.values cimport size_of
 
 from policyd._core import estimates
-from policyd._core.authorization import Attributes
+from policyd._core.authorization import Attributes, Failure
 from policyd._core.library import Library
 from policyd.errors import Unanswered
 
@@ -212,6 +213,8 @@ cdef object ask(Authorizer authorizer, dict said, str verb):
     answer = authorizer.asked.check(attributes)
     if answer is None:
         raise Unanswered(attributes)
+    if type(answer) is Failure:
+        return error(f"authorizer: cannot find out whether {attributes}: {answer.why}")
     made = Decision.__new__(Decision)
     made.is_allowed, made.reason_text, made.error_text = answer
     return made

@@ -1,0 +1,69 @@
+"""SubjectAccessReview: whether a user may do something, as the API server's own authorizers say.
+
+The words and the rules are those of k8s.io/apiserver (pkg/cel/library/authz.go, and
+plugin/pkg/authorizer/webhook for who asks another server).
+"""
+
+from lightkube import AsyncClient
+from lightkube.models.authorization_v1 import (
+    FieldSelectorAttributes,
+    LabelSelectorAttributes,
+    NonResourceAttributes,
+    ResourceAttributes,
+    SubjectAccessReviewSpec,
+    SubjectAccessReviewStatus,
+)
+from lightkube.resources.authorization_v1 import SubjectAccessReview
+
+from policyd._core.authorization import Attributes, Decision
+
+BOTH = "webhook subject access review returned both allow and deny response"
+# The API server adds these where a selector does not parse. Inside of it such a selector counts as
+# none and nothing is said, so a decision says nothing of it here either.
+UNPARSED = frozenset(
+    f"spec.resourceAttributes.{selector} ignored due to parse error"
+    for selector in ("fieldSelector", "labelSelector")
+)
+
+
+async def review(client: AsyncClient, asked: Attributes) -> Decision:
+    """Ask the API server; raises what the client raises."""
+    answer = await client.create(SubjectAccessReview(spec=spec(asked)))
+    return decision(answer.status or SubjectAccessReviewStatus(allowed=False))
+
+
+def spec(asked: Attributes) -> SubjectAccessReviewSpec:
+    """The question; selectors go as they were written, the API server parses them."""
+    made = SubjectAccessReviewSpec(
+        user=asked.user,
+        uid=asked.uid or None,
+        groups=list(asked.groups) or None,
+        extra={key: list(values) for key, values in asked.extra} or None,
+    )
+    if asked.path:
+        made.nonResourceAttributes = NonResourceAttributes(path=asked.path, verb=asked.verb)
+        return made
+    made.resourceAttributes = resource = ResourceAttributes(
+        verb=asked.verb,
+        group=asked.group,
+        version="*",
+        resource=asked.resource,
+        subresource=asked.subresource or None,
+        namespace=asked.namespace or None,
+        name=asked.name or None,
+    )
+    if asked.field_selector:
+        resource.fieldSelector = FieldSelectorAttributes(rawSelector=asked.field_selector)
+    if asked.label_selector:
+        resource.labelSelector = LabelSelectorAttributes(rawSelector=asked.label_selector)
+    return made
+
+
+def decision(status: SubjectAccessReviewStatus) -> Decision:
+    """The answer: allowed only where nothing denies."""
+    reason = status.reason or ""
+    if status.denied and status.allowed:
+        return Decision(False, reason, BOTH)
+    said = (status.evaluationError or "").split("; ")
+    error = "; ".join(each for each in said if each not in UNPARSED)
+    return Decision(bool(status.allowed), reason, error)

@@ -1,0 +1,141 @@
+"""The connection to an API server: from where, as whom, and how often.
+
+Lightkube reads configurations and tokens (a Pod's again when the API server no longer takes the
+old one); this file says how to use it. What is asked is in the files beside it.
+"""
+
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any, TypeVar
+
+import httpx2
+import msgspec
+from lightkube import AsyncClient, KubeConfig
+from lightkube.config.client_adapter import verify_cluster
+from lightkube.config.kubeconfig import SingleConfig
+from lightkube.config.models import User
+from lightkube.core.exceptions import ApiError
+from lightkube.core.exceptions import ConfigError as KubeConfigError
+
+from policyd._core.authorization import Attributes, Decision, Failure
+from policyd.cluster import access
+from policyd.errors import ConfigError, PolicySchemaError
+from policyd.policy.loader import read_one
+
+Answer = TypeVar("Answer")
+
+# An API server closes idle connections after 90 s at the earliest.
+KEEP_ALIVE = 60.0
+CONNECTIONS = 64
+# Nothing that is asked changes anything, so it may be asked again: after so many seconds.
+PAUSES = (0.05, 0.25)
+PASSING = frozenset((
+    HTTPStatus.TOO_MANY_REQUESTS,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    HTTPStatus.GATEWAY_TIMEOUT,
+))  # fmt: skip
+# All that can be wrong with an answer or with the credentials that are read for a question; the
+# last three are what lightkube raises for an answer without Content-Type, or one that is no JSON.
+PROBLEMS = (httpx2.HTTPError, KubeConfigError, OSError, msgspec.MsgspecError, KeyError, ValueError)
+
+
+def configuration(kubeconfig: Path | None) -> SingleConfig:
+    """Where the API server is and who asks it."""
+    flag = "--cluster" if kubeconfig is None else f"--kubeconfig {kubeconfig}"
+    try:
+        if kubeconfig is None:
+            found = KubeConfig.from_service_account().get()
+        else:
+            document = read_one(kubeconfig.read_bytes(), str(kubeconfig))
+            found = KubeConfig.from_dict(document, fname=kubeconfig).get()
+    except KubeConfigError as error:
+        if kubeconfig is not None:
+            raise ConfigError(f"{flag}: {error}") from None
+        why = f"no service account of a Pod is here ({error}); elsewhere give --kubeconfig FILE"
+        raise ConfigError(f"{flag}: {why}") from None
+    except OSError as error:
+        raise ConfigError(f"{flag}: {error.strerror}") from None
+    except PolicySchemaError as error:
+        raise ConfigError(f"--kubeconfig {error}") from None
+    except KeyError as error:
+        raise ConfigError(f"{flag}: {error.args[0]} is missing") from None
+    except (AttributeError, TypeError, ValueError) as error:  # a part of another type
+        raise ConfigError(f"{flag}: not of the form of a kubeconfig: {error}") from None
+    if found is None or found.user is None:
+        raise ConfigError(f"{flag}: the current context names no user")
+    return found
+
+
+class ClusterClient:
+    """Asks one API server; made before the event loop runs, used inside of it."""
+
+    def __init__(self, config: SingleConfig, timeout: float) -> None:
+        user = config.user or User()
+        try:
+            trusted = verify_cluster(config.cluster, user, config.abs_file, trust_env=False)
+            self._client = AsyncClient(
+                config,
+                timeout=httpx2.Timeout(timeout),
+                trust_env=False,  # no proxy, no .netrc: what is configured, and nothing else
+                transport=_transport(trusted),
+            )
+        except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:
+            raise ConfigError(f"cluster {config.cluster.server}: not usable: {error}") from None
+
+    async def may(self, asked: Attributes) -> Decision | Failure:
+        """Whether a user may do something; raises nothing."""
+        return await self._told(lambda: access.review(self._client, asked))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._client.close()
+
+    async def _told(self, ask: Callable[[], Awaitable[Answer]]) -> Answer | Failure:
+        """What the API server says, asked again where it may say something else soon."""
+        for pause in PAUSES:
+            try:
+                return await ask()
+            except PROBLEMS as error:
+                wait = _passing(error, pause)
+                if wait is None:
+                    return Failure(_words(error))
+            await asyncio.sleep(wait)
+        try:
+            return await ask()
+        except PROBLEMS as error:
+            return Failure(_words(error))
+
+
+def _transport(trusted: ssl.SSLContext) -> Any:
+    limits = httpx2.Limits(
+        max_connections=CONNECTIONS,
+        max_keepalive_connections=CONNECTIONS,
+        keepalive_expiry=KEEP_ALIVE,
+    )
+    return httpx2.AsyncHTTPTransport(verify=trusted, limits=limits, trust_env=False)
+
+
+def _passing(error: Exception, pause: float) -> float | None:
+    """Seconds after which to ask again; None where that would be of no use."""
+    if isinstance(error, httpx2.HTTPStatusError):
+        if error.response.status_code not in PASSING:
+            return None
+        asked = error.response.headers.get("Retry-After", "")
+        return max(pause, float(asked)) if asked.isdigit() else pause
+    return pause if isinstance(error, httpx2.TransportError) else None
+
+
+def _words(error: Exception) -> str:
+    """What went wrong, for who reads a denial."""
+    if isinstance(error, httpx2.HTTPStatusError):
+        code = error.response.status_code
+        said = f": {error}" if isinstance(error, ApiError) else ""
+        return f"the API server answered {code}{said}"
+    if isinstance(error, httpx2.TransportError):
+        return f"the API server cannot be reached: {str(error) or type(error).__name__}"
+    return f"the API server cannot be asked: {error!r}"

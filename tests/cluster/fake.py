@@ -1,0 +1,149 @@
+"""A server that answers as an API server would, over HTTPS on a loopback port. No tests here."""
+
+import json
+import ssl
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from policyd.certificates import self_signed
+
+Json = dict[str, Any]
+REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
+TOKEN = "first"
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is sent back: a body that is no bytes becomes JSON; ``after`` seconds."""
+
+    body: Any
+    status: int = 200
+    headers: Json = field(default_factory=dict)
+    after: float = 0.0
+
+
+@dataclass(frozen=True)
+class Call:
+    """A request that came in."""
+
+    method: str
+    path: str
+    body: Any
+    token: str
+    client: tuple[str, int]
+
+
+def status(allowed: bool, **more: Any) -> Reply:
+    """The answer to a SubjectAccessReview."""
+    review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": {}}
+    return Reply({**review, "status": {"allowed": allowed, **more}}, 201)
+
+
+def refusal(code: int, message: str, **headers: str) -> Reply:
+    """An error as an API server words it."""
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code}
+    return Reply({**body, "message": message}, code, headers)
+
+
+@dataclass
+class ApiServer:
+    """The running server; ``answer`` may be exchanged at any time."""
+
+    url: str
+    folder: Path
+    answer: Callable[[Call], Reply]
+    calls: list[Call] = field(default_factory=list)
+    tokens: set[str] = field(default_factory=lambda: {TOKEN})
+    most_at_once: int = 0
+
+    def kubeconfig(self, **user: Any) -> Path:
+        """A file whose current context is this server."""
+        file = self.folder / "kubeconfig"
+        named = {"name": "here"}
+        cluster = {"server": self.url, "certificate-authority": "ca.crt"}
+        document = {
+            "clusters": [{**named, "cluster": cluster}],
+            "users": [{**named, "user": user or {"token": TOKEN}}],
+            "contexts": [{**named, "context": {"cluster": "here", "user": "here"}}],
+            "current-context": "here",
+        }
+        file.write_text(json.dumps(document))
+        return file
+
+
+@contextmanager
+def api_server(folder: Path, answer: Callable[[Call], Reply]) -> Iterator[ApiServer]:
+    """Listen, hand over, stop."""
+    certificate, key = self_signed()
+    (folder / "ca.crt").write_bytes(certificate)
+    (folder / "ca.key").write_bytes(key)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "ca.crt", folder / "ca.key")
+    made: list[ApiServer] = []
+    lock, under_way = threading.Lock(), [0]
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def do_POST(self) -> None:
+            self._answer()
+
+        def do_GET(self) -> None:
+            self._answer()
+
+        def log_message(self, *arguments: Any) -> None:
+            pass
+
+        def _answer(self) -> None:
+            fake = made[0]
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
+            call = Call(
+                self.command,
+                self.path,
+                json.loads(sent) if sent else None,
+                token,
+                self.client_address,
+            )
+            with lock:
+                under_way[0] += 1
+                fake.most_at_once = max(fake.most_at_once, under_way[0])
+                fake.calls.append(call)
+            known = token in fake.tokens
+            reply = fake.answer(call) if known else refusal(401, "Unauthorized")
+            time.sleep(reply.after)
+            with lock:
+                under_way[0] -= 1
+            data = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
+            self.send_response(reply.status)
+            for name, value in {"Content-Type": "application/json", **reply.headers}.items():
+                if value is not None:
+                    self.send_header(name.replace("_", "-"), value)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 64
+
+        def handle_error(self, *arguments: Any) -> None:
+            pass  # a client that went away
+
+    server = Server(("127.0.0.1", 0), Handler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    thread = threading.Thread(target=lambda: server.serve_forever(0.01), daemon=True)
+    thread.start()
+    made.append(ApiServer(f"https://127.0.0.1:{server.server_port}", folder, answer))
+    try:
+        yield made[0]
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,164 @@
+"""``policyd serve`` that asks a cluster: real policies, a real process, an API server of our own."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal, status
+from tests.server.process import ROOT, Process
+from tests.server.reviews import body
+from tests.server.test_serve import POLICY, command
+
+MAY = "authorizer.group('').resource('secrets').check('get')"
+ASKING = f'validations: [{{expression: "{MAY}.allowed()", message: not yours}}]'
+MARKING = f"""mutations:
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: "[JSONPatch{{op: 'add', path: '/data/why', value: {MAY}.reason()}}]"
+"""
+
+
+def by_user(call: Call) -> Reply:
+    user = call.body["spec"]["user"]
+    return Reply(
+        status(user == "ann", reason=f"asked for {user}").body,
+        201,
+        after=float(user.removeprefix("slow-")) if user.startswith("slow-") else 0.0,
+    )
+
+
+@contextmanager
+def asking(
+    folder: Path, *flags: str, judgement: str = ASKING, failure: str = "Fail"
+) -> Iterator[tuple[Process, ApiServer]]:
+    policies = folder / "policies"
+    policies.mkdir()
+    text = POLICY.format(name="asks", judgement=judgement, failure=failure)
+    (policies / "asks.yaml").write_text(text)
+    with api_server(folder, by_user) as cluster:
+        file = str(cluster.kubeconfig())
+        server = Process(command(policies, "--kubeconfig", file, *flags), folder / "server.log")
+        try:
+            yield server, cluster
+        finally:
+            server.kill()
+
+
+def answer(server: Process, user: str = "ann", path: str = "/validate") -> dict[str, Any]:
+    code, said = server.post(path, body(userInfo={"username": user}))
+    assert code == 200
+    response: dict[str, Any] = said["response"]
+    return response
+
+
+def test_the_cluster_decides_once_a_question_and_request(tmp_path: Path) -> None:
+    with asking(tmp_path) as (server, cluster):
+        assert answer(server)["allowed"]
+        denied = answer(server, "eve")
+        assert denied["status"]["message"] == "policy 'asks' denied request: not yours"
+        cluster.answer = lambda _: status(True)  # permissions change
+        assert answer(server, "eve")["allowed"]
+        assert [call.body["spec"]["user"] for call in cluster.calls] == ["ann", "eve", "eve"]
+        labels = '{question="authorizer",result="success"}'
+        assert server.metric(f"policyd_cluster_lookups_total{labels}") == 3
+        seconds = "policyd_cluster_lookup_duration_seconds"
+        assert server.metric(f'{seconds}_count{{question="authorizer"}}') == 3
+        phases = "policyd_admission_phase_duration_seconds"
+        assert server.metric(f'{phases}_count{{phase="lookup"}}') == 3
+        assert answer(server, path="/mutate")["allowed"]  # nobody asks there
+        assert len(cluster.calls) == 3
+        assert server.terminate() == 0
+    assert not server.lines("defect")
+
+
+def test_mutations_ask_too(tmp_path: Path) -> None:
+    with asking(tmp_path, judgement=MARKING) as (server, _):
+        assert answer(server, path="/mutate")["patchType"] == "JSONPatch"
+
+
+@pytest.mark.parametrize(("failure", "allowed"), [("Fail", False), ("Ignore", True)])
+def test_without_an_answer_the_failure_policy_decides(
+    tmp_path: Path, failure: str, allowed: bool
+) -> None:
+    with asking(tmp_path, failure=failure) as (server, cluster):
+        cluster.answer = lambda _: refusal(403, "policyd may not ask")
+        response = answer(server)
+        assert response["allowed"] is allowed
+        (line,) = server.lines("error")
+        assert (
+            "cannot find out whether 'ann' may get secrets: "
+            "the API server answered 403: policyd may not ask"
+        ) in line["message"]
+        if not allowed:
+            assert response["status"]["message"].endswith(line["message"])
+        decisions = 'policyd_policy_decisions_total{decision="error",policy="asks"}'
+        assert server.metric(decisions) == 1
+
+
+def test_a_late_answer_is_not_waited_for_and_nobody_else_waits(tmp_path: Path) -> None:
+    with asking(tmp_path) as (server, _), ThreadPoolExecutor(1) as pool:
+        answer(server)  # connections are made
+        started = time.monotonic()
+        late = pool.submit(answer, server, "slow-5", "/validate?timeout=1s")
+        while not late.done():
+            assert answer(server)["allowed"]
+        took = time.monotonic() - started
+        response = late.result()
+        assert 0.5 < took < 1.0  # less than the client gives
+        assert "not known in time whether 'slow-5' may get secrets" in response["status"]["message"]
+        timeouts = '{question="authorizer",result="timeout"}'
+        assert server.metric(f"policyd_cluster_lookups_total{timeouts}") == 1
+
+
+def test_requests_that_wait_are_answered_before_the_server_ends(tmp_path: Path) -> None:
+    with asking(tmp_path, "--drain", "0.1s") as (server, cluster), ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(answer, server, "slow-0.5")
+        while not cluster.calls:
+            time.sleep(0.01)
+        assert server.terminate() == 0
+        assert waiting.result()["status"]["message"] == "policy 'asks' denied request: not yours"
+
+
+def test_without_a_cluster_nothing_of_its_client_is_loaded(tmp_path: Path) -> None:
+    policies = tmp_path / "policies"
+    policies.mkdir()
+    (policies / "asks.yaml").write_text(
+        POLICY.format(name="asks", judgement=ASKING, failure="Fail")
+    )
+    code = (
+        "import os, signal, sys, threading\n"
+        "threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGTERM)).start()\n"
+        f"sys.argv = {command(policies)[2:]!r}\n"
+        "from policyd.cli import main\n"
+        "try: main()\n"
+        "finally: print([m for m in ('lightkube', 'httpx2', 'policyd.cluster')"
+        " if m in sys.modules])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert (done.stdout.strip(), done.returncode) == ("[]", 0)
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--cluster",), "Error: --cluster: no service account of a Pod is here"),
+        (("--kubeconfig", "/nowhere"), "Error: --kubeconfig /nowhere: No such file or directory"),
+    ],
+)
+def test_a_cluster_that_cannot_be_asked_ends_the_start(
+    tmp_path: Path, flags: tuple[str, ...], message: str
+) -> None:
+    done = subprocess.run(
+        command(tmp_path, *flags), cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
