@@ -88,10 +88,15 @@ class Expect(Model):
 
 
 class Case(Model):
-    """One test."""
+    """One test.
+
+    What was mutated is mutated once more, and that must change nothing; ``idempotent: false`` says
+    that it does.
+    """
 
     name: str = ""
     webhook: Literal["validate", "mutate"] | None = None
+    idempotent: bool = True
     request: SuiteRequest = SuiteRequest()
     expect: Expect = Expect()
 

@@ -1,4 +1,5 @@
-"""Runs the cases of a suite (PolicyTest): builds reviews, has them judged, compares the answers.
+"""Runs the cases of a suite (PolicyTest): builds reviews, has them judged, compares the answers,
+and has what was mutated judged once more.
 
 Who judges is an argument, because the engine stands above this layer.
 """
@@ -31,9 +32,13 @@ Review = Callable[[JSON, Webhook], JSON]
 WithNamespace = Callable[[JSON], Review]
 
 
+# The key of a Mismatch where a second run of the mutations changes their own result.
+IDEMPOTENT = "idempotent"
+
+
 @dataclass(frozen=True, slots=True)
 class Mismatch:
-    """One key of ``expect`` that the answer does not meet."""
+    """One key of ``expect`` (or IDEMPOTENT) that the answer does not meet."""
 
     key: str
     expected: Any
@@ -132,7 +137,10 @@ def _run_case(
                 raise _CaseError("namespaceLabels cannot be given to these policies")
             review = with_namespace(_namespace(admission_review, case.request.namespace_labels))
         answer = _ask(admission_review, case.webhook, review)
-        mismatches = tuple(_compare(case.expect, answer))
+        mismatches = (
+            *_compare(case.expect, answer),
+            *_run_again(case, admission_review, answer, review),
+        )
     except (_CaseError, PolicydError, OSError) as wrong:
         error = str(wrong)
     return CaseResult(
@@ -219,6 +227,26 @@ def _ask(review: JSON, webhook: Webhook | None, judge: Review) -> _Answer:
         if not response["allowed"]:
             break
     return _Answer(response, tuple(warnings), annotations, patch, after)
+
+
+def _run_again(case: Case, review: JSON, answer: _Answer, judge: Review) -> Iterator[Mismatch]:
+    """The mutations once more over their result: they must leave it alone, if the case does not
+    say ``idempotent: false`` (then they must not).
+    """
+    again: list[JSON] | str = []
+    if answer.patch:
+        sent = {**review, "request": {**review["request"], "object": answer.object}}
+        response = judge(sent, "mutate")["response"]
+        if not response["allowed"]:
+            again = str(response["status"]["message"])
+        elif "patch" in response:
+            operations = orjson.loads(b64decode(response["patch"]))
+            if not same(_patched(answer.object, operations), answer.object):
+                again = operations
+    if case.idempotent and again:
+        yield Mismatch(IDEMPOTENT, [], again)
+    elif not case.idempotent and not again:
+        yield Mismatch(IDEMPOTENT, False, True)
 
 
 def _patched(before: Any, patch: Any) -> JSON:

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli.lint import command
-from tests.policy.builders import JSON, policy, rule, vap
+from tests.policy.builders import JSON, policy, rule, suite, vap
 
 BAD = """\
 apiVersion: policyd.dev/v1
@@ -75,6 +75,31 @@ def test_advice_is_no_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [write(tmp_path, vap())])
     assert result.exit_code == 0
     assert "no binding" in result.stdout
+
+
+def test_strict_proves_that_mutations_are_idempotent(tmp_path: Path) -> None:
+    expression = "[JSONPatch{op: 'add', path: '/spec/priority', value: object.spec.priority + 1}]"
+    growing = policy(
+        mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]
+    )
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"priority": 1}}
+    cases: list[JSON] = [
+        {"name": "grows", "request": {"object": pod}},
+        {"name": "may grow", "request": {"object": pod}, "idempotent": False},
+        {"name": "no file", "request": {"objectFile": "nope.json"}},
+    ]
+    expected = {"expect": {"allowed": True}}
+    file = write(tmp_path, growing, suite(cases=[{**case, **expected} for case in cases]))
+    assert CliRunner().invoke(command, [file]).exit_code == 0
+    result = CliRunner().invoke(command, [file, "--strict", "--format", "json"])
+    assert result.exit_code == 1
+    first, second = orjson.loads(result.stdout_bytes)
+    assert (first["rule"], first["severity"], first["line"]) == ("not-idempotent", "error", 3)
+    assert first["message"] == (
+        "case 'grows': a second run of the mutations gives "
+        '[{"op":"replace","path":"/spec/priority","value":3}]'
+    )
+    assert second["message"].startswith("case 'no file' cannot be run: ")
 
 
 def test_expressions_are_checked_against_schemas_and_estimated(tmp_path: Path) -> None:

@@ -73,6 +73,24 @@ def test_cases_that_fail_show_what_was_expected_and_found(tmp_path: Path) -> Non
     assert lines[4].startswith(f"FAIL  {tmp_path}/suite.json  1 of 2 cases failed")
 
 
+def test_a_mutation_that_goes_on_changing_fails_and_shows_its_second_patch(tmp_path: Path) -> None:
+    expression = (
+        "[JSONPatch{op: 'add', path: '/metadata/annotations', "
+        "value: {'n': object.metadata.?annotations.n.orValue('') + 'a'}}]"
+    )
+    growing = policy(
+        mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]
+    )
+    cases = [case("y", "y", {"allowed": True})]
+    folder = write(tmp_path, policy=growing, suite=suite(cases=cases))
+    result = run(folder)
+    assert result.exit_code == 1
+    assert "idempotent" in result.stdout
+    assert '[{"op":"replace","path":"/metadata/annotations/n","value":"aa"}]' in result.stdout
+    write(tmp_path, suite=suite(cases=[{**cases[0], "idempotent": False}]))
+    assert run(folder).exit_code == 0
+
+
 def test_json_has_one_object_a_case(tmp_path: Path) -> None:
     result = run(write(tmp_path, policy=NO_X, suite=suite(cases=WRONG)), "--format", "json")
     found = orjson.loads(result.stdout_bytes)

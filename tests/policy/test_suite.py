@@ -109,6 +109,7 @@ def test_validation_sees_what_mutation_made() -> None:
     assert [(webhook, request["object"]) for webhook, request in judge.asked] == [
         ("mutate", POD),
         ("validate", LABELLED),
+        ("mutate", LABELLED),  # once more, to see that nothing changes
     ]
 
 
@@ -116,6 +117,48 @@ def test_a_denied_mutation_ends_the_request() -> None:
     judge = Judge(mutate=DENIAL)
     assert outcome(judge, {"allowed": False, "code": 422}).passed
     assert [webhook for webhook, _ in judge.asked] == ["mutate"]
+
+
+APPEND: JSON = {"op": "add", "path": "/metadata/finalizers", "value": ["a"]}
+
+
+class Growing(Judge):
+    """Its second answer is not its first."""
+
+    def __init__(self, first: JSON, second: JSON) -> None:
+        super().__init__(mutate=first)
+        self.later = [first, second]
+
+    def __call__(self, review: JSON, webhook: str) -> JSON:
+        if webhook == "mutate":
+            self.answers["mutate"] = self.later.pop(0)
+        return super().__call__(review, webhook)
+
+
+@pytest.mark.parametrize(
+    ("second", "found"),
+    [
+        ({"allowed": True}, None),
+        (patching(), None),
+        (patching({"op": "replace", "path": "/metadata/labels/a", "value": "b"}), None),
+        (patching(APPEND), [APPEND]),
+        (DENIAL, "policy 'p' denied request: no limit"),
+    ],
+)
+def test_a_second_run_must_change_nothing(second: JSON, found: Any) -> None:
+    result = outcome(Growing(patching(LABEL), second), {"allowed": True})
+    assert [(each.key, each.found) for each in result.mismatches] == (
+        [] if found is None else [(suites.IDEMPOTENT, found)]
+    )
+    said = outcome(Growing(patching(LABEL), second), {"allowed": True}, idempotent=False)
+    assert said.passed is (found is not None)
+
+
+@pytest.mark.parametrize("answer", [DENIAL, {"allowed": True}])
+def test_without_a_patch_there_is_no_second_run(answer: JSON) -> None:
+    judge = Judge(mutate=answer)
+    outcome(judge, {"allowed": True})
+    assert [webhook for webhook, _ in judge.asked].count("mutate") == 1
 
 
 @pytest.mark.parametrize("webhook", ["validate", "mutate"])
