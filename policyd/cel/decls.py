@@ -168,7 +168,13 @@ class Names:
         self._locals.pop()
 
     def variable(self, name: str) -> tuple[str, Type] | None:
-        """The full name and the type of a variable, macros' variables first unless a dot leads."""
+        """The full name and the type of a variable: macros' variables first, also after a leading
+        dot in Kubernetes. In a container, which Kubernetes has none, the specification is followed.
+        """
+        if not self._scope.container and name.startswith("."):
+            local = self._local(name[1:])
+            if local is not None:
+                return name[1:], local
         if not name.startswith("."):
             for names in reversed(self._locals):
                 if name in names:
@@ -179,13 +185,19 @@ class Names:
             found = self._scope.variable(full)
             if found is not None:
                 return full, found
-        # Kubernetes 1.36 lets ``.name`` mean a macro's variable.
-        return self.variable(name[1:]) if name.startswith(".") else None
+        return None
+
+    def _local(self, name: str) -> Type | None:
+        """The type of a macro's variable."""
+        return next((names[name] for names in reversed(self._locals) if name in names), None)
 
     def hides(self, name: str) -> bool:
-        """Whether a macro's variable hides a variable of the scope."""
-        hidden = self._scope.variable(name) is not None
-        return hidden and any(name in names for names in self._locals)
+        """Whether a macro's variable hides a variable of the scope, which a dot brings back."""
+        return (
+            bool(self._scope.container)
+            and self._scope.variable(name) is not None
+            and (self._local(name) is not None)
+        )
 
     def function(self, name: str) -> tuple[str, tuple[OverloadDecl, ...]] | None:
         """The full name and the overloads of a function."""

@@ -326,7 +326,7 @@ class _Parser(Cursor):
             element, element_height = self._expr()
             elements.append(element)
             height = max(height, element_height)
-            if not self.at(",") or self.kind(1) == "]":
+            if not self.at(",") or self.kind(1) in ("]", ","):
                 break
             self.take()
         self.accept(",")
@@ -345,7 +345,7 @@ class _Parser(Cursor):
             value, value_height = self._expr()
             entries.append(MapEntry(next(self._ids), colon.pos, key, value, optional))
             height = max(height, key_height, value_height)
-            if not self.at(",") or self.kind(1) == "}":
+            if not self.at(",") or self.kind(1) in ("}", ","):
                 break
             self.take()
         self.accept(",")
@@ -368,7 +368,7 @@ class _Parser(Cursor):
             value, value_height = self._expr()
             made.append(StructField(next(self._ids), colon.pos, name.text, value, optional))
             height = max(height, value_height)
-            if not self.at(",") or self.kind(1) == "}":
+            if not self.at(",") or self.kind(1) in ("}", ","):
                 break
             self.take()
         self.accept(",")

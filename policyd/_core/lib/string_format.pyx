@@ -29,12 +29,16 @@ from policyd._core.values cimport (
     type_name,
 )
 
+from decimal import Decimal
+
 from policyd._core import estimates
 from policyd._core.library import Library
 
 cdef enum:
     DEFAULT_PRECISION = 6
     LEAST_DIGITS = 255
+    MOST_DIGITS = 32768
+    MOST_WIDTH = 65535  # the width in blanks has 16 bits
     MAX_PRECISION = 10000009  # where Go's fmt stops reading digits
     MAX_DEPTH = 1000
 
@@ -237,7 +241,7 @@ cdef object format_double(Clause* clause, object value):
     elif isinf(number):
         text = "∞" if number > 0 else "-∞"
     elif fixed:
-        text = format(number, f",.{clause.precision}f")
+        text = fixed_digits(number, clause.precision)
         if clause.precision > LEAST_DIGITS:
             mantissa, _, exponent = text.partition(".")
             # x/text holds the least number of digits in a byte: zeros beyond it are left out
@@ -247,7 +251,15 @@ cdef object format_double(Clause* clause, object value):
     else:
         mantissa, _, exponent = format(number, ".6e").partition("e")
         text = f"{mantissa}×10{exponent.lstrip('+').translate(SUPERSCRIPTS)}"
-    return text if fixed else text.rjust(clause.precision)
+    return text if fixed else text.rjust(clause.precision & MOST_WIDTH)
+
+
+cdef str fixed_digits(double number, long long precision):
+    """x/text holds the greatest number of digits in 16 bits with a sign; below zero it writes as
+    many as tell the number from others.
+    """
+    cdef long long most = ((precision + MOST_DIGITS) & MOST_WIDTH) - MOST_DIGITS
+    return format(Decimal(repr(number)), ",f") if most < 0 else format(number, f",.{most}f")
 
 
 cdef object format_radix(Clause* clause, object value):
