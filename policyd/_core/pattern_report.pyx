@@ -1,0 +1,71 @@
+"""The places where an object does not fit a pattern, in words. Built only for one that fails."""
+
+cimport cython
+
+import json
+import re
+
+cdef enum:
+    MAX_FOUND = 80   # characters of a value
+    MAX_PATH = 300
+
+cdef object PLAIN_KEY = re.compile(r"[A-Za-z0-9_]+")
+# Where a Secret carries what must not be told. kubectl apply leaves a copy in an annotation.
+cdef tuple SECRETS = (
+    "data.", "data[", "stringData.", "stringData[",
+    "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]",
+)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Report:
+
+    def __cinit__(self):
+        self.places = []
+
+    cdef int add(self, str path, str expected, object value) except -1:
+        if len(self.places) >= MAX_PLACES:
+            self.more += 1
+            return 0
+        found = "a value" if self.secret and is_secret(path, value) else in_words(value)
+        place = f"expected {expected}, found {found}"
+        self.places.append(f"{cut(path, MAX_PATH)}: {place}" if path else place)
+        return 0
+
+    cdef str text(self):
+        joined = "; ".join(self.places)
+        return f"{joined}; and {self.more} more" if self.more else joined
+
+
+cdef bint is_secret(str path, object value) except -1:
+    return value is not None and path.startswith(SECRETS)
+
+
+cdef str in_words(object value):
+    """A value as it may stand in a message: scalars themselves, cut if long."""
+    if value is None:
+        return "nothing"
+    if type(value) is dict:
+        return "an object" if value else "an empty object"
+    if type(value) is list:
+        return f"a list of {len(value)}" if value else "an empty list"
+    if type(value) is str:
+        value = (<str>value)[:MAX_FOUND]
+    return cut(json.dumps(value, ensure_ascii=False, default=str), MAX_FOUND)
+
+
+cdef str cut(str text, Py_ssize_t limit):
+    return text if len(text) <= limit else text[:limit - 3] + "..."
+
+
+cdef str below(str path, str key):
+    if PLAIN_KEY.fullmatch(key) is None:
+        if not key.isprintable():
+            key = json.dumps(key)
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if path else key
+
+
+cdef str item_of(str path, Py_ssize_t index):
+    return f"{path}[{index}]"

@@ -1,0 +1,188 @@
+"""A pattern tree, as YAML gives it, made into checks of the core; every fault with its path."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from policyd._core.pattern import (
+    Absent,
+    AnyPattern,
+    Check,
+    EachKey,
+    EmptyList,
+    Entry,
+    Exists,
+    IfPresent,
+    ListCheck,
+    MapCheck,
+    NoKey,
+    Pattern,
+    SomeKey,
+)
+from policyd._core.pattern_leaves import Anything
+from policyd.pattern.faults import Fault, Path, PatternError
+from policyd.pattern.leaves import LeafError, leaf
+from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.pattern.words import expected
+
+MAX_DEPTH = 100  # levels of a pattern; Kubernetes' own kinds have about twenty
+_CONDITIONS = (Mark.CONDITION, Mark.GLOBAL)
+_NOTHING = (None, "null", "*", "?*")  # what stands behind X(key): all of it says "anything"
+_NOTHING_CHECK = Anything()
+Json = Any
+
+
+def compile(tree: Json) -> Pattern:
+    """The pattern for a tree: a map, a list or a scalar. Raises PatternError with every fault."""
+    compiler = _Compiler()
+    root = compiler.check(tree, ())
+    guard = compiler.guard(tree) if not compiler.faults else None
+    if compiler.faults:
+        raise PatternError(compiler.faults)
+    return Pattern(root, guard)
+
+
+def compile_any(trees: list[Json]) -> AnyPattern:
+    """The pattern that holds where one of several does. Paths of faults start with an index."""
+    patterns, faults = [], []
+    for index, tree in enumerate(trees):
+        try:
+            patterns.append(compile(tree))
+        except PatternError as error:
+            faults += [
+                Fault((index, *each.path), each.message, each.hint, each.at_key)
+                for each in error.faults
+            ]
+    if faults:
+        raise PatternError(faults)
+    return AnyPattern(patterns)
+
+
+class _Compiler:
+    """``below_condition``: lists must have an item that applies, an empty one does not hold."""
+
+    def __init__(self) -> None:
+        self.faults: list[Fault] = []
+
+    def check(self, tree: Json, path: Path, below_condition: bool = False) -> Check:
+        """The check for any tree; after a fault one that stands for nothing."""
+        if len(path) > MAX_DEPTH:
+            self._fault(path, f"the pattern is deeper than {MAX_DEPTH} levels")
+        elif isinstance(tree, dict):
+            return self._map(tree, path, below_condition)
+        elif isinstance(tree, list):
+            return self._list(tree, path, below_condition)
+        else:
+            try:
+                return leaf(tree)
+            except LeafError as error:
+                self._fault(path, str(error.args[0]), error.hint)
+        return _NOTHING_CHECK
+
+    def _map(self, tree: dict[str, Json], path: Path, below_condition: bool) -> Check:
+        conditions: list[Entry] = []
+        entries: list[Entry] = []
+        seen: dict[str, str] = {}
+        for key, value in tree.items():
+            split_key = self._split(key, (*path, key), seen)
+            if split_key is None:
+                continue
+            mark, name = split_key
+            condition = mark in _CONDITIONS
+            entry = self._entry(mark, name, value, (*path, key), below_condition or condition)
+            (conditions if condition else entries).append(entry)
+        return MapCheck(self._expected(tree), conditions, entries)
+
+    def _split(self, key: str, path: Path, seen: dict[str, str]) -> tuple[Mark, str] | None:
+        try:
+            mark, name = split(key)
+        except UnknownMark as error:
+            self._fault(path, str(error), at_key=True)
+            return None
+        if mark is Mark.ADD:
+            hint = "to demand it here, write the key without the mark"
+            self._fault(path, f"{key}: +() adds what is absent: only overlays do that", hint, True)
+            return None
+        if name in seen:
+            hint = "give both demands in one value: they can be joined with &"
+            self._fault(path, f"{key} and {seen[name]} are the same key", hint, at_key=True)
+        seen[name] = key
+        return mark, name
+
+    def _entry(
+        self, mark: Mark, name: str, value: Json, path: Path, below_condition: bool
+    ) -> Entry:
+        wild = "*" in name or "?" in name
+        if mark is Mark.ABSENT:
+            if not (value is None or value in _NOTHING):
+                hint = "write X(key): null; to forbid one value, =(key): '!value'"
+                self._fault(path, "X() forbids the key whatever its value: no value counts", hint)
+            return NoKey(name, None) if wild else Absent(name, None)
+        if mark is Mark.EXISTS:
+            check = self._exists(value, path)
+        else:
+            check = self.check(value, path, below_condition)
+        if mark is Mark.IF_PRESENT:
+            return EachKey(name, check) if wild else IfPresent(name, check)
+        return SomeKey(name, check) if wild else Entry(name, check)
+
+    def _exists(self, value: Json, path: Path) -> Check:
+        if not isinstance(value, list) or not value:
+            self._fault(
+                path,
+                "^() asks for items of a list: its value must be a list of what must be there",
+                "write ^(containers): [{name: istio-proxy}]",
+            )
+            return _NOTHING_CHECK
+        wanted = [self.check(item, (*path, i), True) for i, item in enumerate(value)]
+        return Exists(f"a list with {self._expected(value)}", wanted)
+
+    def _list(self, tree: list[Json], path: Path, below_condition: bool) -> Check:
+        if not tree:
+            return EmptyList()
+        each: list[Check] = []
+        any_of: list[Check] = []
+        for index, item in enumerate(tree):
+            check = self.check(item, (*path, index), below_condition)
+            (each if len(tree) == 1 or _has_condition(item) else any_of).append(check)
+        return ListCheck(self._expected(tree), each, any_of, below_condition)
+
+    def guard(self, tree: Json) -> Check | None:
+        """What the ``<(key)`` of a tree ask of the whole object; None: it has none."""
+        if isinstance(tree, dict):
+            return self._guard_of_map(tree)
+        if isinstance(tree, list):
+            guards = [found for item in tree if (found := self.guard(item)) is not None]
+            return ListCheck("", guards, (), True) if guards else None
+        return None
+
+    def _guard_of_map(self, tree: dict[str, Json]) -> Check | None:
+        wanted, conditions = [], []
+        for key, value in tree.items():
+            mark, name = split(key)
+            if mark is Mark.GLOBAL:
+                wanted.append(self._entry(mark, name, value, (), True))
+            elif mark is Mark.CONDITION:
+                conditions.append(self._entry(mark, name, value, (), True))
+            below = self.guard(value)
+            if below is not None:
+                wild = "*" in name or "?" in name
+                wanted.append(SomeKey(name, below) if wild else Entry(name, below))
+        return MapCheck("", [*conditions, *wanted], ()) if wanted else None
+
+    def _expected(self, tree: Json) -> str:
+        return "" if self.faults else expected(tree)
+
+    def _fault(self, path: Path, message: str, hint: str = "", at_key: bool = False) -> None:
+        self.faults.append(Fault(path, message, hint, at_key))
+
+
+def _has_condition(item: Json) -> bool:
+    return isinstance(item, dict) and any(mark in _CONDITIONS for mark in _marks(item))
+
+
+def _marks(item: dict[str, Json]) -> Iterator[Mark]:
+    for key in item:
+        try:
+            yield split(key)[0]
+        except UnknownMark:
+            continue

@@ -1,0 +1,103 @@
+"""The notation of leaves: ``?*``, ``>=1Gi``, ``!*:latest``, ``1-10 | 100``. Compares nothing."""
+
+import re
+
+from policyd._core.pattern import Check
+from policyd._core.pattern_leaves import (
+    All,
+    Anything,
+    Compare,
+    Equal,
+    Flag,
+    Number,
+    Range,
+    Something,
+    Term,
+    Text,
+    Unset,
+)
+from policyd._core.pattern_text import amount_of
+
+_OPERATORS = (">=", "<=", ">", "<", "!")
+_NUMBERLIKE = r"[+-]?\d+(?:\.\d+)?[A-Za-zµ]*(?:\d+(?:\.\d+)?[A-Za-zµ]+)*"
+_RANGE = re.compile(rf"({_NUMBERLIKE})\s*(!?)-\s*({_NUMBERLIKE})")
+_AMOUNTS = "an amount is a number, a quantity (100Mi, 500m) or a duration (1h30m)"
+
+
+class LeafError(ValueError):
+    """The text cannot be meant; the second argument is a hint."""
+
+    @property
+    def hint(self) -> str:
+        """What to write instead."""
+        return str(self.args[1])
+
+
+def leaf(value: str | bool | int | float | None) -> Check:
+    """The check for a scalar of a pattern. Raises LeafError."""
+    if value is None:
+        return Unset()
+    if isinstance(value, bool):
+        return Flag(value)
+    if isinstance(value, int | float):
+        return Number(value)
+    if value == "*":
+        return Anything()
+    if value == "?*":
+        return Something()
+    return Text(value, _alternatives(value))
+
+
+def _alternatives(text: str) -> list[Term]:
+    if not text.strip():
+        return [Equal(text, False)]
+    return [_all(part, text) for part in text.split("|")]
+
+
+def _all(text: str, whole: str) -> Term:
+    terms = [_term(part.strip(), whole) for part in text.split("&")]
+    return terms[0] if len(terms) == 1 else All(terms)
+
+
+def _term(text: str, whole: str) -> Term:
+    if not text:
+        raise LeafError(
+            f'nothing stands beside an operator in "{whole}"',
+            "| is or, & is and: write a value on both sides",
+        )
+    operator = next((each for each in _OPERATORS if text.startswith(each)), "")
+    operand = text[len(operator) :].strip()
+    if operator and not operand:
+        raise LeafError(f'the operator {operator} of "{whole}" has no value', "write one behind it")
+    if operator == "!":
+        if operand.startswith(_OPERATORS):
+            hint = "write the opposite operator: < for !>=, or leave !! out"
+            raise LeafError(f'two operators follow each other in "{whole}"', hint)
+        return Equal(operand, True)
+    if operator:
+        amount = amount_of(operand)
+        if amount is None:
+            raise LeafError(f"{operator} cannot compare with {operand!r}", _AMOUNTS)
+        return Compare(operator, amount)
+    return _range(text) or Equal(text, False)
+
+
+def _range(text: str) -> Range | None:
+    """The range that a text is; None for a text that only looks a little like one."""
+    found = _RANGE.fullmatch(text)
+    if found is None:
+        return None
+    low, high = amount_of(found[1]), amount_of(found[3])
+    if low is None or high is None:
+        return None
+    order = low.order(high.text)
+    if order is None:
+        raise LeafError(
+            f"the ends of the range {text} do not compare", "write two quantities or two durations"
+        )
+    if order < 0:
+        raise LeafError(
+            f"the range {text} starts above its end",
+            f"write {high.text}{found[2]}-{low.text}; for the text itself put ? in place of the -",
+        )
+    return Range(low, high, bool(found[2]))
