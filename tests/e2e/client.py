@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from http.client import HTTPSConnection
 from typing import Any
@@ -37,9 +37,12 @@ class Answer:
 
 
 class Client:
-    """An administrator on one keep-alive connection, for one thread."""
+    """An administrator on one keep-alive connection, for one thread; with ``headers`` that name
+    somebody else (``Impersonate-User``), that one.
+    """
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, headers: Iterable[tuple[str, str]] = ()) -> None:
+        self._headers = tuple(headers)
         at = urlsplit(cluster.server)
         context = cluster.client_context()
         self._connection = HTTPSConnection(at.netloc, context=context, timeout=PATIENCE)
@@ -60,7 +63,12 @@ class Client:
         data = None if body is None else json.dumps(body)
         if query:
             path += ("&" if "?" in path else "?") + urlencode(query)
-        self._connection.request(method, path, data, {"Content-Type": content})
+        sent = (data or "").encode()
+        self._connection.putrequest(method, path)
+        for name, value in (("Content-Type", content), *self._headers):
+            self._connection.putheader(name, value)
+        self._connection.putheader("Content-Length", str(len(sent)))
+        self._connection.endheaders(sent)
         answer = self._connection.getresponse()
         text = answer.read()
         warnings = answer.headers.get_all("Warning", [])

@@ -186,14 +186,16 @@ def wait_until_ready(running: Cluster, server: subprocess.Popen[bytes]) -> None:
 
 def certificates(folder: Path) -> None:
     """A CA, the serving certificate and an administrator's certificate, ECDSA P-256, by openssl."""
-    extensions = "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:10.0.0.1"
     openssl("req", "-x509", "-subj", "/CN=test-ca", *new_key(folder / "ca"), cwd=folder)
-    for name, subject in (
-        ("server", "/CN=kube-apiserver"),
-        ("admin", "/O=system:masters/CN=admin"),
-    ):
-        signer = ["-CA", "ca.crt", "-CAkey", "ca.key", "-addext", extensions]
-        openssl("req", "-x509", "-subj", subject, *new_key(folder / name), *signer, cwd=folder)
+    certificate(folder, "server", "/CN=kube-apiserver")
+    certificate(folder, "admin", "/O=system:masters/CN=admin")
+
+
+def certificate(folder: Path, name: str, subject: str) -> None:
+    """A certificate of the CA in that folder, for servers here and for clients."""
+    extensions = "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:10.0.0.1"
+    signer = ["-CA", "ca.crt", "-CAkey", "ca.key", "-addext", extensions]
+    openssl("req", "-x509", "-subj", subject, *new_key(folder / name), *signer, cwd=folder)
 
 
 def new_key(stem: Path) -> list[str]:

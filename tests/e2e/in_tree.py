@@ -21,12 +21,13 @@ MARKER = "zz-marker"
 
 @contextmanager
 def both(
-    api: Cluster, client: Client, documents: Sequence[Thing], folder: Path
+    api: Cluster, client: Client, documents: Sequence[Thing], folder: Path, **settings: str
 ) -> Iterator[Callable[[str, str], str]]:
     """Policies in force on both sides; gives the namespace of a side and a policy's name.
 
     In the namespace of one policy only that one applies, in that of ``ALL`` every one does. The
-    documents differ in nothing but the side that their bindings select.
+    documents differ in nothing but the side that their bindings select. ``settings`` are flags of
+    ``policyd serve``.
     """
     names = [each["metadata"]["name"] for each in documents if not _is_binding(each)]
     kinds = "-".join(sorted({each["kind"].lower()[:3] for each in documents}))
@@ -42,7 +43,7 @@ def both(
         ]
         stack.enter_context(_in_force(client, [_selecting(each, TREE) for each in documents]))
         sources = write(folder / kinds, [*made, *(_selecting(each, HOOK) for each in documents)])
-        server = stack.enter_context(serving(api, [sources], folder / f"{kinds}.log"))
+        server = stack.enter_context(serving(api, [sources], folder / f"{kinds}.log", **settings))
         selected = {"matchLabels": {"side": HOOK, "kinds": kinds}}
         probed = namespace(HOOK, ALL)
         stack.enter_context(registered(api, server, probed, namespaceSelector=selected))

@@ -1,0 +1,236 @@
+"""What expressions ask the authorizer is answered alike in the API server and by policyd, which asks it."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests import shared
+from tests.e2e.builders import ADMISSION, Thing, config_map, demand, json_patch, policy, rule
+from tests.e2e.client import Client
+from tests.e2e.cluster import Cluster, certificate
+from tests.e2e.conftest import Install
+from tests.e2e.in_tree import ALL, HOOK, TREE, both
+
+RBAC = "rbac.authorization.k8s.io/v1"
+MAKERS = "makers"
+COMPONENT = shared.ROOT / "deploy" / "components" / "cluster" / "access.yaml"
+# Who sends requests; each is one of the MAKERS too, who may create ConfigMaps.
+USERS: dict[str, Sequence[str]] = {
+    "bob": ["writers"],
+    "dev": ["system:masters"],
+    "eve": [],
+    "lost": ["lost"],
+}
+ASKED = (
+    "authorizer.group('').resource('configmaps').namespace('default').check('create')",
+    "authorizer.group('').resource('secrets').check('get')",
+    "authorizer.group('').resource('secrets').namespace('a').name('shared').check('get')",
+    "authorizer.group('apps').resource('deployments').check('update')",
+    "authorizer.group('apps').resource('deployments').subresource('scale').check('update')",
+    "authorizer.path('/debug/x').check('get')",
+    "authorizer.path('/exact').check('get')",
+    "authorizer.path('/exact').check('post')",
+    "authorizer.requestResource.check('create')",
+    "authorizer.requestResource.check('delete')",
+    "authorizer.serviceAccount('default', 'robot').group('').resource('services')"
+    ".namespace('default').check('create')",
+    "authorizer.serviceAccount('other', 'robot').group('').resource('services')"
+    ".namespace('default').check('create')",
+    "authorizer.group('').resource('pods').labelSelector('a in (b)').check('list')",
+    "authorizer.group('').resource('pods').labelSelector('a in (').check('list')",
+    "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=a').check('list')",
+    "authorizer.group('').resource('pods').fieldSelector('spec.nodeName').check('list')",
+)
+SHOWN = (
+    "string({0}.allowed()) + '|' + {0}.reason() + '|' + string({0}.errored()) + '|' + {0}.error()"
+)
+
+
+def variables() -> list[Thing]:
+    return [{"name": f"q{i}", "expression": text} for i, text in enumerate(ASKED)]
+
+
+def names() -> list[str]:
+    return [f"variables.q{i}" for i in range(len(ASKED))]
+
+
+def documents(kind: str, **spec: Any) -> list[Thing]:
+    """A policy about ConfigMaps called ``asked`` and its binding."""
+    constraints = {"resourceRules": [rule("configmaps", operations=["CREATE"])]}
+    condition = {"name": "asked", "expression": "object.metadata.name == 'asked'"}
+    bound: Thing = {"policyName": "asks"}
+    if kind == "ValidatingAdmissionPolicy":
+        bound["validationActions"] = ["Warn"]
+    spec = {
+        "matchConstraints": constraints,
+        "matchConditions": [condition],
+        "variables": variables(),
+        "failurePolicy": "Fail",
+        **spec,
+    }
+    meta = {"name": "asks"}
+    return [
+        {"apiVersion": ADMISSION, "kind": kind, "metadata": meta, "spec": spec},
+        {"apiVersion": ADMISSION, "kind": f"{kind}Binding", "metadata": meta, "spec": bound},
+    ]
+
+
+def role(name: str, *rules: Thing, namespace: str = "") -> Thing:
+    kind = "Role" if namespace else "ClusterRole"
+    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
+    return {"apiVersion": RBAC, "kind": kind, "metadata": metadata, "rules": list(rules)}
+
+
+def bound(of: Thing, kind: str, name: str, **subject: str) -> Thing:
+    group = {} if kind == "ServiceAccount" else {"apiGroup": "rbac.authorization.k8s.io"}
+    return {
+        "apiVersion": RBAC,
+        "kind": f"{of['kind']}Binding",
+        "metadata": of["metadata"],
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": of["kind"],
+            "name": of["metadata"]["name"],
+        },
+        "subjects": [{"kind": kind, "name": name, **group, **subject}],
+    }
+
+
+def rights() -> Iterator[Thing]:
+    """Roles and bindings; ``lost`` is bound to a role that does not exist.
+
+    No two of them allow the same: which one is the reason would be left to chance.
+    """
+    config_maps = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}
+    maker = role("makers", config_maps)
+    yield from (maker, bound(maker, "Group", MAKERS))
+    writer = role(
+        "writers",
+        {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
+        {
+            "apiGroups": [""],
+            "resources": ["secrets"],
+            "resourceNames": ["shared"],
+            "verbs": ["get"],
+        },
+        {"nonResourceURLs": ["/debug/*", "/exact"], "verbs": ["get"]},
+        {"apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["update"]},
+    )
+    yield from (writer, bound(writer, "Group", "writers"))
+    robot = role(
+        "robot",
+        {"apiGroups": [""], "resources": ["services"], "verbs": ["create"]},
+        namespace="default",
+    )
+    yield from (robot, bound(robot, "ServiceAccount", "robot", namespace="default"))
+    yield bound(role("gone"), "Group", "lost")
+
+
+def component() -> list[Thing]:
+    """The ClusterRole and ClusterRoleBinding of the deployment."""
+    return list(yaml.safe_load_all(COMPONENT.read_text()))
+
+
+@pytest.fixture
+def kubeconfig(api: Cluster, client: Client, tmp_path: Path) -> Iterator[Path]:
+    """Of a user ``policyd`` with nothing but the rights that the deployment's component gives."""
+    (tmp_path / "ca.crt").write_bytes((api.folder / "ca.crt").read_bytes())
+    (tmp_path / "ca.key").write_bytes((api.folder / "ca.key").read_bytes())
+    certificate(tmp_path, "policyd", "/CN=policyd")
+    asker, binding = component()
+    binding["subjects"] = bound(asker, "User", "policyd")["subjects"]
+    made = [asker, binding, *rights()]
+    for each in made:
+        client.made(each)
+    document = {
+        "clusters": [
+            {"name": "a", "cluster": {"server": api.server, "certificate-authority": "ca.crt"}}
+        ],
+        "users": [
+            {
+                "name": "a",
+                "user": {"client-certificate": "policyd.crt", "client-key": "policyd.key"},
+            }
+        ],
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        "current-context": "a",
+    }
+    file = tmp_path / "kubeconfig"
+    file.write_text(json.dumps(document))
+    yield file
+    for each in made:
+        client.delete(each)
+
+
+@contextmanager
+def speaking_as(api: Cluster, user: str) -> Iterator[Client]:
+    groups = [("Impersonate-Group", group) for group in (*USERS[user], MAKERS)]
+    client = Client(api, [("Impersonate-User", user), *groups])
+    yield client
+    client.close()
+
+
+def test_mutations_write_the_same_decisions_reasons_and_errors(
+    api: Cluster, client: Client, tmp_path: Path, kubeconfig: Path
+) -> None:
+    entries = ", ".join(f"'q{i}': {SHOWN.format(name)}" for i, name in enumerate(names()))
+    patch = json_patch(f"[JSONPatch{{op: 'add', path: '/data', value: {{{entries}}}}}]")
+    policies = documents("MutatingAdmissionPolicy", mutations=[patch], reinvocationPolicy="Never")
+    written: dict[str, list[Any]] = {}
+    with both(api, client, policies, tmp_path, kubeconfig=str(kubeconfig)) as namespace:
+        for user in USERS:
+            with speaking_as(api, user) as speaker:
+                written[user] = [
+                    speaker.made(config_map(namespace(side, ALL), "asked"), dryRun="All")["data"]
+                    for side in (TREE, HOOK)
+                ]
+    for user, (tree, hook) in written.items():
+        assert hook == tree, user
+    found = {
+        user: [tree[f"q{i}"].split("|") for i in range(len(ASKED))]
+        for user, (tree, _) in written.items()
+    }
+    assert {allowed for allowed, *_ in found["bob"]} == {"true", "false"}
+    assert "RBAC: allowed by" in found["bob"][2][1]
+    assert all(allowed == "true" for allowed, *_ in found["dev"][:10])
+    assert "not found" in found["lost"][1][1]
+    print(f"{len(ASKED) * len(USERS)} answers alike")
+
+
+def test_validations_warn_and_deny_of_the_same(
+    api: Cluster, client: Client, tmp_path: Path, kubeconfig: Path
+) -> None:
+    demands = [demand(f"{name}.allowed()", f"no {i}") for i, name in enumerate(names())]
+    policies = documents("ValidatingAdmissionPolicy", validations=demands)
+    with both(api, client, policies, tmp_path, kubeconfig=str(kubeconfig)) as namespace:
+        for user in USERS:
+            with speaking_as(api, user) as speaker:
+                answers = [
+                    speaker.create(config_map(namespace(side, ALL), "asked"), dryRun="All")
+                    for side in (TREE, HOOK)
+                ]
+            assert [each.status for each in answers] == [201, 201]
+            tree, hook = (set(each.warnings) for each in answers)
+            assert hook == tree, user
+            assert tree
+
+
+def test_without_the_right_to_ask_the_failure_policy_decides(
+    client: Client, kubeconfig: Path, namespace: str, install: Install
+) -> None:
+    client.delete(component()[1])
+    install(
+        policy("strict", validations=[demand(f"{ASKED[1]}.allowed()", "no")]),
+        policy("lax", validations=[demand(f"{ASKED[0]}.allowed()", "no")], failurePolicy="Ignore"),
+        kubeconfig=str(kubeconfig),
+    )
+    answer = client.create(config_map(namespace, "asked"), dryRun="All")
+    assert answer.status == 422
+    (cause,) = answer.causes
+    assert "cannot find out whether 'admin' may get secrets: the API server answered 403" in cause
+    assert 'User "policyd" cannot create resource "subjectaccessreviews"' in cause
