@@ -21,7 +21,7 @@ def test_a_folder_holds_a_policy_and_its_suite(folder: Path) -> None:
     kinds = {each.kind for each in sources.documents}
     assert kinds - PARAMETERS == {"Policy", "PolicyTest"}
     names = {each.name for each in sources.documents if each.kind not in PARAMETERS}
-    assert names == {folder.name} or names == {f"{folder.parent.name}-{folder.name}"}
+    assert names in ({folder.name}, {f"{folder.parent.name}-{folder.name}"})
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=IDS)
