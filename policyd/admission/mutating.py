@@ -21,7 +21,7 @@ from policyd.admission.authorizer import Wait
 from policyd.admission.conflicts import Conflicts
 from policyd.admission.decision import refused, respond
 from policyd.errors import InternalError, MutationError, StatusError, Unanswered
-from policyd.policy.controllers import with_pod
+from policyd.policy.controllers import CONTROLLERS, template_is_settled, with_pod
 
 if TYPE_CHECKING:
     from policyd._core.matcher import Hit
@@ -236,6 +236,10 @@ def steps(engine: Engine, matches: list[Matched]) -> Generator[Wait, None, Admis
     started = perf_counter_ns()
     if request.operation in ("DELETE", "CONNECT") or request.object is None:
         return respond(request, engine.verdict, generation)
+    if request.resource[2] in CONTROLLERS and template_is_settled(
+        request.operation, request.object
+    ):
+        matches = [match for match in matches if not engine.as_pod(match[0])]
     tree = _Tree(engine)
     try:
         yield from tree.mutate([judged for match in matches for judged in engine.judged(match)])

@@ -61,6 +61,24 @@ def _operations(rule: Object) -> list[JSON]:
     return [op for op in _OPERATIONS if op in given or "*" in given]
 
 
+def template_is_settled(operation: str, obj: JSON) -> bool:
+    """Whether the template must stay as it is: only its Pods may still be mutated.
+
+    Of a Job the API server takes no other template once it is created. An object that another
+    controller made has that one's template: a Deployment that finds a ReplicaSet's template
+    differing from its own makes another one, without end.
+    """
+    if not isinstance(obj, dict):
+        return False
+    if obj.get("kind") == "Job" and operation == "UPDATE":
+        return True
+    metadata = obj.get("metadata")
+    owners = metadata.get("ownerReferences") if isinstance(metadata, dict) else None
+    if not isinstance(owners, list):
+        return False
+    return any(isinstance(owner, dict) and owner.get("controller") is True for owner in owners)
+
+
 def template_path(obj: Object) -> tuple[str, ...]:
     """Where the pod template of a controller stands, as keys from the root."""
     return _TEMPLATE_PATHS.get(str(obj.get("kind")), _DEFAULT_PATH)
