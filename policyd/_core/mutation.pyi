@@ -2,6 +2,7 @@ from collections.abc import Iterable
 from typing import Any, final
 
 from policyd._core.counters import PolicyCounters
+from policyd._core.overlay import Overlay
 from policyd._core.plan import Frame, Plan, Stopped, Subject
 from policyd._core.program import Program
 
@@ -19,4 +20,7 @@ class MutationPlan(Plan):
     def matches(self, subject: Subject, params: Any, deadline: int) -> bool | str | Stopped: ...
     def evaluate(
         self, index: int, subject: Subject, params: Any, deadline: int
+    ) -> tuple[Any, str | Stopped | None]: ...
+    def merge(
+        self, overlay: Overlay, subject: Subject, params: Any, deadline: int
     ) -> tuple[Any, str | Stopped | None]: ...

@@ -6,9 +6,12 @@ from libc.stdint cimport int64_t
 
 from policyd._core.cel_errors cimport CelError
 from policyd._core.counters cimport PolicyCounters
+from policyd._core.overlay cimport Overlay, Work, work_of
 from policyd._core.plan cimport POLICY_BUDGET, Frame, Plan, Subject, error_text, run
 from policyd._core.program cimport Program
 
+from policyd._core.merge import MergeError
+from policyd._core.overlay import OverlayError
 from policyd._core.plan import Stopped
 
 
@@ -58,3 +61,26 @@ cdef class MutationPlan(Plan):
         if type(value) is CelError:
             return None, error_text(program, value)
         return value, None
+
+    def merge(
+        self, Overlay overlay not None, Subject subject not None, object params, int64_t deadline
+    ):
+        """(the object after an overlay, None), or (None, its error: a text or Stopped).
+
+        Its expressions have one budget together, and each is evaluated at most once.
+        """
+        cdef int64_t started = now()
+        cdef Work work = work_of(overlay)
+        try:
+            if overlay.expressions:
+                work.activation = self.activation(subject, params, deadline)
+            return overlay.applied(subject.object, work), None
+        except Stopped as stopped:
+            return None, stopped
+        except OverlayError as error:
+            return None, f"overlay: {error}"
+        except MergeError as error:
+            return None, f"overlay: failed to merge: {error}"
+        finally:
+            self.counters.evaluation_ns += now() - started
+            self.counters.cost_units += POLICY_BUDGET - work.budget

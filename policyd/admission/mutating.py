@@ -21,10 +21,12 @@ from policyd.admission.authorizer import Wait
 from policyd.admission.conflicts import Conflicts
 from policyd.admission.decision import refused, respond
 from policyd.errors import InternalError, MutationError, StatusError, Unanswered
+from policyd.mutation.decoding import converted
 from policyd.policy.controllers import CONTROLLERS, template_is_settled, with_pod
 
 if TYPE_CHECKING:
     from policyd._core.matcher import Hit
+    from policyd._core.mutation import MutationPlan
     from policyd._core.plan import Stopped, Subject
     from policyd.admission.engine import Engine, Judged, Matched
     from policyd.admission.review import AdmissionResponse
@@ -138,21 +140,12 @@ class _Tree:
         target = subject.object
         if policy.mutation is None or not isinstance(target, dict) or not isinstance(before, dict):
             return
-        value, error = policy.mutation.evaluate(mutation.index, subject, judged.param, deadline)
+        try:
+            after, error = self._applied(policy.mutation, judged, mutation, subject, deadline)
+        except MutationError as failure:
+            after, error = target, str(failure)
         if error is not None:
             self._failures.append(error)
-            return
-        sources = (
-            target,
-            subject.old_object,
-            subject.request,
-            subject.namespace_object,
-            judged.param,
-        )
-        try:
-            after = mutation.mutator.apply(value, target, self._target(judged), sources)
-        except MutationError as failure:
-            self._failures.append(str(failure))
             return
         if after is target:
             return
@@ -160,6 +153,34 @@ class _Tree:
             self._accept(with_pod(before, target, after))
         else:
             self._accept(_in_version_of(before, after))
+
+    def _applied(
+        self,
+        plan: MutationPlan,
+        judged: Judged,
+        mutation: Mutation,
+        subject: Subject,
+        deadline: int,
+    ) -> tuple[Object, str | Stopped | None]:
+        """What one mutation makes of the object that its policy sees, and its error."""
+        target, seen = self._target(judged), subject.object
+        if mutation.overlay is not None:
+            bound = mutation.overlay.bound(target)
+            after, error = plan.merge(bound, subject, judged.param, deadline)
+            if error is not None or after is seen:
+                return seen, error
+            return converted(after, seen, target), None
+        value, error = plan.evaluate(mutation.index, subject, judged.param, deadline)
+        if error is not None or mutation.mutator is None:
+            return seen, error
+        sources = (
+            seen,
+            subject.old_object,
+            subject.request,
+            subject.namespace_object,
+            judged.param,
+        )
+        return mutation.mutator.apply(value, seen, target, sources), None
 
     def _target(self, judged: Judged) -> Target:
         """The kind that the policy's mutations work on."""

@@ -4,7 +4,6 @@ found by their shape.
 
 from typing import TYPE_CHECKING
 
-from policyd._core.access import Chain
 from policyd._core.folds import All, Bind, Collect, CollectMap, Exists, ExistsOne
 from policyd._core.nodes import Const, Node
 from policyd.cel.ast import Call, Comprehension, Expr, ListExpr, Literal, MapExpr
@@ -15,9 +14,6 @@ if TYPE_CHECKING:
 
 Names = dict[str, SlotBase | BoundBase]
 ONE_VARIABLE = -1
-# What cel-go charges for making a list and a map.
-LIST_COST = 10
-MAP_COST = 30
 
 
 def plan_fold(planner: "Planner", expr: Comprehension) -> Node:
@@ -53,12 +49,10 @@ def _loop(planner: "Planner", expr: Comprehension, over: tuple[Node, int, int]) 
         match step.args:
             case _, ListExpr(elements=(element,)):
                 body = planner.in_round(element, over, begins=begins)
-                constant = isinstance(body, Const) and planner.folds
-                return _charged(planner, Collect(*over, body, condition, constant), LIST_COST)
+                return Collect(*over, body, condition, isinstance(body, Const))
     if isinstance(expr.accu_init, MapExpr):
         body = planner.in_round(step.args[-1], over, begins=begins)
-        made = CollectMap(*over, body, condition, len(step.args) == len("ab"))
-        return _charged(planner, made, MAP_COST)
+        return CollectMap(*over, body, condition, len(step.args) == len("ab"))
     raise TypeError(f"a fold of unknown shape: {expr.macro}")
 
 
@@ -80,9 +74,4 @@ def _bind(planner: "Planner", expr: Comprehension) -> Node:
     planner.node(expr.loop_step)  # never runs, but may refuse the program
     made = Bind(slot, planner.node(expr.result))
     planner.locals = outer
-    return _charged(planner, made, LIST_COST)
-
-
-def _charged(planner: "Planner", made: Node, units: int) -> Node:
-    """A fold with the cost of the empty list or map that it begins with, unless that is folded."""
-    return made if planner.folds else Chain(made, (), units)
+    return made

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import date
 
 from policyd.errors import Problem
+from policyd.mutation.overlay_text import expressions_in
 from policyd.policy.documents import Document, Sources
 from policyd.policy.findings import Finding, Path
 from policyd.policy.model import (
@@ -93,6 +94,9 @@ def _expressions(policy: AnyPolicy) -> list[str]:
         texts += [each.value_expression for each in policy.spec.audit_annotations]
     if not isinstance(policy, ValidatingAdmissionPolicy):
         texts += [mutation.expression for mutation in policy.spec.mutations]
+    if isinstance(policy, Policy):
+        for mutation in policy.spec.mutations:
+            texts += [text for _, text in expressions_in(mutation.overlay, ())]
     return texts
 
 

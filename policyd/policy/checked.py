@@ -6,8 +6,16 @@ from policyd.cel.ast import Checked
 from policyd.cel.env import Environment
 from policyd.cel.types import Type
 from policyd.errors import CelCompileError
+from policyd.mutation.overlay_text import expressions_in
 from policyd.policy.documents import Document, Sources
-from policyd.policy.model import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
+from policyd.policy.findings import Path, path_text
+from policyd.policy.model import (
+    MutatingAdmissionPolicy,
+    Policy,
+    PolicyMutation,
+    ValidatingAdmissionPolicy,
+)
+from policyd.policy.model_match import PATCH_FIELDS
 
 AnyPolicy = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 
@@ -55,5 +63,9 @@ def _expressions(policy: AnyPolicy) -> Iterator[tuple[str, str]]:
             yield f"spec.auditAnnotations[{index}].valueExpression", annotation.value_expression
     if not isinstance(policy, ValidatingAdmissionPolicy):
         for index, mutation in enumerate(policy.spec.mutations):
-            field = "jsonPatch" if mutation.patch_type == "JSONPatch" else "applyConfiguration"
-            yield f"spec.mutations[{index}].{field}.expression", mutation.expression
+            at: Path = ("spec", "mutations", index, PATCH_FIELDS[mutation.patch_type])
+            if isinstance(mutation, PolicyMutation) and mutation.overlay is not None:
+                for place, text in expressions_in(mutation.overlay, at):
+                    yield path_text(place), text
+            else:
+                yield path_text((*at, "expression")), mutation.expression

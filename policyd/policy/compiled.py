@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from policyd._core.mutation import MutationPlan
     from policyd._core.validation import ValidationPlan
     from policyd.mutation import Mutator
+    from policyd.mutation.overlay import Overlay
     from policyd.policy.exemptions import Exemption
 
 Kind = Literal["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy"]
@@ -44,12 +45,13 @@ class Binding:
 @dataclass(frozen=True, slots=True)
 class Mutation:
     """One entry of ``mutations``: the program at ``index`` in the MutationPlan, and what applies
-    its value.
+    its value; or an overlay, which has neither.
     """
 
     index: int
-    mutator: Mutator
+    mutator: Mutator | None
     expression: str
+    overlay: Overlay | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

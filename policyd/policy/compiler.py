@@ -14,13 +14,15 @@ from policyd._core.tracing import Tracer
 from policyd._core.validation import Validation, ValidationPlan
 from policyd.errors import PolicyError, Problem
 from policyd.mutation import KINDS
-from policyd.mutation.schema import Schemas
 from policyd.policy import model
 from policyd.policy.compiled import JSON, Binding, CompiledPolicy, Kind, Mutation, Object, ParamRef
 from policyd.policy.controllers import controller_rules
 from policyd.policy.documents import Document, Sources
 from policyd.policy.exemptions import Exemption, end_of, wildcard
 from policyd.policy.expressions import Expressions
+from policyd.policy.findings import path_text
+from policyd.policy.model_match import PATCH_FIELDS
+from policyd.policy.overlays import KnownKinds, OverlayCompiler, bind, needed
 from policyd.policy.pace import full_speed
 from policyd.policy.params import Namespaces, ParamStore
 from policyd.policy.policy_set import CounterRegistry, PolicySet
@@ -70,7 +72,9 @@ def compile_sources(
     registry = former.registry if former is not None else CounterRegistry()
     known = reusable(former)
     others = [document for document in sources.documents if not document.is_policy]
-    crds = [document.raw for document in others if document.kind == "CustomResourceDefinition"]
+    definitions = [each for each in others if each.kind == "CustomResourceDefinition"]
+    crds = [document.raw for document in definitions]
+    kinds = KnownKinds(definitions)
     problems = list(sources.problems)
     excused: set[Problem] = set()
     policies = []
@@ -79,7 +83,7 @@ def compile_sources(
         if not document.is_policy:
             continue
         own = bindings.get((document.kind, document.name), ())
-        compiler = _Compiler(document, own, registry, tracer)
+        compiler = _Compiler(document, own, registry, kinds, tracer)
         policy = known.get(compiler.made_of) or compiler.compile()
         problems += compiler.problems
         if policy is not None:
@@ -94,7 +98,7 @@ def compile_sources(
         generation=sources.generation,
         params=ParamStore([document.raw for document in others], crds),
         namespaces=Namespaces(document.raw for document in others if document.kind == "Namespace"),
-        schemas=Schemas.builtin().with_crds(crds),
+        schemas=kinds.schemas,
         equivalents=Equivalents.of_crds(crds),
         registry=registry,
         problems=problems,
@@ -125,11 +129,13 @@ class _Compiler:
         document: Document,
         bindings: Sequence[Document],
         registry: CounterRegistry,
+        kinds: KnownKinds,
         tracer: Tracer | None = None,
     ) -> None:
         self.document = document
+        self.kinds = kinds
         self.tracer = tracer
-        self.made_of = made_of(document, bindings)
+        self.made_of = made_of(document, (*bindings, *needed(document, kinds)))
         self.bindings = [b.model for b in bindings if isinstance(b.model, AnyBinding)]
         self.counters = registry.get(document.name)
         self.problems: list[Problem] = []
@@ -230,14 +236,22 @@ class _Compiler:
     ) -> tuple[MutationPlan | None, tuple[Mutation, ...]]:
         if isinstance(policy, model.ValidatingAdmissionPolicy) or not policy.spec.mutations:
             return None, ()
-        programs, mutations = [], []
+        programs: list[Program] = []
+        mutations: list[Mutation] = []
+        overlays = OverlayCompiler(self.document, expressions)
         for i, item in enumerate(policy.spec.mutations):
-            field = "jsonPatch" if item.patch_type == "JSONPatch" else "applyConfiguration"
-            path = f"spec.mutations[{i}].{field}.expression"
+            at = ("spec", "mutations", i, PATCH_FIELDS[item.patch_type])
+            if isinstance(item, model.PolicyMutation) and item.overlay is not None:
+                overlay = overlays.compile(item.overlay, at)
+                mutations.append(Mutation(-1, None, "", overlay))
+                continue
+            path = path_text((*at, "expression"))
             program = expressions.mutation(item.patch_type, item.expression, path)
+            mutations.append(Mutation(len(programs), KINDS[item.patch_type], item.expression))
             if program is not None:
                 programs.append(program)
-            mutations.append(Mutation(i, KINDS[item.patch_type], item.expression))
+        if isinstance(policy, model.Policy):
+            bind(policy, [each.overlay for each in mutations if each.overlay], self.kinds, overlays)
         if expressions.problems:
             return None, ()
         fail = policy.spec.failure_policy != "Ignore"

@@ -3,10 +3,13 @@
 Judges nothing.
 """
 
+from collections.abc import Sequence
+
 from policyd._core.layout import Layout
 from policyd._core.plan import ROOTS, Frame
 from policyd._core.program import Program
 from policyd._core.tracing import Tracer
+from policyd.cel.ast import Checked
 from policyd.cel.env import Environment
 from policyd.cel.planner import plan
 from policyd.cel.tracing import plan_traced
@@ -88,6 +91,15 @@ class Expressions:
         """The expression of a mutation: what its patchType applies."""
         return self._compile(self._patches, text, path, patch_type)
 
+    def embedded(self, text: str, path: str) -> tuple[Program | None, Sequence[Problem]]:
+        """An expression inside a text of an overlay, of any type; and what is wrong with it, placed
+        in the expression: the caller knows where that stands.
+        """
+        try:
+            return self._planned(self._plain.check(text), path), ()
+        except CelCompileError as error:
+            return None, error.problems
+
     def close(self) -> None:
         """Nothing more is compiled. Programs hold the variables that they use; a layout that went
         on holding programs would be a cycle, and only a collector of garbage could free a policy.
@@ -98,13 +110,15 @@ class Expressions:
         self, environment: Environment, text: str, path: str, role: str, variable: str = ""
     ) -> Program | None:
         try:
-            checked = environment.check(text, expect=RESULTS[role])
-            if self._tracer is None:
-                return plan(checked, self._layout)
-            return plan_traced(checked, self._layout, self._tracer, label=path, variable=variable)
+            return self._planned(environment.check(text, expect=RESULTS[role]), path, variable)
         except CelCompileError as error:
             self.problems.extend(self._placed(problem, path) for problem in error.problems)
             return None
+
+    def _planned(self, checked: Checked, path: str, variable: str = "") -> Program:
+        if self._tracer is None:
+            return plan(checked, self._layout)
+        return plan_traced(checked, self._layout, self._tracer, label=path, variable=variable)
 
     def _placed(self, problem: Problem, path: str) -> Problem:
         """A problem of an expression, with its place in the file instead of that in

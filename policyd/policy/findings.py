@@ -51,10 +51,9 @@ def quoted(value: object) -> str:
 UNSUPPORTED = {
     "pattern": "pattern validations are not supported yet",
     "anyPattern": "anyPattern validations are not supported yet",
-    "overlay": "Overlay mutations are not supported yet",
 }
 _WRITE_CEL = "write a CEL validation: {expression: ..., message: ...}"
-_WRITE_PATCH = "write a JSONPatch or ApplyConfiguration mutation"
+_WRITE_POLICY = "write a Policy of policyd.dev/v1: only there are overlays"
 
 _EXPECTED = {
     "string_type": "a string",
@@ -93,11 +92,12 @@ def _translate(error: ErrorDetails, model: type[BaseModel]) -> Iterator[Finding]
 def _unknown_field(path: Path, model: type[BaseModel]) -> Finding:
     name = str(path[-1])
     if name in UNSUPPORTED and path[:1] == ("spec",):
-        hint = _WRITE_PATCH if name == "overlay" else _WRITE_CEL
-        return Finding(path, UNSUPPORTED[name], hint, at_key=True, rule="unsupported")
+        return Finding(path, UNSUPPORTED[name], _WRITE_CEL, at_key=True, rule="unsupported")
     known = sorted(_model_at(model, path[:-1]))
     near = difflib.get_close_matches(name, known, n=1)
-    if near:
+    if name == "overlay" and path[:2] == ("spec", "mutations"):
+        hint = _WRITE_POLICY
+    elif near:
         hint = f"did you mean {near[0]}?"
     elif known:
         hint = "known fields: " + ", ".join(known)
@@ -107,8 +107,6 @@ def _unknown_field(path: Path, model: type[BaseModel]) -> Finding:
 
 
 def _unsupported_value(path: Path, value: object, error: ErrorDetails) -> Finding:
-    if value == "Overlay" and path[-1] == "patchType":
-        return Finding(path, UNSUPPORTED["overlay"], _WRITE_PATCH, rule="unsupported")
     supported = error.get("ctx", {}).get("expected", "").replace(" or ", ", ").replace("'", '"')
     message = f"Unsupported value: {quoted(value)}: supported values: {supported}"
     if path[-1] == "operator":
@@ -116,6 +114,8 @@ def _unsupported_value(path: Path, value: object, error: ErrorDetails) -> Findin
     words = [word.strip('" ') for word in supported.split(",")]
     folded = {word.lower(): word for word in words}
     near = folded.get(value.lower()) if isinstance(value, str) else None
+    if value == "Overlay" and path[-1] == "patchType":
+        return Finding(path, message, _WRITE_POLICY)
     return Finding(path, message, f"write {near}" if near else "")
 
 

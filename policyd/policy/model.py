@@ -56,6 +56,7 @@ __all__ = [
     "ParamRef",
     "Policy",
     "PolicyModel",
+    "PolicyMutation",
     "PolicyTest",
     "PolicyValidation",
     "ValidatingAdmissionPolicy",
@@ -151,6 +152,13 @@ class PolicyValidation(Validation):
     name: str = ""
 
 
+class PolicyMutation(Mutation):
+    """A mutation of a Policy: it may also be an overlay, a YAML tree that is merged."""
+
+    patch_type: Literal["ApplyConfiguration", "JSONPatch", "Overlay"] = "JSONPatch"  # type: ignore[assignment]
+    overlay: dict[str, Any] | None = None
+
+
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
 
@@ -203,7 +211,7 @@ class PolicySpec(Model):
     validation_actions: Many[ValidationAction] = ("Deny",)
     validations: Many[PolicyValidation] = ()
     audit_annotations: Many[AuditAnnotation] = ()
-    mutations: Many[Mutation] = ()
+    mutations: Many[PolicyMutation] = ()
     reinvocation_policy: ReinvocationPolicy = "Never"
     exceptions: Many[Exception_] = ()
 

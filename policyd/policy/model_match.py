@@ -16,6 +16,12 @@ ValidationAction = Literal["Audit", "Deny", "Warn"]
 ValidationReason = Literal["Forbidden", "Invalid", "RequestEntityTooLarge"]
 ParameterNotFoundAction = Literal["Allow", "Deny"]
 PatchType = Literal["ApplyConfiguration", "JSONPatch"]
+# The field that holds each patchType; an overlay only a Policy has.
+PATCH_FIELDS = {
+    "JSONPatch": "jsonPatch",
+    "ApplyConfiguration": "applyConfiguration",
+    "Overlay": "overlay",
+}
 
 
 class NamedRuleWithOperations(Model):

@@ -121,6 +121,10 @@ class KindSchemas:
         """The kind of a resource, subresources aside."""
         return self._resources.get((group, version, resource))
 
+    def versions(self, group: str, resource: str) -> list[str]:
+        """The versions in which a resource is served."""
+        return [key[1] for key in self._resources if (key[0], key[2]) == (group, resource)]
+
     def find(self, gvk: Gvk) -> JSONObject | None:
         """The schema of a kind's objects."""
         if gvk not in self._found:

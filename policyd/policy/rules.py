@@ -18,13 +18,14 @@ from policyd.policy.model import (
     MutatingAdmissionPolicyBindingSpec,
     Mutation,
     Policy,
+    PolicyMutation,
     PolicyTest,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
     ValidatingAdmissionPolicyBindingSpec,
     Validation,
 )
-from policyd.policy.model_match import MatchResources
+from policyd.policy.model_match import PATCH_FIELDS, ExpressionHolder, MatchResources
 from policyd.policy.rules_match import (
     check_constraints,
     check_match_conditions,
@@ -170,19 +171,25 @@ def check_mutations(mutations: Sequence[Mutation]) -> Iterator[Finding]:
     for index, mutation in enumerate(mutations):
         at: Path = ("spec", "mutations", index)
         if not mutation.given("patch_type"):
-            yield required((*at, "patchType"), "JSONPatch or ApplyConfiguration")
+            overlay = ", or Overlay" if isinstance(mutation, PolicyMutation) else ""
+            yield required((*at, "patchType"), f"JSONPatch or ApplyConfiguration{overlay}")
             continue
-        holders = {
-            "JSONPatch": ("jsonPatch", mutation.json_patch),
-            "ApplyConfiguration": ("applyConfiguration", mutation.apply_configuration),
+        holders: dict[str, ExpressionHolder | dict[str, Any] | None] = {
+            "JSONPatch": mutation.json_patch,
+            "ApplyConfiguration": mutation.apply_configuration,
         }
-        for patch_type, (field, holder) in holders.items():
+        if isinstance(mutation, PolicyMutation):
+            holders["Overlay"] = mutation.overlay
+        for patch_type, holder in holders.items():
+            field = PATCH_FIELDS[patch_type]
             if patch_type == mutation.patch_type:
                 if holder is None:
                     detail = f"must be specified when patchType is {patch_type}"
                     yield required((*at, field), detail)
-                elif not holder.expression.strip():
+                elif isinstance(holder, ExpressionHolder) and not holder.expression.strip():
                     yield required((*at, field, "expression"))
+                elif not holder:
+                    yield required((*at, field), "an empty overlay changes nothing")
             elif holder is not None:
                 wrong = f"must not be specified when patchType is {mutation.patch_type}"
                 yield Finding((*at, field), f"Invalid value: {wrong}", at_key=True)

@@ -9,8 +9,10 @@ from typing import Any
 from policyd.errors import Problem
 from policyd.policy.documents import Document
 from policyd.policy.expressions import Expressions
+from policyd.policy.findings import path_text
+from policyd.policy.model_match import PATCH_FIELDS
+from policyd.policy.overlays import OverlayCompiler
 
-_PATCHES = {"jsonPatch": "JSONPatch", "applyConfiguration": "ApplyConfiguration"}
 Compile = Callable[[str, str], object]
 
 
@@ -21,13 +23,13 @@ def expression_problems(document: Document) -> list[Problem]:
         return []
     expressions = Expressions(document, has_params="params" in spec or "paramKind" in spec)
     try:
-        _compile_all(spec, expressions)
+        _compile_all(document, spec, expressions)
     finally:
         expressions.close()
     return expressions.problems
 
 
-def _compile_all(spec: dict[str, Any], expressions: Expressions) -> None:
+def _compile_all(document: Document, spec: dict[str, Any], expressions: Expressions) -> None:
     _each(spec, "matchConditions", "expression", expressions.condition)
     for index, item in _items(spec, "variables"):
         name, text = item.get("name"), item.get("expression")
@@ -37,16 +39,19 @@ def _compile_all(spec: dict[str, Any], expressions: Expressions) -> None:
     _each(spec, "validations", "expression", expressions.validation)
     _each(spec, "validations", "messageExpression", expressions.message)
     _each(spec, "auditAnnotations", "valueExpression", expressions.annotation)
+    overlays = OverlayCompiler(document, expressions)
     for index, item in _items(spec, "mutations"):
-        for field, kind in (
-            ("jsonPatch", "JSONPatch"),
-            ("applyConfiguration", "ApplyConfiguration"),
-        ):
+        for kind, field in PATCH_FIELDS.items():
+            at = ("spec", "mutations", index, field)
             holder = item.get(field)
-            text = holder.get("expression") if isinstance(holder, dict) else None
+            if not isinstance(holder, dict):
+                continue
+            if kind == "Overlay":
+                overlays.compile(holder, at)
+                continue
+            text = holder.get("expression")
             if isinstance(text, str) and text.strip():
-                path = f"spec.mutations[{index}].{field}.expression"
-                expressions.mutation(kind, text, path)
+                expressions.mutation(kind, text, path_text((*at, "expression")))
 
 
 def _each(spec: dict[str, Any], field: str, key: str, compile_one: Compile) -> None:

@@ -223,7 +223,7 @@ REFUSED: list[tuple[str, JSON, str]] = [
     (
         "Overlay",
         map_(mutations=[{"patchType": "Overlay"}]),
-        "mutations[0].patchType: Overlay mutations are not supported yet",
+        'mutations[0].patchType: Unsupported value: "Overlay": supported values: "ApplyConf',
     ),
     # Policy
     ("nothing at all", policy(validations=...), "a policy needs validations, mutations or audit"),
@@ -236,11 +236,6 @@ REFUSED: list[tuple[str, JSON, str]] = [
         "anyPattern",
         policy(validations=[{"anyPattern": []}]),
         "validations[0].anyPattern: anyPattern validations are not supported yet",
-    ),
-    (
-        "overlay",
-        policy(mutations=[{"patchType": "Overlay", "overlay": {"spec": {}}}]),
-        "mutations[0].overlay: Overlay mutations are not supported yet",
     ),
     (
         "params and paramKind",

@@ -1,0 +1,70 @@
+"""The mutation kind Overlay: a YAML tree that is merged as server-side apply merges, with Kyverno's
+marks and ``${CEL}``.
+
+``overlay_tree`` reads it, ``overlay_binding`` fits it to a kind, ``_core.overlay`` applies it. It
+stands beside ``KINDS``, because its expressions are evaluated only where they are needed: a mutator
+is given the value of its expression.
+"""
+
+from typing import Any
+
+from policyd._core import overlay as core
+from policyd.errors import MutationError
+from policyd.mutation.overlay_binding import bind
+from policyd.mutation.overlay_tree import (
+    Compiler,
+    Condition,
+    Conditions,
+    Fault,
+    Map,
+    Path,
+    Reader,
+    global_conditions,
+)
+from policyd.mutation.schema import Gvk, KindSchema, Target
+
+JSONObject = dict[str, Any]
+PATCH_TYPE = "Overlay"
+
+
+class Overlay:
+    """One overlay. It is bound to the kinds of objects when they come, or are told beforehand."""
+
+    def __init__(self, tree: Map, expressions: int, guard: Condition | None) -> None:
+        self._tree = tree
+        self._guards: Conditions = [((), guard)] if guard is not None else []
+        self._expressions = expressions
+        self._depth = len(tree.path)
+        # A schema is replaced when its CustomResourceDefinition is loaded again.
+        self._bound: dict[Gvk, tuple[KindSchema, core.Overlay, list[Fault]]] = {}
+
+    def bind(self, schema: KindSchema) -> list[Fault]:
+        """What does not fit the schema of a kind."""
+        return self._at(schema)[1]
+
+    def bound(self, target: Target) -> core.Overlay:
+        """What is to be applied to objects of that kind; MutationError if it does not fit them."""
+        schema = target.schema
+        if schema is None or not schema.mergeable:
+            raise MutationError(f"overlay: no schema of {target.gvk} is known")
+        overlay, faults = self._at(schema)
+        if faults:
+            place = ".".join(map(str, faults[0].path[self._depth :]))
+            raise MutationError(f"overlay: {place}: {faults[0].message} in a {target.gvk}")
+        return overlay
+
+    def _at(self, schema: KindSchema) -> tuple[core.Overlay, list[Fault]]:
+        known = self._bound.get(schema.gvk)
+        if known is None or known[0] is not schema:
+            bound = bind(self._tree, schema, self._expressions, self._guards)
+            known = self._bound[schema.gvk] = (schema, *bound)
+        return known[1:]
+
+
+def read(value: JSONObject, path: Path, compiler: Compiler) -> tuple[Overlay, list[Fault]]:
+    """The overlay at ``path`` of a document; not to be used if there are faults."""
+    reader = Reader(compiler)
+    tree = reader.read_map(value, path)
+    guard = global_conditions(value)
+    condition = compiler.pattern(guard, path) if guard else None
+    return Overlay(tree, reader.count, condition), reader.faults
