@@ -16,6 +16,7 @@ from policyd.policy.constant import constant
 from policyd.policy.documents import Sources
 from policyd.policy.expense import expensive
 from policyd.policy.loader import load
+from policyd.policy.overlaps import overlapping
 from policyd.policy.type_check import type_check
 
 _EPILOG = """\b
@@ -65,6 +66,7 @@ def command(paths: tuple[Path, ...], form: str, strict: bool) -> None:
         *type_check(sources),
         *expensive(sources),
         *constant(sources),
+        *overlapping(sources),
     ]
     found = sorted(
         [*errors, *advice], key=lambda problem: (problem.file, problem.line, problem.column)

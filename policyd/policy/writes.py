@@ -1,0 +1,149 @@
+"""What a mutation writes whatever the request is, read off its text. Compares nothing.
+
+Read are literal lists of ``JSONPatch{...}``, ``Object{...}`` and the trees of overlays. Whatever
+hangs on the request (conditions, ``test`` operations, ``${...}``, marks in
+parentheses) is left out, and so are places in lists that only an index names.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from policyd.cel.ast import Call, Expr, Ident, ListExpr, Literal, MapExpr, StructExpr
+from policyd.cel.parser import parse
+from policyd.errors import CelSyntaxError
+from policyd.policy.model import Mutation
+
+Place = tuple[str, ...]
+_UNKNOWN = object()
+_KEY = "name"  # by which items of most keyed lists are known
+
+
+class Write(NamedTuple):
+    """One place, and the JSON value that it gets."""
+
+    place: Place
+    value: Any
+    removes: bool = False
+
+
+def writes(mutation: Mutation, raw: Any) -> Iterator[Write]:
+    """The constant writes of one mutation; ``raw`` is its document's text as plain data."""
+    overlay = raw.get("overlay") if isinstance(raw, Mapping) else None
+    if isinstance(overlay, Mapping):
+        yield from _of_overlay(overlay, ())
+        return
+    try:
+        tree = parse(mutation.expression)
+    except CelSyntaxError:
+        return
+    if mutation.patch_type == "ApplyConfiguration":
+        yield from _of_object(tree, ())
+    elif isinstance(tree, ListExpr) and not tree.optional:
+        yield from _of_patch(tree.elements)
+
+
+def _of_patch(operations: tuple[Expr, ...]) -> Iterator[Write]:
+    fields = [_fields(each) for each in operations]
+    if any(_constant(each.get("op")) not in ("add", "replace", "remove") for each in fields):
+        return
+    for each in fields:
+        path = _constant(each.get("path"))
+        if not isinstance(path, str) or not path.startswith("/"):
+            continue
+        place = tuple(step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:])
+        if any(step.isdigit() or step == "-" for step in place):
+            continue
+        if _constant(each.get("op")) == "remove":
+            yield Write(place, None, removes=True)
+            continue
+        value = _constant(each.get("value"))
+        if value is not _UNKNOWN:
+            yield Write(place, value)
+            yield from _below(place, value)
+
+
+def _below(place: Place, value: Any) -> Iterator[Write]:
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield Write((*place, key), member)
+            yield from _below((*place, key), member)
+
+
+def _of_object(node: Expr, place: Place) -> Iterator[Write]:
+    """The leaves of ``Object{...}``; a map in it is merged key by key too."""
+    if isinstance(node, StructExpr):
+        for field in node.fields:
+            if not field.optional:
+                yield from _of_object(field.value, (*place, field.name))
+    elif isinstance(node, MapExpr):
+        for entry in node.entries:
+            key = _constant(entry.key)
+            if isinstance(key, str) and not entry.optional:
+                yield from _of_object(entry.value, (*place, key))
+    elif isinstance(node, ListExpr):
+        for item in node.elements:
+            name = _constant(_fields(item).get(_KEY))
+            if isinstance(name, str):
+                yield from _of_object(item, (*place[:-1], f"{place[-1]}[{_KEY}={name}]"))
+    else:
+        value = _constant(node)
+        if value is not _UNKNOWN:
+            yield Write(place, value)
+
+
+def _of_overlay(tree: Any, place: Place) -> Iterator[Write]:
+    if isinstance(tree, Mapping):
+        if any(str(key).startswith("(") for key in tree):
+            return  # a condition
+        for key, member in tree.items():
+            if not str(key).endswith(")"):
+                yield from _of_overlay(member, (*place, str(key)))
+    elif isinstance(tree, list):
+        for item in tree:
+            name = item.get(_KEY) if isinstance(item, Mapping) else None
+            if isinstance(name, str):
+                yield from _of_overlay(item, (*place[:-1], f"{place[-1]}[{_KEY}={name}]"))
+    elif tree is None:
+        yield Write(place, None, removes=True)
+    elif not (isinstance(tree, str) and "${" in tree):
+        yield Write(place, tree)
+
+
+def _fields(node: Expr) -> dict[str, Expr]:
+    if not isinstance(node, StructExpr):
+        return {}
+    return {field.name: field.value for field in node.fields if not field.optional}
+
+
+def _constant(node: Expr | None) -> Any:
+    """The JSON value of an expression that needs no evaluation; _UNKNOWN for any other."""
+    if isinstance(node, Literal):
+        return node.value
+    if isinstance(node, ListExpr) and not node.optional:
+        return _all_known([_constant(item) for item in node.elements])
+    if isinstance(node, MapExpr):
+        pairs = [(_constant(each.key), _constant(each.value)) for each in node.entries]
+        known = all(isinstance(key, str) and value is not _UNKNOWN for key, value in pairs)
+        return dict(pairs) if known else _UNKNOWN
+    if isinstance(node, StructExpr):
+        members = {name: _constant(value) for name, value in _fields(node).items()}
+        return members if _UNKNOWN not in members.values() else _UNKNOWN
+    if isinstance(node, Call):
+        return _called(node)
+    return _UNKNOWN
+
+
+def _all_known(items: list[Any]) -> Any:
+    return _UNKNOWN if any(item is _UNKNOWN for item in items) else items
+
+
+def _called(call: Call) -> Any:
+    """Texts put together, and keys escaped for a path."""
+    values = [_constant(each) for each in call.args]
+    if not all(isinstance(value, str) for value in values):
+        return _UNKNOWN
+    if call.function == "_+_":
+        return values[0] + values[1]
+    if call.function == "escapeKey" and isinstance(call.target, Ident):
+        return values[0].replace("~", "~0").replace("/", "~1")
+    return _UNKNOWN

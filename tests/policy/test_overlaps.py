@@ -1,0 +1,152 @@
+"""Policies whose texts alone tell that they write different values to one place."""
+
+from typing import Any
+
+import pytest
+
+from policyd.policy.model import Mutation
+from policyd.policy.overlaps import overlapping
+from policyd.policy.writes import writes
+from tests.policy.builders import JSON, loaded, policy, rule
+
+
+def patch(*operations: str) -> JSON:
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": f"[{', '.join(operations)}]"}}
+
+
+def add(path: str, value: str) -> str:
+    return f"JSONPatch{{op: 'add', path: {path}, value: {value}}}"
+
+
+def apply(text: str) -> JSON:
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}}
+
+
+def container(name: str, image: str) -> JSON:
+    item = f"Object.spec.containers{{name: '{name}', image: '{image}'}}"
+    return apply(f"Object{{spec: Object.spec{{containers: [{item}]}}}}")
+
+
+def told(
+    first: JSON, second: JSON, one: JSON | None = None, other: JSON | None = None
+) -> list[str]:
+    """The advice on policies ``a`` and ``b`` with these mutations and further fields."""
+    documents = [
+        policy("b", mutations=[second], **(other or {})),
+        policy("a", mutations=[first], **(one or {})),
+    ]
+    return [f"{each.path}: {each.message}" for each in overlapping(loaded(*documents))]
+
+
+PRIORITY = [patch(add("'/spec/priority'", "1")), patch(add("'/spec/priority'", "2"))]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (*PRIORITY, "sets spec.priority to 2, where policy 'a' sets it to 1"),
+        (
+            patch(add("'/metadata/labels/' + jsonpatch.escapeKey('x.y/z')", "'1'")),
+            apply("Object{metadata: Object.metadata{labels: {'x.y/z': '2'}}}"),
+            'sets metadata.labels[x.y/z] to "2", where policy \'a\' sets it to "1"',
+        ),
+        (
+            patch(add("'/metadata/labels'", "{'a': '1', 'b': '2'}")),
+            patch(add("'/metadata/labels/b'", "'3'")),
+            'sets metadata.labels.b to "3", where policy \'a\' sets it to "2"',
+        ),
+        (
+            patch(add("'/metadata/labels'", "{'a': '1'}")),
+            patch(add("'/metadata/labels'", "{'a': '2'}")),
+            'sets metadata.labels to {"a":"2"}, where policy \'a\' sets it to {"a":"1"}',
+        ),
+        (
+            container("web", "1"),
+            container("web", "2"),
+            'sets spec.containers[name=web].image to "2", where policy \'a\' sets it to "1"',
+        ),
+        (
+            patch("JSONPatch{op: 'remove', path: '/spec/priority'}"),
+            PRIORITY[1],
+            "sets spec.priority to 2, where policy 'a' removes it",
+        ),
+    ],
+)
+def test_different_values_for_one_place(first: JSON, second: JSON, message: str) -> None:
+    assert told(first, second) == [f"spec.mutations[0]: {message}"]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (PRIORITY[0], PRIORITY[0]),
+        (container("a", "1"), container("b", "2")),
+        (patch(add("'/metadata/labels/a'", "'1'")), patch(add("'/metadata/labels/b'", "'2'"))),
+        (PRIORITY[0], patch(add("'/spec/priority'", "object.spec.priority + 1"))),
+        (
+            PRIORITY[0],
+            patch("JSONPatch{op: 'test', path: '/spec/x', value: 1}", add("'/spec/priority'", "2")),
+        ),
+        (
+            patch(add("'/spec/containers/0'", "{'name': 'a'}")),
+            patch(add("'/spec/containers/0'", "{'name': 'b'}")),
+        ),
+    ],
+)
+def test_what_is_no_conflict_or_not_known(first: JSON, second: JSON) -> None:
+    assert told(first, second) == []
+
+
+CONDITION = {"matchConditions": [{"name": "c", "expression": "request.namespace == 'x'"}]}
+SELECTOR: JSON = {"namespaceSelector": {"matchLabels": {"a": "b"}}}
+OTHER = {"matchConditions": [{"name": "d", "expression": "request.namespace == 'y'"}]}
+
+
+def rules(**changes: Any) -> JSON:
+    return {"matchConstraints": {"resourceRules": [rule(**changes)]}}
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "together"),
+    [
+        (CONDITION, {}, True),
+        (CONDITION, CONDITION, True),
+        (CONDITION, OTHER, False),
+        (CONDITION, {"matchConstraints": {"resourceRules": [rule()], **SELECTOR}}, False),
+        (rules(resources=["pods", "services"]), rules(resources=["*"]), True),
+        (rules(resources=["pods/*"]), {}, True),
+        (rules(resources=["pods/status"]), {}, False),
+        (rules(resources=["services"]), {}, False),
+        (rules(apiGroups=["*"]), {}, True),
+        (rules(apiVersions=["v2"]), {}, False),
+        (rules(operations=["CREATE"]), rules(operations=["UPDATE"]), False),
+        (rules(resourceNames=["a"]), rules(resourceNames=["b"]), False),
+        (rules(resourceNames=["a"]), {}, True),
+        (rules(scope="Cluster"), rules(scope="Namespaced"), False),
+    ],
+)
+def test_which_policies_apply_together(one: JSON, other: JSON, together: bool) -> None:
+    assert bool(told(*PRIORITY, one, other)) is together
+    assert bool(told(*PRIORITY, other, one)) is together
+
+
+def test_the_last_mutation_of_a_policy_counts() -> None:
+    documents = [policy("a", mutations=PRIORITY), policy("b", mutations=PRIORITY[1:])]
+    assert overlapping(loaded(*documents)) == []
+
+
+def test_what_an_overlay_writes() -> None:
+    overlay = {
+        "metadata": {"labels": {"a": "b", "+(c)": "d", "e": "${request.namespace}"}},
+        "spec": {
+            "hostname": None,
+            "containers": [{"name": "web", "image": "x"}, {"(name)": "*", "image": "y"}],
+        },
+    }
+    found = {write.place: write.value for write in writes(Mutation(), {"overlay": overlay})}
+    assert found == {
+        ("metadata", "labels", "a"): "b",
+        ("spec", "hostname"): None,
+        ("spec", "containers[name=web]", "name"): "web",
+        ("spec", "containers[name=web]", "image"): "x",
+    }
