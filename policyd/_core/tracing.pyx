@@ -5,6 +5,8 @@ cimport cython
 from policyd._core.cel_errors cimport CelError
 from policyd._core.values cimport MISSING
 
+from policyd.errors import CelPanic
+
 cdef enum:
     FIRST_ROUNDS = 10      # of each fold are kept, and the last one
     NOTABLE_ROUNDS = 10    # beside them
@@ -85,6 +87,10 @@ cdef class Trace(Node):
         tracer.current = made
         try:
             value = self.node.eval(act)
+        except CelPanic as panic:  # it ends the whole expression, of which this is a part
+            made.value = CelError(f"internal error: {panic}")
+            made.finished = True
+            raise
         finally:
             tracer.current = outer
             made.cost = act.spent - before
