@@ -1,6 +1,7 @@
 """Every policy that comes with policyd is well-formed, named, described and tested."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -34,15 +35,44 @@ def test_a_policy_is_described(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=IDS)
-def test_a_suite_admits_changes_and_leaves_alone(folder: Path) -> None:
-    """At least: what passes, what does not (or is changed), an update, and an edge."""
+def test_a_suite_has_cases_of_each_kind(folder: Path) -> None:
+    """What passes, what does not (or is changed), an update, an edge, and a controller."""
+    (policy,) = loader.load([folder / "policy.yaml"]).documents
     (suite,) = loader.load([folder / "suite.yaml"]).documents
     cases = suite.raw["cases"]
     assert len({each["name"] for each in cases}) == len(cases) >= 4
-    operations = {each["request"]["operation"] for each in cases}
-    assert {"CREATE", "UPDATE"} <= operations
+    rules = policy.raw["spec"]["matchConstraints"]["resourceRules"]
+    judged = {operation for rule in rules for operation in rule["operations"]}
+    assert judged | {"UPDATE"} <= {each["request"]["operation"] for each in cases}
     assert any(each["expect"]["allowed"] for each in cases)
     assert any(not each["expect"]["allowed"] or each["expect"].get("patched") for each in cases)
+    assert any(has_edge(each["request"]) for each in cases)
+    if policy.raw["spec"].get("podControllers"):
+        assert any(has_template(each["request"]) for each in cases)
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=IDS)
+def test_denials_say_why(folder: Path) -> None:
+    """Each case that is denied asks for a text of the policy's own, not of an error."""
+    (suite,) = loader.load([folder / "suite.yaml"]).documents
+    for case in suite.raw["cases"]:
+        if not case["expect"]["allowed"]:
+            assert case["expect"].get("message"), case["name"]
+
+
+def has_edge(value: Any) -> bool:
+    """Whether something is null, empty, or an init container."""
+    if isinstance(value, dict):
+        return "initContainers" in value or any(has_edge(each) for each in value.values())
+    if isinstance(value, list):
+        return not value or any(has_edge(each) for each in value)
+    return value is None
+
+
+def has_template(request: dict[str, Any]) -> bool:
+    """Whether it is about a pod controller."""
+    found = request.get("object") or {}
+    return bool({"template", "jobTemplate"} & (found.get("spec") or {}).keys())
 
 
 def test_names_are_unique() -> None:
