@@ -46,7 +46,11 @@ cdef class Step:
     cdef bint optional
     cdef bint test  # the last step of has()
     cdef bint declared  # a field of what is known to be an Object
-    cdef bint raw  # the node gives what a variable holds: errors name its Go type
+
+
+cdef class RawKey(Node):
+    """A key read from a variable: the error for what is no key names its Go type there."""
+    cdef Node node
 
 
 cdef class Chain(Node):

@@ -34,9 +34,12 @@ class Step:
         node: Node | None = None,
         optional: bool = False,
         test: bool = False,
-        raw: bool = False,
         declared: bool = False,
     ) -> None: ...
+
+@final
+class RawKey(Node):
+    def __init__(self, node: Node) -> None: ...
 
 @final
 class Chain(Node):

@@ -181,14 +181,25 @@ cdef class OptionalPathOr(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Step:
-    def __init__(self, key=MISSING, Node node=None, optional=False, test=False, raw=False,
-                 declared=False):
+    def __init__(self, key=MISSING, Node node=None, optional=False, test=False, declared=False):
         self.key = key
         self.node = node
         self.optional = optional
         self.test = test
-        self.raw = raw
         self.declared = declared
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class RawKey(Node):
+    def __init__(self, Node node not None):
+        self.node = node
+
+    cdef object eval(self, Activation act):
+        key = self.node.eval(act)
+        if type(key) is CelError or _is_key(key):
+            return key
+        return error(f"invalid qualifier type: {qualifier_type(key, True)}")
 
 
 @cython.final
@@ -239,7 +250,7 @@ cdef object _take(Activation act, Step step, object value, bint optional):
     if step.node is not None:
         key = step.node.eval(act)
         if type(key) is not CelError and not _is_key(key):
-            key = error(f"invalid qualifier type: {qualifier_type(key, step.raw)}")
+            key = error(f"invalid qualifier type: {qualifier_type(key)}")
         if type(key) is CelError:
             if not optional:
                 charge(act, 1)

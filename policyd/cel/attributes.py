@@ -63,7 +63,6 @@ class Hop:
     key: object
     node: Node | None = None
     mode: Mode = Mode.PLAIN
-    raw: bool = False  # the node reads from a variable, nothing else
     declared: bool = False  # a field of an ``Object`` that the checker knows to be one
 
     @property
@@ -73,7 +72,7 @@ class Hop:
     def step(self) -> Step:
         optional, test = self.mode is Mode.OPTIONAL, self.mode is Mode.TEST
         if self.node is not None:
-            return Step(node=self.node, optional=optional, test=test, raw=self.raw)
+            return Step(node=self.node, optional=optional, test=test)
         return Step(self.key, optional=optional, test=test, declared=self.declared)
 
 

@@ -7,7 +7,7 @@ sets, calls of functions with constant arguments are computed once. Runs when po
 
 from collections.abc import Mapping
 
-from policyd._core.access import Chain, OptionalOr, OptionalPath, OptionalPathOr
+from policyd._core.access import Chain, OptionalOr, OptionalPath, OptionalPathOr, RawKey
 from policyd._core.calls import Call0, Call1, Call2, Call3, CallMany
 from policyd._core.cel_errors import CelError
 from policyd._core.construct import ListNode, MapNode, StructNode
@@ -34,6 +34,7 @@ from policyd.cel.attributes import Attribute, Hop, Mode, NodeBase, SlotBase, Var
 from policyd.cel.decls import TYPE_NAMES
 from policyd.cel.fold_planner import Names, plan_fold
 from policyd.cel.functions import FUNCTIONS
+from policyd.cel.reads import only_reads
 from policyd.cel.recursion import deep_recursion
 from policyd.cel.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.errors import CelTypeError, Problem
@@ -180,29 +181,21 @@ class Planner:
             if variable is not None:  # always there: .?x only wraps it
                 return Attribute(NodeBase(VariableOptional(variable.variable)))
         chain = self._open(base)
-        planned = self._plan(index)
+        planned = self._key(index)
         if isinstance(planned, Const):
             if type(planned.value) not in _KEYS:
                 raise refuse(f"invalid qualifier type: {qualifier_type(planned.value)}")
             return chain.then(Hop(planned.value, mode=mode, declared=self._is_object(base)))
-        if isinstance(planned, Attribute):
-            planned = planned.node(counted=False)
-        return chain.then(Hop(None, planned, mode, raw=self._is_raw(index)))
+        return chain.then(Hop(None, planned, mode))
 
-    def _is_raw(self, expr: Expr) -> bool:
-        """Whether an expression only reads from a variable, by names and indexes."""
-        match expr:
-            case Ident():
-                return expr.name not in self.locals
-            case Select():
-                return not expr.test_only and self._is_raw(expr.operand)
-            case Call(function="_[_]", args=(base, index)):
-                return not isinstance(index, Literal) or (
-                    type(index.value) in (str, int) and self._is_raw(base)
-                )
-            case Call(function="_?_:_", args=(_, yes, no)):
-                return self._is_raw(yes) and self._is_raw(no)
-        return False
+    def _key(self, expr: Expr) -> Node:
+        """An index. Errors name the Go type of what was only read, also in a branch of ``?:``."""
+        if not only_reads(expr, self.locals):
+            match expr:
+                case Call(function="_?_:_", args=(condition, yes, no)):
+                    return Conditional(self.node(condition), self._key(yes), self._key(no))
+        planned = self.node(expr, counted=False)
+        return RawKey(planned) if only_reads(expr, self.locals) else planned
 
     def _is_object(self, expr: Expr) -> bool:
         """Whether an expression is known to be an ``Object``, of which cel-go reads what is not
