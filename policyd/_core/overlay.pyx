@@ -240,7 +240,7 @@ cdef class ListChange(Change):
             key = key_of(item, self.type, work)
             if key is ABSENT:
                 continue
-            if item.key is None and key in wanted:
+            if key in wanted:
                 raise OverlayError(f"{self.path}: two items of the overlay have the same key")
             items.append(item)
             wanted.append(key)

@@ -101,7 +101,7 @@ class Binder:
         return Fixed(settled(value))
 
     def _template(self, node: Template, wanted: Type, where: str) -> Change:
-        (first, *more) = node.parts or ("",)
+        first, *more = node.parts
         if node.type is not None and not isinstance(first, str) and not more:
             if not fits_expression(node.type, wanted):
                 found = f"{node.type} of the expression"

@@ -16,6 +16,7 @@ from policyd.mutation.overlay_tree import (
     List,
     Map,
     Node,
+    Nothing,
     Path,
     Template,
     conditions,
@@ -39,11 +40,11 @@ def bind_list(binder: Binder, node: List, at: Field, where: str) -> Change:
         return _set(binder, node, kind, kind.item, where)
     if any(conditions(item) for item in node.items):
         return _conditioned(binder, node, kind, kind.item, where)
-    changes = []
+    changes, faults = [], len(binder.faults)
     for index, item in enumerate(node.items):
         _only_values(binder, item)
         changes.append(binder.change(item, kind.item, f"{where}[{index}]"))
-    if _computed(node):
+    if _computed(node) or len(binder.faults) > faults:
         return Whole(changes)
     return binder.constant(plain(node), at, node.path)
 
@@ -166,4 +167,4 @@ def _computed(node: Node) -> bool:
         return any(_computed(member.node) for member in node.members)
     if isinstance(node, List):
         return any(_computed(item) for item in node.items)
-    return isinstance(node, Template)
+    return isinstance(node, Template | Nothing)

@@ -99,7 +99,7 @@ class List:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """A list of which all items are conditions of the whole overlay."""
+    """A list of which all items are conditions of the whole overlay; or what could not be read."""
 
     path: Path
 
@@ -182,7 +182,11 @@ class Reader:
         pattern: dict[str, Any] = {}
         for key, below in value.items():
             at = (*path, key)
-            mark, name = self._split(key, at)
+            try:
+                mark, name = split(key)
+            except UnknownMark as error:
+                self.faults.append(Fault(at, str(error), at_key=True))
+                continue
             if key == PATCH:
                 continue
             if mark in (Mark.NONE, Mark.ADD):
@@ -201,13 +205,6 @@ class Reader:
         found = tuple(members.values())
         deleted = self._deleted(value, path)
         return Map(found, path, condition, deleted, empty=not value)
-
-    def _split(self, key: str, path: Path) -> tuple[Mark, str]:
-        try:
-            return split(key)
-        except UnknownMark as error:
-            self.faults.append(Fault(path, str(error), at_key=True))
-            return Mark.NONE, key
 
     def _deleted(self, value: dict[str, Any], path: Path) -> bool:
         if PATCH not in value:
@@ -250,7 +247,7 @@ class Reader:
             found = pieces(text)
         except Unclosed as unclosed:
             self.faults.append(Fault(path, "${ without a closing }", LITERAL, offset=unclosed.at))
-            return Template((), path)
+            return Nothing(path)
         for piece in found:
             if isinstance(piece, str):
                 parts.append(piece)
@@ -263,7 +260,7 @@ class Reader:
                 types.append(program.result_type)
                 self.count += 1
         if failed:
-            return Template((), path)
+            return Nothing(path)
         if not types:
             return Leaf("".join(part for part in parts if isinstance(part, str)), path)
         return Template(tuple(parts), path, types[0] if len(parts) == 1 else None)
