@@ -22,6 +22,8 @@ DATA = Path(__file__).parent / "data"
 VAP = DATA / "vap"
 MAP = DATA / "map"
 REPEAT = 20
+# Mutating policies of one label or one field of every container, in each form.
+FORMS = ("label-json", "label-apply", "label-overlay", "container-apply", "container-overlay")
 Row = tuple[str, str, str]
 
 
@@ -139,7 +141,7 @@ def mutation() -> list[Row]:
     rows: list[Row] = []
     lines = bodies()
     units = len(lines) * REPEAT
-    for kind in ("label-json", "label-apply", "container-apply"):
+    for kind in FORMS:
         ten = policies(*sorted(MAP.glob(f"{kind}-*.yaml")))
         one = policies(MAP / f"{kind}-01.yaml")
         ten_time, one_time = compare(

@@ -3,6 +3,7 @@
 import copy
 import json
 from base64 import b64decode
+from collections.abc import Mapping
 from typing import Any
 
 import jsonpatch
@@ -76,7 +77,7 @@ class _Compiler:
     def expression(self, text: str, start: int, end: int, path: Any) -> Program:
         return Environment.admission().compile(text[start:end])
 
-    def pattern(self, tree: Json, path: Any) -> Any:
+    def pattern(self, tree: Mapping[str, Any], path: Any) -> Any:
         return pattern.compile(tree)
 
 
