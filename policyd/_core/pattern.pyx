@@ -331,15 +331,15 @@ cdef class Pattern:
         cdef Activation act = activation(0, 0, deadline)
         if self.test(value, act) != FAILS:
             return None
-        return self.explain(value, within, is_secret(value), act)
+        return self.told(value, within, act)
+
+    cdef str told(self, object value, str within, Activation act):
+        cdef bint secret = type(value) is dict and (<dict>value).get("kind") == "Secret"
+        return self.explain(value, within, secret, act)
 
     def holds(self, value, *, deadline=0):
         """Whether the value fits and every condition is met: what a condition asks."""
         return self.test(value, activation(0, 0, deadline)) == HOLDS
-
-
-cdef bint is_secret(object value) except -1:
-    return type(value) is dict and (<dict>value).get("kind") == "Secret"
 
 
 @cython.final

@@ -21,7 +21,8 @@ cdef class Subject:
     """What a policy sees of a request; shared by all policies that see the same.
 
     ``conditions_request`` is ``request`` as matchConditions see it (with the original resource).
-    ``asked`` answers for ``authorizer`` (see ``lib/authz.pxd``); None: nobody does.
+    ``asked`` answers for ``authorizer`` (see ``lib/authz.pxd``); None: nobody does. ``within`` is
+    the path at which the object stands in the one that was sent ("" or that of a pod template).
     """
 
     cdef readonly object object
@@ -30,6 +31,7 @@ cdef class Subject:
     cdef readonly object conditions_request
     cdef readonly object namespace_object
     cdef readonly object asked
+    cdef readonly str within
     cdef list roots                 # the first slots of every policy, params apart
 
 

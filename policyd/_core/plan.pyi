@@ -17,6 +17,7 @@ class Subject:
     conditions_request: Any
     namespace_object: Any
     asked: Any
+    within: str
     def __init__(
         self,
         object: Any,
@@ -25,6 +26,7 @@ class Subject:
         conditions_request: Any,
         namespace_object: Any,
         asked: Any = None,
+        within: str = "",
     ) -> None: ...
 
 @final

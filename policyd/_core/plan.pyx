@@ -40,7 +40,14 @@ cdef enum:
 cdef class Subject:
 
     def __init__(
-        self, object, old_object, request, conditions_request, namespace_object, asked=None
+        self,
+        object,
+        old_object,
+        request,
+        conditions_request,
+        namespace_object,
+        asked=None,
+        str within not None="",
     ):
         self.object = object
         self.old_object = old_object
@@ -48,6 +55,7 @@ cdef class Subject:
         self.conditions_request = conditions_request
         self.namespace_object = namespace_object
         self.asked = asked
+        self.within = within
         self.roots = [object, old_object, request, namespace_object, None]
 
 

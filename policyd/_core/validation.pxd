@@ -7,14 +7,16 @@ of k8s.io/apiserver, admission/plugin/policy/validating/validator.go.
 from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation
+from policyd._core.pattern cimport Pattern
 from policyd._core.plan cimport Plan, Subject
 from policyd._core.program cimport Program
 
 
 cdef class Validation:
-    """One entry of ``validations``: its program, and what it says when it is false."""
+    """One entry of ``validations``: its program or pattern, and what it says when it is false."""
 
-    cdef readonly Program program
+    cdef readonly Program program    # None: a pattern
+    cdef readonly Pattern pattern    # None: a program
     cdef readonly Program message_program
     cdef readonly str message
     cdef readonly str reason
@@ -33,8 +35,11 @@ cdef class Outcome:
     cdef readonly list annotation_errors
     cdef readonly list ignored
     cdef readonly bint timed_out
+    cdef dict places        # where patterns do not fit, by index
 
     cdef bint empty(self)
+    cdef int misfit(self, Py_ssize_t index, str places, str reason) except -1
+    cdef str with_places(self, Py_ssize_t index, str message)
 
 
 cdef class ValidationPlan(Plan):
@@ -43,7 +48,7 @@ cdef class ValidationPlan(Plan):
     cdef int64_t messages_bound         # what all messageExpressions together can cost at most
 
     cdef Outcome judge(self, Subject subject, object params, int64_t deadline, object exempt)
-    cdef Outcome validate(self, Activation act, object exempt, int64_t* budget)
+    cdef Outcome validate(self, Subject subject, Activation act, object exempt, int64_t* budget)
     cdef Outcome late(self, Outcome outcome, str text)
     cdef int error(self, Outcome outcome, Py_ssize_t index, str text) except -1
     cdef int settle(self, Outcome outcome) except -1

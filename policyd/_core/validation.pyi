@@ -2,22 +2,25 @@ from collections.abc import Iterable
 from typing import Any, final
 
 from policyd._core.counters import PolicyCounters
+from policyd._core.pattern import Pattern
 from policyd._core.plan import Frame, Plan, Subject
 from policyd._core.program import Program
 
 @final
 class Validation:
-    program: Program
+    program: Program | None
+    pattern: Pattern | None
     message_program: Program | None
     message: str
     reason: str
     def __init__(
         self,
-        program: Program,
+        program: Program | None,
         expression: str,
         message: str,
         message_program: Program | None,
         reason: str,
+        pattern: Pattern | None = None,
     ) -> None: ...
 
 @final

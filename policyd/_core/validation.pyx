@@ -8,10 +8,12 @@ from policyd._core.activation cimport Activation
 from policyd._core.cel_errors cimport CelError
 from policyd._core.counters cimport ADMIT, PolicyCounters
 from policyd._core.go_text cimport trim_space
+from policyd._core.pattern cimport FAILS, Pattern
 from policyd._core.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, Frame, Plan, Subject, error_text, run
 from policyd._core.program cimport Program
 
 from policyd._core.plan import Stopped, TimedOut
+from policyd.errors import DeadlineExceeded
 
 cdef enum:
     MAX_MESSAGE_BYTES = 5120  # k8s.io/apiserver pkg/apis/cel/config.go
@@ -23,14 +25,20 @@ cdef class Validation:
 
     def __init__(
         self,
-        Program program not None,
+        Program program,
         str expression not None,
         str message not None,
         Program message_program,
         str reason not None,
+        Pattern pattern=None,
     ):
+        if (program is None) is (pattern is None):
+            raise ValueError("a validation has either a program or a pattern")
         self.program = program
-        self.message = trim_space(message) or f"failed expression: {trim_space(expression)}"
+        self.pattern = pattern
+        self.message = trim_space(message)
+        if pattern is None and not self.message:
+            self.message = f"failed expression: {trim_space(expression)}"
         self.message_program = message_program
         self.reason = reason
 
@@ -51,6 +59,21 @@ cdef class Outcome:
             or self.timed_out
         )
 
+    cdef int misfit(self, Py_ssize_t index, str places, str reason) except -1:
+        """Note a pattern that the object does not fit."""
+        if self.places is None:
+            self.places = {}
+        self.places[index] = places
+        self.failures.append((index, None, reason, False))
+        return 0
+
+    cdef str with_places(self, Py_ssize_t index, str message):
+        """The message of a validation; for a pattern with the places behind it."""
+        if self.places is None or index not in self.places:
+            return message
+        places = self.places[index]
+        return f"{message} ({places})" if message else places
+
 
 cdef str usable_message(object value):
     """The trimmed result of a messageExpression; None where Kubernetes uses ``message``."""
@@ -60,6 +83,32 @@ cdef str usable_message(object value):
     if not text or "\n" in text or len(text.encode("utf-8", "surrogatepass")) > MAX_MESSAGE_BYTES:
         return None
     return text
+
+
+cdef str validation_error(Validation validation, CelError error):
+    if validation.pattern is None:
+        return error_text(validation.program, error)
+    return f"pattern resulted in error: {error.message}"
+
+
+cdef object fit(Pattern pattern, Subject subject, Activation act):
+    """True, the places that do not fit, or the CelError that the object is.
+
+    Patterns spend no budget: their cost is bounded by their own size and that of the object.
+    """
+    value = subject.object if subject.object is not None else subject.old_object
+    if type(value) is CelError:
+        return value
+    act.count_from(0)
+    try:
+        if pattern.test(value, act) != FAILS:
+            return True
+    except DeadlineExceeded as exceeded:
+        raise TimedOut(str(exceeded)) from None
+    try:
+        return pattern.told(value, subject.within, act)
+    except DeadlineExceeded:
+        return "the object does not fit the pattern"  # no time to say where
 
 
 @cython.final
@@ -124,6 +173,7 @@ cdef class ValidationPlan(Plan):
             index, text, reason, is_error = outcome.failures[i]
             if text is None:
                 text = (<Validation>self.validations[index]).message
+                text = outcome.with_places(index, text)
                 outcome.failures[i] = (index, text, reason, is_error)
         return 0
 
@@ -141,7 +191,7 @@ cdef class ValidationPlan(Plan):
                     outcome = Outcome.__new__(Outcome)
                     self.error(outcome, 0, matched)
                     return outcome
-            outcome = self.validate(act, exempt, &budget)
+            outcome = self.validate(subject, act, exempt, &budget)
             if outcome is not None and outcome.timed_out:
                 return outcome
             if self.messages_bound and (outcome is not None or budget < self.messages_bound):
@@ -162,7 +212,7 @@ cdef class ValidationPlan(Plan):
             self.error(outcome, 0, str(stopped))
         return None if outcome is None or outcome.empty() else outcome
 
-    cdef Outcome validate(self, Activation act, object exempt, int64_t* budget):
+    cdef Outcome validate(self, Subject subject, Activation act, object exempt, int64_t* budget):
         """The validations that do not hold, without their messages; None if all do."""
         cdef Outcome outcome = None
         cdef Validation validation
@@ -170,15 +220,20 @@ cdef class ValidationPlan(Plan):
         for index in range(len(self.validations)):
             validation = <Validation>self.validations[index]
             try:
-                value = run(validation.program, act, budget)
+                if validation.pattern is None:
+                    value = run(validation.program, act, budget)
+                else:
+                    value = fit(validation.pattern, subject, act)
             except TimedOut as late:
                 return self.late(outcome, str(late))
             if value is True or index in exempt:
                 continue
             if outcome is None:
                 outcome = Outcome.__new__(Outcome)
-            if type(value) is CelError:
-                self.error(outcome, index, error_text(validation.program, value))
+            if type(value) is str:
+                outcome.misfit(index, <str>value, validation.reason)
+            elif type(value) is CelError:
+                self.error(outcome, index, validation_error(validation, <CelError>value))
             else:
                 outcome.failures.append((index, None, validation.reason, False))
         self.counters.cost_units += POLICY_BUDGET - budget[0]
@@ -217,6 +272,7 @@ cdef class ValidationPlan(Plan):
     cdef int worded(self, Outcome outcome, Py_ssize_t place, str text) except -1:
         index, _, reason, is_error = outcome.failures[place]
         if not is_error:
+            text = outcome.with_places(index, text)
             outcome.failures[place] = (index, text, reason, is_error)
         return 0
 

@@ -10,7 +10,7 @@ from policyd._core.plan import Subject
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.review import AdmissionRequest
 from policyd.policy.compiled import JSON, Object
-from policyd.policy.controllers import pod_of
+from policyd.policy.controllers import pod_of, template_path
 from policyd.policy.params import Namespaces
 
 Gvk = tuple[str, str, str]
@@ -47,7 +47,8 @@ class Subjects:
                 obj, old = _in_version(obj, hit.api_version), _in_version(old, hit.api_version)
             if hit.mismatch:
                 obj, old = _unreadable(obj, hit.mismatch), _unreadable(old, hit.mismatch)
-            made = self._made[key] = self._make(hit, obj, old)
+            within = ".".join(template_path(self.request.object)) if as_pod else ""
+            made = self._made[key] = self._make(hit, obj, old, within)
         return made
 
     def changed(self, hit: Hit, obj: JSON, as_pod: bool) -> Subject:
@@ -59,7 +60,7 @@ class Subjects:
         """The Pod that a controller's template becomes in the request's namespace."""
         return pod_of(obj, self.request.namespace)
 
-    def _make(self, hit: Hit, obj: JSON, old: JSON) -> Subject:
+    def _make(self, hit: Hit, obj: JSON, old: JSON, within: str = "") -> Subject:
         shown = _with_gvk(self._shown, "kind", "kind", hit.kind)
         # matchConditions see the resource that the client named, everything else the matched one.
         conditions = shown
@@ -73,6 +74,7 @@ class Subjects:
             conditions,
             self._namespace,
             self.authorizer,
+            within,
         )
 
 

@@ -14,6 +14,7 @@ from policyd._core.tracing import Tracer
 from policyd._core.validation import Validation, ValidationPlan
 from policyd.errors import PolicyError, Problem
 from policyd.mutation import KINDS
+from policyd.pattern import Pattern, compile, compile_any
 from policyd.policy import model
 from policyd.policy.compiled import JSON, Binding, CompiledPolicy, Kind, Mutation, Object, ParamRef
 from policyd.policy.controllers import controller_rules
@@ -22,6 +23,7 @@ from policyd.policy.exemptions import Exemption, end_of, wildcard
 from policyd.policy.expressions import Expressions
 from policyd.policy.findings import path_text
 from policyd.policy.model_match import PATCH_FIELDS
+from policyd.policy.model_match import Validation as ValidationModel
 from policyd.policy.overlays import KnownKinds, OverlayCompiler, bind, needed
 from policyd.policy.pace import full_speed
 from policyd.policy.params import Namespaces, ParamStore
@@ -208,16 +210,9 @@ class _Compiler:
             return None
         validations = []
         for i, item in enumerate(spec.validations):
-            path = f"spec.validations[{i}]"
-            program = expressions.validation(item.expression, f"{path}.expression")
-            message = None
-            if item.message_expression:
-                message = expressions.message(item.message_expression, f"{path}.messageExpression")
-            if program is not None:
-                reason = item.reason or _DEFAULT_REASON
-                validations.append(
-                    Validation(program, item.expression, item.message, message, reason)
-                )
+            validation = _validation(item, f"spec.validations[{i}]", expressions)
+            if validation is not None:
+                validations.append(validation)
         annotations = []
         for i, annotation in enumerate(spec.audit_annotations):
             path = f"spec.auditAnnotations[{i}].valueExpression"
@@ -274,6 +269,30 @@ class _Compiler:
             counters=self.counters,
             problem="; ".join(problem.message for problem in problems) or "not usable",
         )
+
+
+def _validation(item: ValidationModel, path: str, expressions: Expressions) -> Validation | None:
+    """One validation; None if its expression does not compile."""
+    pattern = _pattern(item)
+    program = None
+    if pattern is None:
+        program = expressions.validation(item.expression, f"{path}.expression")
+    message = None
+    if item.message_expression:
+        message = expressions.message(item.message_expression, f"{path}.messageExpression")
+    if program is None and pattern is None:
+        return None
+    reason = item.reason or _DEFAULT_REASON
+    return Validation(program, item.expression, item.message, message, reason, pattern)
+
+
+def _pattern(item: ValidationModel) -> Pattern | None:
+    """The pattern of a validation; that it has no fault was checked with the document's form."""
+    if not isinstance(item, model.PolicyValidation):
+        return None
+    if item.any_pattern is not None:
+        return compile_any(list(item.any_pattern))
+    return None if item.pattern is None else compile(item.pattern)
 
 
 def match_rules(constraints: Object) -> MatchRules:

@@ -79,9 +79,10 @@ def template_is_settled(operation: str, obj: JSON) -> bool:
     return any(isinstance(owner, dict) and owner.get("controller") is True for owner in owners)
 
 
-def template_path(obj: Object) -> tuple[str, ...]:
+def template_path(obj: JSON) -> tuple[str, ...]:
     """Where the pod template of a controller stands, as keys from the root."""
-    return _TEMPLATE_PATHS.get(str(obj.get("kind")), _DEFAULT_PATH)
+    kind = obj.get("kind") if isinstance(obj, dict) else None
+    return _TEMPLATE_PATHS.get(str(kind), _DEFAULT_PATH)
 
 
 def pod_of(obj: JSON, namespace: str) -> Object | None:

@@ -47,13 +47,9 @@ def quoted(value: object) -> str:
     return text if len(text) <= 80 else text[:77] + "..."
 
 
-# Fields and values that the format has, but this version does not: (last part, message, hint).
-UNSUPPORTED = {
-    "pattern": "pattern validations are not supported yet",
-    "anyPattern": "anyPattern validations are not supported yet",
-}
-_WRITE_CEL = "write a CEL validation: {expression: ..., message: ...}"
-_WRITE_POLICY = "write a Policy of policyd.dev/v1: only there are overlays"
+# Fields of a Policy that are missed in Kubernetes' own kinds: the field that holds them, by name.
+_POLICY_ONLY = {"overlay": "mutations", "pattern": "validations", "anyPattern": "validations"}
+_WRITE_POLICY = "write a Policy of policyd.dev/v1: only there is {}"
 
 _EXPECTED = {
     "string_type": "a string",
@@ -91,12 +87,10 @@ def _translate(error: ErrorDetails, model: type[BaseModel]) -> Iterator[Finding]
 
 def _unknown_field(path: Path, model: type[BaseModel]) -> Finding:
     name = str(path[-1])
-    if name in UNSUPPORTED and path[:1] == ("spec",):
-        return Finding(path, UNSUPPORTED[name], _WRITE_CEL, at_key=True, rule="unsupported")
     known = sorted(_model_at(model, path[:-1]))
     near = difflib.get_close_matches(name, known, n=1)
-    if name == "overlay" and path[:2] == ("spec", "mutations"):
-        hint = _WRITE_POLICY
+    if path[:2] == ("spec", _POLICY_ONLY.get(name)):
+        hint = _WRITE_POLICY.format(name)
     elif near:
         hint = f"did you mean {near[0]}?"
     elif known:

@@ -147,9 +147,14 @@ class MutatingAdmissionPolicyBinding(Object):
 
 
 class PolicyValidation(Validation):
-    """A validation of a Policy: its name is what an exception refers to."""
+    """A validation of a Policy: an expression, a pattern, or patterns one of which must hold.
+
+    Its name is what an exception refers to.
+    """
 
     name: str = ""
+    pattern: dict[str, Any] | None = None
+    any_pattern: Many[dict[str, Any]] | None = None
 
 
 class PolicyMutation(Mutation):

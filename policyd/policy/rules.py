@@ -20,6 +20,7 @@ from policyd.policy.model import (
     Policy,
     PolicyMutation,
     PolicyTest,
+    PolicyValidation,
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,
     ValidatingAdmissionPolicyBindingSpec,
@@ -38,6 +39,7 @@ from policyd.policy.rules_match import (
     invalid,
     required,
 )
+from policyd.policy.rules_pattern import check_forms
 from policyd.policy.rules_policy import check_policy, check_suite
 
 MAX_AUDIT_ANNOTATIONS = 20
@@ -69,7 +71,9 @@ def check_validations(validations: Sequence[Validation]) -> Iterator[Finding]:
     """``spec.validations``."""
     for index, validation in enumerate(validations):
         at: Path = ("spec", "validations", index)
-        if not validation.expression.strip():
+        if isinstance(validation, PolicyValidation):
+            yield from check_forms(validation, at)
+        elif not validation.expression.strip():
             yield required((*at, "expression"), "expression is not specified")
         for field, text in (
             ("message", validation.message),

@@ -228,16 +228,6 @@ REFUSED: list[tuple[str, JSON, str]] = [
     # Policy
     ("nothing at all", policy(validations=...), "a policy needs validations, mutations or audit"),
     (
-        "pattern",
-        policy(validations=[{"pattern": {"metadata": {"labels": {"a": "?*"}}}}]),
-        "validations[0].pattern: pattern validations are not supported yet",
-    ),
-    (
-        "anyPattern",
-        policy(validations=[{"anyPattern": []}]),
-        "validations[0].anyPattern: anyPattern validations are not supported yet",
-    ),
-    (
         "params and paramKind",
         policy(params={}, paramKind={"apiVersion": "v1", "kind": "ConfigMap"}),
         "spec.paramKind: Forbidden: params and paramKind/paramRef are mutually exclusive",
