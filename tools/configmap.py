@@ -4,6 +4,7 @@ Usage: ``python tools/configmap.py [FOLDER…]``, by default the baseline of Pod
 out: they are run where policies are written, not where they are served.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -28,12 +29,18 @@ def config_map(folders: list[Path]) -> str:
         "data:",
     ]
     for folder in folders:
-        for file in sorted(folder.rglob("policy.yaml")):
+        for file in policies(folder):
             text = file.read_text(encoding="utf-8")
             name = yaml.safe_load(text)["metadata"]["name"]
             lines.append(f"  {name}.yaml: |")
             lines.extend(f"    {line}".rstrip() for line in text.splitlines())
     return HEAD + "\n".join(lines) + "\n"
+
+
+def policies(folder: Path) -> list[Path]:
+    """Every policy below a folder, links followed: restricted holds the baseline by one."""
+    walked = os.walk(folder, followlinks=True)
+    return sorted(Path(each, "policy.yaml") for each, _, names in walked if "policy.yaml" in names)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """The Pod Security policies decide like the checks of Kubernetes whose names they carry."""
 
 import re
-from collections.abc import Iterator
+import shutil
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +16,46 @@ from tests.shared import ROOT
 FOLDER = ROOT / "policies" / "pod-security"
 CHECK = "policyd.dev/pod-security-check"
 
-# The test of the newest version of each check, by the check's id. Tests of older versions ask for
-# what those versions decided and do not apply.
-NEWEST = {
-    "allowPrivilegeEscalation": "allowPrivilegeEscalation_1_25",
-    "appArmorProfile": "appArmorProfile_1_0",
-    "capabilities_baseline": "capabilitiesBaseline_1_0",
-    "capabilities_restricted": "capabilitiesRestricted_1_25",
-    "hostNamespaces": "hostNamespaces_1_0",
-    "hostPathVolumes": "hostPathVolumes_1_0",
-    "hostPorts": "hostPorts_1_0",
-    "hostProbesAndHostLifecycle": "hostProbesAndHostLifecycleV1Dot34",
-    "privileged": "privileged_1_0",
-    "procMount": "procMount1_35baseline",
-    "procMount_restricted": "procMount_1_0",
-    "restrictedVolumes": "restrictedVolumes_1_0",
-    "runAsNonRoot": "runAsNonRoot1_35",
-    "runAsUser": "runAsUser1_35",
-    "seLinuxOptions": "seLinuxOptions1_31",
-    "seccompProfile_baseline": "seccompProfileBaseline_1_19",
-    "seccompProfile_restricted": "seccompProfileRestricted_1_25",
-    "sysctls": "sysctlsV1Dot37",
-    "windowsHostProcess": "windowsHostProcess_1_0",
-}
+# Kubernetes' function of each version of each check: its name in the recorded rows, the check's id,
+# and the first and the last minor release that it decides for (None: still).
+FUNCTIONS: list[tuple[str, str, int, int | None]] = [
+    ("allowPrivilegeEscalation_1_8", "allowPrivilegeEscalation", 8, 24),
+    ("allowPrivilegeEscalation_1_25", "allowPrivilegeEscalation", 25, None),
+    ("appArmorProfile_1_0", "appArmorProfile", 0, None),
+    ("capabilitiesBaseline_1_0", "capabilities_baseline", 0, None),
+    ("capabilitiesRestricted_1_22", "capabilities_restricted", 22, 24),
+    ("capabilitiesRestricted_1_25", "capabilities_restricted", 25, None),
+    ("hostNamespaces_1_0", "hostNamespaces", 0, None),
+    ("hostPathVolumes_1_0", "hostPathVolumes", 0, None),
+    ("hostPorts_1_0", "hostPorts", 0, None),
+    ("hostProbesAndHostLifecycleV1Dot34", "hostProbesAndHostLifecycle", 34, None),
+    ("privileged_1_0", "privileged", 0, None),
+    ("procMount_1_0", "procMount", 0, 34),
+    ("procMount1_35baseline", "procMount", 35, None),
+    ("procMount_1_0", "procMount_restricted", 35, None),
+    ("restrictedVolumes_1_0", "restrictedVolumes", 0, None),
+    ("runAsNonRoot_1_0", "runAsNonRoot", 0, 34),
+    ("runAsNonRoot1_35", "runAsNonRoot", 35, None),
+    ("runAsUser_1_23", "runAsUser", 23, 34),
+    ("runAsUser1_35", "runAsUser", 35, None),
+    ("seLinuxOptions1_0", "seLinuxOptions", 0, 30),
+    ("seLinuxOptions1_31", "seLinuxOptions", 31, None),
+    ("seccompProfileBaseline_1_0", "seccompProfile_baseline", 0, 18),
+    ("seccompProfileBaseline_1_19", "seccompProfile_baseline", 19, None),
+    ("seccompProfileRestricted_1_19", "seccompProfile_restricted", 19, 24),
+    ("seccompProfileRestricted_1_25", "seccompProfile_restricted", 25, None),
+    ("sysctlsV1Dot0", "sysctls", 0, 26),
+    ("sysctlsV1Dot27", "sysctls", 27, 28),
+    ("sysctlsV1Dot29", "sysctls", 29, 31),
+    ("sysctlsV1Dot32", "sysctls", 32, 36),
+    ("sysctlsV1Dot37", "sysctls", 37, None),
+    ("windowsHostProcess_1_0", "windowsHostProcess", 0, None),
+]
+CHECKS = {check for _, check, _, _ in FUNCTIONS}
+# What is in the table without a row: nothing of these was recorded.
+UNRECORDED = {"runAsNonRoot_1_0", "runAsUser_1_23", "seLinuxOptions1_0"}
+NEWEST_MINOR = 37
+LATEST = "latest"
 # Baseline checks that a restricted one replaces.
 OVERRIDDEN = {"capabilities_baseline", "hostPathVolumes", "procMount", "seccompProfile_baseline"}
 # The reviews of pods recorded from an API server, by name: these break baseline, …
@@ -67,29 +85,51 @@ CONTAINERS = re.compile(r'containers? ((?:"[^"]*"(?:, )?)+)')
 Deciders = dict[str, PolicySet]
 
 
+class Pinned:
+    """The policies with their param ``version`` set: each check, and the levels."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @cache  # noqa: B019 (one object, of the session's length)
+    def files(self, version: str) -> Path:
+        """A copy of the folder for a version, its links followed."""
+        target = self._folder / version
+        shutil.copytree(FOLDER, target)
+        for file in target.rglob("policy.yaml"):
+            text = file.read_text(encoding="utf-8")
+            pinned = text.replace("version: latest", f"version: {version}")
+            file.write_text(pinned, encoding="utf-8")
+        return target
+
+    @cache  # noqa: B019
+    def check(self, check: str, version: str = LATEST) -> PolicySet:
+        """The one policy of a check."""
+        for file in self.files(version).rglob("policy.yaml"):
+            if f"{CHECK}: {check}\n" in file.read_text(encoding="utf-8"):
+                return PolicySet.load([file])
+        raise LookupError(check)
+
+    @cache  # noqa: B019
+    def level(self, level: str, version: str = LATEST) -> PolicySet:
+        """All policies of a level, by its one folder."""
+        return PolicySet.load([self.files(version) / level])
+
+
+@pytest.fixture(name="pinned", scope="module")
+def _pinned(tmp_path_factory: pytest.TempPathFactory) -> Pinned:
+    return Pinned(tmp_path_factory.mktemp("versions"))
+
+
 @pytest.fixture(name="checks", scope="module")
-def _checks() -> Deciders:
+def _checks(pinned: Pinned) -> Deciders:
     """One set for each check."""
-    found = {}
-    for file in sorted(FOLDER.rglob("policy.yaml")):
-        annotations = yaml.safe_load(file.read_text(encoding="utf-8"))["metadata"]["annotations"]
-        found[annotations[CHECK]] = PolicySet.load([file])
-    return found
+    return {check: pinned.check(check) for check in sorted(CHECKS)}
 
 
 @pytest.fixture(name="levels", scope="module")
 def _levels() -> Deciders:
-    return {
-        "baseline": PolicySet.load([FOLDER / "baseline"]),
-        "restricted": PolicySet.load([FOLDER]),
-    }
-
-
-def level(check: str) -> str:
-    for file in FOLDER.rglob("policy.yaml"):
-        if f"{CHECK}: {check}\n" in file.read_text(encoding="utf-8"):
-            return file.parent.parent.name
-    raise LookupError(check)
+    return {each: PolicySet.load([FOLDER / each]) for each in ("baseline", "restricted")}
 
 
 def review(pod: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
@@ -123,56 +163,137 @@ def answer(policies: PolicySet, pod: dict[str, Any]) -> dict[str, Any]:
     return response
 
 
-def test_every_check_has_its_policy(checks: Deciders) -> None:
-    assert checks.keys() == NEWEST.keys()
-
-
-def test_the_checks_of_kubernetes_decide_alike(checks: Deciders) -> None:
-    rows = shared.conformance("pod-security/check-tests.jsonl")
-    by_function = {function: check for check, function in NEWEST.items()}
-    applicable = [row for row in rows if row["check_func"] in by_function]
-    wrong = [
-        (row["check_func"], row["name"], row["detail"])
-        for row in applicable
-        if answer(checks[by_function[row["check_func"]]], row["pod"])["allowed"] != row["allowed"]
+def test_every_check_has_its_policy_that_tells_its_versions() -> None:
+    annotated = [
+        yaml.safe_load(file.read_text(encoding="utf-8"))["metadata"]["annotations"]
+        for file in FOLDER.rglob("policy.yaml")
     ]
-    print(f"{len(applicable) - len(wrong)} passed of {len(applicable)}")
-    assert wrong == []
-    assert {row["check_func"] for row in applicable} == set(NEWEST.values())
+    told = {each[CHECK]: each["policyd.dev/pod-security-versions"] for each in annotated}
+    assert len(annotated) == len(CHECKS)
+    assert told == {
+        check: ", ".join(f"v1.{first}" for _, each, first, _ in FUNCTIONS if each == check)
+        for check in CHECKS
+    }
 
 
-def test_denials_name_every_container_that_kubernetes_names(checks: Deciders) -> None:
-    by_function = {function: check for check, function in NEWEST.items()}
-    for row in shared.conformance("pod-security/check-tests.jsonl"):
-        check = by_function.get(row["check_func"])
-        if not check or row["allowed"]:
-            continue
-        status = answer(checks[check], row["pod"])["status"]
-        told = " ".join(cause["message"] for cause in status["details"]["causes"])
-        assert "no such" not in told
-        named = re.findall(r'"([^"]+)"', " ".join(CONTAINERS.findall(row["detail"])))
-        words = re.split(r"[ ,:]+", told)
-        assert [name for name in named if name not in words] == [], told
+def versions(first: int, last: int | None) -> list[str]:
+    """The versions to try for a function: its first, its last, and what it is today."""
+    ends = {first, NEWEST_MINOR if last is None else last}
+    return [f"v1.{minor}" for minor in sorted(ends)] + ([LATEST] if last is None else [])
 
 
-def newest_fixtures() -> Iterator[dict[str, Any]]:
-    rows = shared.conformance("pod-security/baseline-fixtures.jsonl")
-    newest = max(row["minor"] for row in rows)
-    return (row for row in rows if row["minor"] == newest)
-
-
-def test_fixtures_of_the_baseline_level_decide_alike(checks: Deciders, levels: Deciders) -> None:
-    by_control = {check.lower(): check for check in checks}
+def test_the_checks_of_kubernetes_decide_alike_in_every_version(pinned: Pinned) -> None:
+    rows = shared.conformance("pod-security/check-tests.jsonl")
+    wrong = []
     count = 0
-    for row in newest_fixtures():
+    for function, check, first, last in FUNCTIONS:
+        for row in (each for each in rows if each["check_func"] == function):
+            for version in versions(first, last):
+                count += 1
+                if answer(pinned.check(check, version), row["pod"])["allowed"] != row["allowed"]:
+                    wrong.append((check, version, row["name"], row["detail"]))
+    print(f"{count - len(wrong)} passed of {count}")
+    assert wrong == []
+    recorded = {row["check_func"] for row in rows}
+    assert recorded == {each[0] for each in FUNCTIONS} - UNRECORDED
+
+
+def test_denials_name_every_container_that_kubernetes_names(pinned: Pinned) -> None:
+    rows = shared.conformance("pod-security/check-tests.jsonl")
+    for function, check, first, _ in FUNCTIONS:
+        for row in (each for each in rows if each["check_func"] == function):
+            if row["allowed"]:
+                continue
+            status = answer(pinned.check(check, f"v1.{first}"), row["pod"])["status"]
+            told = " ".join(cause["message"] for cause in status["details"]["causes"])
+            assert "no such" not in told
+            named = re.findall(r'"([^"]+)"', " ".join(CONTAINERS.findall(row["detail"])))
+            words = re.split(r"[ ,:]+", told)
+            assert [name for name in named if name not in words] == [], told
+
+
+def test_fixtures_of_the_baseline_level_decide_alike_in_every_version(pinned: Pinned) -> None:
+    by_control = {check.lower(): check for check in CHECKS}
+    rows = shared.conformance("pod-security/baseline-fixtures.jsonl")
+    assert max(row["minor"] for row in rows) == NEWEST_MINOR
+    for row in rows:
         expected = row["expect"] == "pass"
-        assert answer(levels["baseline"], row["object"])["allowed"] is expected, row["file"]
-        if row["control"] in by_control:
-            check = checks[by_control[row["control"]]]
-            assert answer(check, row["object"])["allowed"] is expected, row["file"]
-        count += 1
-    print(f"{count} passed of {count}")
-    assert count
+        for version in [row["version"]] + ([LATEST] if row["minor"] == NEWEST_MINOR else []):
+            level = pinned.level("baseline", version)
+            assert answer(level, row["object"])["allowed"] is expected, row["file"]
+            if row["control"] in by_control:
+                check = pinned.check(by_control[row["control"]], version)
+                assert answer(check, row["object"])["allowed"] is expected, row["file"]
+    print(f"{len(rows)} passed of {len(rows)}")
+
+
+# Of the versions that no recorded row is about: what is judged differently from one to the next.
+CHANGES: list[tuple[str, dict[str, Any], int, bool, bool]] = [
+    (
+        "hostProbesAndHostLifecycle",
+        {"livenessProbe": {"tcpSocket": {"host": "a"}}},
+        34,
+        True,
+        False,
+    ),
+    ("allowPrivilegeEscalation", {}, 8, True, False),
+    ("capabilities_restricted", {}, 22, True, False),
+    ("runAsUser", {"securityContext": {"runAsUser": 0}}, 23, True, False),
+    ("seccompProfile_restricted", {}, 19, True, False),
+    ("procMount_restricted", {"securityContext": {"procMount": "Unmasked"}}, 35, True, False),
+    (
+        "seLinuxOptions",
+        {"securityContext": {"seLinuxOptions": {"type": "container_engine_t"}}},
+        31,
+        False,
+        True,
+    ),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=[each[0] for each in CHANGES])
+def test_a_version_changes_what_is_judged(
+    pinned: Pinned, change: tuple[str, dict[str, Any], int, bool, bool]
+) -> None:
+    check, container, minor, before, after = change
+    pod = {"spec": {"containers": [{"name": "web", **container}]}}
+    assert answer(pinned.check(check, f"v1.{minor - 1}"), pod)["allowed"] is before
+    assert answer(pinned.check(check, f"v1.{minor}"), pod)["allowed"] is after
+    assert answer(pinned.check(check), pod)["allowed"] is after
+
+
+@pytest.mark.parametrize("check", ["procMount", "runAsNonRoot", "runAsUser"])
+def test_user_namespaces_relax_since_1_35(pinned: Pinned, check: str) -> None:
+    context = {"procMount": "Unmasked", "runAsUser": 0, "runAsNonRoot": False}
+    pod = {
+        "spec": {"hostUsers": False, "containers": [{"name": "web", "securityContext": context}]}
+    }
+    assert not answer(pinned.check(check, "v1.34"), pod)["allowed"]
+    assert answer(pinned.check(check, "v1.35"), pod)["allowed"]
+
+
+def test_versions_that_nobody_knows(pinned: Pinned) -> None:
+    """One to come is the newest; what is no version denies what would ask for it."""
+    bad = {"spec": {"containers": [{"name": "web", "securityContext": {"procMount": "other"}}]}}
+    assert not answer(pinned.check("procMount_restricted", "v1.99"), bad)["allowed"]
+    answered = answer(pinned.check("procMount_restricted", "newest"), bad)
+    assert not answered["allowed"]
+    assert '"minor" fails' in answered["status"]["message"]
+
+
+def test_an_update_of_annotations_is_judged_where_they_are_the_profiles(pinned: Pinned) -> None:
+    annotations = {"seccomp.security.alpha.kubernetes.io/pod": "unconfined"}
+    pod: dict[str, Any] = {"spec": {"containers": []}}
+    asked = review(complete({**pod, "metadata": {"annotations": annotations}}), complete(pod))
+    found = {
+        version: pinned.check("seccompProfile_baseline", version).review(asked)["response"]
+        for version in ("v1.18", "v1.19", LATEST)
+    }
+    assert {each: found[each]["allowed"] for each in found} == {
+        "v1.18": False,
+        "v1.19": True,
+        LATEST: True,
+    }
 
 
 def test_recorded_pods_are_judged_by_level(levels: Deciders) -> None:
@@ -195,7 +316,7 @@ def test_recorded_pods_are_judged_by_level(levels: Deciders) -> None:
 def test_replaced_checks_are_the_weaker_ones(checks: Deciders) -> None:
     """With both folders loaded, a pod is admitted exactly when the restricted level admits it."""
     rows = [row["pod"] for row in shared.conformance("pod-security/check-tests.jsonl")]
-    rows += [row["object"] for row in newest_fixtures()]
+    rows += [row["object"] for row in shared.conformance("pod-security/baseline-fixtures.jsonl")]
     stricter = {
         "capabilities_baseline": "capabilities_restricted",
         "hostPathVolumes": "restrictedVolumes",
@@ -232,7 +353,8 @@ def test_no_expression_ends_with_an_error(checks: Deciders, pod: dict[str, Any])
             assert "no such" not in response["status"]["message"]
 
 
-def test_levels_are_folders() -> None:
-    assert {level(check) for check in NEWEST} == {"baseline", "restricted"}
-    assert len(list(Path(FOLDER, "baseline").iterdir())) == 12
-    assert len(list(Path(FOLDER, "restricted").iterdir())) == 7
+def test_levels_are_folders(levels: Deciders) -> None:
+    """Each is loaded by one path, and restricted has the baseline without a second copy."""
+    assert len(levels["baseline"].names) == 12
+    assert len(levels["restricted"].names) == 19
+    assert (FOLDER / "restricted" / "baseline").is_symlink()
