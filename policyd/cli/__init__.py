@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 import click
+import click.shell_completion
 
 from policyd import __version__
 from policyd.errors import PolicydError
@@ -16,6 +17,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "test": ("policyd.cli.test", "Run suites: requests and what the policies must answer."),
     "lint": ("policyd.cli.lint", "Tell everything that is wrong with policies, and advice."),
     "eval": ("policyd.cli.eval", "Evaluate one CEL expression against JSON or YAML."),
+    "init": ("policyd.cli.init", "Write a first policy with its suite."),
+    "schema": ("policyd.cli.schema", "Print the JSON Schema of policies, for editors."),
+    "completion": ("policyd.cli.completion", "Print the completion script of a shell."),
 }
 
 
@@ -32,6 +36,17 @@ class Commands(click.Group):
             return None
         command: click.Command = import_module(COMMANDS[cmd_name][0]).command
         return command
+
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        """Names from the table: click would import every command at each press of the key."""
+        names = [
+            click.shell_completion.CompletionItem(name, help=line)
+            for name, (_, line) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return names or click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The table itself: click would import every command for its help."""

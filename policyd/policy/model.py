@@ -63,7 +63,6 @@ __all__ = [
     "ValidatingAdmissionPolicyBinding",
     "Validation",
     "Variable",
-    "json_schema",
 ]
 
 ADMISSION_V1 = ("admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1")
@@ -247,9 +246,3 @@ KINDS: dict[str, tuple[tuple[str, ...], type[PolicyModel]]] = {
     "Policy": (POLICYD_V1, Policy),
     "PolicyTest": (POLICYD_V1, PolicyTest),
 }
-
-
-def json_schema(kind: str) -> dict[str, Any]:
-    """JSON Schema (draft 2020-12) of a kind's documents, for editors."""
-    schema = KINDS[kind][1].model_json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}

@@ -9,7 +9,7 @@ import pytest
 
 from policyd.errors import PolicySchemaError
 from policyd.policy.loader import load, load_text, require
-from policyd.policy.model import Policy, json_schema
+from policyd.policy.model import Policy
 from tests.policy.builders import JSON, loaded, map_, policy, suite, vap, vap_binding
 
 BROKEN = """\
@@ -299,23 +299,6 @@ def test_dates_of_exceptions_are_dates() -> None:
     document = loaded(policy(exceptions=[{"name": "a", "until": "2027-03-31"}])).documents[0]
     assert isinstance(document.model, Policy)
     assert document.model.spec.exceptions[0].until == date(2027, 3, 31)
-
-
-@pytest.mark.parametrize("kind", ["Policy", "PolicyTest", "ValidatingAdmissionPolicy"])
-def test_json_schema_says_what_the_models_say(kind: str) -> None:
-    schema = json_schema(kind)
-    assert schema["additionalProperties"] is False
-    assert {"apiVersion", "kind", "metadata"} <= set(schema["properties"])
-    assert schema["required"] == ["apiVersion", "kind"]
-    assert "$defs" in schema
-
-
-def test_json_schema_names_the_fields_as_yaml_does() -> None:
-    spec = json_schema("Policy")["$defs"]["PolicySpec"]["properties"]
-    assert spec["podControllers"]["type"] == "boolean"
-    assert spec["failurePolicy"]["enum"] == ["Fail", "Ignore"]
-    until = json_schema("Policy")["$defs"]["Exception_"]["properties"]["until"]
-    assert until["anyOf"][0]["pattern"] == "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
 
 
 def test_json_documents_between_separators_may_have_surrogate_escapes() -> None:

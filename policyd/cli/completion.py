@@ -1,0 +1,29 @@
+"""``policyd completion``: what a shell has to read so that it completes policyd's commands."""
+
+import click
+from click.shell_completion import get_completion_class
+
+_SHELLS = ("bash", "zsh", "fish")
+_EPILOG = """\b
+Examples:
+  source <(policyd completion bash)                     # in this shell, or in ~/.bashrc
+  policyd completion zsh > ~/.zfunc/_policyd            # with fpath+=~/.zfunc before compinit
+  policyd completion fish > ~/.config/fish/completions/policyd.fish
+"""
+
+
+@click.command("completion", epilog=_EPILOG)
+@click.argument("shell", type=click.Choice(_SHELLS), metavar="bash|zsh|fish")
+@click.pass_context
+def command(context: click.Context, shell: str) -> None:
+    """Print the completion script of a shell.
+
+    It completes commands, options, their choices and files. bash has to be 4.4 or newer.
+    """
+    root = context.find_root()
+    name = root.info_name or "policyd"
+    maker = get_completion_class(shell)
+    if maker is None:
+        raise click.BadParameter(shell, param_hint="SHELL")
+    variable = f"_{name}_COMPLETE".replace("-", "_").upper()
+    click.echo(maker(root.command, {}, name, variable).source())

@@ -1,0 +1,62 @@
+"""``policyd init``: a first policy and its suite, which passes. Overwrites nothing."""
+
+from importlib.resources import files
+from pathlib import Path
+
+import click
+
+from policyd.cli._output import styled
+from policyd.errors import ConfigError
+from policyd.policy.names import dns_subdomain
+
+# The forms of a first policy, each a folder of ``templates/``, and the name that it is given.
+_NAMES = {"validation": "require-team-label", "mutation": "default-no-token"}
+_FILES = ("policy.yaml", "suite.yaml")
+_EPILOG = """\b
+Examples:
+  policyd init
+  policyd init policies/no-token --form mutation
+  policyd init && policyd test policies/
+
+Exit status: 0 when written, 2 when a file is there already.
+"""
+
+
+@click.command("init", epilog=_EPILOG)
+@click.argument("directory", required=False, type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--form",
+    type=click.Choice(list(_NAMES)),
+    default="validation",
+    show_default=True,
+    help="What the policy does.",
+)
+def command(directory: Path | None, form: str) -> None:
+    """Write a first policy and its suite into DIRECTORY, to be tried and changed.
+
+    DIRECTORY is made; its name is that of the policy. Without it, it is policies/ and a name
+    that says what the policy does.
+    """
+    folder = directory or Path("policies") / _NAMES[form]
+    name = folder.resolve().name
+    wrong = list(dns_subdomain(name))
+    if wrong:
+        raise click.BadParameter(f"{name!r} cannot be a policy's name: {'; '.join(wrong)}")
+    there = [str(folder / file) for file in _FILES if (folder / file).exists()]
+    if there:
+        raise ConfigError(f"{' and '.join(there)}: there already; name another directory")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in _FILES:
+            text = files("policyd.cli").joinpath("templates", form, file).read_text("utf-8")
+            (folder / file).write_text(text.replace("NAME", name), "utf-8")
+            click.echo(f"wrote {styled(str(folder / file), bold=True)}")
+    except OSError as error:
+        raise ConfigError(f"{error.filename}: {error.strerror}") from None
+    click.echo(
+        f"""
+Next:
+  policyd test {folder}                       # its suite passes
+  policyd explain -p {folder} pod.yaml        # why it says what it says of a manifest
+  policyd serve --self-signed -p {folder}     # answer admission reviews"""
+    )

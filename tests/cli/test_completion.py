@@ -1,0 +1,66 @@
+"""``policyd completion`` in a real bash, and what it completes."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """A PATH on which ``policyd`` is the program of this tree."""
+    program = tmp_path / "policyd"
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m policyd "$@"\n')
+    program.chmod(0o755)
+    return f"{tmp_path}:{os.environ['PATH']}"
+
+
+def completed(words: str, path: str) -> list[str]:
+    """What bash offers for the last of the words."""
+    script = f"""
+        source <(policyd completion bash)
+        COMP_WORDS=({words}) COMP_CWORD=$(( $(wc -w <<< "{words}") - 1 ))
+        _policyd_completion policyd
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    environment = {"PATH": path, "PYTHONPATH": str(ROOT)}
+    bash = shutil.which("bash") or "bash"
+    done = subprocess.run(
+        [bash, "-c", script],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+        check=True,
+    )
+    assert done.stderr == ""
+    return done.stdout.split()
+
+
+OFFERED = [
+    ("policyd ev", ["eval"]),
+    ("policyd re", ["review"]),
+    ("policyd lint --fo", ["--format"]),
+    ("policyd init --form m", ["mutation"]),
+    ("policyd completion f", ["fish"]),
+    ("policyd --ver", ["--version"]),
+]
+
+
+@pytest.mark.parametrize("words, offered", OFFERED)
+def test_bash_completes(words: str, offered: list[str], path: str) -> None:
+    assert set(offered) <= set(completed(words, path))
+
+
+@pytest.mark.parametrize("shell, part", [("zsh", "#compdef policyd"), ("fish", "complete ")])
+def test_other_shells_have_a_script(shell: str, part: str, path: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "policyd", "completion", shell],
+        capture_output=True, text=True, cwd=ROOT, timeout=60, check=True,
+    )  # fmt: skip
+    assert part in done.stdout
