@@ -1,0 +1,162 @@
+"""Reports for other programs: JUnit XML, SARIF 2.1.0 and the annotations of GitHub workflows.
+
+A command makes an Entry of each thing it has to tell; what the entry is about is the command's own
+matter. Nothing is printed here.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+from xml.etree import ElementTree
+
+from policyd import __version__
+
+Level = Literal["error", "warning", "note", "none"]
+_SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+# What XML 1.0 cannot carry, not even escaped.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that was found or tried.
+
+    ``rule``: the policy, or lint's name for the advice. ``subject``: the resource or the test case.
+    ``group``: entries of one group stand together (a suite, a file). ``level`` none: all is well.
+    ``line`` and ``column`` count from 1; 0 where they are not known.
+    """
+
+    rule: str
+    level: Level
+    message: str
+    subject: str = ""
+    group: str = ""
+    file: str = ""
+    line: int = 0
+    column: int = 0
+    seconds: float = 0.0
+
+
+def junit(entries: Iterable[Entry], name: str) -> str:
+    """JUnit XML as CI systems read it: a testsuite a group, a testcase a subject and rule.
+
+    An error is a failure; warnings and notes go to the output of a case that passes.
+    """
+    everything = list(entries)
+    root = ElementTree.Element("testsuites", {"name": name, **_counts(everything)})
+    for group, members in groupby(everything, lambda entry: entry.group):
+        listed = list(members)
+        title = {"name": _xml(group or name)}
+        suite = ElementTree.SubElement(root, "testsuite", {**title, **_counts(listed)})
+        suite.extend(_testcase(entry, group or name) for entry in listed)
+    ElementTree.indent(root)
+    body = ElementTree.tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}'
+
+
+def _counts(entries: Sequence[Entry]) -> dict[str, str]:
+    return {
+        "tests": str(len(entries)),
+        "failures": str(sum(entry.level == "error" for entry in entries)),
+        "errors": "0",
+        "time": f"{sum(entry.seconds for entry in entries):.6f}",
+    }
+
+
+def _testcase(entry: Entry, group: str) -> ElementTree.Element:
+    title = ": ".join(filter(None, (entry.subject, entry.rule)))
+    case = ElementTree.Element("testcase", classname=_xml(group), name=_xml(title))
+    case.set("time", f"{entry.seconds:.6f}")
+    if entry.file:
+        case.set("file", _xml(entry.file))
+    if entry.line:
+        case.set("line", str(entry.line))
+    place = f"{entry.file}:{entry.line}: " if entry.file and entry.line else ""
+    if entry.level == "error":
+        first = entry.message.partition("\n")[0]
+        failure = ElementTree.SubElement(case, "failure", message=_xml(first))
+        failure.text = _xml(place + entry.message)
+    elif entry.level != "none":
+        ElementTree.SubElement(case, "system-out").text = _xml(
+            f"{place}{entry.level}: {entry.message}"
+        )
+    return case
+
+
+def _xml(text: str) -> str:
+    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def sarif(entries: Iterable[Entry], rules: Mapping[str, str]) -> dict[str, Any]:
+    """A SARIF 2.1.0 log of what is not well. ``rules`` says in a line what each rule is about."""
+    found = [entry for entry in entries if entry.level != "none"]
+    names = sorted({entry.rule for entry in found} | set(rules))
+    index = {name: position for position, name in enumerate(names)}
+    driver = {
+        "name": "policyd",
+        "version": __version__,
+        "rules": [
+            {"id": name, "shortDescription": {"text": rules.get(name) or name}} for name in names
+        ],
+    }
+    results = [_result(entry, index[entry.rule]) for entry in found]
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
+    return {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _result(entry: Entry, rule: int) -> dict[str, Any]:
+    text = f"{entry.subject}: {entry.message}" if entry.subject else entry.message
+    result: dict[str, Any] = {
+        "ruleId": entry.rule,
+        "ruleIndex": rule,
+        "level": entry.level,
+        "message": {"text": text},
+    }
+    if entry.file and entry.file != "-":
+        place: dict[str, Any] = {"artifactLocation": {"uri": _uri(entry.file)}}
+        if entry.line:
+            place["region"] = {"startLine": entry.line, "startColumn": max(entry.column, 1)}
+        result["locations"] = [{"physicalLocation": place}]
+    return result
+
+
+def _uri(file: str) -> str:
+    """Relative to where the command runs, as code scanning wants it; else a file URI."""
+    path = Path(file)
+    if path.is_absolute():
+        here = Path.cwd()
+        if not path.is_relative_to(here):
+            return path.as_uri()
+        path = path.relative_to(here)
+    return quote(path.as_posix())
+
+
+def github(entries: Iterable[Entry]) -> str:
+    """Workflow commands, a line each, that GitHub shows beside the changed lines."""
+    words = {"error": "error", "warning": "warning", "note": "notice"}
+    lines = []
+    for entry in entries:
+        if entry.level == "none":
+            continue
+        place = {
+            "file": entry.file if entry.file != "-" else "",
+            "line": entry.line or "",
+            "col": entry.column or "",
+            "title": entry.rule,
+        }
+        given = ",".join(f"{key}={_property(str(value))}" for key, value in place.items() if value)
+        text = f"{entry.subject}: {entry.message}" if entry.subject else entry.message
+        lines.append(f"::{words[entry.level]} {given}::{_data(text)}")
+    return "\n".join(lines)
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")
