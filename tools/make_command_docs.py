@@ -73,6 +73,8 @@ def _option(param: click.Parameter, context: click.Context) -> str:
     if record is None or not isinstance(param, click.Option):
         return ""
     names, text = record
+    if param.name == "help":  # click remembers it as the first caller's context had it
+        names = "-h, --help"
     entry = f"- `{names}`: {_escaped(text)}" if text else f"- `{names}`"
     return _filled(entry, "  ")
 

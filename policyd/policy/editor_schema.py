@@ -52,7 +52,7 @@ def _definitions(kind: str) -> dict[str, Schema]:
     template = "#/definitions/{model}"
     schema = model.model_json_schema(by_alias=True, ref_template=template)
     found: dict[str, Schema] = {**schema.pop("$defs", {}), kind: schema}
-    models = {each.__name__: each for each in _all_models()}
+    models = {each.__name__: each for each in all_models()}
     for name, definition in found.items():
         _finish(definition, models[name])
     for name, moved in _SHORT_FORMS.items():
@@ -62,11 +62,11 @@ def _definitions(kind: str) -> dict[str, Schema]:
     return found
 
 
-def _all_models(base: type[Model] = Model) -> Iterator[type[Model]]:
+def all_models(base: type[Model] = Model) -> Iterator[type[Model]]:
     """Every class of a document's parts."""
     for each in base.__subclasses__():
         yield each
-        yield from _all_models(each)
+        yield from all_models(each)
 
 
 def _finish(definition: Schema, model: type[Model]) -> None:

@@ -119,6 +119,8 @@ FIELDS: dict[str, dict[str, str]] = {
     },
     "PolicyValidation": {
         "name": "What exceptions refer to.",
+        "pattern": "The declarative form: a tree that the object must fit.",
+        "anyPattern": "Several trees, of which the object must fit one.",
     },
     "AuditAnnotation": {
         "key": "The key in the audit log.",
@@ -138,6 +140,9 @@ FIELDS: dict[str, dict[str, str]] = {
         "patchType": "The form of the change; the field of its name holds it.",
         "applyConfiguration": "CEL that makes an Object{…}, merged as server-side apply merges.",
         "jsonPatch": "CEL that makes a list of JSONPatch{…}.",
+    },
+    "PolicyMutation": {
+        "overlay": "A YAML tree, merged as server-side apply merges.",
     },
     "ExpressionHolder": {"expression": "CEL: what to apply, or the list of operations."},
     "Exception_": {
@@ -169,6 +174,7 @@ FIELDS: dict[str, dict[str, str]] = {
     "Case": {
         "name": "What is tested.",
         "webhook": "Only this webhook; else mutate, and validate on its result.",
+        "idempotent": "false: mutating the result once more may change it again.",
         "request": "What is asked; what is left out follows from the object.",
         "expect": "What the answer must be; only the keys given are compared.",
     },
@@ -222,7 +228,6 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "MutatingAdmissionPolicyBindingSpec": ("policyName",),
     "MatchResources": ("resourceRules",),
     "NamedRuleWithOperations": ("operations", "apiGroups", "apiVersions", "resources"),
-    "Validation": ("expression",),
     "MatchCondition": ("name", "expression"),
     "Variable": ("name", "expression"),
     "AuditAnnotation": ("key", "valueExpression"),
