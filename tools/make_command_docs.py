@@ -70,7 +70,8 @@ def _sections(path: str, command: click.Command, level: int = 1) -> Iterator[str
 
 def _option(param: click.Parameter, context: click.Context) -> str:
     record = param.get_help_record(context)
-    if record is None or not isinstance(param, click.Option):
+    # Every command has --help; that click made its option already would show in its names.
+    if record is None or not isinstance(param, click.Option) or param.name == "help":
         return ""
     names, text = record
     if param.name == "help":  # click remembers it as the first caller's context had it

@@ -66,6 +66,8 @@ class MatchInput:
     def old_object(self) -> Any: ...
     @property
     def never_matched(self) -> bool: ...
+    def labels_for_namespace_selector(self) -> dict[str, str]:
+        """The labels that a namespaceSelector looks at, of the namespace or Namespace."""
 
 @final
 class Rule:

@@ -187,6 +187,9 @@ cdef class MatchInput:
         self.labels = found
         return self.labels
 
+    def labels_for_namespace_selector(self):
+        return self.labels_of_namespace()
+
 
 @cython.final
 @cython.auto_pickle(False)

@@ -8,7 +8,7 @@ the API server can do. No validation is judged here.
 from __future__ import annotations
 
 import math
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import TYPE_CHECKING
@@ -45,7 +45,7 @@ class _Run:
     saw: JSON
 
 
-class _Tree:
+class Tree:
     """The object while it is being mutated."""
 
     def __init__(self, engine: Engine) -> None:
@@ -237,9 +237,11 @@ class _Tree:
             )
 
 
-def run(engine: Engine, matches: list[Matched]) -> AdmissionResponse:
-    """Mutate and answer, without waiting for an authorizer."""
-    work = steps(engine, matches)
+def run(
+    engine: Engine, matches: list[Matched], grow: Callable[[Engine], Tree] = Tree
+) -> AdmissionResponse:
+    """Mutate and answer, without waiting for an authorizer. ``grow`` makes the tree."""
+    work = steps(engine, matches, grow)
     while True:
         try:
             next(work)
@@ -248,7 +250,9 @@ def run(engine: Engine, matches: list[Matched]) -> AdmissionResponse:
             return response
 
 
-def steps(engine: Engine, matches: list[Matched]) -> Generator[Wait, None, AdmissionResponse]:
+def steps(
+    engine: Engine, matches: list[Matched], grow: Callable[[Engine], Tree] = Tree
+) -> Generator[Wait, None, AdmissionResponse]:
     """Mutate and answer; yields where the authorizer has to answer first.
 
     No patch for DELETE and CONNECT, whose objects cannot be changed.
@@ -261,7 +265,7 @@ def steps(engine: Engine, matches: list[Matched]) -> Generator[Wait, None, Admis
         request.operation, request.object
     ):
         matches = [match for match in matches if not engine.as_pod(match[0])]
-    tree = _Tree(engine)
+    tree = grow(engine)
     try:
         yield from tree.mutate([judged for match in matches for judged in engine.judged(match)])
     except StatusError as error:
@@ -273,7 +277,7 @@ def steps(engine: Engine, matches: list[Matched]) -> Generator[Wait, None, Admis
     return respond(request, engine.verdict, generation, patch)
 
 
-def _patch(engine: Engine, tree: _Tree) -> bytes | None:
+def _patch(engine: Engine, tree: Tree) -> bytes | None:
     """The patch as JSON, tried on the object before it is sent."""
     operations = tree.patch()
     if not equal(apply(operations, engine.request.object), tree.current):

@@ -148,6 +148,13 @@ class _Builder:
                 yield from self._conditional(condition, yes, no, scope)
             case Comprehension():
                 yield from self._fold(expr, record, scope)
+            case Call(function="orValue", target=Call(function=name) as held) if name in _INDEXES:
+                # One thing to people: a chain that has an end in any case.
+                inner = scope.records.get(held.id)
+                if inner is not None:
+                    yield from self._chain(held, inner, scope)
+                for part in expr.args:
+                    yield from self._telling(part, scope)
             case _:
                 for part in _parts(expr):
                     yield from self._telling(part, scope)

@@ -1,8 +1,5 @@
 """``policyd eval``: one CEL expression against JSON or YAML, or many by lines. Loads no policy."""
 
-import base64
-import json
-import math
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -13,8 +10,7 @@ import orjson
 
 from policyd._core.cel_errors import CelError
 from policyd._core.estimates import CALL_LIMIT, MOST
-from policyd._core.program import Program, render, type_of
-from policyd._core.values import Key, Optional, StructValue, UInt
+from policyd._core.program import Program, type_of
 from policyd.admission.authorizer import Authorizer
 from policyd.cel.env import Environment
 from policyd.cel.estimate import estimate
@@ -23,6 +19,7 @@ from policyd.cel.sizes import measured
 from policyd.cel.types import DYN
 from policyd.cli._authorizer import Asked, authorizer_option
 from policyd.cli._output import styled
+from policyd.cli._values import dump, to_json
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
 from policyd.policy.loader import read_one
 
@@ -49,11 +46,6 @@ What JSON lacks is written as CEL's string() would.
 Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not compile.
 """
 _NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
-# What CEL's string() takes; of other keys the type is shown.
-_KEYS = frozenset((
-    "bool", "int", "uint", "double", "null_type", "type", "net.IP", "net.CIDR",
-    "google.protobuf.Timestamp", "google.protobuf.Duration",
-))  # fmt: skip
 JSON = dict[str, Any]
 _UNASKED = "no such attribute(s): authorizer"
 _ASK = "say what its checks answer with --authorizer FILE"
@@ -109,7 +101,7 @@ def command(
         if asked is None and _UNASKED in answer["error"]:
             click.echo(f"  {styled('hint', fg='cyan')}: {_ASK}", err=True)
         raise SystemExit(2 if answer["stage"] == "compile" else 1)
-    click.echo(_dump(answer["value"]))
+    click.echo(dump(answer["value"]))
 
 
 def _cost_text(answer: JSON) -> str:
@@ -141,7 +133,7 @@ def _answer_lines(
         if not line.strip():
             continue
         answer = _answer_line(line, expression, given, with_cost, asked)
-        sys.stdout.buffer.write(_dump(answer) + b"\n")
+        sys.stdout.buffer.write(dump(answer) + b"\n")
         sys.stdout.buffer.flush()
 
 
@@ -199,49 +191,3 @@ def run(program: Program, given: JSON) -> JSON:
 @cache
 def _environment(names: frozenset[str]) -> Environment:
     return Environment.kubernetes().extend(dict.fromkeys(sorted(names), DYN))
-
-
-def to_json(value: Any) -> Any:
-    """A CEL value as JSON; what JSON lacks is the text of CEL's ``string()``."""
-    if isinstance(value, float):
-        return value if math.isfinite(value) else render(value)
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, list):
-        return [to_json(item) for item in value]
-    if isinstance(value, dict):
-        return {_key(key): to_json(item) for key, item in value.items()}
-    if isinstance(value, StructValue):
-        return {name: to_json(item) for name, item in value.fields.items()}
-    if isinstance(value, UInt):
-        return value.value
-    if isinstance(value, bytes):
-        return _bytes_text(value)
-    if isinstance(value, Optional):
-        return {"optional": to_json(value.value)} if value else "optional.none()"
-    return render(value)
-
-
-def _key(key: Any) -> str:
-    """A map's key as JSON's text."""
-    value = key.value if isinstance(key, Key) else key
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return value
-    return render(value) if type_of(value) in _KEYS else type_of(value)
-
-
-def _bytes_text(value: bytes) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return base64.b64encode(value).decode()
-
-
-def _dump(value: Any) -> bytes:
-    try:
-        return orjson.dumps(value)
-    except orjson.JSONEncodeError:  # deeper than its 254 levels
-        with deep_recursion():
-            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -17,7 +17,7 @@ from policyd.mutation import KINDS
 from policyd.pattern import Pattern, compile, compile_any
 from policyd.policy import model
 from policyd.policy.compiled import JSON, Binding, CompiledPolicy, Kind, Mutation, Object, ParamRef
-from policyd.policy.controllers import controller_rules
+from policyd.policy.controllers import controller_constraints
 from policyd.policy.documents import Document, Sources
 from policyd.policy.exemptions import Exemption, end_of, wildcard
 from policyd.policy.expressions import Expressions
@@ -328,11 +328,8 @@ def _own_fields(spec: model.PolicySpec, constraints: Object) -> _OwnFields:
 
 
 def _controllers(constraints: Object) -> MatchRules | None:
-    rules = controller_rules(constraints.get("resourceRules") or [])
-    if not rules:
-        return None
-    excludes = controller_rules(constraints.get("excludeResourceRules") or [])
-    return match_rules({**constraints, "resourceRules": rules, "excludeResourceRules": excludes})
+    derived = controller_constraints(constraints)
+    return match_rules(derived) if derived["resourceRules"] else None
 
 
 def _has_params(policy: AnyPolicy) -> bool:

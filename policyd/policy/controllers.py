@@ -21,6 +21,15 @@ _DEFAULT_PATH = ("spec", "template")
 _OPERATIONS = ("CREATE", "UPDATE")
 
 
+def controller_constraints(constraints: Object) -> Object:
+    """The matchConstraints for pod controllers that follow from those for Pods; without
+    resourceRules if none names Pods.
+    """
+    rules = controller_rules(constraints.get("resourceRules") or [])
+    excludes = controller_rules(constraints.get("excludeResourceRules") or [])
+    return {**constraints, "resourceRules": rules, "excludeResourceRules": excludes}
+
+
 def controller_rules(rules: list[Object]) -> list[Object]:
     """The rules for pod controllers that follow from rules naming plain ``pods`` of the core group.
 

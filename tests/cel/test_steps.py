@@ -7,7 +7,7 @@ import pytest
 
 from policyd._core.cel_errors import CelError
 from policyd._core.layout import Layout
-from policyd._core.program import render
+from policyd._core.program import Program, render
 from policyd._core.tracing import Tracer
 from policyd.cel.env import Environment
 from policyd.cel.steps import Step, Steps, steps
@@ -122,7 +122,7 @@ def test_tree_of_an_expression(text: str, want: list[str]) -> None:
 def test_variables_are_told_apart_with_trees_of_their_own() -> None:
     tracer, layout = Tracer(), Layout()
     environment = Environment.admission()
-    declared = {}
+    declared: dict[str, Program] = {}
     for name, text in (("a", "object.spec.replicas"), ("b", "variables.a + 1")):
         checked = environment.with_variables(declared).check(text)
         declared[name] = plan_traced(checked, layout, tracer, variable=name)
@@ -158,5 +158,9 @@ def test_any_evaluation_has_a_tree_with_the_programs_value_and_cost(make: Any) -
             continue
         value, cost = program.evaluate_with_cost(question["variables"])
         made = steps(tracer.take()[0])
-        assert (made.root.value, made.root.cost) == (value, cost)
+        assert made.root.cost == cost
+        if made.root.state == "cut":  # where cel-go panics
+            assert str(value.message).startswith("internal error: ")
+            continue
+        assert made.root.value == value
         assert all(step.text and step.state in ("done", "skipped") for step in every(made.root))

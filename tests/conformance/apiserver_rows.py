@@ -62,10 +62,8 @@ def rule(answer: Row) -> AuthorizerRule:
     )
 
 
-def policy_set(row: Row) -> PolicySet:
-    """The policies of a row with their params, namespaces and definitions, and the authorizer of
-    all rows; raises PolicyError.
-    """
+def sources(row: Row) -> loader.Sources:
+    """The policies of a row with their params, namespaces and definitions."""
     documents = [
         *row["policies"],
         *row.get("params", ()),
@@ -73,8 +71,12 @@ def policy_set(row: Row) -> PolicySet:
         *definitions(row.get("crds", [])),
     ]
     text = "\n---\n".join(json.dumps(document) for document in documents)
-    compiled = compiler.compile_strict(loader.load_text(text, row["id"]))
-    return PolicySet(compiled, authorizer())
+    return loader.load_text(text, row["id"])
+
+
+def policy_set(row: Row) -> PolicySet:
+    """The compiled sources of a row, and the authorizer of all rows; raises PolicyError."""
+    return PolicySet(compiler.compile_strict(sources(row)), authorizer())
 
 
 def review(request: Row) -> Row:

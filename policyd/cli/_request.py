@@ -1,0 +1,125 @@
+"""The request that a command judges: an AdmissionReview as it is, or a manifest and options that
+say what is done with it.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from policyd.errors import PolicySchemaError, ReviewError
+from policyd.policy.compiled import Object
+from policyd.policy.loader import read_one
+from policyd.policy.reviews import build_review
+
+OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """What ``request_options`` were given."""
+
+    operation: str | None
+    old: Path | None
+    user: str | None
+    groups: tuple[str, ...]
+    namespace_labels: dict[str, str] | None
+
+    def review(self, file: BinaryIO) -> Object:
+        """The AdmissionReview in the file, or the one that its manifest makes."""
+        given = read_object(file.read(), str(getattr(file, "name", "-")))
+        if given.get("kind") == "AdmissionReview":
+            if self.operation or self.old or self.user or self.groups:
+                raise click.UsageError(
+                    "--operation, --old, --user and --group are for manifests: "
+                    "an AdmissionReview says all of that itself"
+                )
+            return given
+        old = None if self.old is None else read_object(self.old.read_bytes(), str(self.old))
+        operation = self.operation or ("CREATE" if old is None else "UPDATE")
+        user_info = {"username": self.user or "policyd", "groups": list(self.groups)}
+        return build_review(
+            given, old_object=old, operation=operation, overrides={"userInfo": user_info}
+        )
+
+    def namespace(self, review: Object) -> Object | None:
+        """The Namespace object of the labels given, for the namespace of the request."""
+        if self.namespace_labels is None:
+            return None
+        request = review.get("request")
+        name = request.get("namespace") if isinstance(request, dict) else None
+        if not name:
+            raise click.UsageError("--namespace-labels: the request is in no namespace")
+        metadata = {"name": name, "labels": self.namespace_labels}
+        return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the argument ``request``: RequestOptions."""
+
+    @wraps(function)
+    def command(
+        *,
+        operation: str | None,
+        old: Path | None,
+        user: str | None,
+        groups: tuple[str, ...],
+        namespace_labels: str | None,
+        **others: Any,
+    ) -> Any:
+        labels = None if namespace_labels is None else _labels(namespace_labels)
+        return function(request=RequestOptions(operation, old, user, groups, labels), **others)
+
+    made: Callable[..., Any] = command
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    return made
+
+
+_OPTIONS = (
+    click.option(
+        "--operation",
+        type=click.Choice(OPERATIONS),
+        help="What is done with a manifest.  [default: CREATE; UPDATE with --old]",
+    ),
+    click.option(
+        "--old",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="The manifest as it was before: oldObject.",
+    ),
+    click.option("--user", help="Who does it with a manifest.  [default: policyd]"),
+    click.option("--group", "groups", multiple=True, help="A group of the user; may be repeated."),
+    click.option(
+        "--namespace-labels",
+        metavar="K=V,…",
+        help="Labels of the request's namespace, for namespaceSelectors and namespaceObject.",
+    ),
+)
+
+
+def read_object(body: bytes, name: str) -> Object:
+    """The one JSON or YAML object in a file; ReviewError for anything else."""
+    try:
+        document = read_one(body, name)
+    except PolicySchemaError as error:
+        raise ReviewError(f"neither JSON nor YAML: {error}") from None
+    if not isinstance(document, dict):
+        raise ReviewError(f"{name}: expected one object, found {json.dumps(document)[:40]}")
+    return document
+
+
+def _labels(text: str) -> dict[str, str]:
+    labels = {}
+    for pair in filter(None, text.split(",")):
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise click.BadParameter(
+                f"expected KEY=VALUE, got {pair!r}", param_hint="--namespace-labels"
+            )
+        labels[key.strip()] = value.strip()
+    return labels

@@ -1,0 +1,255 @@
+"""Explanations: never another decision than the engine's, and the reasons are the right ones."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import pytest
+
+from policyd.admission.explaining import Explainer
+from policyd.admission.stories import PolicyStory, WebhookStory
+from policyd.errors import PolicyError
+from policyd.policy import loader
+from policyd.policy.reviews import build_review
+from tests.conformance.apiserver_rows import authorizer, review, sources
+from tests.shared import ROOT, conformance, reviews
+
+JSON = dict[str, Any]
+
+
+@cache
+def library() -> Explainer:
+    return Explainer(loader.load([ROOT / "policies"]))
+
+
+def consistent(stories: list[WebhookStory]) -> None:
+    """What is said of each policy is what happened to it."""
+    for story in stories:
+        for policy in story.policies:
+            applies = policy.reason.applies or bool(
+                policy.controllers and policy.controllers.applies
+            )
+            assert policy.matched == applies, (policy.policy.name, policy.reason)
+            denying = [each for each in findings(policy) if "Deny" in each.actions]
+            refused = any(visit.refused for visit in policy.visits)
+            assert (policy.outcome == "denies") == (bool(denying) or refused)
+        denies = any(policy.outcome == "denies" for policy in story.policies)
+        assert story.response["allowed"] != denies
+
+
+def findings(policy: PolicyStory) -> Iterator[Any]:
+    yield from policy.findings
+    for visit in policy.visits:
+        yield from visit.findings
+
+
+def test_explanations_agree_with_the_engine_on_recorded_reviews() -> None:
+    """A disagreement of the answers is an InternalError of the explanation itself."""
+    for row in reviews():
+        consistent(library().explain(row["review"]))
+
+
+@pytest.mark.parametrize("name", ["vap-match", "vap-cel", "map"])
+def test_explanations_agree_with_the_engine_on_rows_of_an_api_server(name: str) -> None:
+    explained = 0
+    for row in conformance(f"apiserver/{name}.jsonl"):
+        try:
+            explainer = Explainer(sources(row))
+        except PolicyError:
+            continue
+        webhook: Any = "mutate" if name == "map" else "validate"
+        for request in row.get("reviews") or [row["review"]]:
+            if request is not None:
+                consistent(explainer.explain(review(request), [webhook], authorizer()))
+                explained += 1
+    assert explained > 100
+
+
+POD: JSON = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}},
+    "spec": {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b"}]},
+}
+RULES = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+
+
+def policy(**spec: Any) -> JSON:
+    match = spec.pop("match", {})
+    return {
+        "apiVersion": "policyd.dev/v1",
+        "kind": "Policy",
+        "metadata": {"name": "sample"},
+        "spec": {"matchConstraints": {"resourceRules": [RULES], **match}, **spec},
+    }
+
+
+def explainer(*documents: JSON) -> Explainer:
+    text = "\n---\n".join(map(json.dumps, documents))
+    return Explainer(loader.load_text(text))
+
+
+def story(document: JSON, obj: JSON = POD, *others: JSON, **request: Any) -> PolicyStory:
+    """What the policy's own webhook tells."""
+    mutates = "mutations" in document["spec"]
+    stories = explainer(document, *others).explain(
+        build_review(obj, **request), ["mutate" if mutates else "validate"]
+    )
+    return stories[0].policies[0]
+
+
+TRUE = [{"expression": "true"}]
+
+
+def test_rule_that_fits_is_named() -> None:
+    other = {**RULES, "resources": ["services"]}
+    found = story(policy(match={"resourceRules": [other, RULES]}, validations=TRUE))
+    assert (found.reason.place, found.outcome) == ("resourceRules[1]", "admits")
+
+
+MISSES = [
+    ({"operations": ["UPDATE"]}, "operations [UPDATE], the request is CREATE"),
+    ({"apiGroups": ["apps"]}, 'apiGroups [apps], the request is ""'),
+    ({"apiVersions": ["v2"]}, "apiVersions [v2], the request is v1"),
+    ({"resources": ["pods/exec"]}, "resources [pods/exec], the request is pods"),
+    ({"scope": "Cluster"}, "scope Cluster, the request is Namespaced"),
+    ({"resourceNames": ["db"]}, "resourceNames [db], the request is web"),
+    (
+        {"resources": ["services"], "operations": ["DELETE"]},
+        "operations [DELETE], the request is CREATE; resources [services], the request is pods",
+    ),
+]
+
+
+@pytest.mark.parametrize(("change", "text"), MISSES)
+def test_part_of_a_rule_that_does_not_fit_is_named(change: JSON, text: str) -> None:
+    found = story(policy(match={"resourceRules": [{**RULES, **change}]}, validations=TRUE))
+    assert found.reason.text == f"resourceRules[0]: {text}"
+    assert (found.matched, found.outcome) == (False, "not matched")
+
+
+def test_exclude_rule_is_named() -> None:
+    match = {"excludeResourceRules": [{**RULES, "resourceNames": ["db"]}, RULES]}
+    found = story(policy(match=match, validations=TRUE))
+    assert found.reason.place == "excludeResourceRules[1]"
+
+
+def test_equivalent_resource_is_named() -> None:
+    rule: JSON = {**RULES, "apiGroups": ["autoscaling"], "apiVersions": ["v1"]}
+    rule["resources"] = ["horizontalpodautoscalers"]
+    scaler: JSON = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
+    scaler["metadata"] = {"name": "a", "namespace": "shop"}
+    found = story(policy(match={"resourceRules": [rule]}, validations=TRUE), scaler)
+    assert "by matchPolicy Equivalent, as horizontalpodautoscalers.v1" in found.reason.text
+    exact: JSON = {"resourceRules": [rule], "matchPolicy": "Exact"}
+    found = story(policy(match=exact, validations=TRUE), scaler)
+    assert found.reason.text == "resourceRules[0]: apiVersions [v1], the request is v2"
+
+
+def test_selectors_tell_the_labels_they_saw() -> None:
+    match: JSON = {"objectSelector": {"matchLabels": {"app": "db"}}}
+    found = story(policy(match=match, validations=TRUE))
+    assert found.reason.more == (
+        "labels of object: app=web",
+        "  not app=db",
+        "there is no oldObject",
+    )
+    match = {"namespaceSelector": {"matchExpressions": [{"key": "env", "operator": "Exists"}]}}
+    found = story(policy(match=match, validations=TRUE))
+    assert found.reason.more == (
+        "labels of namespace 'shop': kubernetes.io/metadata.name=shop",
+        "  not env Exists",
+    )
+    namespace: JSON = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    namespace["metadata"]["labels"] = {"env": "prod"}
+    known = explainer(policy(match=match, validations=TRUE)).knowing(namespace)
+    assert known.explain(build_review(POD), ["validate"])[0].policies[0].matched
+
+
+def test_condition_that_is_false_is_told() -> None:
+    conditions = [{"name": "only-db", "expression": "object.metadata.name == 'db'"}]
+    found = story(policy(matchConditions=conditions, validations=TRUE))
+    assert found.outcome == "condition not met"
+    (visit,) = found.visits
+    assert visit.expressions[0].root.children[0].value == "web"
+
+
+def test_validation_that_fails_has_its_tree_and_message() -> None:
+    text = "object.spec.containers.all(c, c.image.contains(':'))"
+    found = story(policy(validations=[{"expression": text, "message": "tag it"}]))
+    (visit,) = found.visits
+    assert [each.message for each in visit.findings] == ["tag it"]
+    rounds = [each for each in visit.expressions[0].root.children if each.round]
+    assert [(each.number, each.deciding) for each in rounds] == [(0, False), (1, True)]
+
+
+def test_ignored_error_is_told() -> None:
+    spec: JSON = {"validations": [{"expression": "object.spec.x == 1"}], "failurePolicy": "Ignore"}
+    found = story(policy(**spec))
+    assert found.outcome == "ignores an error"
+    assert "no such key: x" in found.visits[0].ignored[0].message
+
+
+def test_exception_is_named() -> None:
+    lifting = [{"name": "legacy", "reason": "old", "names": ["web"]}]
+    found = story(policy(validations=TRUE, exceptions=lifting))
+    assert (found.outcome, found.exceptions) == ("exempt", ("legacy",))
+
+
+def test_template_is_judged_as_a_pod() -> None:
+    deployment = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"},
+        "spec": {"template": {"metadata": {}, "spec": POD["spec"]}},
+    }
+    spec: JSON = {"validations": [{"expression": "object.kind == 'Pod'"}], "podControllers": True}
+    found = story(policy(**spec), deployment)
+    assert found.controllers is not None
+    assert found.visits[0].as_pod
+    assert not found.reason.applies
+
+
+def test_mutations_tell_what_each_changed() -> None:
+    patch = "[JSONPatch{op: 'add', path: '/metadata/labels/x', value: 'y'}]"
+    mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}
+    found = story(policy(mutations=[mutation]))
+    assert found.outcome == "changes it"
+    (applied,) = found.visits[0].mutations
+    assert applied.operations == ({"op": "add", "path": "/metadata/labels/x", "value": "y"},)
+
+
+def test_bindings_and_params_are_told() -> None:
+    bound = {
+        **policy(validations=[{"expression": "params.data.max == '1'"}]),
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicy",
+    }
+    bound["spec"]["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
+    binding: JSON = {
+        "apiVersion": "admissionregistration.k8s.io/v1",
+        "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "first"},
+        "spec": {
+            "policyName": "sample",
+            "validationActions": ["Deny"],
+            "paramRef": {
+                "name": "limits",
+                "namespace": "shop",
+                "parameterNotFoundAction": "Deny",
+            },
+        },
+    }
+    found = story(bound, POD, binding)
+    assert found.params == (("first", 0),)
+    assert "no params found" in found.findings[0].message
+    param: JSON = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"max": "2"}}
+    param["metadata"] = {"name": "limits", "namespace": "shop"}
+    found = story(bound, POD, binding, param)
+    assert found.params == (("first", 1),)
+    assert found.visits[0].param["metadata"]["name"] == "limits"
+    binding["spec"]["matchResources"] = {"resourceRules": [{**RULES, "operations": ["UPDATE"]}]}
+    found = story(bound, POD, binding, param)
+    assert found.outcome == "not bound"
+    assert found.bindings[0][1].text.startswith("resourceRules[0]: operations [UPDATE]")

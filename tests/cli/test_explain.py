@@ -1,0 +1,222 @@
+"""``policyd explain``: what people read, what programs read, and the exit codes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policyd.policy.reviews import build_review
+from tests.shared import ROOT
+
+POLICY = """
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: tagged}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
+  matchConditions:
+  - {name: no-jobs, expression: "!object.metadata.name.startsWith('job')"}
+  variables:
+  - {name: images, expression: "object.spec.containers.map(c, c.image)"}
+  validations:
+  - expression: variables.images.all(i, i.contains(':'))
+    message: images need a tag
+  - expression: size(variables.images) < 9
+---
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: labels}
+spec:
+  matchConstraints:
+    objectSelector: {matchLabels: {label: me}}
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  mutations:
+  - patchType: JSONPatch
+    jsonPatch:
+      expression: "[JSONPatch{op: 'add', path: '/metadata/labels/x', value: 'y'}]"
+---
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: only-production}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {env: prod}}
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations:
+  - {expression: "request.userInfo.username != 'bob'", message: not by bob}
+"""
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web", "namespace": "shop"},
+    "spec": {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b"}]},
+}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "policies.yaml").write_text(POLICY)
+    (tmp_path / "pod.json").write_text(json.dumps(POD))
+    return tmp_path
+
+
+def explain(
+    folder: Path, *arguments: str, pod: Any = None, env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "policyd",
+            "explain",
+            "-p",
+            str(folder / "policies.yaml"),
+            *arguments,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        input=json.dumps(POD if pod is None else pod),
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error", **(env or {})},
+        cwd=folder,
+    )
+
+
+DENIED = """\
+CREATE Pod web in namespace shop by policyd
+DENIED 422 Invalid by the validating webhook
+  policy 'tagged' denied request: images need a tag
+
+-- validate --
+denies: Policy tagged  policies.yaml:4
+    match: resourceRules[0] fits
+  + matchConditions[0] no-jobs = true  (cost 5)
+  x validations[0] = false  (cost 13)
+      message: images need a tag
+      | variables.images.all(i, i.contains(':'))
+      variables.images = ["a:1", "b"]
+    > [1] i = "b"
+        i.contains(":") = false
+      … 1 other round
+      variables.images = ["a:1", "b"]
+        object.spec.containers = [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b"}]
+        [0] c = {"name": "a", "image": "a:1"}
+          c.image = "a:1"
+        [1] c = {"name": "b", "image": "b"}
+          c.image = "b"
+  + validations[1] = true  (cost 4)
+
+- only-production: namespaceSelector does not select it
+
+-- mutate --
+- labels: objectSelector does not select it
+"""
+
+
+def test_a_denial_is_told_from_the_decision_down_to_the_value(folder: Path) -> None:
+    done = explain(folder, "pod.json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = done.stdout.replace(f"{folder}/", "")
+    assert found == DENIED
+
+
+def test_one_policy_is_told_in_full(folder: Path) -> None:
+    done = explain(folder, "--policy", "only-production", "pod.json")
+    assert "labels of namespace 'shop': kubernetes.io/metadata.name=shop" in done.stdout
+    assert "not env=prod" in done.stdout
+    assert "labels: " not in done.stdout.partition("-- validate --")[0].splitlines()[-1]
+
+
+def test_manifest_is_asked_about_as_the_options_say(folder: Path) -> None:
+    done = explain(
+        folder, "--namespace-labels", "env=prod,team=a", "--user", "bob", "--format", "json", "-"
+    )
+    answer = json.loads(done.stdout)
+    outcomes = {p["name"]: p["outcome"] for w in answer["webhooks"] for p in w["policies"]}
+    assert outcomes == {"labels": "not matched", "tagged": "denies", "only-production": "denies"}
+    before = {**POD, "spec": {"containers": []}}
+    (folder / "old.json").write_text(json.dumps(before))
+    done = explain(folder, "--old", "old.json", "-")
+    assert done.stdout.startswith("UPDATE Pod web")
+    assert "operations [CREATE], the request is UPDATE" in done.stdout
+    done = explain(folder, "--operation", "DELETE", "-")
+    assert done.stdout.startswith("DELETE Pod web")
+    assert "ALLOWED" in done.stdout
+
+
+def test_what_the_mutation_made_is_validated(folder: Path) -> None:
+    pod = {**POD, "metadata": {**POD["metadata"], "labels": {"label": "me"}}}
+    pod["spec"] = {"containers": [{"name": "a", "image": "a:1"}]}
+    done = explain(folder, pod=pod)
+    assert "ALLOWED after mutation" in done.stdout
+    assert '+ /metadata/labels/x = "y"' in done.stdout
+    assert "+ tagged: admits" in done.stdout
+    only = explain(folder, "--webhook", "validate", pod=pod)
+    assert "mutate" not in only.stdout
+
+
+def test_review_is_taken_as_it_is(folder: Path) -> None:
+    job = {**POD, "metadata": {"name": "job-1", "namespace": "shop"}}
+    review = build_review(job, user="ann")
+    done = explain(folder, pod=review)
+    assert "by ann" in done.stdout
+    assert "matchConditions[0] no-jobs is false" in done.stdout
+    done = explain(folder, "--user", "bob", pod=review)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "an AdmissionReview says all of that itself" in done.stderr
+
+
+def test_json_has_every_part_with_value_type_and_cost(folder: Path) -> None:
+    done = explain(folder, "--format", "json", "--policy", "tagged", "pod.json")
+    answer = json.loads(done.stdout)
+    assert answer["allowed"] is False
+    policy = answer["webhooks"][-1]["policies"][0]
+    assert policy["match"] == {
+        "applies": True,
+        "place": "resourceRules[0]",
+        "text": "resourceRules[0] fits",
+        "more": [],
+    }
+    expressions = {each["path"]: each for each in policy["visits"][0]["expressions"]}
+    failed = expressions["spec.validations[0].expression"]
+    assert (failed["value"], failed["type"], failed["cost"]) == (False, "bool", 13)
+    assert failed["variables"]["images"]["value"] == ["a:1", "b"]
+    deciding = [each for each in failed["children"] if each.get("deciding")]
+    assert [(each["round"], each["value"]) for each in deciding] == [(1, "b")]
+
+
+def test_errors_name_the_part_that_failed(folder: Path) -> None:
+    pod = {**POD, "spec": {"containers": [{"name": "a"}]}}
+    done = explain(folder, pod=pod)
+    assert "! validations[0] = error: composited variable" in done.stdout
+    assert "c.image = error: no such key: image" in done.stdout
+
+
+ERRORS = [
+    (("--policy", "nothing", "pod.json"), "no such policy; there are: labels, only-production"),
+    (("nowhere.json",), "nowhere.json"),
+    (("--namespace-labels", "env", "pod.json"), "expected KEY=VALUE"),
+    (("policies.yaml",), "expected one document"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), ERRORS)
+def test_bad_input_ends_with_2(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = explain(folder, *arguments)
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 2
+
+
+def test_colours_only_where_they_are_wanted(folder: Path) -> None:
+    assert "\x1b[" not in explain(folder, "pod.json").stdout
