@@ -74,7 +74,7 @@ def _option(param: click.Parameter, context: click.Context) -> str:
     if record is None or not isinstance(param, click.Option) or param.name == "help":
         return ""
     names, text = record
-    if param.name == "help":  # click remembers it as the first caller's context had it
+    if param is context.command.get_help_option(context):  # kept as the first caller had it
         names = "-h, --help"
     entry = f"- `{names}`: {_escaped(text)}" if text else f"- `{names}`"
     return _filled(entry, "  ")
