@@ -70,8 +70,7 @@ def _sections(path: str, command: click.Command, level: int = 1) -> Iterator[str
 
 def _option(param: click.Parameter, context: click.Context) -> str:
     record = param.get_help_record(context)
-    # Every command has --help; that click made its option already would show in its names.
-    if record is None or not isinstance(param, click.Option) or param.name == "help":
+    if record is None or not isinstance(param, click.Option):
         return ""
     names, text = record
     if param is context.command.get_help_option(context):  # kept as the first caller had it
