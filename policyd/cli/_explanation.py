@@ -2,14 +2,14 @@
 then the others, a line each. Finds out nothing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from policyd.admission.decision import Finding
 from policyd.admission.matching import Reason
 from policyd.admission.stories import Applied, PolicyStory, Visit, WebhookStory
-from policyd.cel.steps import Step, Steps
-from policyd.cli._output import counted, styled
+from policyd.cel.steps import Steps
+from policyd.cli._output import styled
+from policyd.cli._tree import Style, tree, value_line
 from policyd.cli._values import cut, shown
 from policyd.policy.compiled import JSON, Object
 
@@ -25,14 +25,6 @@ _COLOURS = {
 }
 # Those that did something come first.
 _ORDER = tuple(_COLOURS)
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How wide, and whether expressions that held are shown in full too (``everything``)."""
-
-    width: int = 100
-    everything: bool = False
 
 
 def text(stories: Sequence[WebhookStory], request: Object, style: Style) -> Iterator[str]:
@@ -185,6 +177,12 @@ def _visit(visit: Visit, story: PolicyStory, style: Style) -> Iterator[str]:
         mine = [finding for finding in told if _about(finding, each)]
         told = [finding for finding in told if finding not in mine]
         yield from _expression(each, mine, visit, story, style)
+    for index in _patterns(visit, story):
+        mine = [finding for finding in told if finding.index == index]
+        told = [finding for finding in told if finding not in mine]
+        mark, colour, fits = ("x", "red", "does not fit") if mine else ("+", "green", "fits")
+        yield f"  {styled(mark, fg=colour, bold=True)} validations[{index}]: the pattern {fits}"
+        yield from (f"      {styled('message', bold=True)}: {each.message}" for each in mine)
     for applied in visit.mutations:
         yield from _applied(applied, style)
     for finding in told:
@@ -193,6 +191,19 @@ def _visit(visit: Visit, story: PolicyStory, style: Style) -> Iterator[str]:
         yield f"  {styled('error', fg='red')}: {visit.refused}"
     for finding in visit.ignored:
         yield f"  {styled('ignored (failurePolicy)', fg='yellow')}: {finding.message}"
+
+
+def _patterns(visit: Visit, story: PolicyStory) -> list[int]:
+    """The validations that are patterns, where they were asked."""
+    plan = story.policy.validation
+    conditions = [e for e in visit.expressions if e.label.startswith("spec.matchConditions")]
+    if plan is None or not all(each.root.value is True for each in conditions):
+        return []
+    return [
+        index
+        for index, each in enumerate(plan.validations)
+        if each.pattern is not None and index not in visit.lifted
+    ]
 
 
 def _did(visit: Visit) -> bool:
@@ -260,63 +271,14 @@ def _expression(
     yield from (
         styled(f"      | {line.rstrip()}", dim=True) for line in each.text.strip().split("\n")
     )
-    lines = list(_tree(root.children, 3, style))
+    lines = list(tree(root.children, 3, style))
     for name, variable in each.variables:
-        lines.append(f"      {_value(f'variables.{name}', variable, 3, style)}")
-        lines += _tree(variable.children, 4, style)
+        lines.append(f"      {value_line(f'variables.{name}', variable, 3, style)}")
+        lines += tree(variable.children, 4, style)
     most = len(lines) if style.everything else MAX_TREE
     yield from lines[:most]
     if len(lines) > most:
         yield f"      … {len(lines) - most} more lines: --policy {story.policy.name} shows them"
-
-
-def _tree(children: Iterable[Step], depth: int, style: Style) -> Iterator[str]:
-    rounds = [each for each in children if each.round]
-    decided = any(each.deciding for each in rounds)
-    hidden = 0
-    for each in children:
-        if each.round and not style.everything and _is_dull(each, decided, rounds):
-            hidden += 1
-            continue
-        indent = "  " * depth
-        if each.round:
-            label = f"[{each.number}] {each.text}"
-            value = shown(each.value, max(20, style.width - len(indent) - len(label) - 4))
-            yield f"{indent[:-2]}{_mark(each)}{label} = {value}"
-        else:
-            yield f"{indent[:-2]}{_mark(each)}{_value(each.text, each, depth, style)}"
-        yield from _tree(each.children, depth + 1, style)
-    if hidden:
-        yield f"{'  ' * depth}… {counted(hidden, 'other round')}"
-
-
-def _is_dull(each: Step, decided: bool, rounds: list[Step]) -> bool:
-    """Whether a round may be left out: another one decided, or it is one of many alike."""
-    if decided:
-        return not each.deciding
-    return each is not rounds[0] and each is not rounds[-1]
-
-
-def _mark(each: Step) -> str:
-    return styled("> ", fg="red", bold=True) if each.deciding else "  "
-
-
-def _value(name: str, each: Step, depth: int, style: Style) -> str:
-    """``text = value`` on one line."""
-    room = style.width - 2 * depth
-    label = cut(name, max(30, room * 2 // 3))
-    if each.state == "skipped":
-        return styled(f"{label} = not evaluated", dim=True)
-    if each.state == "cut":
-        return f"{label} = ended by a limit"
-    value = shown(each.value, max(16, room - len(label) - 3))
-    return f"{label} = {styled(value, fg=_value_colour(each.value))}"
-
-
-def _value_colour(value: object) -> str | None:
-    if isinstance(value, bool):
-        return "green" if value else "red"
-    return "yellow" if type(value).__name__ == "CelError" else None
 
 
 def _applied(applied: Applied, style: Style) -> Iterator[str]:

@@ -13,10 +13,11 @@ from policyd.admission.engine import Webhook
 from policyd.admission.explaining import Explainer
 from policyd.admission.stories import BOTH
 from policyd.cli._authorizer import authorizer_option
-from policyd.cli._explanation import Style, text
+from policyd.cli._explanation import text
 from policyd.cli._explanation_json import stories_json
 from policyd.cli._output import echo_json
 from policyd.cli._request import RequestOptions, request_options
+from policyd.cli._tree import Style
 from policyd.errors import ConfigError
 from policyd.policy.loader import load, require
 

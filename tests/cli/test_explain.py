@@ -201,6 +201,30 @@ def test_errors_name_the_part_that_failed(folder: Path) -> None:
     assert "c.image = error: no such key: image" in done.stdout
 
 
+PATTERN = """
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: pattern}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations:
+  - pattern: {metadata: {name: "?*"}}
+  - pattern: {spec: {containers: [{image: "*:*"}]}}
+    message: images need a tag
+"""
+
+
+def test_patterns_are_told_by_the_places_that_do_not_fit(folder: Path) -> None:
+    (folder / "policies.yaml").write_text(PATTERN)
+    done = explain(folder)
+    assert "+ validations[0]: the pattern fits" in done.stdout
+    assert "x validations[1]: the pattern does not fit" in done.stdout
+    assert "message: images need a tag" in done.stdout
+    assert "spec.containers[1].image" in done.stdout
+
+
 ERRORS = [
     (("--policy", "nothing", "pod.json"), "no such policy; there are: labels, only-production"),
     (("nowhere.json",), "nowhere.json"),
