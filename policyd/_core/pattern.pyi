@@ -33,19 +33,6 @@ class MapCheck(Check):
         self, expected: str, conditions: Iterable[Entry], entries: Iterable[Entry]
     ) -> None: ...
 
-@final
-class ListCheck(Check):
-    def __init__(
-        self, expected: str, each: Iterable[Check], any_of: Iterable[Check], some: bool
-    ) -> None: ...
-
-@final
-class EmptyList(Check): ...
-
-@final
-class Exists(Check):
-    def __init__(self, expected: str, wanted: Iterable[Check]) -> None: ...
-
 class Pattern:
     root: Check
     guard: Check | None

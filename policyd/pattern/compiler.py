@@ -8,17 +8,15 @@ from policyd._core.pattern import (
     AnyPattern,
     Check,
     EachKey,
-    EmptyList,
     Entry,
-    Exists,
     IfPresent,
-    ListCheck,
     MapCheck,
     NoKey,
     Pattern,
     SomeKey,
 )
 from policyd._core.pattern_leaves import Anything
+from policyd._core.pattern_lists import EmptyList, Exists, ListCheck
 from policyd.pattern.faults import Fault, Path, PatternError
 from policyd.pattern.leaves import LeafError, leaf
 from policyd.pattern.marks import Mark, UnknownMark, split

@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.bench import core, expressions, server, start
+from tests.bench import core, expressions, patterns, server, start
 
 SECTIONS = {
     "expressions": expressions.expressions,
@@ -10,6 +10,7 @@ SECTIONS = {
     "policies": core.marginal,
     "mutation": core.mutation,
     "patch": core.patching,
+    "patterns": patterns.patterns,
     "service": server.service,
     "start": start.start,
 }
