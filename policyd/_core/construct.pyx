@@ -13,7 +13,7 @@ cdef enum:
     MAP_COST = 30
     STRUCT_COST = 40
 
-# The types that can be made; requests and namespaces only are.
+# The types that mutations make.
 cdef frozenset PATCH_TYPES = frozenset(("Object", "JSONPatch"))
 
 
@@ -119,7 +119,9 @@ cdef class StructNode(Node):
         if self.type_name in PATCH_TYPES or self.type_name.startswith("Object."):
             return _operation(fields) if self.type_name == "JSONPatch" else StructValue(
                 self.type_name, fields)
-        return error(f"unknown type '{self.type_name}'")
+        from policyd._core.messages import make  # which imports what is built on nodes
+
+        return make(self.type_name, fields)
 
 
 cdef object _operation(dict fields):

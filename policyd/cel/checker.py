@@ -24,7 +24,8 @@ from policyd.cel.ast import (
     StructField,
     qualified_name,
 )
-from policyd.cel.decls import Names, OverloadDecl, Scope, TypeVariables
+from policyd.cel.decls import CONSTANTS, Names, OverloadDecl, Scope, TypeVariables
+from policyd.cel.messages import is_message
 from policyd.cel.recursion import deep_recursion
 from policyd.cel.source import Issue, Source
 from policyd.cel.types import BOOL, DYN, ERROR, INT, STRING, Kind, Type
@@ -129,7 +130,8 @@ class Checker:
         dotted = isinstance(node, Ident) and node.name.startswith(".")
         if self._names.variable(name) != found or (dotted and self._names.hides(name)):
             return self._typed(Ident(node.id, node.pos, f".{name}"), declared, Reference(name))
-        return self._typed(Ident(node.id, node.pos, name), declared, Reference(name))
+        reference = Reference(name, value=CONSTANTS.get(name))
+        return self._typed(Ident(node.id, node.pos, name), declared, reference)
 
     # Names and fields
 
@@ -316,14 +318,15 @@ class Checker:
             self._report(node.pos, f"'{found}' is not a type")
             return ERROR
         struct = found.params[0] if found.params else types.TYPE
-        if struct.kind not in (Kind.STRUCT, Kind.WELL_KNOWN, Kind.DYN):
+        if struct.kind is not Kind.STRUCT and not is_message(struct):
             self._report(node.pos, f"'{struct.name}' is not a message type")
             return ERROR
         return struct
 
     def _struct_entry(self, field: StructField, struct: Type, name: str) -> StructField:
         value = self.visit(field.value)
-        wanted = self._struct_field(field.pos, Type(name), field.name)
+        named = struct if struct.kind is Kind.WELL_KNOWN else Type(name)
+        wanted = self._struct_field(field.pos, named, field.name)
         given = self._unwrapped(value, optional=field.optional)
         if not self._bindings.assignable(wanted, given):
             self._report(

@@ -109,6 +109,10 @@ TYPE_NAMES: Mapping[str, Type] = {
 }
 
 
+# Constants of Protocol Buffers that Kubernetes knows by name.
+CONSTANTS: Mapping[str, int] = {"google.protobuf.NullValue.NULL_VALUE": 0}
+
+
 class NoStructs:
     """The provider of an environment without struct types."""
 
@@ -148,6 +152,8 @@ class Scope:
         found = self.variables.get(name) or TYPE_NAMES.get(name)
         if found is not None:
             return found
+        if name in CONSTANTS:
+            return types.INT
         struct = self.provider.find(name)
         return types.type_of(struct) if struct is not None else None
 

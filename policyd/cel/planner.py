@@ -195,7 +195,9 @@ class Planner:
                 case Call(function="_?_:_", args=(condition, yes, no)):
                     return Conditional(self.node(condition), self._key(yes), self._key(no))
         planned = self.node(expr, counted=False)
-        return RawKey(planned) if only_reads(expr, self.locals) else planned
+        if isinstance(planned, Const) or not only_reads(expr, self.locals):
+            return planned
+        return RawKey(planned)
 
     def _is_object(self, expr: Expr) -> bool:
         """Whether an expression is known to be an ``Object``, of which cel-go reads what is not

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from policyd.cel.decls import parse_type
+from policyd.cel.messages import MESSAGES
 from policyd.cel.types import (
     BOOL,
     BYTES,
@@ -117,10 +118,14 @@ class Structs:
         patch = self.patches and (name == JSON_PATCH.name or is_patch_object(name))
         if patch or name in self.known:
             return Type(name)
+        if name in MESSAGES:
+            return MESSAGES[name][0]
         return _SCALARS.get(name) if self.known else None
 
     def field(self, struct: Type, name: str) -> Type | None:
         """The type of a field; patch objects have every field, and are dyn in all of them."""
+        if struct.name in MESSAGES:
+            return MESSAGES[struct.name][1].get(name)
         fields = {} if struct.name in _SCALARS else self.known.get(struct.name)
         if struct.name == "map":
             return DYN

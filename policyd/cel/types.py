@@ -21,6 +21,7 @@ class Kind(Enum):
     NULL = auto()
     NONE = auto()  # the type of a field that JSONPatch does not have: nothing but dyn is accepted
     WELL_KNOWN = auto()  # timestamp and duration
+    WRAPPER = auto()  # ``wrapper(int)``: an int or null
     LIST = auto()
     MAP = auto()
     TYPE = auto()
@@ -37,6 +38,7 @@ _KINDS = {
     "!error!": Kind.ERROR,
     "null_type": Kind.NULL,
     "": Kind.NONE,
+    "wrapper": Kind.WRAPPER,
     "list": Kind.LIST,
     "map": Kind.MAP,
     "type": Kind.TYPE,
@@ -127,6 +129,16 @@ def map_of(key: Type, value: Type) -> Type:
 
 def optional_of(value: Type) -> Type:
     return Type("optional_type", (value,))
+
+
+def wrapper_of(value: Type) -> Type:
+    """The type of ``google.protobuf.Int64Value`` and the like."""
+    return Type("wrapper", (value,))
+
+
+def unwrapped(t: Type) -> Type:
+    """The type without its wrapper, if it has one: values are of either."""
+    return t.params[0] if t.kind is Kind.WRAPPER else t
 
 
 def type_of(value: Type) -> Type:

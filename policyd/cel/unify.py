@@ -5,10 +5,10 @@ included.
 
 from collections.abc import Sequence
 
-from policyd.cel.types import DYN, Kind, Type
+from policyd.cel.types import DYN, Kind, Type, unwrapped
 
 _WILD = (Kind.DYN, Kind.ERROR)
-_NULLABLE = (Kind.OPAQUE, Kind.STRUCT, Kind.WELL_KNOWN, Kind.NULL)
+_NULLABLE = (Kind.OPAQUE, Kind.STRUCT, Kind.WELL_KNOWN, Kind.NULL, Kind.WRAPPER)
 _PARAMETRIC = (Kind.OPAQUE, Kind.LIST, Kind.MAP)
 
 
@@ -77,7 +77,7 @@ class Bindings:
             return second.kind is Kind.TYPE
         if first.kind in _PARAMETRIC:
             return first.name == second.name and self._pairs(first.params, second.params)
-        return first == second
+        return unwrapped(first) == unwrapped(second)
 
     def _stands_for(self, param: Type, t: Type) -> tuple[bool, bool]:
         """Whether the parameter can stand for the type, and whether it stood for something

@@ -12,7 +12,7 @@ from policyd.cel.ast import Call, Checked, Expr, ListExpr, Literal, MapExpr
 from policyd.cel.format_check import FormatProblem, check_format
 from policyd.cel.recursion import children
 from policyd.cel.source import Issue
-from policyd.cel.types import Type, is_optional
+from policyd.cel.types import Type, is_optional, unwrapped
 
 # Whether calling a function on literal arguments ends in an error.
 Probe = Callable[[str, tuple[object, ...]], bool]
@@ -70,7 +70,7 @@ def _mismatch(node: Expr, expected: Type, found: Type) -> Issue:
 
 def _value_type(node: Expr, checked: Checked, *, optional: bool) -> Type:
     found = checked.types[node.id]
-    return found.params[0] if optional and is_optional(found) else found
+    return unwrapped(found.params[0] if optional and is_optional(found) else found)
 
 
 def _mixed_list(node: ListExpr, checked: Checked) -> Iterator[Issue]:

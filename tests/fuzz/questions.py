@@ -1,5 +1,6 @@
 """Questions for policyd and the oracle: expressions at random over one document."""
 
+import re
 from collections.abc import Iterator
 from random import Random
 from typing import Any
@@ -7,8 +8,10 @@ from typing import Any
 from tests.fuzz import words
 from tests.fuzz.grammar import Grammar
 from tests.fuzz.phrases import ADMISSION, Phrases
+from tests.fuzz.splices import Splices
 
 BREAKS = 0.05
+PATCH_TYPE = re.compile("Object|JSONPatch|jsonpatch")
 
 
 def typed(count: int, seed: int) -> Iterator[dict[str, Any]]:
@@ -36,6 +39,21 @@ def admission(count: int, seed: int) -> Iterator[dict[str, Any]]:
         made = question(random, phrases.phrase(random.randrange(1, 4)))
         made["mode"] = "map"
         made["variables"] |= words.ADMISSION
+        yield made
+
+
+def spliced(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Recorded expressions, bent; asked of every environment."""
+    random = Random(seed)
+    splices = Splices(random)
+    for _ in range(count):
+        made = question(random, splices.expression())
+        mode = random.choice(("", "", "vap", "map"))
+        if PATCH_TYPE.search(made["expression"]):
+            mode = "map"  # the only environment of the API server that has them
+        if mode:
+            made["mode"] = mode
+            made["variables"] |= words.ADMISSION
         yield made
 
 

@@ -15,7 +15,12 @@ SEED = 1
 
 @pytest.mark.parametrize(
     ("make", "count"),
-    [(questions.typed, 4_000), (questions.untyped, 2_000), (questions.admission, 1_000)],
+    [
+        (questions.typed, 4_000),
+        (questions.untyped, 2_000),
+        (questions.admission, 1_000),
+        (questions.spliced, 3_000),
+    ],
 )
 def test_random_expressions_answer_as_in_kubernetes(
     make: Callable[[int, int], Iterator[dict[str, Any]]], count: int

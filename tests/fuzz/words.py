@@ -45,3 +45,5 @@ PATHS: dict[Type, list[str]] = {parse_type(name): paths for name, paths in _WORD
 MISSING_PATHS: list[str] = _WORDS["missing_paths"]
 # JSON values that variables hold.
 ANY_VALUES: list[Any] = _WORDS["any_values"]
+# What recorded expressions are bent with.
+SPLICES: dict[str, list[str]] = _WORDS["splices"]

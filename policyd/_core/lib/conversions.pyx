@@ -67,8 +67,11 @@ cdef object same(Activation act, object value):
 
 
 cdef object type_of(Activation act, object value):
+    cdef str name = type_name(value)
     # Of what Object{} and JSONPatch{} make cel-go only knows that it has a type.
-    return TypeValue("type" if type(value) is StructValue else type_name(value))
+    if type(value) is StructValue and not name.startswith("google.protobuf."):
+        name = "type"
+    return TypeValue(name)
 
 
 cdef object string_to_bool(Activation act, object value):
