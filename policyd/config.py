@@ -82,7 +82,7 @@ class Settings:
     cluster: bool = setting(
         False,
         units.switch,
-        "Ask the API server of the Pod's cluster what authorizer checks answer.",
+        "Ask the Pod's own cluster what policies want to know: authorizer checks, namespaces.",
     )
     kubeconfig: Path | None = setting(
         None, Path, "Ask the cluster of this file's current context instead."

@@ -96,14 +96,14 @@ class DeadlineExceeded(BudgetExceeded):
 
 
 class Unanswered(PolicydError):
-    """An evaluation cannot go on before the authorizer has answered ``attributes``.
+    """An evaluation cannot go on before ``question`` is answered; ``unknown`` says so in words.
 
     Expressions are pure: evaluating again once the answer is known is safe.
     """
 
-    def __init__(self, attributes: object) -> None:
-        super().__init__(f"authorizer: it is not known in time whether {attributes}")
-        self.attributes = attributes
+    def __init__(self, question: object, unknown: str) -> None:
+        super().__init__(unknown)
+        self.question = question
 
 
 class MutationError(PolicydError):

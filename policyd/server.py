@@ -80,7 +80,7 @@ class Server:
             exposition=exposition,
             in_flight=in_flight,
             lifecycle=self.lifecycle,
-            patient=None if self.cluster is None else partial(review_with, self.cluster.may),
+            patient=None if self.cluster is None else partial(review_with, self.cluster),
         )
 
     def run(self) -> None:

@@ -8,7 +8,8 @@ from policyd._core.program import Program, Variable
 class Layout:
     """Gives out slots while expressions are planned; ``size`` is what an activation must hold.
 
-    ``slots`` are the variables that the evaluation sets, by name. ``variables.x`` and the variables
+    ``slots`` are the variables that the evaluation sets, by name; ``used`` those that an expression
+    names. ``variables.x`` and the variables
     of macros have slots without a name; each macro has its own, because a variable may be computed
     in the middle of another expression's loop.
     """
@@ -17,6 +18,7 @@ class Layout:
         self.slots = {name: number for number, name in enumerate(names)}
         self.size = len(self.slots)
         self.variables: dict[str, Variable] = {}
+        self.used: set[str] = set()
 
     def take(self) -> int:
         """One more slot."""
@@ -25,6 +27,7 @@ class Layout:
 
     def slot(self, name: str) -> int:
         """The slot of a variable that the evaluation sets."""
+        self.used.add(name)
         if name not in self.slots:
             self.slots[name] = self.take()
         return self.slots[name]

@@ -1,6 +1,6 @@
 """The index over the rules of all policies."""
 
-from policyd._core cimport rules
+cimport policyd._core.rules as rules
 
 
 cdef class Candidate:

@@ -8,7 +8,7 @@ from types import GenericAlias
 
 cimport cython
 
-from policyd._core cimport rules
+cimport policyd._core.rules as rules
 
 from policyd._core.rules import Hit, MatchInput, MatchRules, Rule  # no-cython-lint: exported
 

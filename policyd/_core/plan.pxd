@@ -21,8 +21,10 @@ cdef class Subject:
     """What a policy sees of a request; shared by all policies that see the same.
 
     ``conditions_request`` is ``request`` as matchConditions see it (with the original resource).
-    ``asked`` answers for ``authorizer`` (see ``lib/authz.pxd``); None: nobody does. ``within`` is
-    the path at which the object stands in the one that was sent ("" or that of a pod template).
+    ``namespace_object`` may be a function, called when a policy needs the value: it gives it or
+    raises Unanswered. ``asked`` answers for ``authorizer`` (see ``lib/authz.pxd``); None: nobody
+    does. ``within`` is the path at which the object stands in the one that was sent ("" or that of
+    a pod template).
     """
 
     cdef readonly object object
@@ -40,6 +42,7 @@ cdef class Frame:
 
     cdef list others
     cdef readonly bint asks  # whether an expression uses the authorizer
+    cdef readonly bint sees_namespace  # whether an expression uses namespaceObject
     cdef int authorizer      # slots, or -1
     cdef int request_resource
     cdef readonly int variables

@@ -32,8 +32,11 @@ class Subject:
 @final
 class Frame:
     asks: bool
+    sees_namespace: bool
     variables: int
-    def __init__(self, slots: int, names: dict[str, int], variables: int) -> None: ...
+    def __init__(
+        self, slots: int, names: dict[str, int], variables: int, sees_namespace: bool
+    ) -> None: ...
 
 class Plan:
     conditions: tuple[Program, ...]

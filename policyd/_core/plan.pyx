@@ -63,7 +63,7 @@ cdef class Subject:
 @cython.auto_pickle(False)
 cdef class Frame:
 
-    def __init__(self, int slots, dict names not None, int variables):
+    def __init__(self, int slots, dict names not None, int variables, bint sees_namespace):
         if tuple(names)[: len(ROOTS)] != ROOTS:
             raise ValueError(f"the first slots must be those of {ROOTS}")
         self.others = [MISSING] * (slots - len(ROOTS))
@@ -71,6 +71,7 @@ cdef class Frame:
         self.request_resource = names.get("authorizer.requestResource", -1)
         self.asks = self.authorizer >= 0 or self.request_resource >= 0
         self.variables = variables
+        self.sees_namespace = sees_namespace
 
 
 cdef object run(Program program, Activation act, int64_t* budget):
@@ -110,6 +111,8 @@ cdef class Plan:
         cdef list slots = subject.roots + self.frame.others
         if params is not None:
             slots[PARAMS] = params
+        if self.frame.sees_namespace and callable(subject.namespace_object):
+            slots[NAMESPACE_OBJECT] = subject.namespace_object()
         if self.frame.asks:
             self.authorize(slots, subject)
         return fresh(slots, PER_CALL_LIMIT, deadline)
@@ -130,6 +133,7 @@ cdef class Plan:
         They see no namespaceObject, and the resource that the client named.
         """
         cdef list slots = act.slots
+        cdef object namespace_object = slots[NAMESPACE_OBJECT]
         cdef int64_t budget = CONDITIONS_BUDGET
         cdef list errors = []
         cdef bint held = True
@@ -143,7 +147,7 @@ cdef class Plan:
             elif value is not True:
                 held = False
         slots[REQUEST] = subject.request
-        slots[NAMESPACE_OBJECT] = subject.namespace_object
+        slots[NAMESPACE_OBJECT] = namespace_object
         self.counters.cost_units += CONDITIONS_BUDGET - budget
         if not held:
             return False

@@ -43,6 +43,7 @@ cdef class MatchInput:
     cdef object table                     # Equivalents
     cdef Hit exact                        # the answer for rules that name the client's resource
     cdef dict labels                      # of the namespace; None until asked for
+    cdef str labels_error                 # why they are not known, if they are not
     cdef list others                      # equivalent resources; None until asked for
     cdef bint any_version                 # set with ``others``: every version may be served
 
@@ -75,6 +76,7 @@ cdef class MatchRules:
     cdef readonly bint equivalent
     cdef Selector namespace_selector      # None: everything, or malformed (see ``error``)
     cdef Selector object_selector
+    cdef readonly bint selects_namespaces  # whether labels of namespaces beside the name decide
     cdef str error                        # of a malformed selector
 
     cdef Hit find(self, MatchInput request)

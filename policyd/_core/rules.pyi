@@ -30,7 +30,8 @@ class Hit:
 class MatchInput:
     """One request as the matcher sees it: built from the ``request`` of an AdmissionReview.
 
-    ``namespace_labels(name)`` gives the labels of a namespace, None if nobody knows it; it is only
+    ``namespace_labels(name)`` gives the labels of a namespace, None if nobody knows it, or a text:
+    why they cannot be found out, which is an error of each match that needs them. It is only
     called when a namespaceSelector has to look, and what it raises ends the match.
     ``object`` and ``old_object`` replace those of the request for the objectSelector.
     """
@@ -38,7 +39,7 @@ class MatchInput:
     def __init__(
         self,
         request: dict[str, Any],
-        namespace_labels: Callable[[str], dict[str, str] | None],
+        namespace_labels: Callable[[str], dict[str, str] | str | None],
         object: object = ...,
         old_object: object = ...,
         *,
@@ -102,5 +103,9 @@ class MatchRules:
     def excludes(self) -> tuple[Rule, ...]: ...
     @property
     def equivalent(self) -> bool: ...
+    @property
+    def selects_namespaces(self) -> bool:
+        """Whether labels of namespaces decide, the one of its name apart."""
+
     def match(self, request: MatchInput) -> Hit | None:
         """Whether this applies to the request, and what it then sees."""

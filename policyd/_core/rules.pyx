@@ -167,11 +167,14 @@ cdef class MatchInput:
         return self.table.families.get((self.request_resource[0], self.request_resource[2]))
 
     cdef dict labels_of_namespace(self):
-        """The labels that a namespaceSelector looks at; needs a namespace or a Namespace object."""
+        """The labels that a namespaceSelector looks at; needs a namespace or a Namespace object.
+
+        None (and ``labels_error``) if they cannot be found out.
+        """
         cdef dict metadata = None
         cdef str name = self.namespace
         cdef object found
-        if self.labels is not None:
+        if self.labels is not None or self.labels_error is not None:
             return self.labels
         if self.request_resource[2] == "namespaces":
             name = name or self.name
@@ -180,6 +183,9 @@ cdef class MatchInput:
             else:
                 metadata = metadata_of(self.old_object)
         found = self.namespace_labels(name) if metadata is None else labels_in(metadata)
+        if type(found) is str:
+            self.labels_error = found
+            return None
         if found is None:
             found = {}
         if NAMESPACE_NAME_LABEL not in found:
@@ -258,6 +264,8 @@ cdef class MatchRules:
         except ValueError as error:
             # Kubernetes says so only of requests that the rules match.
             self.error = str(error)
+        else:
+            self.selects_namespaces = bool(self.namespace_selector.keys - {NAMESPACE_NAME_LABEL})
 
     def match(self, MatchInput request not None):
         return self.find(request)
@@ -292,6 +300,7 @@ cdef class MatchRules:
 
     cdef Hit confirm(self, MatchInput request, Hit hit):
         """``hit`` unless something excludes the request; the rules are known to match."""
+        cdef dict labels
         if self.excludes and self.first(self.excludes, request) is not None:
             return None
         if self.error is not None:
@@ -299,7 +308,13 @@ cdef class MatchRules:
         if not self.namespace_selector.empty and (
             request.namespace or request.request_resource[2] == "namespaces"
         ):
-            if not self.namespace_selector.accepts(request.labels_of_namespace()):
+            if self.selects_namespaces or request.request_resource[2] == "namespaces":
+                labels = request.labels_of_namespace()
+            else:
+                labels = {NAMESPACE_NAME_LABEL: request.namespace}
+            if labels is None:
+                hit = failed(hit, request.labels_error)
+            elif not self.namespace_selector.accepts(labels):
                 return None
         if not self.object_selector.empty:
             for obj in (request.object, request.old_object):

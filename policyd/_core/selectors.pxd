@@ -18,6 +18,7 @@ cdef class Requirement:
 cdef class Selector:
     """All requirements must hold; without any, everything matches (see ``empty``)."""
     cdef tuple requirements
+    cdef frozenset keys          # of the labels that it looks at
     cdef readonly bint empty
 
     cdef bint accepts(self, dict labels) except -1

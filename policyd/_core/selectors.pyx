@@ -48,6 +48,7 @@ cdef class Selector:
             if error:
                 raise ValueError(error)
         self.requirements = tuple([Requirement(*parts) for parts in found])
+        self.keys = frozenset([key for key, _, _ in found])
         self.empty = not found
 
     cdef bint accepts(self, dict labels) except -1:

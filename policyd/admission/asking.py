@@ -1,54 +1,94 @@
-"""Reviews with an authorizer that must be waited for, such as a cluster's: what is not known yet
-is fetched between evaluations, so that the event loop goes on.
+"""Reviews for which a cluster must be asked: what is not known yet, of the authorizer or of the
+namespace, is fetched between evaluations, so that the event loop goes on.
 
-Knows no cluster; who fetches is an argument.
+Knows no cluster; who asks one is an argument.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Generator
 from time import perf_counter_ns
+from typing import Any, Protocol, TypeVar
 
 from policyd.admission import mutating
+from policyd.admission.asked_namespace import AskedNamespaces, NamespaceName
 from policyd.admission.authorizer import Attributes, Decision, Failure, Wait
 from policyd.admission.decision import respond
 from policyd.admission.engine import Engine, Matched, Only, Webhook
-from policyd.admission.recorder import LookupResult, NullRecorder, Recorder
+from policyd.admission.recorder import LookupResult, NullRecorder, Question, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
+from policyd.errors import Unanswered
+from policyd.policy.compiled import Object
 from policyd.policy.policy_set import PolicySet
 
-# Where it cannot find out, it says so with a Failure: it raises nothing.
-Fetch = Callable[[Attributes], Awaitable[Decision | Failure]]
+_LATE = Failure("there was no answer in time")
+Answer = TypeVar("Answer")
+
+
+class Cluster(Protocol):
+    """Who is asked. Where it cannot find out, it says so with a Failure: it raises nothing."""
+
+    async def may(self, asked: Attributes) -> Decision | Failure:
+        """Whether a user may do something."""
+
+    async def namespace(self, name: str) -> Object | Failure:
+        """A Namespace object."""
+
+    def known_namespace(self, name: str) -> Object | None:
+        """The same, where it need not ask."""
 
 
 class Answers:
-    """The Authorizer of one request: what is fetched for it, each question once and at once."""
+    """What is fetched for one request, each question once and at once; its Authorizer, too."""
 
-    def __init__(self, fetch: Fetch, recorder: Recorder) -> None:
-        self._fetch = fetch
+    def __init__(self, cluster: Cluster, recorder: Recorder) -> None:
+        self._cluster = cluster
         self._recorder = recorder
-        self._tasks: dict[Attributes, asyncio.Task[Decision | Failure]] = {}
+        self._tasks: dict[object, asyncio.Task[Any]] = {}
+        self._late: set[object] = set()
 
     def check(self, attributes: Attributes) -> Decision | Failure | None:
         """What is known; a question that is new begins to be fetched when the loop goes on."""
-        task = self._tasks.get(attributes)
-        if task is None:
-            self._tasks[attributes] = asyncio.ensure_future(self._ask(attributes))
-            return None
-        return task.result() if task.done() else None
+        return self._look("authorizer", attributes, lambda: self._cluster.may(attributes))
 
-    async def _ask(self, attributes: Attributes) -> Decision | Failure:
+    def namespace(self, question: NamespaceName) -> Object | Failure | None:
+        """The same for a Namespace object."""
+        name = question.name
+        known = self._cluster.known_namespace(name)
+        if known is not None:
+            return known
+        return self._look("namespace", question, lambda: self._cluster.namespace(name))
+
+    def _look(
+        self, what: Question, question: object, fetch: Callable[[], Awaitable[Answer | Failure]]
+    ) -> Answer | Failure | None:
+        task = self._tasks.get(question)
+        if task is None:
+            self._tasks[question] = asyncio.ensure_future(self._ask(what, fetch))
+            return None
+        if not task.done():
+            return _LATE if question in self._late else None
+        found: Answer | Failure = task.result()
+        return found
+
+    async def _ask(
+        self, what: Question, fetch: Callable[[], Awaitable[Answer | Failure]]
+    ) -> Answer | Failure:
         started = perf_counter_ns()
         result: LookupResult = "timeout"  # what is cancelled was too late
         try:
-            answer = await self._fetch(attributes)
+            answer = await fetch()
             result = "error" if isinstance(answer, Failure) else "success"
             return answer
         finally:
-            self._recorder.lookup("authorizer", result, perf_counter_ns() - started)
+            self._recorder.lookup(what, result, perf_counter_ns() - started)
+
+    def give_up(self, question: object) -> None:
+        """From now on, not to know the answer is an answer."""
+        self._late.add(question)
 
     @property
-    def pending(self) -> frozenset[Attributes]:
+    def pending(self) -> frozenset[object]:
         """The questions without an answer."""
         return frozenset(each for each, task in self._tasks.items() if not task.done())
 
@@ -67,7 +107,7 @@ class Answers:
 
 
 async def review_with(
-    fetch: Fetch,
+    cluster: Cluster,
     policy_set: PolicySet,
     request: AdmissionRequest,
     *,
@@ -76,27 +116,24 @@ async def review_with(
     recorder: Recorder | None = None,
     only: Only | None = None,
 ) -> AdmissionResponse:
-    """``engine.review`` whose authorizer is ``fetch``.
+    """``engine.review`` that asks ``cluster``.
 
     What policies ask at the same time is fetched at the same time. An answer that is not there
     shortly before the deadline of its policy, which may be earlier than the request's, is an error.
     """
     recorder = recorder or NullRecorder()
-    answers = Answers(fetch, recorder)
-    started = perf_counter_ns()
-    subjects = Subjects(request, policy_set.namespaces, answers)
-    engine = Engine(policy_set, subjects, webhook, deadline, recorder)
-    matches = engine.matches(only)
-    recorder.phase("match", perf_counter_ns() - started)
-    work = (
-        mutating.steps(engine, matches) if webhook == "mutate" else _steps(engine, answers, matches)
-    )
+    answers = Answers(cluster, recorder)
+    policies = policy_set.with_namespaces(AskedNamespaces(answers.namespace))
+    subjects = Subjects(request, policies.namespaces, answers)
+    engine = Engine(policies, subjects, webhook, deadline, recorder)
     try:
+        matches = await _matched(engine, answers, only)
+        if webhook == "mutate":
+            work = mutating.steps(engine, matches)
+        else:
+            work = _steps(engine, answers, matches)
         while True:
-            wanted = next(work)
-            waiting = perf_counter_ns()
-            await answers.wait(wanted)
-            engine.waited_ns += perf_counter_ns() - waiting
+            await _waited(engine, answers, next(work))
     except StopIteration as done:
         response: AdmissionResponse = done.value
     finally:
@@ -106,14 +143,40 @@ async def review_with(
     return response
 
 
+async def _matched(engine: Engine, answers: Answers, only: Only | None) -> list[Matched]:
+    """The policies that the request concerns, when all that it takes to tell is known."""
+    started = perf_counter_ns()
+    while True:
+        try:
+            matches = engine.matches(only)
+            for policy, _ in matches:
+                for binding in policy.bindings:
+                    if binding.rules is not None:
+                        binding.rules.match(engine.view)  # to have it look at what it needs
+        except Unanswered as unknown:
+            by = engine.answer_by(engine.deadline)
+            await _waited(engine, answers, Wait(frozenset((unknown.question,)), by))
+            answers.give_up(unknown.question)
+        else:
+            engine.recorder.phase("match", perf_counter_ns() - started - engine.waited_ns)
+            return matches
+
+
+async def _waited(engine: Engine, answers: Answers, wanted: Wait) -> None:
+    started = perf_counter_ns()
+    await answers.wait(wanted)
+    engine.waited_ns += perf_counter_ns() - started
+
+
 def _steps(
     engine: Engine, answers: Answers, matches: list[Matched]
 ) -> Generator[Wait, None, AdmissionResponse]:
     """Validate and answer; yields where the authorizer has to answer first."""
-    started = perf_counter_ns()
+    started, waited = perf_counter_ns(), engine.waited_ns
     engine.validate(matches)
     while engine.waiting:
         yield engine.wait
         engine.resume(answers.pending)
-    engine.recorder.phase("evaluate", perf_counter_ns() - started - engine.waited_ns)
+    waited = engine.waited_ns - waited
+    engine.recorder.phase("evaluate", perf_counter_ns() - started - waited)
     return respond(engine.request, engine.verdict, engine.policies.generation)

@@ -52,11 +52,11 @@ class Judged:
 
 
 class _Waiting(NamedTuple):
-    """What is left of a policy until the authorizer has answered ``attributes``."""
+    """What is left of a policy until ``question`` is answered."""
 
     policy: CompiledPolicy
     each: Iterator[Judged]
-    attributes: object
+    question: object
     deadline: int
     answer_by: int
 
@@ -127,6 +127,8 @@ class Engine:
                 outcome = plan.run(subject, policy.params, deadline, _NOTHING)
                 if outcome is not None:
                     self._note(policy, policy.bindings[0], outcome)
+            except Unanswered:
+                self._validate_each(policy, self.judged(match))
             except Exception as error:
                 self.broken(policy, error)
 
@@ -150,12 +152,12 @@ class Engine:
                 outcome = policy.validation.run(
                     judged.subject, judged.param, deadline, judged.exempt
                 )
-            except Unanswered as question:
-                if question.attributes != asked:
+            except Unanswered as unknown:
+                if unknown.question != asked:
                     rest, by = chain((judged,), each), self.answer_by(deadline)
-                    self.waiting += (_Waiting(policy, rest, question.attributes, deadline, by),)
+                    self.waiting += (_Waiting(policy, rest, unknown.question, deadline, by),)
                     return
-                self.failed(policy, judged.binding, str(question))
+                self.failed(policy, judged.binding, str(unknown))
                 outcome = None
             if outcome is not None:
                 self._note(policy, judged.binding, outcome)
@@ -167,11 +169,11 @@ class Engine:
         """
         waiting, self.waiting = self.waiting, ()
         for each in waiting:
-            policy, rest, attributes, deadline, by = each
-            if attributes in pending and not 0 < by <= perf_counter_ns():
+            policy, rest, question, deadline, by = each
+            if question in pending and not 0 < by <= perf_counter_ns():
                 self.waiting += (each,)
                 continue
-            self.guarded(policy, partial(self._validate_each, policy, rest, attributes, deadline))
+            self.guarded(policy, partial(self._validate_each, policy, rest, question, deadline))
         self.verdict.findings.sort(key=lambda finding: finding.policy.sort_key)
 
     def judged(self, match: Matched) -> Iterator[Judged]:
@@ -259,7 +261,7 @@ class Engine:
     def wait(self) -> Wait:
         """For what the policies wait, until the first of them can wait no longer."""
         until = min((each.answer_by for each in self.waiting if each.answer_by), default=0)
-        return Wait(frozenset(each.attributes for each in self.waiting), until)
+        return Wait(frozenset(each.question for each in self.waiting), until)
 
     def answer_by(self, deadline: int) -> int:
         """The moment after which an answer is too late for a policy's ``deadline``; 0: none."""

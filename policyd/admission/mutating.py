@@ -85,11 +85,11 @@ class Tree:
         while True:
             try:
                 return self._guarded(judged, deadline)
-            except Unanswered as question:
-                if question.attributes == asked:
-                    self.engine.failed(judged.policy, judged.binding, str(question))
+            except Unanswered as unknown:
+                if unknown.question == asked:
+                    self.engine.failed(judged.policy, judged.binding, str(unknown))
                     return None
-                asked = question.attributes
+                asked = unknown.question
             yield Wait(frozenset((asked,)), self.engine.answer_by(deadline))
 
     def patch(self) -> list[Object]:
@@ -258,7 +258,7 @@ def steps(
     No patch for DELETE and CONNECT, whose objects cannot be changed.
     """
     request, generation = engine.request, engine.policies.generation
-    started = perf_counter_ns()
+    started, waited = perf_counter_ns(), engine.waited_ns
     if request.operation in ("DELETE", "CONNECT") or request.object is None:
         return respond(request, engine.verdict, generation)
     if request.resource[2] in CONTROLLERS and template_is_settled(
@@ -271,7 +271,7 @@ def steps(
     except StatusError as error:
         return refused(request, error, generation)
     evaluated = perf_counter_ns()
-    engine.recorder.phase("evaluate", evaluated - started - engine.waited_ns)
+    engine.recorder.phase("evaluate", evaluated - started - (engine.waited_ns - waited))
     patch = _patch(engine, tree) if tree.current is not request.object else None
     engine.recorder.phase("patch", perf_counter_ns() - evaluated)
     return respond(request, engine.verdict, generation, patch)

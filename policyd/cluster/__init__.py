@@ -1,4 +1,5 @@
-"""What only a cluster knows, asked of its API server: whether a user may do something.
+"""What only a cluster knows, asked of its API server: whether a user may do something, and what a
+namespace is.
 
 Optional: imported by who was told to ask, and needs the extra ``cluster``. Judges nothing.
 """

@@ -21,8 +21,10 @@ from lightkube.core.exceptions import ApiError
 from lightkube.core.exceptions import ConfigError as KubeConfigError
 
 from policyd._core.authorization import Attributes, Decision, Failure
-from policyd.cluster import access
+from policyd.cluster import access, namespaces
+from policyd.cluster.namespaces import Remembered
 from policyd.errors import ConfigError, PolicySchemaError
+from policyd.policy.compiled import Object
 from policyd.policy.loader import read_one
 
 Answer = TypeVar("Answer")
@@ -84,6 +86,7 @@ class ClusterClient:
                 trust_env=False,  # no proxy, no .netrc: what is configured, and nothing else
                 transport=_transport(trusted),
             )
+            self._namespaces = Remembered(self._namespace)
         except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:
             raise ConfigError(f"cluster {config.cluster.server}: not usable: {error}") from None
 
@@ -91,8 +94,20 @@ class ClusterClient:
         """Whether a user may do something; raises nothing."""
         return await self._told(lambda: access.review(self._client, asked))
 
+    def known_namespace(self, name: str) -> Object | None:
+        """The Namespace object as it was a moment ago, if it was asked for then."""
+        return self._namespaces.known(name)
+
+    async def namespace(self, name: str) -> Object | Failure:
+        """A Namespace object; raises nothing."""
+        return await self._namespaces.get(name)
+
+    async def _namespace(self, name: str) -> Object | Failure:
+        return await self._told(lambda: namespaces.read(self._client, name))
+
     async def close(self) -> None:
         """Close all connections."""
+        await self._namespaces.close()
         await self._client.close()
 
     async def _told(self, ask: Callable[[], Awaitable[Answer]]) -> Answer | Failure:

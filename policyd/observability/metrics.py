@@ -36,7 +36,7 @@ from policyd.policy.store import PolicySet
 
 WEBHOOKS = ("validate", "mutate")
 PHASES: tuple[Phase, ...] = ("decode", "queue", "match", "lookup", "evaluate", "patch", "encode")
-QUESTIONS: tuple[Question, ...] = ("authorizer",)
+QUESTIONS: tuple[Question, ...] = ("authorizer", "namespace")
 SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "deadline")
 
 # Seconds: from an answer without any policy to the API server's longest timeout.

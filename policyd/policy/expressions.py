@@ -49,7 +49,9 @@ class Expressions:
     @property
     def frame(self) -> Frame:
         """The slots of all expressions compiled so far."""
-        return Frame(self._layout.size, self._layout.slots, len(self._layout.variables))
+        layout = self._layout
+        sees_namespace = "namespaceObject" in layout.used
+        return Frame(layout.size, layout.slots, len(layout.variables), sees_namespace)
 
     def condition(self, text: str, path: str) -> Program | None:
         """A matchCondition: it cannot see ``variables``."""

@@ -1,11 +1,11 @@
 """Parameter resources and namespaces that are known without a cluster. Compiles nothing."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from policyd._core.selectors import Selector
 from policyd.policy.builtin_kinds import BUILTIN_KINDS
-from policyd.policy.compiled import Object, ParamRef
+from policyd.policy.compiled import JSON, Object, ParamRef
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 
@@ -111,12 +111,12 @@ class Namespaces:
     def __contains__(self, name: str) -> bool:
         return name in self._labels
 
-    def labels(self, name: str) -> dict[str, str]:
-        """The labels of a namespace."""
+    def labels(self, name: str) -> dict[str, str] | str:
+        """The labels of a namespace; a text says why they cannot be found out."""
         return self._labels.get(name) or {NAME_LABEL: name}
 
-    def object(self, name: str) -> Object:
-        """What ``namespaceObject`` is for a request in that namespace."""
+    def object(self, name: str) -> Object | Callable[[], JSON]:
+        """What ``namespaceObject`` is for a request in that namespace, or what gives it."""
         known = self._objects.get(name)
         if known is not None:
             return known

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from policyd._core.counters import PolicyCounters
 from policyd._core.equivalents import Equivalents
 from policyd._core.matcher import Hit, Index, MatchInput
+from policyd._core.mutation import MutationPlan
+from policyd._core.validation import ValidationPlan
 from policyd.errors import Problem
 from policyd.mutation.schema import Schemas
 from policyd.policy.compiled import JSON, CompiledPolicy, Object
@@ -68,22 +70,26 @@ class PolicySet:
         self.suites = tuple(suites)
         validating = [p for p in self.policies if p.validation is not None or _quarantines(p)]
         mutating = [p for p in self.policies if p.mutation is not None or _mutates(p)]
-        # The webhooks at which some policy uses the authorizer.
+        # The webhooks at which some policy wants to know what only a cluster knows.
         self.asking = frozenset(
             webhook
-            for webhook, plans in (
-                ("validate", [policy.validation for policy in validating]),
-                ("mutate", [policy.mutation for policy in mutating]),
+            for webhook, asks in (
+                ("validate", any(_asks(policy, policy.validation) for policy in validating)),
+                ("mutate", any(_asks(policy, policy.mutation) for policy in mutating)),
             )
-            if any(plan is not None and plan.frame.asks for plan in plans)
+            if asks
         )
         self._indexes = {"validate": _index(validating), "mutate": _index(mutating)}
 
     def with_namespace(self, obj: Object) -> "PolicySet":
         """The same policies, knowing one more namespace."""
+        return self.with_namespaces(self.namespaces.including(obj))
+
+    def with_namespaces(self, namespaces: Namespaces) -> "PolicySet":
+        """The same policies, knowing other namespaces."""
         copy = object.__new__(PolicySet)
         copy.__dict__.update(self.__dict__)
-        copy.namespaces = self.namespaces.including(obj)
+        copy.namespaces = namespaces
         return copy
 
     @property
@@ -112,6 +118,14 @@ class PolicySet:
         object.
         """
         return self._indexes[webhook][1].match(request)
+
+
+def _asks(policy: CompiledPolicy, plan: ValidationPlan | MutationPlan | None) -> bool:
+    """Whether the policy uses the authorizer, namespaceObject or labels of namespaces."""
+    rules = [policy.rules, policy.controllers, *(binding.rules for binding in policy.bindings)]
+    if any(each is not None and each.selects_namespaces for each in rules):
+        return True
+    return plan is not None and (plan.frame.asks or plan.frame.sees_namespace)
 
 
 def _quarantines(policy: CompiledPolicy) -> bool:

@@ -2,14 +2,14 @@
 
 import asyncio
 import json
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.asking import Fetch, review_with
+from policyd.admission.asking import review_with
 from policyd.admission.authorizer import (
     Attributes,
     AuthorizerRule,
@@ -94,11 +94,30 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     return asyncio.run(work)
 
 
+Fetch = Callable[[Attributes], Awaitable[Decision | Failure]]
+
+
+class Asked:
+    """A cluster that knows users only."""
+
+    def __init__(self, fetch: Fetch) -> None:
+        self._fetch = fetch
+
+    async def may(self, asked: Attributes) -> Decision | Failure:
+        return await self._fetch(asked)
+
+    async def namespace(self, name: str) -> Failure:
+        return Failure("nobody asked for namespaces")
+
+    def known_namespace(self, name: str) -> Json | None:
+        return None
+
+
 def waited(
     fetch: Fetch, policies: PolicySet, webhook: Webhook = "validate", **more: Any
 ) -> AdmissionResponse:
     request = decode(build_review(POD, overrides={"userInfo": {"username": "bob"}}))
-    return run(review_with(fetch, policies, request, webhook=webhook, **more))
+    return run(review_with(Asked(fetch), policies, request, webhook=webhook, **more))
 
 
 SECRETS = AuthorizerRule(resource="secrets", reason="trusted")
@@ -193,7 +212,7 @@ def test_rows_of_a_real_api_server_come_to_the_same() -> None:
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
         request = decode({**review, "request": row["review"]})
         want = engine.review(policies, request, webhook="validate", authorizer=recorded())
-        found = run(review_with(fetch, policies, request, webhook="validate"))
+        found = run(review_with(Asked(fetch), policies, request, webhook="validate"))
         assert found == want, row["id"]
     print(f"{len(rows)} passed of {len(rows)}")
     assert len(rows) > 30
@@ -285,7 +304,9 @@ def test_the_event_loop_goes_on_meanwhile_and_a_cancelled_review_cancels_its_fet
     async def scenario() -> None:
         request = decode(build_review(POD))
         policies = load(validating("a", f"{get('pods')}.allowed()"))
-        review = asyncio.ensure_future(review_with(fetch, policies, request, webhook="validate"))
+        review = asyncio.ensure_future(
+            review_with(Asked(fetch), policies, request, webhook="validate")
+        )
         for _ in range(10):
             await asyncio.sleep(0)
         assert not review.done()

@@ -144,12 +144,14 @@ def test_the_base_has_no_rights_and_the_component_those_to_ask() -> None:
     assert not {"Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding"} & found.keys()
     component = ROOT / "deploy" / "components" / "cluster"
     role, binding = documents(component / "access.yaml")
-    (rule,) = role["rules"]
-    assert rule == {
-        "apiGroups": ["authorization.k8s.io"],
-        "resources": ["subjectaccessreviews"],
-        "verbs": ["create"],
-    }
+    assert role["rules"] == [
+        {
+            "apiGroups": ["authorization.k8s.io"],
+            "resources": ["subjectaccessreviews"],
+            "verbs": ["create"],
+        },
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]},
+    ]
     assert binding["roleRef"]["name"] == role["metadata"]["name"]
     account = found["ServiceAccount"]["metadata"]
     assert binding["subjects"] == [

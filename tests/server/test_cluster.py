@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal, status
-from tests.server.process import ROOT, Process
+from tests.server.process import ROOT, Process, until
 from tests.server.reviews import body
 from tests.server.test_serve import POLICY, command
 
@@ -76,6 +76,22 @@ def test_the_cluster_decides_once_a_question_and_request(tmp_path: Path) -> None
         assert len(cluster.calls) == 3
         assert server.terminate() == 0
     assert not server.lines("defect")
+
+
+def test_namespaces_are_asked_for_and_remembered_for_a_moment(tmp_path: Path) -> None:
+    seen = "validations: [{expression: \"namespaceObject.metadata.labels.team == 'sales'\"}]"
+    with asking(tmp_path, judgement=seen) as (server, cluster):
+        labels = {"team": "sales"}
+        cluster.answer = lambda _: Reply({"metadata": {"name": "shop", "labels": labels}})
+        assert answer(server)["allowed"]
+        assert answer(server)["allowed"]
+        labels["team"] = "buyers"
+        until(lambda: not answer(server)["allowed"], "other labels")
+        assert {call.path for call in cluster.calls} == {"/api/v1/namespaces/shop"}
+        count = server.metric(
+            'policyd_cluster_lookups_total{question="namespace",result="success"}'
+        )
+        assert count == len(cluster.calls)
 
 
 def test_mutations_ask_too(tmp_path: Path) -> None:

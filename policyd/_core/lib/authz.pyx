@@ -212,7 +212,9 @@ cdef object ask(Authorizer authorizer, dict said, str verb):
         return error(f"authorizer: there is no cluster to ask whether {attributes}")
     answer = authorizer.asked.check(attributes)
     if answer is None:
-        raise Unanswered(attributes)
+        raise Unanswered(
+            attributes, f"authorizer: it is not known in time whether {attributes}"
+        )
     if type(answer) is Failure:
         return error(f"authorizer: cannot find out whether {attributes}: {answer.why}")
     made = Decision.__new__(Decision)

@@ -189,4 +189,4 @@ def test_with_nobody_to_ask_a_check_is_an_error_that_can_be_absorbed() -> None:
 def test_an_answer_that_is_not_known_yet_ends_the_evaluation() -> None:
     with pytest.raises(Unanswered) as raised:
         run(f"{PODS}.check('get').allowed() || true", authz.variables(Listening(None), REQUEST))
-    assert raised.value.attributes == Attributes(verb="get", resource="pods", **BOB)
+    assert raised.value.question == Attributes(verb="get", resource="pods", **BOB)

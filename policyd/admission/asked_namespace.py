@@ -1,0 +1,58 @@
+"""The namespace of one request, from a cluster that has to be asked for it.
+
+Judges nothing; ``asking.py`` has what it does not know fetched.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from policyd._core.authorization import Failure
+from policyd._core.cel_errors import CelError
+from policyd.errors import Unanswered
+from policyd.policy.compiled import JSON, Object
+from policyd.policy.params import Namespaces
+
+
+class NamespaceName(NamedTuple):
+    """The question for a Namespace object."""
+
+    name: str
+
+
+class AskedNamespaces(Namespaces):
+    """Namespaces as ``look`` gives them; None: not known yet, which ends the evaluation
+    (Unanswered). Within one request a namespace stays as it was first seen.
+    """
+
+    def __init__(self, look: Callable[[NamespaceName], Object | Failure | None]) -> None:
+        super().__init__()
+        self._look = look
+        self._seen: dict[str, Namespaces | Failure] = {}
+
+    def labels(self, name: str) -> dict[str, str] | str:
+        """The labels of a namespace; a text says why they cannot be found out."""
+        found = self._find(name)
+        if isinstance(found, Failure):
+            return f"cannot find out the labels of namespace {name!r}: {found.why}"
+        return found.labels(name)
+
+    def object(self, name: str) -> Callable[[], JSON]:
+        """What gives ``namespaceObject`` for a request in that namespace."""
+        return lambda: self._object(name)
+
+    def _object(self, name: str) -> JSON:
+        found = self._find(name)
+        if isinstance(found, Failure):
+            return CelError(f"cannot find out what namespace {name!r} is: {found.why}")
+        return found.object(name)
+
+    def _find(self, name: str) -> Namespaces | Failure:
+        seen = self._seen.get(name)
+        if seen is None:
+            answer = self._look(NamespaceName(name))
+            if answer is None:
+                unknown = f"it is not known in time what namespace {name!r} is"
+                raise Unanswered(NamespaceName(name), unknown)
+            seen = answer if isinstance(answer, Failure) else Namespaces([answer])
+            self._seen[name] = seen
+        return seen

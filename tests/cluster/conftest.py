@@ -1,0 +1,14 @@
+"""An API server of our own for each test of this folder."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.fake import ApiServer, api_server, status
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ApiServer]:
+    with api_server(tmp_path, lambda _: status(True)) as running:
+        yield running

@@ -1,0 +1,78 @@
+"""Namespace objects from an API server, and for how long they are remembered."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from policyd._core.authorization import Failure
+from policyd.cluster import connect, namespaces
+from tests.cluster.fake import ApiServer, Reply, refusal
+
+NAMESPACE = {
+    "apiVersion": "v1",
+    "kind": "Namespace",
+    "metadata": {
+        "name": "shop",
+        "labels": {"team": "sales"},
+        "creationTimestamp": "2026-11-21T07:00:00Z",
+    },
+    "spec": {"finalizers": ["kubernetes"]},
+    "status": {"phase": "Active"},
+}
+
+
+def test_a_namespace_is_asked_for_once_a_moment(
+    server: ApiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.answer = lambda _: Reply(NAMESPACE, after=0.1)
+    now = [100.0]
+    monkeypatch.setattr(namespaces, "monotonic", lambda: now[0])
+
+    async def scenario() -> None:
+        client = connect(server.kubeconfig(), 5.0)
+        assert client.known_namespace("shop") is None
+        found = await asyncio.gather(*(client.namespace("shop") for _ in range(5)))
+        assert found == [NAMESPACE] * 5
+        assert client.known_namespace("shop") == NAMESPACE
+        now[0] += namespaces.MEMORY_SECONDS
+        assert client.known_namespace("shop") is None
+        with pytest.raises(TimeoutError):  # who gives up leaves the others waiting
+            await asyncio.gather(
+                asyncio.wait_for(client.namespace("shop"), 0.02), client.namespace("shop")
+            )
+        assert await client.namespace("shop") == NAMESPACE
+        await client.close()
+
+    asyncio.run(scenario())
+    assert [call.path for call in server.calls] == ["/api/v1/namespaces/shop"] * 2
+
+
+def test_a_namespace_that_is_not_there_is_not_remembered(server: ApiServer) -> None:
+    server.answer = lambda _: refusal(404, 'namespaces "shop" not found')
+
+    async def scenario() -> None:
+        client = connect(server.kubeconfig(), 5.0)
+        for _ in range(2):
+            found = await client.namespace("shop")
+            assert found == Failure('the API server answered 404: namespaces "shop" not found')
+        assert client.known_namespace("shop") is None
+        await client.close()
+
+    asyncio.run(scenario())
+    assert len(server.calls) == 2
+
+
+def test_only_so_many_namespaces_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namespaces, "MOST", 3)
+
+    async def fetch(name: str) -> dict[str, Any]:
+        return {"name": name}
+
+    async def scenario() -> None:
+        memory = namespaces.Remembered(fetch)
+        for name in "abacd":
+            await memory.get(name)
+        assert [name for name in "abcd" if memory.known(name)] == ["a", "c", "d"]
+
+    asyncio.run(scenario())
