@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 from tests.e2e.builders import (
+    PODS,
     Thing,
     custom_resource_definition,
     json_patch,
@@ -40,6 +41,48 @@ def test_the_sample_mutations_apply_to_recorded_pods(
             context = container["securityContext"]
             assert context.get("privileged") or "allowPrivilegeEscalation" in context
         assert client.get(made).body == made
+
+
+OVERLAY: Thing = {
+    "metadata": {"labels": {"+(app)": "none", "team": "${request.namespace}", "gone": None}},
+    "spec": {
+        "nodeSelector": {"disk": "ssd", "zone": None},
+        "tolerations": [{"key": "${object.metadata.name}", "operator": "Exists"}],
+        "containers": [
+            {
+                "(image)": "*:latest",
+                "imagePullPolicy": "Never",
+                "resources": {"limits": {"cpu": 2}},
+            },
+            {"name": "debug", "$patch": "delete"},
+            {"name": "side", "image": "side:1"},
+        ],
+    },
+}
+
+
+def test_overlays_arrive_and_are_settled(install: Install, client: Client, namespace: str) -> None:
+    install(policy("overlay", PODS, mutations=[{"patchType": "Overlay", "overlay": OVERLAY}]))
+    containers = [
+        {"name": "app", "image": "app:latest"},
+        {"name": "debug", "image": "debug:1"},
+        {"name": "log", "image": "log:1"},
+    ]
+    thing = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "web", "namespace": namespace, "labels": {"gone": "x"}},
+        "spec": {"containers": containers, "nodeSelector": {"zone": "a"}},
+    }
+    made = client.made(thing)
+    assert made["metadata"]["labels"] == {"app": "none", "team": namespace}
+    spec = made["spec"]
+    assert spec["nodeSelector"] == {"disk": "ssd"}
+    assert spec["tolerations"][0] == {"key": "web", "operator": "Exists"}
+    assert [container["name"] for container in spec["containers"]] == ["app", "log", "side"]
+    assert spec["containers"][0]["imagePullPolicy"] == "Never"
+    assert spec["containers"][0]["resources"]["limits"] == {"cpu": "2"}
+    assert client.get(made).body == made
 
 
 def test_any_difference_of_two_trees_arrives(
