@@ -13,7 +13,7 @@ from policyd.mutation.overlay_text import Unclosed, pieces
 from policyd.pattern.marks import Mark, UnknownMark, split
 
 Path = tuple[str | int, ...]
-PATCH = "$patch"
+DIRECTIVE = "$patch"
 LITERAL = "a ${ that is no expression is written $${"
 NO_EXPRESSION = "a condition is a pattern and holds no expression; matchConditions can use CEL"
 
@@ -187,7 +187,7 @@ class Reader:
             except UnknownMark as error:
                 self.faults.append(Fault(at, str(error), at_key=True))
                 continue
-            if key == PATCH:
+            if key == DIRECTIVE:
                 continue
             if mark in (Mark.NONE, Mark.ADD):
                 node = self.read(below, at)
@@ -207,12 +207,12 @@ class Reader:
         return Map(found, path, condition, deleted, empty=not value)
 
     def _deleted(self, value: dict[str, Any], path: Path) -> bool:
-        if PATCH not in value:
+        if DIRECTIVE not in value:
             return False
-        at = (*path, PATCH)
-        if value[PATCH] != "delete":
+        at = (*path, DIRECTIVE)
+        if value[DIRECTIVE] != "delete":
             hint = "only delete is understood, of items of a list; to remove a key write KEY: null"
-            self.faults.append(Fault(at, f"Unsupported value: {value[PATCH]!r}", hint))
+            self.faults.append(Fault(at, f"Unsupported value: {value[DIRECTIVE]!r}", hint))
         return True
 
     def _no_conditions(self, node: Node) -> None:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 from policyd.cel.ast import Call, Expr, Ident, ListExpr, Literal, MapExpr, StructExpr
 from policyd.cel.parser import parse
 from policyd.errors import CelSyntaxError
+from policyd.mutation.overlay_tree import DIRECTIVE, global_conditions
+from policyd.pattern.marks import Mark, UnknownMark, split
 from policyd.policy.model import Mutation
 
 Place = tuple[str, ...]
@@ -30,7 +32,8 @@ def writes(mutation: Mutation, raw: Any) -> Iterator[Write]:
     """The constant writes of one mutation; ``raw`` is its document's text as plain data."""
     overlay = raw.get("overlay") if isinstance(raw, Mapping) else None
     if isinstance(overlay, Mapping):
-        yield from _of_overlay(overlay, ())
+        if not _conditional(overlay) and global_conditions(overlay) is None:
+            yield from _of_overlay(overlay, ())
         return
     try:
         tree = parse(mutation.expression)
@@ -93,20 +96,38 @@ def _of_object(node: Expr, place: Place) -> Iterator[Write]:
 
 def _of_overlay(tree: Any, place: Place) -> Iterator[Write]:
     if isinstance(tree, Mapping):
-        if any(str(key).startswith("(") for key in tree):
-            return  # a condition
         for key, member in tree.items():
-            if not str(key).endswith(")"):
+            if key != DIRECTIVE and _mark(key) is Mark.NONE:
                 yield from _of_overlay(member, (*place, str(key)))
     elif isinstance(tree, list):
         for item in tree:
             name = item.get(_KEY) if isinstance(item, Mapping) else None
-            if isinstance(name, str):
-                yield from _of_overlay(item, (*place[:-1], f"{place[-1]}[{_KEY}={name}]"))
+            if not isinstance(name, str) or _conditional(item):
+                continue
+            at = (*place[:-1], f"{place[-1]}[{_KEY}={name}]")
+            if DIRECTIVE in item:
+                yield Write(at, None, removes=True)
+            else:
+                yield from _of_overlay(item, at)
     elif tree is None:
         yield Write(place, None, removes=True)
     elif not (isinstance(tree, str) and "${" in tree):
         yield Write(place, tree)
+
+
+def _conditional(tree: Any) -> bool:
+    """Whether there is a condition in a map; those of its lists are of their items."""
+    return isinstance(tree, Mapping) and any(
+        _mark(key) not in (Mark.NONE, Mark.ADD) or _conditional(member)
+        for key, member in tree.items()
+    )
+
+
+def _mark(key: str) -> Mark | None:
+    try:
+        return split(key)[0]
+    except UnknownMark:
+        return None  # a problem that is told where the policy is compiled
 
 
 def _fields(node: Expr) -> dict[str, Expr]:

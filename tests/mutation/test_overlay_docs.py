@@ -26,8 +26,8 @@ def test_the_three_forms_do_the_same() -> None:
         "ApplyConfiguration",
         "JSONPatch",
     ]
-    plain = pod()
-    labelled = {**plain, "metadata": {**plain["metadata"], "labels": {"team": "blue"}}}
+    plain, labelled = pod(), pod()
+    labelled["metadata"]["labels"] = {"team": "blue"}
     for obj, team in ((plain, "shop"), (labelled, "blue")):
         results = [mutated(load(policy("", mutations=form)), obj) for form in forms]
         assert results[0]["metadata"]["labels"] == {"team": team}
@@ -38,7 +38,7 @@ def test_the_three_forms_do_the_same() -> None:
 
 def test_the_longer_example() -> None:
     policies = load(policy("", mutations=yaml.safe_load(BLOCKS[3])["mutations"]))
-    containers = [
+    containers: list[Json] = [
         {"name": "app", "image": "registry.example.com/app:1"},
         {"name": "tool", "image": "tool:1"},
         {"name": "proxy", "image": "p:1", "ports": [{"containerPort": 8080}], "stdin": True},

@@ -1,11 +1,15 @@
 """Policies with overlays: what is refused when they load and where, kinds, templates, order."""
 
 import json
+from base64 import b64decode
 from typing import Any
 
 import pytest
 
+from policyd import PolicySet
+from policyd.admission.authorizer import AuthorizerRule, StaticAuthorizer
 from policyd.policy import compiler, loader
+from policyd.policy.reviews import build_review
 from tests.mutation.builders import CRD
 from tests.mutation.overlays import PODS, WIDGETS, Json, ask, load, mutated, policy, problems
 
@@ -252,3 +256,28 @@ def test_match_conditions_come_first() -> None:
     conditions = [{"name": "c", "expression": "request.namespace == 'other'"}]
     tree = "metadata: {labels: {a: '${object.none}'}}"
     assert mutated(load(policy(tree, matchConditions=conditions)), POD) == POD
+
+
+def test_expressions_may_ask_the_authorizer() -> None:
+    check = "authorizer.group('').resource('pods').check('delete').allowed()"
+    policies = load(policy({"metadata": {"labels": {"admin": f"${{string({check})}}"}}}))
+    for allowed in (True, False):
+        rules = StaticAuthorizer([AuthorizerRule(resource="pods", allowed=allowed)])
+        review = build_review(POD)
+        response = policies.review(review, "mutate", authorizer=rules)["response"]
+        (operation,) = json.loads(b64decode(response["patch"]))
+        assert operation["value"] == str(allowed).lower()
+
+
+def test_kept_and_counted_like_other_mutations() -> None:
+    """Two policies of one place: the later one wins, and what it costs is counted."""
+    texts = [
+        json.dumps(policy("metadata: {labels: {app: a}}", name="a")),
+        json.dumps(policy("metadata: {labels: {app: '${string(1 + 1)}'}}", name="b")),
+    ]
+    compiled = compiler.compile_strict(loader.load_text("\n---\n".join(texts)))
+    assert mutated(PolicySet(compiled), POD)["metadata"]["labels"] == {"app": "2"}
+    a, b = (each.counters.snapshot() for each in compiled.policies)
+    assert (a["cost"], a["decisions"]["admit"]) == (0, 1)
+    assert (b["cost"], b["decisions"]["admit"]) == (2, 1)
+    assert a["seconds"] > 0

@@ -140,7 +140,12 @@ def test_what_an_overlay_writes() -> None:
         "metadata": {"labels": {"a": "b", "+(c)": "d", "e": "${request.namespace}"}},
         "spec": {
             "hostname": None,
-            "containers": [{"name": "web", "image": "x"}, {"(name)": "*", "image": "y"}],
+            "containers": [
+                {"name": "web", "image": "x"},
+                {"(name)": "*", "image": "y"},
+                {"name": "log", "resources": {"(limits)": {"cpu": "*"}}, "image": "z"},
+                {"name": "old", "$patch": "delete"},
+            ],
         },
     }
     found = {write.place: write.value for write in writes(Mutation(), {"overlay": overlay})}
@@ -149,4 +154,14 @@ def test_what_an_overlay_writes() -> None:
         ("spec", "hostname"): None,
         ("spec", "containers[name=web]", "name"): "web",
         ("spec", "containers[name=web]", "image"): "x",
+        ("spec", "containers[name=old]"): None,
     }
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [{"metadata": {"X(labels)": None}}, {"spec": {"containers": [{"<(image)": "x"}]}}],
+)
+def test_an_overlay_with_conditions_hangs_on_the_object(condition: JSON) -> None:
+    overlay = {**condition, "data": {"a": "b"}}
+    assert list(writes(Mutation(), {"overlay": overlay})) == []

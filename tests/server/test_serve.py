@@ -33,6 +33,9 @@ BROKEN = 'validations: [{expression: "object.data.("}]'
 MUTATE = """mutations:
   - patchType: JSONPatch
     jsonPatch: {expression: "[JSONPatch{op: 'add', path: '/data/seen', value: 'yes'}]"}"""
+OVERLAY = """mutations:
+  - patchType: Overlay
+    overlay: {data: {+(by): "user ${request.userInfo.username}", old: null}}"""
 SUITE = """\
 apiVersion: policyd.dev/v1
 kind: PolicyTest
@@ -107,6 +110,24 @@ def test_reviews_are_judged_counted_and_logged(tmp_path: Path) -> None:
         assert [each["state"] for each in shown["policies"]] == ["active"]
         assert shown["policies"][0]["source"].endswith("deny.yaml")
         assert server.terminate() == 0
+
+
+def test_overlays_are_applied_and_a_wrong_one_keeps_the_set_in_use(tmp_path: Path) -> None:
+    policies = tmp_path / "policies"
+    policy(policies, "mark", OVERLAY)
+    with serving(tmp_path, policies) as server:
+        patched = answer(server, "/mutate", old="x")
+        operations = json.loads(base64.b64decode(patched["patch"]))
+        assert sorted(operations, key=lambda each: str(each["path"])) == [
+            {"op": "add", "path": "/data/by", "value": "user ann"},
+            {"op": "remove", "path": "/data/old"},
+        ]
+        assert "patch" not in answer(server, "/mutate", by="me")
+        policy(policies, "mark", OVERLAY.replace("old:", "(old): x, older:").replace("data", "dat"))
+        until(lambda: len(server.lines("reload")) > 1, "a reload")
+        assert 'unknown field "dat"' in server.lines("reload")[1]["errors"][0]
+        assert "patch" in answer(server, "/mutate", old="x")
+        assert not server.lines("defect")
 
 
 @pytest.mark.parametrize(("failure", "allowed"), [("Fail", False), ("Ignore", True)])
