@@ -17,6 +17,7 @@ from policyd.policy.documents import Sources
 from policyd.policy.expense import expensive
 from policyd.policy.loader import load
 from policyd.policy.overlaps import overlapping
+from policyd.policy.pattern_advice import misfitting
 from policyd.policy.type_check import type_check
 
 _EPILOG = """\b
@@ -64,6 +65,7 @@ def command(paths: tuple[Path, ...], form: str, strict: bool) -> None:
     advice = [
         *advise(sources, today),
         *type_check(sources),
+        *misfitting(sources),
         *expensive(sources),
         *constant(sources),
         *overlapping(sources),

@@ -1,0 +1,122 @@
+"""Lint's advice on patterns that do not fit the schema of their kinds."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from policyd.policy import loader
+from policyd.policy.pattern_advice import RULE, misfitting
+from tests.policy.builders import policy, rule
+
+POD = "/v1, Kind=Pod: "
+
+
+def advised(
+    *validations: Any, rules: list[Any] | None = None, crds: tuple[Any, ...] = ()
+) -> list[str]:
+    constraints: dict[str, Any] = (
+        {} if rules is None else {"matchConstraints": {"resourceRules": rules}}
+    )
+    made = policy(validations=list(validations), **constraints)
+    sources = loader.load_text(yaml.safe_dump_all([made, *crds]))
+    assert sources.problems == ()
+    found = misfitting(sources)
+    assert {(each.rule, each.severity) for each in found} <= {(RULE, "advice")}
+    assert all(each.line > 1 for each in found)
+    return [
+        f"{each.path.removeprefix('spec.validations[0].')}: {each.message.removeprefix(POD)}"
+        + (f" | {each.hint}" if each.hint else "")
+        for each in found
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "said"),
+    [
+        ({"spec": {"hostPid": False}},
+         'pattern.spec.hostPid: PodSpec has no field "hostPid" | did you mean hostPID?'),
+        ({"spec": {"=(hostpid)": False}},
+         'pattern.spec[=(hostpid)]: PodSpec has no field "hostpid"'),
+        ({"spec": {"X(hostPath)": None}}, 'pattern.spec[X(hostPath)]: PodSpec has no field "hostPath" | '
+         "did you mean hostPID?"),
+        ({"spec": {"containers": {"image": "a"}}},
+         "pattern.spec.containers: the field is a list, the pattern a map | write [{...}]"),
+        ({"spec": {"containers": [{"imagePullPolicy": True}]}},
+         "pattern.spec.containers[0].imagePullPolicy: the field is a text, the pattern a boolean | "
+         'write "true", in quotes'),
+        ({"metadata": {"labels": {"a": True}}},
+         'pattern.metadata.labels.a: the field is a text, the pattern a boolean | write "true", in quotes'),
+        ({"spec": {"hostPID": 0}},
+         "pattern.spec.hostPID: the field is a boolean, the pattern a number | write true or false"),
+        ({"spec": {"securityContext": "x"}},
+         'pattern.spec.securityContext: the field is a map, the pattern a scalar | only "*" and "?*" fit maps'),
+        ({"spec": {"nodeName": [1]}}, "pattern.spec.nodeName: the field is a text, the pattern a list"),
+        ({"spec": {"nodeName": {}}}, "pattern.spec.nodeName: the field is a text, the pattern a map"),
+        ({"spec": {"z*": "x"}}, 'pattern.spec[z*]: PodSpec has no field "z*"'),
+    ],
+)  # fmt: skip
+def test_what_a_kind_does_not_have_is_named(pattern: Any, said: str) -> None:
+    assert advised({"pattern": pattern}) == [said]
+    assert advised({"anyPattern": [pattern]}) == [said.replace("pattern", "anyPattern[0]", 1)]
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        {"spec": {"host*": False, "securityContext": "?*", "^(containers)": [{"name": "x"}]}},
+        {"spec": {"containers": [{"resources": {"limits": {"cpu": 1, "x/y": "?*"}}}]}},
+        {"spec": {"containers": [{"livenessProbe": {"httpGet": {"port": 80}}}]}},
+        {"spec": {"containers": [{"args": "!--debug", "ports": [{"containerPort": "<1024"}]}]}},
+        {"spec": {"hostPID": "false", "hostIPC": None, "=(volumes)": [{"X(hostPath)": None}]}},
+        {"metadata": {"labels": {"app.*/x": "?*"}, "annotations": None, "creationTimestamp": "?*"}},
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": 5}},
+    ],
+)
+def test_what_fits_is_not_advised_about(pattern: Any) -> None:
+    assert advised({"pattern": pattern}) == []
+
+
+def test_a_condition_may_tell_kinds_apart() -> None:
+    rules = [rule(), rule(resources=["services"])]
+    pattern = {"spec": {"containers": [{"image": "a"}]}}
+    (said,) = advised({"pattern": pattern}, rules=rules)
+    assert said.endswith('/v1, Kind=Service: ServiceSpec has no field "containers"')
+    assert advised({"pattern": {"(kind)": "Pod", **pattern}}, rules=rules) == []
+    assert advised({"anyPattern": [pattern, {"spec": {"ports": "?*"}}]}, rules=rules) == []
+    assert len(advised({"pattern": {"(kind)": "Pod", "spek": {}}}, rules=rules)) == 1
+
+
+def test_custom_resources_and_kinds_that_nobody_knows() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "spec": {"type": "object", "properties": {"size": {"type": "integer"}}},
+            "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+        },
+    }
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "things.x.io"},
+        "spec": {
+            "group": "x.io",
+            "names": {"kind": "Thing", "plural": "things"},
+            "scope": "Namespaced",
+            "versions": [
+                {
+                    "name": "v1",
+                    "served": True,
+                    "storage": True,
+                    "schema": {"openAPIV3Schema": schema},
+                }
+            ],
+        },
+    }
+    things = [rule(apiGroups=["x.io"], resources=["things"])]
+    pattern = {"spec": {"size": 1, "colour": "red"}, "any": {"thing": 1}}
+    (said,) = advised({"pattern": pattern}, rules=things, crds=(crd,))
+    assert said == 'pattern.spec.colour: x.io/v1, Kind=Thing: the object has no field "colour"'
+    assert advised({"pattern": pattern}, rules=things) == []
+    everything = [rule(resources=["*"])]
+    assert advised({"pattern": pattern}, rules=everything) == []
