@@ -22,6 +22,7 @@ from policyd.policy.documents import Document, Sources
 from policyd.policy.exemptions import Exemption, end_of, wildcard
 from policyd.policy.expressions import Expressions
 from policyd.policy.findings import path_text
+from policyd.policy.missing_schemas import merges, missing
 from policyd.policy.model_match import PATCH_FIELDS
 from policyd.policy.model_match import Validation as ValidationModel
 from policyd.policy.overlays import KnownKinds, OverlayCompiler, bind, needed
@@ -137,7 +138,8 @@ class _Compiler:
         self.document = document
         self.kinds = kinds
         self.tracer = tracer
-        self.made_of = made_of(document, (*bindings, *needed(document, kinds)))
+        others = kinds.definitions if merges(document) else needed(document, kinds)
+        self.made_of = made_of(document, (*bindings, *others))
         self.bindings = [b.model for b in bindings if isinstance(b.model, AnyBinding)]
         self.counters = registry.get(document.name)
         self.problems: list[Problem] = []
@@ -247,6 +249,7 @@ class _Compiler:
                 programs.append(program)
         if isinstance(policy, model.Policy):
             bind(policy, [each.overlay for each in mutations if each.overlay], self.kinds, overlays)
+        expressions.problems += missing(self.document, self.kinds)
         if expressions.problems:
             return None, ()
         fail = policy.spec.failure_policy != "Ignore"

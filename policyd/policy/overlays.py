@@ -129,6 +129,9 @@ def bind(
 
     Kinds that only a request tells (wildcards, subresources) are bound when they come.
     """
+    overlays = list(overlays)
+    if not overlays:
+        return
     schemas, faults = _named(policy, kinds)
     compiler.tell(faults)
     for each in overlays:
