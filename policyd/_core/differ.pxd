@@ -13,6 +13,7 @@ cdef class Differ:
     cdef int walk(self, object old, object new, int depth) except -1
     cdef int maps(self, dict old, dict new, int depth) except -1
     cdef int lists(self, list old, list new, int depth) except -1
+    cdef bint paired(self, list old, list new) except -1
     cdef object identities(self, list old, list new)
     cdef tuple given_fields(self)
     cdef int edit(

@@ -77,6 +77,11 @@ cdef class Differ:
 
     cdef int lists(self, list old, list new, int depth) except -1:
         cdef Py_ssize_t start = 0, old_end = len(old), new_end = len(new)
+        if old_end == new_end and self.keys is not None and self.paired(old, new):
+            for start in range(old_end):
+                if old[start] is not new[start]:
+                    self.walk_at(start, old[start], new[start], depth + 1)
+            return 0
         while start < old_end and start < new_end and equal_ends(old[start], new[start], depth):
             start += 1
         # The items at ``start`` are known to differ, if both lists have one there.
@@ -93,6 +98,27 @@ cdef class Differ:
             pairs = equal_pairs(old, new, depth + 1)
             return self.edit(old, new, pairs, False, start, depth + 1)
         return self.edit(old, new, kept_pairs(known[0], known[1]), True, start, depth + 1)
+
+    cdef bint paired(self, list old, list new) except -1:
+        """Whether each item has the same given identity as the item in its place, and no other's.
+
+        The usual case, without the search that the others need.
+        """
+        cdef tuple fields = self.given_fields()
+        cdef str field
+        cdef set seen
+        cdef Py_ssize_t i
+        if fields is None or len(fields) != 1:
+            return False
+        field, seen = fields[0], set()
+        for i in range(len(old)):
+            if type(old[i]) is not dict or type(new[i]) is not dict:
+                return False
+            value = (<dict>old[i]).get(field)
+            if type(value) is not str or (<dict>new[i]).get(field) != value:
+                return False
+            seen.add(value)
+        return len(seen) == len(old)
 
     cdef object identities(self, list old, list new):
         """What identifies the items of both lists, as two lists; None if nothing does."""

@@ -96,7 +96,6 @@ cdef list list_problems(list value, Type type, bint live):
     cdef set seen = set()
     cdef Py_ssize_t index
     for index, item in enumerate(value):
-        label = f"[{index}]"
         if type.relation != ATOMIC:
             try:
                 key = item_key(item, type)
@@ -108,8 +107,7 @@ cdef list list_problems(list value, Type type, bint live):
             seen.add(key)
         below = value_problems(item, type.item.type, live)
         if below is not None:
-            if type.relation != ATOMIC:
-                label = key_text(item, type)
+            label = f"[{index}]" if type.relation == ATOMIC else key_text(item, type)
             found = (found or []) + prefixed(label, below)
     return found
 
@@ -148,12 +146,17 @@ cdef list atomic_paths(object value, Type type):
 cdef object item_key(object item, Type type):
     """What tells the item from others: hashable, equal for equal keys."""
     cdef list parts
+    cdef object found
     if type.relation == SET:
         return set_key(item)
     if item is None:
         raise MergeError("associative list with keys may not have a null element")
     if item.__class__ is not dict:
         raise MergeError("associative list with keys may not have non-map elements")
+    if len(type.keys) == 1:
+        found = (<dict>item).get(type.keys[0])
+        if found.__class__ is str:
+            return found
     parts = [key_value(<dict>item, name, type) for name in type.keys]
     if all([part is ABSENT for part in parts]):
         names = " ".join([go_printing.quoted(name) for name in type.keys])
@@ -313,10 +316,9 @@ cdef bint same_items(list one, list other):
 
 cdef list keys_of(list items, Type type):
     cdef list keys = []
-    cdef Py_ssize_t index
-    for index, item in enumerate(items):
-        try:
+    try:
+        for item in items:
             keys.append(item_key(item, type))
-        except MergeError as error:
-            raise MergeError(f"element {index}: {error}") from None
+    except MergeError as error:
+        raise MergeError(f"element {len(keys)}: {error}") from None
     return keys

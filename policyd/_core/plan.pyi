@@ -28,6 +28,8 @@ class Subject:
         asked: Any = None,
         within: str = "",
     ) -> None: ...
+    def seeing(self, object: Any) -> Subject:
+        """The same request with another ``object``."""
 
 @final
 class Frame:

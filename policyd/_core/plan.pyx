@@ -58,6 +58,17 @@ cdef class Subject:
         self.within = within
         self.roots = [object, old_object, request, namespace_object, None]
 
+    def seeing(self, object):
+        cdef Subject other = Subject.__new__(Subject)
+        other.object = object
+        other.old_object = self.old_object
+        other.request = self.request
+        other.conditions_request = self.conditions_request
+        other.namespace_object = self.namespace_object
+        other.asked = self.asked
+        other.roots = [object, *self.roots[1:]]
+        return other
+
 
 @cython.final
 @cython.auto_pickle(False)

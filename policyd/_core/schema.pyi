@@ -51,6 +51,11 @@ class Field:
         omitted: bool = False,
         omitted_zero: bool = False,
     ) -> None: ...
+    def list_keys(self, path: tuple[str | int, ...]) -> tuple[str, ...] | None:
+        """The keys that tell the items of the list at ``path`` apart; None where items have none.
+
+        ``path`` holds field names and indexes from here: ``("spec", "containers")``.
+        """
     @property
     def type(self) -> Type: ...
     @property

@@ -28,3 +28,12 @@ cdef class Field:
         self.pointer = pointer
         self.omitted = omitted
         self.omitted_zero = omitted_zero
+
+    def list_keys(self, tuple path not None):
+        cdef Field field = self
+        for step in path:
+            field = field.type.item if step.__class__ is int \
+                else field.type.fields.get(step, field.type.extra)
+            if field is None:
+                return None
+        return field.type.keys or None

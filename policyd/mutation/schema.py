@@ -19,7 +19,7 @@ from policyd._core.schema import Field
 from policyd.mutation.type_builder import Builder, JSONObject
 
 TABLE = Path(__file__).parent / "schemas" / "kubernetes-1.36.jsonl.gz"
-ListKeys = Callable[[Iterable[str | int]], tuple[str, ...] | None]
+ListKeys = Callable[[tuple[str | int, ...]], tuple[str, ...] | None]
 OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 
 
@@ -47,18 +47,10 @@ class KindSchema:
     native: bool
     mergeable: bool
 
-    def list_keys(self, path: Iterable[str | int]) -> tuple[str, ...] | None:
-        """The keys that tell the items of the list at ``path`` apart; None where items have none.
-
-        ``path`` holds field names and indexes from the root: ``("spec", "containers")``.
-        """
-        field: Field | None = self.root
-        for step in path:
-            if field is None:
-                return None
-            kind = field.type
-            field = kind.item if isinstance(step, int) else kind.fields.get(step, kind.extra)
-        return (field.type.keys or None) if field is not None else None
+    @property
+    def list_keys(self) -> ListKeys:
+        """What ``_core.patch.diff`` takes as ``keys``."""
+        return self.root.list_keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +107,7 @@ class Schemas:
         return found is not None and found.mergeable
 
     def list_keys(self, gvk: tuple[str, str, str]) -> ListKeys | None:
-        """What ``_core.patch.diff`` takes as ``keys`` for objects of that kind."""
+        """``KindSchema.list_keys`` of that kind, if it is known."""
         found = self.lookup(*gvk)
         return found.list_keys if found is not None else None
 

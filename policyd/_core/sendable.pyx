@@ -1,0 +1,38 @@
+"""What a JSON Patch can carry: JSON, and only what the API server reads back as it was written."""
+
+from libc.math cimport isfinite
+
+cdef int MAX_DEPTH = 250
+cdef object INT64_MIN = -(2**63)
+cdef object INT64_MAX = 2**63 - 1
+
+
+def unsendable(list operations not None):
+    cdef dict operation
+    for operation in operations:
+        problem = problem_of(operation.get("value"), 0)
+        if problem is not None:
+            return problem
+    return None
+
+
+cdef str problem_of(object value, int depth):
+    cdef object kind = value.__class__
+    cdef str problem
+    if depth > MAX_DEPTH:
+        return f"a value nested deeper than {MAX_DEPTH} levels"
+    if kind is dict:
+        for item in (<dict>value).values():
+            problem = problem_of(item, depth + 1)
+            if problem is not None:
+                return problem
+    elif kind is list:
+        for item in <list>value:
+            problem = problem_of(item, depth + 1)
+            if problem is not None:
+                return problem
+    elif kind is float and not isfinite(<double>value):
+        return f"the number {value}, which JSON cannot carry"
+    elif kind is int and not INT64_MIN <= value <= INT64_MAX:
+        return f"the number {value}, which is outside int64"
+    return None
