@@ -66,6 +66,7 @@ cdef class Subject:
         other.conditions_request = self.conditions_request
         other.namespace_object = self.namespace_object
         other.asked = self.asked
+        other.within = self.within
         other.roots = [object, *self.roots[1:]]
         return other
 

@@ -61,6 +61,7 @@ class Conflicts:
         self._original = original
         self._keys = keys
         self._changes: list[_Change] = []
+        self._only_adds = True
         self._indexed = 0  # how many of them are in these three
         self._removed: set[str] = set()
         self._written: set[str] = set()
@@ -71,10 +72,13 @@ class Conflicts:
     ) -> Conflict | None:
         """Note a change; the conflict that it makes with those noted before."""
         found = None
-        if self._changes:
+        adds = all(operation["op"] == "add" for operation in operations)
+        # Where nothing was removed, keys and items that are added were nobody's.
+        if self._changes and not (adds and self._only_adds):
             self._index()
             if any(map(self._suspect, operations)):
                 found = self._conflict(policy, before, after)
+        self._only_adds = self._only_adds and adds
         self._changes.append(_Change(policy, operations, before, after))
         return found
 

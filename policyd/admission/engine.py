@@ -6,11 +6,9 @@ A request that cannot be judged follows the policy's failurePolicy; nothing here
 
 import logging
 from collections.abc import Callable, Container, Iterator
-from dataclasses import dataclass
-from functools import partial
 from itertools import chain
 from time import perf_counter_ns
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar, TypeVarTuple
 
 from policyd._core.matcher import Hit
 from policyd._core.plan import Stopped, Subject, TimedOut
@@ -30,6 +28,7 @@ from policyd.policy.policy_set import PolicySet
 Webhook = Literal["validate", "mutate"]
 Only = Callable[[CompiledPolicy], bool]
 Result = TypeVar("Result")
+Arguments = TypeVarTuple("Arguments")
 Matched = tuple[CompiledPolicy, Hit]
 _log = logging.getLogger("policyd.engine")
 _ADMIT, _DENY, _WARN, _AUDIT, _ERROR, _TIMEOUT = range(6)
@@ -38,8 +37,7 @@ _NOTHING: frozenset[int] = frozenset()
 _LAST_NS = 5_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(NamedTuple):
     """One policy under one binding and parameter; ``exempt`` are the validations lifted for it."""
 
     policy: CompiledPolicy
@@ -173,7 +171,7 @@ class Engine:
             if question in pending and not 0 < by <= perf_counter_ns():
                 self.waiting += (each,)
                 continue
-            self.guarded(policy, partial(self._validate_each, policy, rest, question, deadline))
+            self.guarded(policy, self._validate_each, policy, rest, question, deadline)
         self.verdict.findings.sort(key=lambda finding: finding.policy.sort_key)
 
     def judged(self, match: Matched) -> Iterator[Judged]:
@@ -181,10 +179,14 @@ class Engine:
         noted.
         """
         policy, hit = match
-        if not self._usable(policy, hit):
+        plain = policy.plain and not hit.error
+        if not plain and not self._usable(policy, hit):
             return
         as_pod = self.as_pod(policy)
         subject, exempt = self.subjects.subject(hit, as_pod), _NOTHING
+        if plain:
+            yield Judged(policy, policy.bindings[0], policy.params, subject, hit, as_pod)
+            return
         if policy.exemptions:
             lifted = self._exempt(policy, subject)
             if lifted is None:
@@ -286,10 +288,12 @@ class Engine:
         finding = Finding(policy, name, str(error), actions=actions, code=code, error=True)
         self._add(finding, policy.fail)
 
-    def guarded(self, policy: CompiledPolicy, work: Callable[[], Result]) -> Result | None:
+    def guarded(
+        self, policy: CompiledPolicy, work: Callable[[*Arguments], Result], *args: *Arguments
+    ) -> Result | None:
         """What ``work`` gives; a defect of ours in it follows the policy's failurePolicy."""
         try:
-            return work()
+            return work(*args)
         except (StatusError, Unanswered):
             raise
         except Exception as error:

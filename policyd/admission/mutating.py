@@ -7,16 +7,15 @@ the API server can do. No validation is judged here.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Generator, Iterable, Iterator
-from dataclasses import dataclass
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import orjson
 
 from policyd._core.json_equality import equal
 from policyd._core.patch import apply, diff
+from policyd._core.sendable import unsendable
 from policyd.admission.authorizer import Wait
 from policyd.admission.conflicts import Conflicts
 from policyd.admission.decision import refused, respond
@@ -25,7 +24,6 @@ from policyd.mutation.decoding import converted
 from policyd.policy.controllers import CONTROLLERS, template_is_settled, with_pod
 
 if TYPE_CHECKING:
-    from policyd._core.matcher import Hit
     from policyd._core.mutation import MutationPlan
     from policyd._core.plan import Stopped, Subject
     from policyd.admission.engine import Engine, Judged, Matched
@@ -34,11 +32,9 @@ if TYPE_CHECKING:
     from policyd.policy.compiled import JSON, CompiledPolicy, Mutation, Object
 
 _ADMIT = 0
-_MAX_VALUE_DEPTH = 250
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
+class _Run(NamedTuple):
     """One invocation (policy, binding, param) and the object that it saw."""
 
     judged: Judged
@@ -62,7 +58,8 @@ class Tree:
         self._latest: list[Object] = []
         # Told when the invocation is over: one that has to wait for an answer begins anew.
         self._failures: list[str | Stopped] = []
-        self._subjects: dict[tuple[Hit, bool], Subject] = {}
+        # How policies see the tree as it is now, by how they saw the object that was sent.
+        self._subjects: dict[Subject, Subject] = {}
 
     def mutate(self, invocations: Iterable[Judged]) -> Iterator[Wait]:
         """Apply every invocation in order, then those once more that saw an older object.
@@ -102,7 +99,7 @@ class Tree:
         """One invocation; leaves the tree as it was if that raises Unanswered."""
         before = self.current
         try:
-            return self.engine.guarded(judged.policy, lambda: self._invoke(judged, deadline))
+            return self.engine.guarded(judged.policy, self._invoke, judged, deadline)
         except Unanswered:
             self.current = before
             self._subjects.clear()
@@ -194,23 +191,19 @@ class Tree:
         """What the policy sees of the tree as it is now."""
         if self.current is self.engine.request.object:
             return judged.subject
-        key = (judged.hit, judged.as_pod)
-        subject = self._subjects.get(key)
+        subject = self._subjects.get(judged.subject)
         if subject is None:
-            seen = self.engine.subjects.pod(self.current) if judged.as_pod else self.current
-            subject = self.engine.subjects.changed(judged.hit, seen, judged.as_pod)
-            self._subjects[key] = subject
+            seen = self.engine.subjects.seen(self.current, judged.hit, judged.as_pod)
+            subject = self._subjects[judged.subject] = judged.subject.seeing(seen)
         return subject
 
     def _accept(self, changed: Object) -> None:
         """Take the changed tree, if the change can be sent as a patch."""
         operations = diff(self.current, changed, self._keys)
-        for operation in operations:
-            problem = _unsendable(operation.get("value"))
-            if problem is not None:
-                self._failures.append(f"the mutation makes {problem}")
-                return
-        if operations:
+        problem = unsendable(operations)
+        if problem is not None:
+            self._failures.append(f"the mutation makes {problem}")
+        elif operations:
             self._changes += 1
             self._operations = operations
             self.current = changed
@@ -293,19 +286,3 @@ def _in_version_of(before: Object, after: Object) -> Object:
     if after.get("apiVersion") == before.get("apiVersion"):
         return after
     return {**after, "apiVersion": before.get("apiVersion")}
-
-
-def _unsendable(value: JSON, depth: int = 0) -> str | None:
-    """What in a patch value JSON or the API server cannot carry, or None."""
-    if depth > _MAX_VALUE_DEPTH:
-        return f"a value nested deeper than {_MAX_VALUE_DEPTH} levels"
-    if isinstance(value, float) and not math.isfinite(value):
-        return f"the number {value}, which JSON cannot carry"
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        return f"the number {value}, which is outside int64"
-    members: Iterable[JSON] = ()
-    if isinstance(value, dict):
-        members = value.values()
-    elif isinstance(value, list):
-        members = value
-    return next((found for item in members if (found := _unsendable(item, depth + 1))), None)

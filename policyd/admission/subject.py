@@ -40,21 +40,19 @@ class Subjects:
         key = (hit.kind, hit.resource, as_pod)
         made = self._made.get(key)
         if made is None:
-            obj, old = self.request.object, self.request.old_object
-            if as_pod:
-                obj, old = self.pod(obj), self.pod(old)
-            if hit.api_version:
-                obj, old = _in_version(obj, hit.api_version), _in_version(old, hit.api_version)
+            obj = self.seen(self.request.object, hit, as_pod)
+            old = self.seen(self.request.old_object, hit, as_pod)
             if hit.mismatch:
                 obj, old = _unreadable(obj, hit.mismatch), _unreadable(old, hit.mismatch)
             within = ".".join(template_path(self.request.object)) if as_pod else ""
             made = self._made[key] = self._make(hit, obj, old, within)
         return made
 
-    def changed(self, hit: Hit, obj: JSON, as_pod: bool) -> Subject:
-        """The subject after a mutation, with ``obj`` in place of the object that was sent."""
-        old = self.request.old_object
-        return self._make(hit, obj, self.pod(old) if as_pod else old)
+    def seen(self, obj: JSON, hit: Hit, as_pod: bool) -> JSON:
+        """An object as a policy matched by ``hit`` sees it."""
+        if as_pod:
+            obj = self.pod(obj)
+        return _in_version(obj, hit.api_version) if hit.api_version else obj
 
     def pod(self, obj: JSON) -> JSON:
         """The Pod that a controller's template becomes in the request's namespace."""

@@ -82,22 +82,27 @@ class CompiledPolicy:
     timeout_ns: int = 0
     problem: str = ""
     made_of: bytes = b""
+    plain: bool = field(init=False)
     simple: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """``simple``: nothing but one binding, without rules or params, stands before the plan,
-        which asks nobody.
+        """``plain``: nothing but one binding, without rules or params, stands before the plan.
+        ``simple``: and that validates, in the time of the request, and asks nobody.
         """
-        simple = (
+        plain = (
             len(self.bindings) == 1
             and self.bindings[0].rules is None
             and self.param_kind is None
-            and not self.timeout_ns
             and not self.exemptions
             and not self.problem
+        )
+        simple = (
+            plain
+            and not self.timeout_ns
             and self.validation is not None
             and not self.validation.frame.asks
         )
+        object.__setattr__(self, "plain", plain)
         object.__setattr__(self, "simple", simple)
 
     @property
