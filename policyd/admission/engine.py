@@ -357,20 +357,23 @@ def review(
 
     Whatever goes wrong inside a policy, a defect of ours included, follows its failurePolicy.
     """
-    recorder = recorder or NullRecorder()
-    started = perf_counter_ns()
     subjects = Subjects(request, policy_set.namespaces, authorizer)
-    engine = Engine(policy_set, subjects, webhook, deadline, recorder)
+    return judge(Engine(policy_set, subjects, webhook, deadline, recorder or NullRecorder()), only)
+
+
+def judge(engine: Engine, only: Only | None = None) -> AdmissionResponse:
+    """What ``review`` does, with an engine whose verdict can be looked at afterwards."""
+    started = perf_counter_ns()
     matches = engine.matches(only)
     matched = perf_counter_ns()
-    recorder.phase("match", matched - started)
-    if webhook == "mutate":
+    engine.recorder.phase("match", matched - started)
+    if engine.webhook == "mutate":
         return mutating.run(engine, matches)
     engine.validate(matches)
     while engine.waiting:  # in vain: nobody fetches the answers here
         engine.resume()
-    recorder.phase("evaluate", perf_counter_ns() - matched)
-    return respond(request, engine.verdict, policy_set.generation)
+    engine.recorder.phase("evaluate", perf_counter_ns() - matched)
+    return respond(engine.request, engine.verdict, engine.policies.generation)
 
 
 def _decision(outcome: Outcome, actions: tuple[str, ...]) -> int:

@@ -68,11 +68,11 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
         old: Path | None,
         user: str | None,
         groups: tuple[str, ...],
-        namespace_labels: str | None,
+        namespace_labels: dict[str, str] | None,
         **others: Any,
     ) -> Any:
-        labels = None if namespace_labels is None else _labels(namespace_labels)
-        return function(request=RequestOptions(operation, old, user, groups, labels), **others)
+        given = RequestOptions(operation, old, user, groups, namespace_labels)
+        return function(request=given, **others)
 
     made: Callable[..., Any] = command
     for option in reversed(_OPTIONS):
@@ -80,26 +80,28 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-_OPTIONS = (
-    click.option(
-        "--operation",
-        type=click.Choice(OPERATIONS),
-        help="What is done with a manifest.  [default: CREATE; UPDATE with --old]",
-    ),
-    click.option(
-        "--old",
-        type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="The manifest as it was before: oldObject.",
-    ),
-    click.option("--user", help="Who does it with a manifest.  [default: policyd]"),
-    click.option("--group", "groups", multiple=True, help="A group of the user; may be repeated."),
-    click.option(
-        "--namespace-labels",
-        metavar="K=V,…",
-        help="Labels of the request's namespace, for namespaceSelectors and namespaceObject.",
-    ),
+OPERATION = click.option(
+    "--operation",
+    type=click.Choice(OPERATIONS),
+    help="What is done with a manifest.  [default: CREATE; UPDATE with --old]",
 )
+OLD = click.option(
+    "--old",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The manifest as it was before: oldObject.",
+)
+USER = click.option("--user", help="Who does it with a manifest.  [default: policyd]")
+GROUP = click.option(
+    "--group", "groups", multiple=True, help="A group of the user; may be repeated."
+)
+NAMESPACE_LABELS = click.option(
+    "--namespace-labels",
+    metavar="K=V,…",
+    callback=lambda context, parameter, text: None if text is None else _labels(text),
+    help="Labels of the request's namespace, for namespaceSelectors and namespaceObject.",
+)
+_OPTIONS = (OPERATION, OLD, USER, GROUP, NAMESPACE_LABELS)
 
 
 def read_object(body: bytes, name: str) -> Object:

@@ -1,0 +1,114 @@
+"""One request through both webhooks, with what each policy had to say: for commands that judge many
+objects. The answers are those of the server.
+"""
+
+from base64 import b64decode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import orjson
+
+from policyd._core.patch import apply
+from policyd.admission.authorizer import Authorizer
+from policyd.admission.decision import Finding
+from policyd.admission.engine import Engine, Webhook, judge
+from policyd.admission.recorder import NullRecorder
+from policyd.admission.review import AdmissionRequest, decode, to_dict
+from policyd.admission.stories import BOTH
+from policyd.admission.subject import Subjects
+from policyd.policy.compiled import JSON, Object
+from policyd.policy.policy_set import PolicySet
+
+Outcome = Literal["deny", "warn", "audit"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that a policy had against the request. ``error``: it could not be judged."""
+
+    policy: str
+    kind: str
+    binding: str
+    outcome: Outcome
+    message: str
+    error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the webhooks, called one after the other, made of a request.
+
+    ``matched`` are the names of the policies that had to do with it. ``after`` is the object with
+    the ``patch`` of the mutating webhook. ``message`` is that of the denial.
+    """
+
+    allowed: bool
+    message: str
+    code: int
+    said: tuple[Said, ...]
+    warnings: tuple[str, ...]
+    matched: tuple[str, ...]
+    patch: tuple[Object, ...]
+    after: JSON
+
+
+class Judge:
+    """Asks compiled policies; ``authorizer`` answers what their expressions ask of theirs."""
+
+    def __init__(self, policies: PolicySet, authorizer: Authorizer | None = None) -> None:
+        self._policies = policies
+        self._authorizer = authorizer
+
+    def knowing(self, namespace: Object) -> "Judge":
+        """The same with one more Namespace object."""
+        return Judge(self._policies.with_namespace(namespace), self._authorizer)
+
+    def judge(
+        self, review: Mapping[str, JSON] | bytes, webhooks: tuple[Webhook, ...] = BOTH
+    ) -> Judgement:
+        """The mutating webhook, and the validating one on what it made; a denial is the last.
+
+        Raises ReviewError for what is no AdmissionReview.
+        """
+        request = decode(review if isinstance(review, bytes) else dict(review))
+        said: list[Said] = []
+        warnings: list[str] = []
+        matched: dict[str, None] = {}
+        patch: list[Object] = []
+        answer: Object = {"allowed": True}
+        for webhook in webhooks:
+            subjects = Subjects(request, self._policies.namespaces, self._authorizer)
+            engine = Engine(self._policies, subjects, webhook, 0, NullRecorder())
+            answer = to_dict(judge(engine))["response"]
+            matched.update((policy.name, None) for policy, _ in engine.matches(None))
+            said += [each for finding in engine.verdict.findings for each in _said(finding)]
+            warnings += answer.get("warnings", ())
+            if "patch" in answer:
+                patch = orjson.loads(b64decode(answer["patch"]))
+                after = apply(patch, request.object)
+                request = AdmissionRequest({**request.raw, "object": after})
+            if not answer["allowed"]:
+                break
+        status = answer.get("status", {})
+        return Judgement(
+            allowed=answer["allowed"],
+            message=status.get("message", ""),
+            code=status.get("code", 0),
+            said=tuple(said),
+            warnings=tuple(warnings),
+            matched=tuple(matched),
+            patch=tuple(patch),
+            after=request.object,
+        )
+
+
+def _said(finding: Finding) -> list[Said]:
+    policy, words = finding.policy, {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
+    outcomes: list[Outcome] = [words[action] for action in finding.actions]  # type: ignore[misc]
+    return [
+        Said(
+            policy.name, policy.kind, finding.binding or "", outcome, finding.message, finding.error
+        )
+        for outcome in outcomes
+    ]

@@ -1,0 +1,195 @@
+"""``policyd apply``: manifests in, a table or a report out, and the manifests as mutated."""
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from policyd.cli import policyd
+
+POLICIES = """\
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: team}
+spec:
+  description: Pods say their team.
+  matchConstraints: 
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [pods]}
+  podControllers: true
+  validations:
+  - {expression: "'team' in object.metadata.?labels.orValue({})", message: no team}
+---
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: old-images}
+spec:
+  matchConstraints: 
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: ["*"], resources: [pods]}
+    namespaceSelector: {matchLabels: {env: prod}}
+  validationActions: [Warn, Audit]
+  validations:
+  - {expression: "request.operation == 'UPDATE'", message: only updates}
+---
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: no-token}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  mutations:
+  - patchType: ApplyConfiguration
+    applyConfiguration: {expression: "Object{spec: Object.spec{automountServiceAccountToken: false}}"}
+"""
+MANIFESTS = """\
+apiVersion: v1
+kind: Namespace
+metadata: {name: shop, labels: {env: prod}}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: Pod
+  metadata: {name: web, namespace: shop, labels: {team: a}}
+  spec: {containers: [{name: web, image: "web:1"}]}
+- apiVersion: apps/v1
+  kind: Deployment
+  metadata: {name: api}
+  spec: {template: {spec: {containers: [{name: api, image: "api:1"}]}}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "policies.yaml").write_text(POLICIES)
+    (tmp_path / "deploy/app").mkdir(parents=True)
+    (tmp_path / "deploy/app/all.yaml").write_text(MANIFESTS)
+    return tmp_path
+
+
+def run(*arguments: str, text: str | None = None) -> Result:
+    return CliRunner().invoke(policyd, ["apply", "-p", "policies.yaml", *arguments], input=text)
+
+
+def test_the_table_tells_what_is_denied_and_warned_of() -> None:
+    done = run("deploy")
+    assert done.exit_code == 1
+    lines = [line.split(None, 4) for line in done.stdout.splitlines()]
+    assert lines == [
+        ["RESULT", "RESOURCE", "POLICY", "MESSAGE"],
+        ["warning", "Pod", "shop/web", "old-images", "only updates"],
+        ["audit", "Pod", "shop/web", "old-images", "only updates"],
+        ["denied", "Deployment", "api", "team", "no team"],
+    ]
+    assert done.stderr == "3 objects: 2 admitted, 1 denied, 1 mutated, 1 warning\n"
+
+
+def test_what_is_admitted_is_silent_and_exits_with_0() -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {team: a}}\nspec: {containers: []}\n"
+    done = run("-", text=pod)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "admitted  Pod a     -       by no-token and 1 more" in run("-", "-v", text=pod).stdout
+
+
+def test_json_has_everything() -> None:
+    done = run("deploy", "--format", "json")
+    namespace, pod, deployment = json.loads(done.stdout)
+    assert (namespace["allowed"], namespace["policies"]) == (True, [])
+    assert (pod["file"], pod["line"], pod["allowed"]) == ("deploy/app/all.yaml", 8, True)
+    assert pod["policies"] == ["no-token", "old-images", "team"]
+    path = "/spec/automountServiceAccountToken"
+    assert pod["patch"] == [{"op": "add", "path": path, "value": False}]
+    assert deployment["message"] == "policy 'team' denied request: no team"
+    assert deployment["findings"] == [
+        {"policy": "team", "kind": "Policy", "binding": "", "outcome": "deny",
+         "message": "no team", "error": False},
+    ]  # fmt: skip
+
+
+def test_reports_for_programs() -> None:
+    junit = ElementTree.fromstring(run("deploy", "--format", "junit").stdout)
+    assert (junit.get("tests"), junit.get("failures")) == ("4", "1")
+    assert {case.get("name") for case in junit.iter("testcase")} == {
+        "Namespace shop", "Pod shop/web: old-images", "Deployment api: team",
+    }  # fmt: skip
+    log = json.loads(run("deploy", "--format", "sarif").stdout)
+    assert [each["level"] for each in log["runs"][0]["results"]] == ["warning", "note", "error"]
+    rules = {rule["id"]: rule for rule in log["runs"][0]["tool"]["driver"]["rules"]}
+    assert rules["team"]["shortDescription"]["text"] == "Pods say their team."
+    done = run("deploy", "--format", "github")
+    expected = "::error file=deploy/app/all.yaml,line=12,col=3,title=team::Deployment api: no team"
+    assert expected in done.stdout.splitlines()
+    assert done.exit_code == 1
+
+
+def test_an_older_manifest_makes_it_an_update(folder: Path) -> None:
+    (folder / "old.yaml").write_text(MANIFESTS)
+    done = run("deploy", "--old", "old.yaml")
+    assert "old-images" not in done.stdout  # it admits updates
+    assert "1 mutated" not in done.stderr  # the mutation is for CREATE
+
+
+def test_a_delete_has_only_the_old_object() -> None:
+    done = run("deploy", "--operation", "DELETE")
+    assert "expression 'team' in" not in done.stdout
+    denied = [line for line in done.stdout.splitlines() if line.startswith("denied")]
+    assert len(denied) == 1 and "Pod shop/web" in denied[0], done.stdout
+
+
+def test_the_namespace_is_written_into_the_object_as_the_api_server_does(folder: Path) -> None:
+    policy = POLICIES.split("---", maxsplit=1)[0].replace("'team' in object.metadata.?labels.orValue({})",
+                                              "object.metadata.namespace == 'default'")  # fmt: skip
+    (folder / "policies.yaml").write_text(policy.replace("podControllers: true", ""))
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+    assert run("-", text=pod).exit_code == 0
+
+
+def test_labels_of_namespaces_can_be_given() -> None:
+    pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {team: a}}\nspec: {}\n"
+    assert "old-images" not in run("-", text=pod).stdout
+    assert "old-images" in run("-", "--namespace-labels", "env=prod", text=pod).stdout
+
+
+def test_diff_shows_what_mutations_changed() -> None:
+    done = run("deploy", "--diff")
+    assert "--- deploy/app/all.yaml: Pod shop/web\n" in done.stdout
+    assert "+  automountServiceAccountToken: false\n" in done.stdout
+    assert "\x1b[" not in done.stdout
+
+
+def test_mutated_manifests_are_written_where_they_were_found(folder: Path) -> None:
+    (folder / "one.json").write_text(
+        '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {}}'
+    )
+    done = run("deploy", "one.json", "--output-dir", "out")
+    assert "wrote out/app/all.yaml\nwrote out/one.json\n" in done.stderr
+    written: list[Any] = list(yaml.safe_load_all((folder / "out/app/all.yaml").read_text()))
+    assert [each["kind"] for each in written] == ["Namespace", "Pod", "Deployment"]
+    assert written[1]["spec"]["automountServiceAccountToken"] is False
+    assert written[2] == list(yaml.safe_load_all(MANIFESTS))[1]["items"][1]
+    one = json.loads((folder / "out/one.json").read_text())
+    assert one["spec"] == {"automountServiceAccountToken": False}
+
+
+BAD = [
+    (["nowhere.yaml"], "", "nowhere.yaml: no such file or directory"),
+    (["-"], "kind: Pod\n", "a document needs apiVersion and kind; apiVersion is missing"),
+    (["-"], "a: [\n", "-:2:1: "),
+    (["-"], "# nothing\n", "no manifests in -"),
+    (["-", "--namespace-labels", "prod"], "", "expected KEY=VALUE, got 'prod'"),
+]
+
+
+@pytest.mark.parametrize("arguments, text, message", BAD, ids=[row[2][:30] for row in BAD])
+def test_bad_input_is_told(arguments: list[str], text: str, message: str) -> None:
+    done = run(*arguments, text=text)
+    assert done.exit_code not in (0, 1) or done.exception is not None
+    assert message in done.output + str(done.exception)
