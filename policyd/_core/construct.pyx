@@ -5,8 +5,8 @@ cimport cython
 from policyd._core.activation cimport charge
 from policyd._core.cel_errors cimport CelError, error
 from policyd._core.rendering cimport text_of
-from policyd._core.rereading cimport native_type
-from policyd._core.values cimport MISSING, Optional, StructValue, TypeValue, map_key
+from policyd._core.rereading cimport native_text, native_type
+from policyd._core.values cimport MISSING, Optional, StructValue, map_key
 
 cdef enum:
     LIST_COST = 10
@@ -128,14 +128,11 @@ cdef object _operation(dict fields):
     """A JSONPatch: all of its fields but the value are texts."""
     for name in ("op", "path", "from"):
         given = fields.get(name, "")
-        while type(given) is Optional:
-            given = None if (<Optional>given).held is MISSING else (<Optional>given).held
-        if type(given) is TypeValue:
-            given = (<TypeValue>given).name
-        if type(given) is not str:
+        text = native_text(given)
+        if text is None:
             return error(f"unexpected type {native_type(given)} for JSONPatchType '{name}' field")
-        if given:
-            fields[name] = given
+        if text:
+            fields[name] = text
         else:
             fields.pop(name, None)  # as if it were not written
     return StructValue("JSONPatch", fields)

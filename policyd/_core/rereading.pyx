@@ -12,6 +12,7 @@ from policyd._core.values cimport (
     Duration,
     Opaque,
     Optional,
+    StructValue,
     Timestamp,
     TypeValue,
     UInt,
@@ -67,11 +68,24 @@ cdef object reread_held(object held):
     return held
 
 
+cdef object native_text(object value):
+    while type(value) is Optional:
+        value = (<Optional>value).held
+    if type(value) is TypeValue:
+        return (<TypeValue>value).name
+    return value if type(value) is str else None
+
+
 cdef str native_type(object value):
+    while type(value) is Optional:
+        value = None if (<Optional>value).held is MISSING else (<Optional>value).held
+    if type(value) is StructValue:
+        patch = (<StructValue>value).type_name == "JSONPatch"
+        return "*mutation.JSONPatchVal" if patch else PLAIN_TYPES[dict]
     name = PLAIN_TYPES.get(type(value))
     if name is None:
         name = type_name(value)
-        return GO_TYPES.get(name, name)
+        return GO_TYPES.get(name, "cel.Format")
     return name
 
 

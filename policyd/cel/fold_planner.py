@@ -4,6 +4,7 @@ found by their shape.
 
 from typing import TYPE_CHECKING
 
+from policyd._core.access import Chain
 from policyd._core.folds import All, Bind, Collect, CollectMap, Exists, ExistsOne
 from policyd._core.nodes import Const, Node
 from policyd.cel.ast import Call, Comprehension, Expr, ListExpr, Literal, MapExpr
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 Names = dict[str, SlotBase | BoundBase]
 ONE_VARIABLE = -1
+# What cel-go charges for making a list and a map.
+LIST_COST = 10
+MAP_COST = 30
 
 
 def plan_fold(planner: "Planner", expr: Comprehension) -> Node:
@@ -49,10 +53,12 @@ def _loop(planner: "Planner", expr: Comprehension, over: tuple[Node, int, int]) 
         match step.args:
             case _, ListExpr(elements=(element,)):
                 body = planner.in_round(element, over, begins=begins)
-                return Collect(*over, body, condition, isinstance(body, Const))
+                constant = isinstance(body, Const) and planner.folds
+                return _charged(planner, Collect(*over, body, condition, constant), LIST_COST)
     if isinstance(expr.accu_init, MapExpr):
         body = planner.in_round(step.args[-1], over, begins=begins)
-        return CollectMap(*over, body, condition, len(step.args) == len("ab"))
+        made = CollectMap(*over, body, condition, len(step.args) == len("ab"))
+        return _charged(planner, made, MAP_COST)
     raise TypeError(f"a fold of unknown shape: {expr.macro}")
 
 
@@ -74,4 +80,9 @@ def _bind(planner: "Planner", expr: Comprehension) -> Node:
     planner.node(expr.loop_step)  # never runs, but may refuse the program
     made = Bind(slot, planner.node(expr.result))
     planner.locals = outer
-    return made
+    return _charged(planner, made, LIST_COST)
+
+
+def _charged(planner: "Planner", made: Node, units: int) -> Node:
+    """A fold with the cost of the empty list or map that it begins with, unless that is folded."""
+    return made if planner.folds else Chain(made, (), units)

@@ -88,7 +88,7 @@ class Planner:
     ) -> None:
         self.layout = layout
         self.locals: Names = {}
-        self._fold = fold
+        self.folds = fold
         self._types = types
         self._references = references
 
@@ -282,12 +282,12 @@ class Planner:
             overloads = FUNCTIONS.candidates(name, len(arguments))
         if not overloads or not overloads[0].runs:
             raise refuse(f"no such overload: {name}")
-        if self._fold and name == "@in" and ids == ("in_list",):
+        if self.folds and name == "@in" and ids == ("in_list",):
             member = _membership(*arguments)
             if member is not None:
                 return member
         made = _make_call(name, overloads, arguments, known)
-        if not self._fold or not arguments or not _all_const(arguments):
+        if not self.folds or not arguments or not _all_const(arguments):
             return made
         return _computed(made, name, overloads[0] if known else None)
 
@@ -296,14 +296,14 @@ class Planner:
     def _list(self, expr: ListExpr) -> Node:
         elements = tuple(map(self.node, expr.elements))
         made = ListNode(elements, expr.optional)
-        return Const(compute(made)[0]) if self._fold and _all_const(elements) else made
+        return Const(compute(made)[0]) if self.folds and _all_const(elements) else made
 
     def _map(self, expr: MapExpr) -> Node:
         keys = tuple(self.node(entry.key) for entry in expr.entries)
         values = tuple(self.node(entry.value) for entry in expr.entries)
         optional = frozenset(i for i, entry in enumerate(expr.entries) if entry.optional)
         made = MapNode(keys, values, optional)
-        return Const(compute(made)[0]) if self._fold and _all_const(keys + values) else made
+        return Const(compute(made)[0]) if self.folds and _all_const(keys + values) else made
 
     def _struct(self, expr: StructExpr) -> Node:
         names = tuple(field.name for field in expr.fields)

@@ -4,6 +4,8 @@
 ``"abc 123".find("[0-9]+")`` (the first match, ``""`` if there is none) and ``"1 a
 2".findAll("[0-9]+"[, limit])``.
 
+A literal pattern takes what is text outside of CEL too: the name of a type, what an optional holds.
+
 Cost: the text's length plus 1, over 10, times the pattern's length over 4, both rounded up; 1 unit
 for ``matches``
 in its global form.
@@ -13,6 +15,7 @@ from policyd._core.activation cimport Activation, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
 from policyd._core.library cimport binary, pattern_search, ternary
 from policyd._core.regex cimport Regex, cached_regex, compile_regex
+from policyd._core.rereading cimport native_text
 from policyd._core.values cimport MISSING
 
 from policyd._core import estimates
@@ -30,7 +33,9 @@ cdef object prepare(object pattern):
 cdef object matches(Activation act, object text, object pattern):
     if type(pattern) is Regex:
         if type(text) is not str:
-            return NO_SUCH_OVERLOAD
+            text = native_text(text)
+            if text is None:
+                return NO_SUCH_OVERLOAD
         work(act, len(<str> text))
         return (<Regex> pattern).search(<str> text)
     if type(text) is not str or type(pattern) is not str:
@@ -42,7 +47,9 @@ cdef object matches(Activation act, object text, object pattern):
 cdef object find(Activation act, object text, object pattern):
     if type(pattern) is Regex:
         if type(text) is not str:
-            return NO_SUCH_OVERLOAD
+            text = native_text(text)
+            if text is None:
+                return NO_SUCH_OVERLOAD
         work(act, len(<str> text))
         return (<Regex> pattern).find(<str> text)
     if type(text) is not str or type(pattern) is not str:
@@ -57,7 +64,9 @@ cdef object find_all(Activation act, object text, object pattern):
 
 cdef object find_all_limited(Activation act, object text, object pattern, object limit):
     if type(pattern) is Regex:
-        if type(text) is not str or type(limit) is not int:
+        if type(text) is not str:
+            text = native_text(text)
+        if text is None or type(limit) is not int:
             return NO_SUCH_OVERLOAD
         work(act, len(<str> text))
         return (<Regex> pattern).find_all(<str> text, limit)
