@@ -21,16 +21,21 @@ MARKER = "zz-marker"
 
 @contextmanager
 def both(
-    api: Cluster, client: Client, documents: Sequence[Thing], folder: Path, **settings: str
+    api: Cluster,
+    client: Client,
+    documents: Sequence[Thing],
+    folder: Path,
+    called: str = "",
+    **settings: str,
 ) -> Iterator[Callable[[str, str], str]]:
     """Policies in force on both sides; gives the namespace of a side and a policy's name.
 
     In the namespace of one policy only that one applies, in that of ``ALL`` every one does. The
-    documents differ in nothing but the side that their bindings select. ``settings`` are flags of
-    ``policyd serve``.
+    documents differ in nothing but the side that their bindings select. ``called`` sets the
+    namespaces apart from those of other tests; ``settings`` are flags of ``policyd serve``.
     """
     names = [each["metadata"]["name"] for each in documents if not _is_binding(each)]
-    kinds = "-".join(sorted({each["kind"].lower()[:3] for each in documents}))
+    kinds = called + "-".join(sorted({each["kind"].lower()[:3] for each in documents}))
 
     def namespace(side: str, name: str) -> str:
         return f"{kinds}-{side}-{name}"

@@ -182,7 +182,7 @@ def test_mutations_write_the_same_decisions_reasons_and_errors(
     patch = json_patch(f"[JSONPatch{{op: 'add', path: '/data', value: {{{entries}}}}}]")
     policies = documents("MutatingAdmissionPolicy", mutations=[patch], reinvocationPolicy="Never")
     written: dict[str, list[Any]] = {}
-    with both(api, client, policies, tmp_path, kubeconfig=str(kubeconfig)) as namespace:
+    with both(api, client, policies, tmp_path, "may-", kubeconfig=str(kubeconfig)) as namespace:
         for user in USERS:
             with speaking_as(api, user) as speaker:
                 written[user] = [
@@ -207,7 +207,7 @@ def test_validations_warn_and_deny_of_the_same(
 ) -> None:
     demands = [demand(f"{name}.allowed()", f"no {i}") for i, name in enumerate(names())]
     policies = documents("ValidatingAdmissionPolicy", validations=demands)
-    with both(api, client, policies, tmp_path, kubeconfig=str(kubeconfig)) as namespace:
+    with both(api, client, policies, tmp_path, "may-", kubeconfig=str(kubeconfig)) as namespace:
         for user in USERS:
             with speaking_as(api, user) as speaker:
                 answers = [
