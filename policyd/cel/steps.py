@@ -7,7 +7,7 @@ terms, a macro is one step with a step for each round that was kept.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal as OneOf
 
 from policyd._core.cel_errors import CelError
@@ -117,20 +117,19 @@ class _Builder:
     def __init__(self, variables: list[Record]) -> None:
         self._variables = variables
 
-    def step(self, expr: Expr, scope: _Scope, *, deciding: bool = False) -> Step:
+    def step(self, expr: Expr, scope: _Scope) -> Step:
         text, record = unparse(expr), scope.records.get(expr.id)
         if record is None:
             if scope.is_constant(expr):
                 value = expr.value if isinstance(expr, Literal) else None
                 constant = scope.expression.constants.get(expr.id, value)
-                return Step(text, constant, deciding=deciding, pos=expr.pos)
+                return Step(text, constant, pos=expr.pos)
             return Step(text, state="skipped", pos=expr.pos)
         return Step(
             text,
             record.value,
             "done" if record.finished else "cut",
             record.cost,
-            deciding=deciding,
             hidden=record.skipped,
             children=tuple(self._children(expr, record, scope)),
             pos=expr.pos,
@@ -190,9 +189,9 @@ class _Builder:
         """All terms; the first with the value of the whole has decided it."""
         decided = record.value is not (expr.function == "_&&_")
         for term in _terms(expr, expr.function):
-            found = scope.records.get(term.id)
-            same = found is not None and _same(found.value, record.value)
-            yield self.step(term, scope, deciding=decided and same)
+            made = self.step(term, scope)
+            same = made.state == "done" and _same(made.value, record.value)
+            yield replace(made, deciding=decided and same)
             decided = decided and not same
 
     def _conditional(self, condition: Expr, yes: Expr, no: Expr, scope: _Scope) -> Iterator[Step]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from policyd._core.cel_errors import CelError
 from policyd.cel.steps import Step
 from policyd.cli._output import counted, styled
 from policyd.cli._values import cut, shown
@@ -57,10 +58,11 @@ def value_line(name: str, each: Step, depth: int, style: Style) -> str:
     if each.state == "cut":
         return f"{label} = ended by a limit"
     value = shown(each.value, max(16, room - len(label) - 3))
-    return f"{label} = {styled(value, fg=_value_colour(each.value))}"
+    colour = _colour(each.value)
+    return f"{label} = {styled(value, fg=colour) if colour else value}"
 
 
-def _value_colour(value: object) -> str | None:
+def _colour(value: object) -> str | None:
     if isinstance(value, bool):
         return "green" if value else "red"
-    return "yellow" if type(value).__name__ == "CelError" else None
+    return "yellow" if isinstance(value, CelError) else None

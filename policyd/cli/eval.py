@@ -26,6 +26,7 @@ from policyd.policy.loader import read_one
 _EPILOG = """\b
 Examples:
   policyd eval '1 + 2'
+  policyd eval --load pod.yaml
   policyd eval --cost 'object.spec.containers.all(c, c.image != "")' pod.yaml
   policyd eval 'object.spec.containers.map(c, c.image)' pod.yaml
   kubectl get pod web -o json | policyd eval 'quantity(object.spec.containers[0]
@@ -34,6 +35,16 @@ Examples:
   policyd eval --authorizer rules.yaml --user bob
       'authorizer.group("apps").resource("deployments").check("create").allowed()'
   echo '{"expression": "1 + x", "variables": {"x": 2}}' | policyd eval --jsonl
+
+\b
+Without an EXPRESSION:
+  cel> object.spec.containers.map(c, c.image)
+  ["nginx:1.27"]
+  list, cost 17
+  cel> object.spec.replicas > 2
+  error: no such key: replicas
+   | object.spec.replicas > 2
+   | ...........^
 
 \b
 With --jsonl, one JSON object a line:
@@ -63,6 +74,12 @@ _ASK = "say what its checks answer with --authorizer FILE"
     is_flag=True,
     help="Also the cost in Kubernetes' units, and what is estimated for data of these sizes.",
 )
+@click.option(
+    "--load",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="The same as FILE, without an EXPRESSION: to try expressions on it.",
+)
 @click.option("--jsonl", is_flag=True, help="Expressions and their values as lines of JSON.")
 @authorizer_option
 @click.option("--user", help="For whom the authorizer answers; else the user of `request`.")
@@ -73,6 +90,7 @@ def command(
     file: BinaryIO | None,
     variables: tuple[str, ...],
     with_cost: bool,
+    load: BinaryIO | None,
     jsonl: bool,
     authorizer: Authorizer | None,
     user: str | None,
@@ -81,6 +99,10 @@ def command(
     """Evaluate a CEL EXPRESSION with every function that Kubernetes has.
 
     FILE (JSON or YAML; - is standard input) is seen as `object`. The value is written as JSON.
+
+    Without an EXPRESSION, in a terminal, expressions are asked for: with history, completion of
+    fields and functions, values with their type and cost, and a caret under what failed. :help
+    lists the commands there.
     """
     given = dict(_variable(text) for text in variables)
     if authorizer is None and (user or groups):
@@ -89,8 +111,11 @@ def command(
     if jsonl:
         _answer_lines(file or sys.stdin.buffer, expression, given, with_cost, asked)
         return
+    if load is not None:
+        given["object"] = read_one(load.read(), str(getattr(load, "name", "-")))
     if expression is None:
-        raise click.UsageError("give an EXPRESSION, or --jsonl")
+        _converse(given, asked)
+        return
     if file is not None:
         given["object"] = read_one(file.read(), str(getattr(file, "name", "-")))
     answer = evaluate(expression, given, with_cost=with_cost, asked=asked)
@@ -102,6 +127,16 @@ def command(
             click.echo(f"  {styled('hint', fg='cyan')}: {_ASK}", err=True)
         raise SystemExit(2 if answer["stage"] == "compile" else 1)
     click.echo(dump(answer["value"]))
+
+
+def _converse(given: JSON, asked: Asked | None) -> None:
+    """Expressions as they are typed, where somebody can type."""
+    if not sys.stdin.isatty():
+        raise click.UsageError("give an EXPRESSION, or --jsonl")
+    from policyd.cli._repl import repl
+    from policyd.cli._session import Session
+
+    repl(Session(given, asked))
 
 
 def _cost_text(answer: JSON) -> str:

@@ -1,0 +1,248 @@
+"""``policyd eval`` without an expression: answers, completion, and a real terminal."""
+
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from policyd.cli._completion import completions
+from policyd.cli._repl import is_open
+from policyd.cli._session import COMMANDS, Session
+from tests.shared import ROOT
+
+OBJECT = {"spec": {"containers": [{"name": "a", "image": "i:1"}], "replicas": 2, "a-b": 1}}
+
+
+@pytest.fixture
+def session() -> Session:
+    return Session({"object": OBJECT})
+
+
+def answer(session: Session, line: str) -> list[str]:
+    return click.unstyle("\n".join(session.answer(line))).split("\n")
+
+
+ANSWERS = [
+    ("1 + 2", ["3", "int, cost 1"]),
+    ("object.spec.replicas", ["2", "int, cost 3"]),
+    ("  ", [""]),
+    (
+        "object.spec.x > 2 || false",
+        ["error: no such key: x", " | object.spec.x > 2 || false", " | ...........^"],
+    ),
+    (
+        "object.spec.containers.all(c, c.z == 1)",
+        [
+            "error: no such key: z",
+            " | object.spec.containers.all(c, c.z == 1)",
+            " | ...............................^",
+        ],
+    ),
+    ("foo", ["error: 1:1: undeclared reference to 'foo' (in container '')", " | foo", " | ^"]),
+    (":type size(object)", ["int"]),
+    (":cost object.spec.replicas", ["cost 3, estimated 3 to 3 for data of these sizes"]),
+    (
+        ":trace object.spec.replicas > 1 && false",
+        [
+            "false",
+            "  object.spec.replicas > 1 = true",
+            "    object.spec.replicas = 2",
+            "> false = false",
+        ],
+    ),
+    (":let x == 1", ["error: expected :let NAME = EXPRESSION"]),
+    (":load", ["error: expected :load FILE [NAME]"]),
+    (":load /nowhere", ["error: /nowhere: No such file or directory"]),
+    (":what", ["error: no command :what; :help lists them"]),
+]
+
+
+@pytest.mark.parametrize(("line", "want"), ANSWERS)
+def test_answer_to_a_line(session: Session, line: str, want: list[str]) -> None:
+    assert answer(session, line) == want
+
+
+def test_values_that_are_kept_have_their_type(session: Session) -> None:
+    assert answer(session, ":let y = quantity('1Gi')") == ['y = "1Gi"']
+    assert answer(session, "y.asInteger()")[0] == "1073741824"
+    assert answer(session, ":vars")[1:2] == ['y = "1Gi"']
+
+
+def test_file_is_loaded_as_object_or_by_name(session: Session, tmp_path: Path) -> None:
+    file = tmp_path / "pod.yaml"
+    file.write_text("metadata: {name: web}\n")
+    assert answer(session, f":load {file}") == ['object = {"metadata": {"name": "web"}}']
+    assert answer(session, f":load {file} mine")[0].startswith("mine = ")
+    assert answer(session, "mine.metadata.name == object.metadata.name")[0] == "true"
+
+
+def test_large_values_are_indented(session: Session) -> None:
+    session.width = 20
+    assert answer(session, "object.spec.containers")[:3] == ["[", "  {", '    "name": "a",']
+
+
+def test_help_names_every_command_and_quit_ends(session: Session) -> None:
+    text = "\n".join(answer(session, ":help"))
+    assert all(name in text for name in COMMANDS)
+    list(session.answer(":quit"))
+    assert session.done
+
+
+COMPLETIONS = [
+    ("obj", {"object"}, set()),
+    ("1 + object.sp", {"spec"}, {"size("}),
+    ("object.spec.", {"containers", "replicas"}, {"a-b", "startsWith("}),
+    ("object.spec.?con", {"containers"}, set()),
+    ("object.?spec.?con", {"containers"}, set()),
+    ("object.spec.containers[0].", {"name", "image"}, set()),
+    ("object.spec.containers.a", {"all("}, {"name"}),
+    ("[object.spec.containers.map(c, c.name)].", {"filter(", "size("}, set()),
+    ("'a'.st", {"startsWith("}, {"size("}),
+    ("sets.", {"contains(", "intersects("}, set()),
+    ("quantity('1').is", {"isLessThan("}, set()),
+    (":t", {":type", ":trace"}, {":vars"}),
+    ("nothing.", set(), {"spec"}),
+    ("du", {"duration("}, set()),
+    (":type ob", {"object"}, set()),
+]
+
+
+@pytest.mark.parametrize(("line", "has", "lacks"), COMPLETIONS)
+def test_completion(session: Session, line: str, has: set[str], lacks: set[str]) -> None:
+    found = set(completions(line, session))
+    assert has <= found
+    assert not lacks & found
+
+
+OPEN = [
+    ("a.all(c,", True),
+    ("(1 + 2)", False),
+    ("a &&", True),
+    ("'(' ", False),
+    ("'''text", True),
+    ("'unclosed", False),
+    ("'\\'' + [", True),
+    (":load [", False),
+    ("a ? b :", False),
+    ("1 \\", True),
+]
+
+
+@pytest.mark.parametrize(("text", "want"), OPEN)
+def test_expressions_that_go_on(text: str, want: bool) -> None:
+    assert is_open(text) is want
+
+
+# Its input becomes the terminal that controls it, so that Ctrl-C is a signal.
+_IN_TERMINAL = """
+import fcntl, runpy, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+runpy.run_module("policyd", run_name="__main__")
+"""
+
+
+class Terminal:
+    """A command in a terminal of its own."""
+
+    def __init__(self, state: Path, *arguments: str) -> None:
+        self._leader, follower = pty.openpty()
+        environment = {
+            **os.environ,
+            "TERM": "dumb",
+            "INPUTRC": "/dev/null",
+            "NO_COLOR": "1",
+            "XDG_STATE_HOME": str(state),
+            "PYTHONPATH": str(ROOT),
+        }
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _IN_TERMINAL, "eval", *arguments],
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
+            env=environment,
+            start_new_session=True,
+        )
+        os.close(follower)
+        self._seen = ""
+
+    def until(self, text: str, seconds: float = 30) -> str:
+        """What is written up to this text and with it, since the last time."""
+        end = time.monotonic() + seconds
+        while text not in self._seen:
+            ready, _, _ = select.select([self._leader], [], [], max(0, end - time.monotonic()))
+            assert ready, f"no {text!r} in {self._seen!r}"
+            self._seen += os.read(self._leader, 4096).decode()
+        before, _, self._seen = self._seen.partition(text)
+        return before + text
+
+    def type(self, text: str) -> None:
+        os.write(self._leader, text.encode())
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait(10)
+        os.close(self._leader)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    (tmp_path / "pod.yaml").write_text("spec: {containers: [{name: web, image: 'nginx:1'}]}\n")
+    made = Terminal(tmp_path / "state", "--load", str(tmp_path / "pod.yaml"))
+    yield made
+    made.close()
+
+
+def test_in_a_terminal(terminal: Terminal, tmp_path: Path) -> None:
+    terminal.until("cel> ")
+    terminal.type("object.spec.conta\t[0].name\n")
+    shown = terminal.until("cost")
+    assert "object.spec.containers[0].name" in shown
+    assert '"web"' in shown
+    terminal.until("cel> ")
+    terminal.type("[1, 2].all(i,\n")
+    terminal.until("...> ")
+    terminal.type("i > 0)\n")
+    assert "true" in terminal.until("bool")
+    terminal.until("cel> ")
+    terminal.type("object.x\n")
+    assert "no such key: x" in terminal.until("^")
+    terminal.until("cel> ")
+    terminal.type("1 + \x03")
+    terminal.until("cel> ")
+    terminal.type("\x04")
+    assert terminal.process.wait(10) == 0
+    history = tmp_path / "state" / "policyd" / "eval_history"
+    assert "object.spec.containers[0].name" in history.read_text()
+    assert history.stat().st_mode & 0o777 == 0o600
+    again = Terminal(tmp_path / "state")
+    try:
+        again.until("cel> ")
+        again.type("\x10\x10\n")
+        assert "i > 0)" in again.until("\n")
+        again.until("cel> ")
+        again.type(":quit\n")
+        assert again.process.wait(10) == 0
+    finally:
+        again.close()
+
+
+def test_without_a_terminal_an_expression_is_needed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "policyd", "eval"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "give an EXPRESSION, or --jsonl" in done.stderr
