@@ -128,10 +128,7 @@ async def review_with(
     engine = Engine(policies, subjects, webhook, deadline, recorder)
     try:
         matches = await _matched(engine, answers, only)
-        if webhook == "mutate":
-            work = mutating.steps(engine, matches)
-        else:
-            work = _steps(engine, answers, matches)
+        work = mutating.steps(engine, matches) if webhook == "mutate" else _steps(engine, matches)
         while True:
             await _waited(engine, answers, next(work))
     except StopIteration as done:
@@ -166,17 +163,16 @@ async def _waited(engine: Engine, answers: Answers, wanted: Wait) -> None:
     started = perf_counter_ns()
     await answers.wait(wanted)
     engine.waited_ns += perf_counter_ns() - started
+    engine.pending = answers.pending
 
 
-def _steps(
-    engine: Engine, answers: Answers, matches: list[Matched]
-) -> Generator[Wait, None, AdmissionResponse]:
+def _steps(engine: Engine, matches: list[Matched]) -> Generator[Wait, None, AdmissionResponse]:
     """Validate and answer; yields where the authorizer has to answer first."""
     started, waited = perf_counter_ns(), engine.waited_ns
     engine.validate(matches)
     while engine.waiting:
         yield engine.wait
-        engine.resume(answers.pending)
+        engine.resume()
     waited = engine.waited_ns - waited
     engine.recorder.phase("evaluate", perf_counter_ns() - started - waited)
     return respond(engine.request, engine.verdict, engine.policies.generation)

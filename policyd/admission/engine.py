@@ -34,7 +34,7 @@ _log = logging.getLogger("policyd.engine")
 _ADMIT, _DENY, _WARN, _AUDIT, _ERROR, _TIMEOUT = range(6)
 _NOTHING: frozenset[int] = frozenset()
 # What a policy keeps of its time, a tenth at most, to end by itself where an answer is late.
-_LAST_NS = 5_000_000
+_LAST_NS = 50_000_000
 
 
 class Judged(NamedTuple):
@@ -50,11 +50,12 @@ class Judged(NamedTuple):
 
 
 class _Waiting(NamedTuple):
-    """What is left of a policy until ``question`` is answered."""
+    """What is left of a policy until a question is answered: ``judged`` and ``rest``."""
 
     policy: CompiledPolicy
-    each: Iterator[Judged]
-    question: object
+    judged: Judged
+    rest: Iterator[Judged]
+    unknown: Unanswered
     deadline: int
     answer_by: int
 
@@ -80,7 +81,8 @@ class Engine:
         self.view = policies.view(self.request.raw)
         self._by_template: set[tuple[str, str]] = set()
         self.waiting: tuple[_Waiting, ...] = ()
-        self.waited_ns = 0  # told by who waits
+        self.pending: Container[object] = ()  # told by who waits: what has no answer yet
+        self.waited_ns = 0
 
     def matches(self, only: Only | None) -> list[Matched]:
         """The policies that the request concerns, in the order of decisions."""
@@ -152,8 +154,8 @@ class Engine:
                 )
             except Unanswered as unknown:
                 if unknown.question != asked:
-                    rest, by = chain((judged,), each), self.answer_by(deadline)
-                    self.waiting += (_Waiting(policy, rest, unknown.question, deadline, by),)
+                    by = self.answer_by(deadline)
+                    self.waiting += (_Waiting(policy, judged, each, unknown, deadline, by),)
                     return
                 self.failed(policy, judged.binding, str(unknown))
                 outcome = None
@@ -161,17 +163,22 @@ class Engine:
                 self._note(policy, judged.binding, outcome)
             asked, deadline = None, 0
 
-    def resume(self, pending: Container[object] = ()) -> None:
-        """Go on with the policies that wait for the authorizer, but for those that have the time
-        to wait for an answer that is ``pending``.
+    def resume(self) -> None:
+        """Go on with the policies that wait: an answer that is still pending is an error now,
+        unless there is time to wait for it.
         """
         waiting, self.waiting = self.waiting, ()
         for each in waiting:
-            policy, rest, question, deadline, by = each
-            if question in pending and not 0 < by <= perf_counter_ns():
+            policy, judged, rest, unknown, deadline, by = each
+            if unknown.question not in self.pending:
+                rest = chain((judged,), rest)
+                question = unknown.question
+                self.guarded(policy, self._validate_each, policy, rest, question, deadline)
+            elif 0 < by <= perf_counter_ns():
+                self.failed(policy, judged.binding, str(unknown))
+                self.guarded(policy, self._validate_each, policy, rest)
+            else:
                 self.waiting += (each,)
-                continue
-            self.guarded(policy, self._validate_each, policy, rest, question, deadline)
         self.verdict.findings.sort(key=lambda finding: finding.policy.sort_key)
 
     def judged(self, match: Matched) -> Iterator[Judged]:
@@ -263,7 +270,7 @@ class Engine:
     def wait(self) -> Wait:
         """For what the policies wait, until the first of them can wait no longer."""
         until = min((each.answer_by for each in self.waiting if each.answer_by), default=0)
-        return Wait(frozenset(each.question for each in self.waiting), until)
+        return Wait(frozenset(each.unknown.question for each in self.waiting), until)
 
     def answer_by(self, deadline: int) -> int:
         """The moment after which an answer is too late for a policy's ``deadline``; 0: none."""

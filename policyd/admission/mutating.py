@@ -78,16 +78,20 @@ class Tree:
     def _answered(self, judged: Judged) -> Generator[Wait, None, _Run | None]:
         """One invocation once its questions are answered; one asked again in vain is an error."""
         deadline = self.engine.deadline_of(judged.policy)
-        asked: object = None
+        waited_for: Unanswered | None = None
         while True:
             try:
                 return self._guarded(judged, deadline)
             except Unanswered as unknown:
-                if unknown.question == asked:
-                    self.engine.failed(judged.policy, judged.binding, str(unknown))
-                    return None
-                asked = unknown.question
-            yield Wait(frozenset((asked,)), self.engine.answer_by(deadline))
+                again = waited_for is not None and unknown.question == waited_for.question
+                waited_for = unknown
+            if not again:
+                question = waited_for.question
+                yield Wait(frozenset((question,)), self.engine.answer_by(deadline))
+                again = question in self.engine.pending
+            if again:
+                self.engine.failed(judged.policy, judged.binding, str(waited_for))
+                return None
 
     def patch(self) -> list[Object]:
         """The one patch from the object that was sent to what became of it."""

@@ -227,7 +227,7 @@ def test_a_namespace_that_cannot_be_had_is_an_error_of_those_who_need_it(
     cluster = Silent() if late else Cluster(Failure("the line is dead"))
     told = Listening()
     policies = load(*documents, validating("y", "false"))
-    deadline = perf_counter_ns() + SECOND // (10 if late else 1)
+    deadline = perf_counter_ns() + SECOND // (2 if late else 1)
     response = review(cluster, policies, deadline=deadline, recorder=told)
     assert not response.allowed
     errors = [message for what, _, message in told.told if what == "error"]
