@@ -11,12 +11,13 @@ from typing import Any, Protocol, TypeVar
 
 from policyd.admission import mutating
 from policyd.admission.asked_namespace import AskedNamespaces, NamespaceName
-from policyd.admission.authorizer import Attributes, Decision, Failure, Wait
+from policyd.admission.authorizer import Attributes, Decision, Failure
 from policyd.admission.decision import respond
 from policyd.admission.engine import Engine, Matched, Only, Webhook
 from policyd.admission.recorder import LookupResult, NullRecorder, Question, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
+from policyd.admission.waiting import Wait, answer_by
 from policyd.errors import Unanswered
 from policyd.policy.compiled import Object
 from policyd.policy.policy_set import PolicySet
@@ -151,7 +152,7 @@ async def _matched(engine: Engine, answers: Answers, only: Only | None) -> list[
                     if binding.rules is not None:
                         binding.rules.match(engine.view)  # to have it look at what it needs
         except Unanswered as unknown:
-            by = engine.answer_by(engine.deadline)
+            by = answer_by(engine.deadline)
             await _waited(engine, answers, Wait(frozenset((unknown.question,)), by))
             answers.give_up(unknown.question)
         else:

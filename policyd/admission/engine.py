@@ -14,11 +14,12 @@ from policyd._core.matcher import Hit
 from policyd._core.plan import Stopped, Subject, TimedOut
 from policyd._core.validation import Outcome
 from policyd.admission import mutating
-from policyd.admission.authorizer import Authorizer, Wait
+from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Finding, Verdict, respond
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
+from policyd.admission.waiting import Wait, answer_by
 from policyd.errors import StatusError, Unanswered
 from policyd.policy.compiled import JSON, Binding, CompiledPolicy
 from policyd.policy.controllers import CONTROLLERS
@@ -33,8 +34,6 @@ Matched = tuple[CompiledPolicy, Hit]
 _log = logging.getLogger("policyd.engine")
 _ADMIT, _DENY, _WARN, _AUDIT, _ERROR, _TIMEOUT = range(6)
 _NOTHING: frozenset[int] = frozenset()
-# What a policy keeps of its time, a tenth at most, to end by itself where an answer is late.
-_LAST_NS = 50_000_000
 
 
 class Judged(NamedTuple):
@@ -154,7 +153,7 @@ class Engine:
                 )
             except Unanswered as unknown:
                 if unknown.question != asked:
-                    by = self.answer_by(deadline)
+                    by = answer_by(deadline)
                     self.waiting += (_Waiting(policy, judged, each, unknown, deadline, by),)
                     return
                 self.failed(policy, judged.binding, str(unknown))
@@ -271,12 +270,6 @@ class Engine:
         """For what the policies wait, until the first of them can wait no longer."""
         until = min((each.answer_by for each in self.waiting if each.answer_by), default=0)
         return Wait(frozenset(each.unknown.question for each in self.waiting), until)
-
-    def answer_by(self, deadline: int) -> int:
-        """The moment after which an answer is too late for a policy's ``deadline``; 0: none."""
-        if not deadline:
-            return 0
-        return deadline - min(_LAST_NS, max(0, deadline - perf_counter_ns()) // 10)
 
     def misconfigured(self, policy: CompiledPolicy, text: str, binding: str | None) -> None:
         """A configuration error: denies whatever the actions, unless failurePolicy is Ignore."""

@@ -16,9 +16,9 @@ import orjson
 from policyd._core.json_equality import equal
 from policyd._core.patch import apply, diff
 from policyd._core.sendable import unsendable
-from policyd.admission.authorizer import Wait
 from policyd.admission.conflicts import Conflicts
 from policyd.admission.decision import refused, respond
+from policyd.admission.waiting import Wait, answer_by
 from policyd.errors import InternalError, MutationError, StatusError, Unanswered
 from policyd.mutation.decoding import converted
 from policyd.policy.controllers import CONTROLLERS, template_is_settled, with_pod
@@ -87,7 +87,7 @@ class Tree:
                 waited_for = unknown
             if not again:
                 question = waited_for.question
-                yield Wait(frozenset((question,)), self.engine.answer_by(deadline))
+                yield Wait(frozenset((question,)), answer_by(deadline))
                 again = question in self.engine.pending
             if again:
                 self.engine.failed(judged.policy, judged.binding, str(waited_for))
