@@ -43,7 +43,9 @@ JSONObject = dict[str, Any]
 
 
 def main() -> None:
-    with cluster(flags=["--runtime-config=api/all=true"]) as server:
+    with cluster(
+        flags=["--runtime-config=api/all=true", "--feature-gates=AllAlpha=true,AllBeta=true"]
+    ) as server:
         _, root = server.call("GET", "/openapi/v3")
         documents = {
             path.removeprefix("apis/").removeprefix("api/"): server.call(

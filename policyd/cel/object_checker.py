@@ -17,6 +17,8 @@ from policyd.cel.source import Issue
 from policyd.cel.types import DYN, STRING, Type, TypeProvider
 
 _ANY_MAP = types.map_of(STRING, DYN)
+# What gives one of two values, with its overload.
+_EITHER = {"_?_:_": ("conditional",), "orValue": ("optional_orValue_value",)}
 
 
 class ObjectTypes(TypeProvider, Protocol):
@@ -63,9 +65,9 @@ class _ObjectChecker(Checker):
         self._types.update(given)
         if len(self.issues) > told:
             self.issues[told:] = complaint
-            if node.function == "_?_:_":  # branches of two types: nobody asks when it runs
+            if node.function in _EITHER:  # values of two types: nobody asks when it runs
                 self.issues[told:] = []
-                return self._typed(node, DYN, Reference(node.function, ("conditional",)))
+                return self._typed(node, DYN, Reference(node.function, _EITHER[node.function]))
         return made
 
     def _indexed(self, node: Call, of: Type) -> Expr:

@@ -18,6 +18,7 @@ from policyd.policy.reviews import plural
 Gvk = tuple[str, str, str]
 _SCALARS = {"boolean": BOOL, "integer": INT, "number": DOUBLE, "string": STRING}
 _ANY_MAP = map_of(STRING, DYN)
+_SERVED_VERSIONS = {api_version for api_version, _ in BUILTIN_KINDS}
 
 
 class ObjectTypes:
@@ -105,6 +106,10 @@ class KindSchemas:
         for api_version, kind in BUILTIN_KINDS:
             group, _, version = api_version.rpartition("/")
             self._resources[group, version, plural(kind)] = (group, version, kind)
+        for key in self._table.kinds:  # versions that a cluster may be told to serve
+            group, version, kind = key.split("/")
+            if f"{group}/{version}".removeprefix("/") not in _SERVED_VERSIONS:
+                self._resources[group, version, plural(kind)] = (group, version, kind)
         for crd in crds:
             self._add(crd.get("spec") or {})
 

@@ -2,7 +2,8 @@
 API server gives it.
 
 Only kinds that the rules name without wildcards are looked at, at most ten, and only validations
-and their messages (with the variables that they use). ``object_types`` and ``object_checker`` say
+and their messages (with the variables that they use), and mutations (``mutation_check``), which the
+API server does not look at. ``object_types`` and ``object_checker`` say
 where the API server is not followed: what is right when a policy runs is not warned about.
 """
 
@@ -18,10 +19,11 @@ from policyd.cel.source import Issue, Source
 from policyd.cel.structs import ADMISSION, VARIABLES, Structs
 from policyd.cel.types import DYN, Type
 from policyd.errors import CelSyntaxError, CelTypeError, Problem
-from policyd.mutation.schema import Gvk
+from policyd.mutation.schema import Gvk, Schemas
 from policyd.policy.documents import Document, Sources
-from policyd.policy.model import Policy, ValidatingAdmissionPolicy
-from policyd.policy.model_match import NamedRuleWithOperations, Variable
+from policyd.policy.model import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
+from policyd.policy.model_match import PATCH_FIELDS, NamedRuleWithOperations, Variable
+from policyd.policy.mutation_check import mutation_issues
 from policyd.policy.object_types import KindSchemas, ObjectTypes
 
 RULE = "type-check"
@@ -29,27 +31,34 @@ _MAX_KINDS = 10
 # What may tell the kinds of a policy apart, so that a field need not be in all of them.
 _GUARD = re.compile(r"\bhas\(|\.\?|\[\?|\.kind\b|\.resource\b|\bvariables\.")
 
-Checkable = ValidatingAdmissionPolicy | Policy
+Checkable = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 
 
 def type_check(sources: Sources) -> list[Problem]:
     """The advice for all policies, in file order. Expressions that do not compile are left out."""
-    schemas = KindSchemas(each.raw for each in sources.of_kind("CustomResourceDefinition"))
+    crds = [each.raw for each in sources.of_kind("CustomResourceDefinition")]
+    schemas, merging = KindSchemas(crds), Schemas.builtin().with_crds(crds)
     found: list[Problem] = []
     for document in sources.documents:
         if isinstance(document.model, Checkable):
-            found += _check(document, document.model, schemas)
+            found += _check(document, document.model, schemas, merging)
     return found
 
 
-def _check(document: Document, policy: Checkable, schemas: KindSchemas) -> Iterator[Problem]:
+def _check(
+    document: Document, policy: Checkable, schemas: KindSchemas, merging: Schemas
+) -> Iterator[Problem]:
     rules = policy.spec.match_constraints.resource_rules
     untyped = _Types(policy, schemas, None)
     kinds = [_Types(policy, schemas, gvk) for gvk in kinds_of(rules, schemas)]
-    for path, text in _expressions(policy):
+    for path, text, patch_type in _expressions(policy):
         if not text or untyped.issues(text):
             continue
         issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
+        for gvk in issues if patch_type else ():
+            schema = merging.lookup(*gvk)
+            if schema is not None:
+                issues[gvk] += mutation_issues(parse(text), schema, patch_type)
         told = {gvk: found for gvk, found in _believable(text, issues).items() if found}
         if told:
             yield _problem(document, path, text, told)
@@ -74,11 +83,17 @@ def kinds_of(rules: Iterable[NamedRuleWithOperations], schemas: KindSchemas) -> 
     return sorted(gvk for gvk in found if schemas.find(gvk) is not None)
 
 
-def _expressions(policy: Checkable) -> Iterator[tuple[str, str]]:
-    for index, validation in enumerate(policy.spec.validations):
-        path = f"spec.validations[{index}]"
-        yield f"{path}.expression", validation.expression
-        yield f"{path}.messageExpression", validation.message_expression
+def _expressions(policy: Checkable) -> Iterator[tuple[str, str, str]]:
+    """Path, text and, of mutations, patchType."""
+    if not isinstance(policy, MutatingAdmissionPolicy):
+        for index, validation in enumerate(policy.spec.validations):
+            path = f"spec.validations[{index}]"
+            yield f"{path}.expression", validation.expression, ""
+            yield f"{path}.messageExpression", validation.message_expression, ""
+    if not isinstance(policy, ValidatingAdmissionPolicy):
+        for index, mutation in enumerate(policy.spec.mutations):
+            path = f"spec.mutations[{index}].{PATCH_FIELDS[mutation.patch_type]}.expression"
+            yield path, mutation.expression, mutation.patch_type
 
 
 class _Types:
@@ -86,8 +101,9 @@ class _Types:
 
     def __init__(self, policy: Checkable, schemas: KindSchemas, gvk: Gvk | None) -> None:
         self.gvk = gvk
-        self._objects = ObjectTypes(schemas, Structs(ADMISSION))
-        scope = Environment.admission(authorizer=True).scope()
+        patches = not isinstance(policy, ValidatingAdmissionPolicy)
+        self._objects = ObjectTypes(schemas, Structs(ADMISSION, patches=patches))
+        scope = Environment.admission(authorizer=True, patch_types=patches).scope()
         variables = {**scope.variables, **dict(_declared(policy, self._objects, gvk))}
         self._scope = replace(scope, variables=variables, provider=self._objects)
         self._declare(policy.spec.variables)

@@ -16,7 +16,7 @@ from policyd.pattern.marks import Mark, UnknownMark, split
 from policyd.policy.model import Mutation
 
 Place = tuple[str, ...]
-_UNKNOWN = object()
+UNKNOWN = object()
 _KEY = "name"  # by which items of most keyed lists are known
 
 
@@ -46,21 +46,21 @@ def writes(mutation: Mutation, raw: Any) -> Iterator[Write]:
 
 
 def _of_patch(operations: tuple[Expr, ...]) -> Iterator[Write]:
-    fields = [_fields(each) for each in operations]
-    if any(_constant(each.get("op")) not in ("add", "replace", "remove") for each in fields):
+    fields = [fields_of(each) for each in operations]
+    if any(constant(each.get("op")) not in ("add", "replace", "remove") for each in fields):
         return
     for each in fields:
-        path = _constant(each.get("path"))
+        path = constant(each.get("path"))
         if not isinstance(path, str) or not path.startswith("/"):
             continue
         place = tuple(step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:])
         if any(step.isdigit() or step == "-" for step in place):
             continue
-        if _constant(each.get("op")) == "remove":
+        if constant(each.get("op")) == "remove":
             yield Write(place, None, removes=True)
             continue
-        value = _constant(each.get("value"))
-        if value is not _UNKNOWN:
+        value = constant(each.get("value"))
+        if value is not UNKNOWN:
             yield Write(place, value)
             yield from _below(place, value)
 
@@ -80,17 +80,17 @@ def _of_object(node: Expr, place: Place) -> Iterator[Write]:
                 yield from _of_object(field.value, (*place, field.name))
     elif isinstance(node, MapExpr):
         for entry in node.entries:
-            key = _constant(entry.key)
+            key = constant(entry.key)
             if isinstance(key, str) and not entry.optional:
                 yield from _of_object(entry.value, (*place, key))
     elif isinstance(node, ListExpr):
         for item in node.elements:
-            name = _constant(_fields(item).get(_KEY))
+            name = constant(fields_of(item).get(_KEY))
             if isinstance(name, str):
                 yield from _of_object(item, (*place[:-1], f"{place[-1]}[{_KEY}={name}]"))
     else:
-        value = _constant(node)
-        if value is not _UNKNOWN:
+        value = constant(node)
+        if value is not UNKNOWN:
             yield Write(place, value)
 
 
@@ -130,41 +130,42 @@ def _mark(key: str) -> Mark | None:
         return None  # a problem that is told where the policy is compiled
 
 
-def _fields(node: Expr) -> dict[str, Expr]:
+def fields_of(node: Expr) -> dict[str, Expr]:
+    """The fields of ``Type{...}`` that are always given."""
     if not isinstance(node, StructExpr):
         return {}
     return {field.name: field.value for field in node.fields if not field.optional}
 
 
-def _constant(node: Expr | None) -> Any:
-    """The JSON value of an expression that needs no evaluation; _UNKNOWN for any other."""
+def constant(node: Expr | None) -> Any:
+    """The JSON value of an expression that needs no evaluation; UNKNOWN for any other."""
     if isinstance(node, Literal):
         return node.value
     if isinstance(node, ListExpr) and not node.optional:
-        return _all_known([_constant(item) for item in node.elements])
+        return _all_known([constant(item) for item in node.elements])
     if isinstance(node, MapExpr):
-        pairs = [(_constant(each.key), _constant(each.value)) for each in node.entries]
-        known = all(isinstance(key, str) and value is not _UNKNOWN for key, value in pairs)
-        return dict(pairs) if known else _UNKNOWN
+        pairs = [(constant(each.key), constant(each.value)) for each in node.entries]
+        known = all(isinstance(key, str) and value is not UNKNOWN for key, value in pairs)
+        return dict(pairs) if known else UNKNOWN
     if isinstance(node, StructExpr):
-        members = {name: _constant(value) for name, value in _fields(node).items()}
-        return members if _UNKNOWN not in members.values() else _UNKNOWN
+        members = {name: constant(value) for name, value in fields_of(node).items()}
+        return members if UNKNOWN not in members.values() else UNKNOWN
     if isinstance(node, Call):
         return _called(node)
-    return _UNKNOWN
+    return UNKNOWN
 
 
 def _all_known(items: list[Any]) -> Any:
-    return _UNKNOWN if any(item is _UNKNOWN for item in items) else items
+    return UNKNOWN if any(item is UNKNOWN for item in items) else items
 
 
 def _called(call: Call) -> Any:
     """Texts put together, and keys escaped for a path."""
-    values = [_constant(each) for each in call.args]
+    values = [constant(each) for each in call.args]
     if not all(isinstance(value, str) for value in values):
-        return _UNKNOWN
+        return UNKNOWN
     if call.function == "_+_":
         return values[0] + values[1]
     if call.function == "escapeKey" and isinstance(call.target, Ident):
         return values[0].replace("~", "~0").replace("/", "~1")
-    return _UNKNOWN
+    return UNKNOWN

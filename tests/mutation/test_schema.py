@@ -78,3 +78,20 @@ def test_quantities_become_canonical(given: object, printed: str) -> None:
 def test_no_quantities(given: object) -> None:
     with pytest.raises(ValueError, match="quantit"):
         quantity(given)
+
+
+@pytest.mark.parametrize(
+    "gvk",
+    [
+        ("certificates.k8s.io", "v1beta1", "ClusterTrustBundle"),
+        ("storagemigration.k8s.io", "v1beta1", "StorageVersionMigration"),
+        ("resource.k8s.io", "v1beta2", "ResourceSlice"),
+        ("admissionregistration.k8s.io", "v1alpha1", "MutatingAdmissionPolicy"),
+    ],
+)
+def test_versions_that_are_not_served_by_default_are_known(gvk: tuple[str, str, str]) -> None:
+    assert Schemas.builtin().knows(gvk)
+
+
+def test_the_version_of_the_schemas_is_recorded() -> None:
+    assert builtin_table().version.startswith("v1.36.")

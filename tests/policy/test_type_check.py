@@ -69,6 +69,7 @@ def check_one(expression: str, *rules: JSON, **fields: Any) -> list[str]:
 
 
 RIGHT = [
+    "object.metadata.?labels.orValue(null) == null || object.metadata.labels.size() > 1",
     "object.spec.containers.all(c, c.image.startsWith('x'))",
     "object.spec.containers.all(c, has(c.securityContext) && c.securityContext.privileged == true)",
     "(object.spec.containers + object.spec.?initContainers.orValue([])).all(c, c.image != '')",
