@@ -43,7 +43,7 @@ def bind_list(binder: Binder, node: List, at: Field, where: str) -> Change:
     changes, faults = [], len(binder.faults)
     for index, item in enumerate(node.items):
         _only_values(binder, item)
-        changes.append(binder.change(item, kind.item, f"{where}[{index}]"))
+        changes.append(binder.change(_kept(item), kind.item, f"{where}[{index}]"))
     if _computed(node) or len(binder.faults) > faults:
         return Whole(changes)
     return binder.constant(plain(node), at, node.path)
@@ -88,7 +88,7 @@ class _Keyed:
         elif bare and scope and not node.deleted:
             hint = "a condition on a whole list is written ^(NAME): [...], beside the list"
             self._tell(node.path, "the item has conditions but changes nothing", hint)
-        change = self.binder.change(replace(node, deleted=False), self.item, where)
+        change = self.binder.change(_kept(node), self.item, where)
         item = Item(change, self._key(keys, node.path)) if keys else None
         if scope:
             self.each.append(Each(Scope(scope), None if node.deleted else change, item))
@@ -143,14 +143,21 @@ def _conditioned(binder: Binder, node: List, kind: Type, item: Field, where: str
         if not isinstance(each, Map) or not scope:
             binder.faults.append(Fault(each.path, _REPLACED, _ALL_OR_NONE))
             continue
-        change = binder.change(replace(each, deleted=False), item, f"{where}[{index}]")
+        change = binder.change(_kept(each), item, f"{where}[{index}]")
         found.append(Each(Scope(scope), None if each.deleted else change))
     return ListChange(kind, each=found, path=where)
+
+
+def _kept(node: Node) -> Node:
+    """An item without its ``$patch``."""
+    return replace(node, deleted=False) if isinstance(node, Map) else node
 
 
 def _only_values(binder: Binder, node: Node) -> None:
     """In a list that is replaced there is nothing that marks could refer to."""
     if isinstance(node, Map):
+        if node.deleted:
+            binder.faults.append(Fault(node.path, _REPLACED, "leave out what is to go"))
         for member in node.members:
             if member.added:
                 hint = f"write {member.name}"

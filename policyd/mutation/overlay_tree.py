@@ -13,6 +13,7 @@ from policyd.mutation.overlay_text import Unclosed, pieces
 from policyd.pattern.marks import Mark, UnknownMark, split
 
 Path = tuple[str | int, ...]
+MAX_DEPTH = 100  # levels of an overlay; Kubernetes' own kinds have about twenty
 DIRECTIVE = "$patch"
 LITERAL = "a ${ that is no expression is written $${"
 NO_EXPRESSION = "a condition is a pattern and holds no expression; matchConditions can use CEL"
@@ -141,6 +142,19 @@ def global_conditions(value: Any) -> Any:
 
 def _only_global(item: Any) -> bool:
     return isinstance(item, dict) and item != {} and global_conditions(item) == item
+
+
+def too_deep(value: Any) -> bool:
+    """Whether an overlay has more levels than the passes over it may recurse; does not itself."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            below
+            for each in level
+            if isinstance(each, dict | list)
+            for below in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)
 
 
 def plain(node: Node) -> Any:

@@ -40,7 +40,7 @@ from policyd.policy.rules_match import (
     required,
 )
 from policyd.policy.rules_pattern import check_forms
-from policyd.policy.rules_policy import check_policy, check_suite
+from policyd.policy.rules_policy import check_overlay, check_policy, check_suite
 
 MAX_AUDIT_ANNOTATIONS = 20
 MAX_VALUE_EXPRESSION = 5 * 1024  # bytes
@@ -190,10 +190,10 @@ def check_mutations(mutations: Sequence[Mutation]) -> Iterator[Finding]:
                 if holder is None:
                     detail = f"must be specified when patchType is {patch_type}"
                     yield required((*at, field), detail)
-                elif isinstance(holder, ExpressionHolder) and not holder.expression.strip():
+                elif not isinstance(holder, ExpressionHolder):
+                    yield from check_overlay(holder, (*at, field))
+                elif not holder.expression.strip():
                     yield required((*at, field, "expression"))
-                elif not holder:
-                    yield required((*at, field), "an empty overlay changes nothing")
             elif holder is not None:
                 wrong = f"must not be specified when patchType is {mutation.patch_type}"
                 yield Finding((*at, field), f"Invalid value: {wrong}", at_key=True)

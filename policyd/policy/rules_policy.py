@@ -2,7 +2,9 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+from policyd.mutation.overlay_tree import MAX_DEPTH, too_deep
 from policyd.policy.findings import Finding, Path
 from policyd.policy.model import Exception_, Policy, PolicyTest
 from policyd.policy.model_match import MatchResources, Variable
@@ -48,6 +50,14 @@ def check_policy(policy: Policy) -> Iterator[Finding]:
     validation_names = [validation.name for validation in spec.validations]
     yield from duplicates(("spec", "validations"), validation_names, "name")
     yield from _check_exceptions(spec.exceptions, validation_names)
+
+
+def check_overlay(overlay: dict[str, Any], path: Path) -> Iterator[Finding]:
+    """``overlay`` of a mutation; whether it fits the kinds is seen when it is compiled."""
+    if not overlay:
+        yield required(path, "an empty overlay changes nothing")
+    if too_deep(overlay):
+        yield Finding(path, f"the overlay is deeper than {MAX_DEPTH} levels")
 
 
 def _check_variable_names(variables: Sequence[Variable]) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from policyd.errors import Problem
+from policyd.mutation.overlay_tree import too_deep
 from policyd.policy.documents import Document
 from policyd.policy.expressions import Expressions
 from policyd.policy.findings import path_text
@@ -44,7 +45,7 @@ def _compile_all(document: Document, spec: dict[str, Any], expressions: Expressi
         for kind, field in PATCH_FIELDS.items():
             at = ("spec", "mutations", index, field)
             holder = item.get(field)
-            if not isinstance(holder, dict):
+            if not isinstance(holder, dict) or too_deep(holder):
                 continue
             if kind == "Overlay":
                 overlays.compile(holder, at)

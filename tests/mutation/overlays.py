@@ -9,13 +9,15 @@ from typing import Any
 import jsonpatch
 import yaml
 
-from policyd import PolicySet, pattern
+from policyd import PolicySet
 from policyd._core.program import Program
 from policyd.cel.env import Environment
 from policyd.errors import PolicyError, Problem
 from policyd.mutation import overlay
 from policyd.mutation.decoding import converted
 from policyd.mutation.overlay import Overlay
+from policyd.pattern import Pattern, PatternError
+from policyd.pattern import compile as compile_pattern
 from policyd.policy import compiler, loader
 from policyd.policy.reviews import build_review
 from tests.mutation.builders import CRD, SCHEMAS
@@ -71,19 +73,22 @@ def problems(text: str) -> list[Problem]:
     return []
 
 
-class _Compiler:
-    """Compiles expressions of their own, without a policy around them."""
+class Patterns:
+    """Compiles conditions without a policy around them; a bad one counts as none."""
 
     def expression(self, text: str, start: int, end: int, path: Any) -> Program:
         return Environment.admission().compile(text[start:end])
 
-    def pattern(self, tree: Mapping[str, Any], path: Any) -> Any:
-        return pattern.compile(tree)
+    def pattern(self, tree: Mapping[str, Any], path: Any) -> Pattern | None:
+        try:
+            return compile_pattern(tree)
+        except PatternError:
+            return None
 
 
 def read(tree: Json) -> Overlay:
     """An overlay without faults."""
-    found, faults = overlay.read(tree, (), _Compiler())
+    found, faults = overlay.read(tree, (), Patterns())
     assert faults == []
     return found
 

@@ -51,6 +51,7 @@ REFUSED: list[tuple[str, str, str, str, str, str]] = [
     ("another $patch", "spec: {containers: [{name: c, $patch: replace}]}", "10:45", "spec.containers[0].$patch", "Unsupported value: 'replace'", "KEY: null"),
     ("$patch of a map", "spec: {securityContext: {$patch: delete}}", "10:32", "spec.securityContext.$patch", "only an item of a list can be deleted", "KEY: null"),
     ("a mark in a replaced list", "spec: {tolerations: [{+(key): x}]}", "10:29", "spec.tolerations[0].+(key)", "it is replaced as a whole", "write key"),
+    ("$patch in a replaced list", "spec: {tolerations: [{key: x, $patch: delete}]}", "10:28", "spec.tolerations[0]", "it is replaced as a whole", "leave out"),
     ("half of a list with conditions", "spec: {tolerations: [{(key): x, value: v}, {key: k}]}", "10:50", "spec.tolerations[1]", "it is replaced as a whole", "conditions, or none"),
     ("a condition in +()", "spec: {+(securityContext): {(runAsUser): 0}}", "10:34", "spec.+(securityContext)", "nothing to look at", "beside"),
     ("an expression in a condition", "spec: {(hostname): '${object.kind}'}", "10:27", "spec.(hostname)", "an expression in a condition", "matchConditions"),
@@ -131,6 +132,21 @@ def test_form_of_a_mutation(mutation: Json, message: str) -> None:
     document = policy("spec: {hostNetwork: true}", mutations=[mutation])
     found = [f"{each.path}: {each.message}" for each in problems(json.dumps(document))]
     assert any(message in text for text in found), found
+
+
+def test_an_overlay_has_a_bounded_depth() -> None:
+    tree: Any = "${object.kind}"
+    for _ in range(900):
+        tree = {"f": tree}
+    document = json.dumps(policy({"spec": tree}))
+    assert [each.message for each in problems(document)] == [
+        "the overlay is deeper than 100 levels"
+    ]
+    wrong = json.dumps(policy({"spec": tree}, nope=1))
+    assert {each.message for each in problems(wrong)} == {
+        'unknown field "nope"',
+        "the overlay is deeper than 100 levels",
+    }
 
 
 # Kinds.
