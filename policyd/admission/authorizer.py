@@ -4,7 +4,7 @@ Asks no cluster: what does stands above, and is handed to the engine.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from policyd._core.authorization import Attributes, Decision, Failure
 from policyd.policy.model_suite import AuthorizerRule
@@ -16,7 +16,6 @@ __all__ = [
     "Decision",
     "Failure",
     "StaticAuthorizer",
-    "Wait",
 ]
 
 
@@ -27,13 +26,6 @@ class Authorizer(Protocol):
         """The decision, or why there is none; None if it is not known yet, which ends the
         evaluation (Unanswered).
         """
-
-
-class Wait(NamedTuple):
-    """What must be answered before an evaluation can go on, and until when (0: whenever)."""
-
-    questions: frozenset[object]
-    until: int
 
 
 class StaticAuthorizer:

@@ -15,6 +15,7 @@ from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster, certificate
 from tests.e2e.conftest import Install
 from tests.e2e.in_tree import ALL, HOOK, TREE, both
+from tests.server.process import until
 
 RBAC = "rbac.authorization.k8s.io/v1"
 MAKERS = "makers"
@@ -234,3 +235,28 @@ def test_without_the_right_to_ask_the_failure_policy_decides(
     (cause,) = answer.causes
     assert "cannot find out whether 'admin' may get secrets: the API server answered 403" in cause
     assert 'User "policyd" cannot create resource "subjectaccessreviews"' in cause
+
+
+def test_labels_of_namespaces_are_those_of_the_cluster(
+    client: Client, kubeconfig: Path, namespace: str, install: Install
+) -> None:
+    sales = {"namespaceSelector": {"matchLabels": {"team": "sales"}}}
+    rules = {"resourceRules": [rule("configmaps")]}
+    team = "namespaceObject.metadata.labels[?'team'].orValue('none')"
+    install(
+        policy("seen", validations=[demand(f"{team} != 'sales'", "seen")]),
+        policy("selected", matchConstraints={**rules, **sales}, validations=[demand("false", "x")]),
+        policy("other", validations=[demand("object.metadata.name != 'asked'", "other")]),
+        kubeconfig=str(kubeconfig),
+    )
+
+    def told() -> list[str]:
+        answer = client.create(config_map(namespace, "asked"), dryRun="All")
+        assert answer.status == 422
+        return [cause.split("'")[1] for cause in answer.causes]
+
+    assert told() == ["other"]
+    this = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}}
+    changed = client.patch(this, {"metadata": {"labels": {"team": "sales"}}})
+    assert changed.status == 200
+    until(lambda: told() == ["other", "seen", "selected"], "the new label")
