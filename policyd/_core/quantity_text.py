@@ -1,5 +1,6 @@
 """Quantities as Kubernetes prints them: ``1536Mi``, ``100m``, ``1e21``."""
 
+from decimal import Decimal
 from itertools import takewhile
 
 DECIMAL, BINARY, EXPONENT = "decimal", "binary", "exponent"
@@ -18,7 +19,7 @@ def canonical(number: int, scale: int, notation: str) -> str:
         return "0"
     if notation == BINARY and _is_whole(number, scale) and _reaches(number, scale, 1024):
         return _binary(number * 10**scale if scale > 0 else number // 10**-scale)
-    digits = str(number)
+    digits = str(Decimal(number))  # Python refuses to print more than 4,300 digits of an int
     zeros = sum(1 for _ in takewhile("0".__eq__, reversed(digits)))
     exponent = scale + zeros
     kept = digits[: len(digits) - zeros] + "0" * (exponent % 3)
@@ -41,4 +42,4 @@ def _binary(number: int) -> str:
     while number % 1024 == 0:
         number //= 1024
         power += 1
-    return str(number) + (_BINARY_SUFFIXES[power] if power < len(_BINARY_SUFFIXES) else "")
+    return str(Decimal(number)) + (_BINARY_SUFFIXES[power] if power < len(_BINARY_SUFFIXES) else "")
