@@ -53,6 +53,13 @@ cdef class RawKey(Node):
     cdef Node node
 
 
+cdef class OwnKey(Node):
+    """A list or map read from a variable for a map's key: Kubernetes wraps it anew at each reading,
+    so that no other reading is the same key.
+    """
+    cdef Node node
+
+
 cdef class Chain(Node):
     """Any other chain of selects and indexes, from any base."""
     cdef Node base

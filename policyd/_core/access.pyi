@@ -42,6 +42,10 @@ class RawKey(Node):
     def __init__(self, node: Node) -> None: ...
 
 @final
+class OwnKey(Node):
+    def __init__(self, node: Node) -> None: ...
+
+@final
 class Chain(Node):
     def __init__(self, base: Node, steps: tuple[Step, ...], units: int = 1) -> None: ...
 

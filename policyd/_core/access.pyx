@@ -1,6 +1,7 @@
 """Reading into values. A null or scalar has no fields: ``no such key``, and has() is false."""
 
 cimport cython
+from libc.stdint cimport INT64_MAX, uint64_t
 
 from policyd._core.activation cimport charge
 from policyd._core.cel_errors cimport (
@@ -204,6 +205,17 @@ cdef class RawKey(Node):
 
 @cython.final
 @cython.auto_pickle(False)
+cdef class OwnKey(Node):
+    def __init__(self, Node node not None):
+        self.node = node
+
+    cdef object eval(self, Activation act):
+        key = self.node.eval(act)
+        return key.copy() if type(key) is dict or type(key) is list else key
+
+
+@cython.final
+@cython.auto_pickle(False)
 cdef class Chain(Node):
     def __init__(self, Node base not None, tuple steps not None, units=1):
         self.base = base
@@ -335,6 +347,8 @@ cdef object _operation_field(StructValue operation, object name, bint test):
 cdef object _element(list items, object key):
     """The element, MISSING where there is none, or the error for what is no index."""
     if type(key) is UInt:
+        if (<UInt>key).value > <uint64_t>INT64_MAX:
+            return error(f"unsupported index value {(<UInt>key).value} in list")
         key = (<UInt>key).value
     elif type(key) is float:
         if key != key or abs(key) >= 2.0**63 or key != int(key):

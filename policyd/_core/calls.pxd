@@ -1,5 +1,7 @@
 """Calls of library functions: by arity, and by whether the checker settled on one overload."""
 
+from libc.stdint cimport int64_t
+
 from policyd._core.activation cimport Activation
 from policyd._core.library cimport Cost, Function1, Function2, Overload
 from policyd._core.nodes cimport Node
@@ -10,7 +12,10 @@ cdef class Call(Node):
     cdef readonly str name
     cdef readonly tuple overloads
     cdef Cost cost
+    cdef bint kubernetes  # see Overload
 
+    # What the call costs.
+    cdef int64_t price(self, object first, object second, object result) except -1
     cdef object settle(self, Activation act, tuple arguments, object result)
 
 

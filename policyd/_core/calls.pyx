@@ -9,7 +9,7 @@ cimport cython
 
 from policyd._core.activation cimport charge
 from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, CelError, error
-from policyd._core.values cimport MISSING, type_name
+from policyd._core.values cimport MISSING, Optional, type_name
 
 
 @cython.auto_pickle(False)
@@ -21,12 +21,20 @@ cdef class Call(Node):
         self.name = name
         self.overloads = overloads
         self.cost = first.cost if known else first.open_cost
+        self.kubernetes = first.kubernetes
+
+    cdef inline int64_t price(self, object first, object second, object result) except -1:
+        if self.cost is NULL:
+            return 1
+        if self.kubernetes and type(first) is Optional:
+            first = True  # Kubernetes does not look into optionals, as cel-go does
+        return self.cost(first, second, result)
 
     cdef object settle(self, Activation act, tuple arguments, object result):
         """Charge for the call, and word the error of arguments that fit no overload."""
         first = arguments[0] if arguments else None
         second = arguments[1] if len(arguments) > 1 else None
-        charge(act, 1 if self.cost is NULL else self.cost(first, second, result))
+        charge(act, self.price(first, second, result))
         return no_overload(self.name, arguments) if result is NO_OVERLOAD else result
 
 
@@ -108,7 +116,7 @@ cdef class Call1(Call):
             result = NO_OVERLOAD
         else:
             result = self.function(act, first)
-        charge(act, 1 if self.cost is NULL else self.cost(first, None, result))
+        charge(act, self.price(first, None, result))
         return no_overload(self.name, (first,)) if result is NO_OVERLOAD else result
 
     cdef object _dispatch(self, Activation act, object first):
@@ -153,7 +161,7 @@ cdef class Call2(Call):
                 result = self._dispatch(act, first, second)
         else:
             result = self._dispatch(act, first, second)
-        charge(act, 1 if self.cost is NULL else self.cost(first, second, result))
+        charge(act, self.price(first, second, result))
         return no_overload(self.name, (first, second)) if result is NO_OVERLOAD else result
 
     cdef object _dispatch(self, Activation act, object first, object second):

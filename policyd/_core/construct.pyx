@@ -13,6 +13,7 @@ cdef enum:
     MAP_COST = 30
     STRUCT_COST = 40
 
+cdef frozenset OPERATION_FIELDS = frozenset(("op", "path", "from", "value"))
 # The types that mutations make.
 cdef frozenset PATCH_TYPES = frozenset(("Object", "JSONPatch"))
 
@@ -126,6 +127,9 @@ cdef class StructNode(Node):
 
 cdef object _operation(dict fields):
     """A JSONPatch: all of its fields but the value are texts."""
+    for name in fields:
+        if name not in OPERATION_FIELDS:
+            return error(f"unexpected JSONPatchType field: {name}")
     for name in ("op", "path", "from"):
         given = fields.get(name, "")
         text = native_text(given)

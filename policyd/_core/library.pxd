@@ -40,6 +40,7 @@ cdef class Overload:
     cdef FunctionN call_many
     cdef Cost cost               # NULL: 1 unit
     cdef Cost open_cost          # the same when the overload is chosen at run time
+    cdef bint kubernetes         # the cost is Kubernetes' rule, not cel-go's
     cdef Prepare prepare         # NULL: constants are passed as they are
     cdef readonly object estimate  # a Rule of estimates.py; None: 1 unit
     cdef object element          # the Python type of the list's first element, or None: any

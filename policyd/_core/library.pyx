@@ -15,6 +15,7 @@ cdef class Overload:
 
     cdef Overload costs(self, Cost cost, object estimate=None):
         self.open_cost = cost
+        self.kubernetes = True
         return self.costs_when_known(cost, estimate)
 
     cdef Overload costs_when_known(self, Cost cost, object estimate=None):

@@ -92,6 +92,8 @@ def _mismatch(value: Any, native: str) -> str:
         return f"type conversion error from Double to '{native}'"
     if value is None:
         return f"type conversion error from 'null_type' to '{native}'"
+    if isinstance(value, list | dict):
+        return f"type conversion error from {type_of(value)} to '{native}'"
     return f"unsupported type conversion from '{type_of(value)}' to {native}"
 
 

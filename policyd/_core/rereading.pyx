@@ -78,7 +78,9 @@ cdef object native_text(object value):
 
 cdef str native_type(object value):
     while type(value) is Optional:
-        value = None if (<Optional>value).held is MISSING else (<Optional>value).held
+        if (<Optional>value).held is MISSING:
+            return "<nil>"
+        value = (<Optional>value).held
     if type(value) is StructValue:
         patch = (<StructValue>value).type_name == "JSONPatch"
         return "*mutation.JSONPatchVal" if patch else PLAIN_TYPES[dict]

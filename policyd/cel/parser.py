@@ -297,8 +297,10 @@ class _Parser(Cursor):
         if path is not None:
             return self._message(("." if dot else "") + name.text + path)
         paren = self.accept("(")
+        known = len(self._issues)
         args, height = self._arguments() if paren else ((), 0)
         if name.text in RESERVED:
+            del self._issues[known:]  # cel-go does not read the arguments
             self._issues.append(Issue(start.pos, f"reserved identifier: {name.text}"))
             return self._broken(start.pos), height
         full = ("." if dot else "") + name.text

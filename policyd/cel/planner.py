@@ -7,7 +7,7 @@ sets, calls of functions with constant arguments are computed once. Runs when po
 
 from collections.abc import Mapping
 
-from policyd._core.access import Chain, OptionalOr, OptionalPath, OptionalPathOr, RawKey
+from policyd._core.access import Chain, OptionalOr, OptionalPath, OptionalPathOr, OwnKey, RawKey
 from policyd._core.calls import Call0, Call1, Call2, Call3, CallMany
 from policyd._core.cel_errors import CelError
 from policyd._core.construct import ListNode, MapNode, StructNode
@@ -299,7 +299,10 @@ class Planner:
         return Const(compute(made)[0]) if self.folds and _all_const(elements) else made
 
     def _map(self, expr: MapExpr) -> Node:
-        keys = tuple(self.node(entry.key) for entry in expr.entries)
+        keys = tuple(
+            OwnKey(self.node(key)) if only_reads(key, self.locals) else self.node(key)
+            for key in (entry.key for entry in expr.entries)
+        )
         values = tuple(self.node(entry.value) for entry in expr.entries)
         optional = frozenset(i for i, entry in enumerate(expr.entries) if entry.optional)
         made = MapNode(keys, values, optional)

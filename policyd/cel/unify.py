@@ -118,6 +118,7 @@ def _covers(first: Type, second: Type) -> bool:
     """Whether the first is equal to the second or less specific."""
     if first.kind in (Kind.DYN, Kind.PARAM):
         return True
+    first, second = unwrapped(first), unwrapped(second)
     if second.kind in (Kind.DYN, Kind.PARAM) or first.kind is not second.kind:
         return False
     if first.kind is Kind.TYPE:

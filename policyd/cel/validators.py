@@ -70,7 +70,7 @@ def _mismatch(node: Expr, expected: Type, found: Type) -> Issue:
 
 def _value_type(node: Expr, checked: Checked, *, optional: bool) -> Type:
     found = checked.types[node.id]
-    return unwrapped(found.params[0] if optional and is_optional(found) else found)
+    return found.params[0] if optional and is_optional(found) else found
 
 
 def _mixed_list(node: ListExpr, checked: Checked) -> Iterator[Issue]:
@@ -79,7 +79,7 @@ def _mixed_list(node: ListExpr, checked: Checked) -> Iterator[Issue]:
         found = _value_type(element, checked, optional=index in node.optional)
         if expected is None:
             expected = found
-        elif found != expected:
+        elif unwrapped(found) != unwrapped(expected):
             yield _mismatch(element, expected, found)
             return
 
@@ -92,9 +92,9 @@ def _mixed_map(node: MapExpr, checked: Checked) -> Iterator[Issue]:
         if expected is None:
             expected = key, value
             continue
-        if key != expected[0]:
+        if unwrapped(key) != unwrapped(expected[0]):
             yield _mismatch(entry.key, expected[0], key)
-        if value != expected[1]:
+        if unwrapped(value) != unwrapped(expected[1]):
             yield _mismatch(entry.value, expected[1], value)
 
 

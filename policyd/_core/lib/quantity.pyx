@@ -275,7 +275,9 @@ cdef object plus(Quantity left, Quantity right, int sign):
     if not decimal and not right.number:
         total = made(left.number, left.scale, False)
     elif not decimal and not left.number:
-        total = made(sign * right.number, right.scale, False)
+        # the negative of the smallest int64 is itself
+        same = right.number == -MAX_INT64 - 1
+        total = made(right.number if same else sign * right.number, right.scale, False)
     elif abs(left.scale - right.scale) > MAX_EXPONENT:
         return error("quantities are too far apart to be added")
     else:
