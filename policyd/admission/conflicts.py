@@ -46,8 +46,7 @@ class Conflict:
         return f"changes {', '.join(self.places[:SHOWN])}{more}, written by {word} {writers}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
+class _Change(NamedTuple):
     policy: str
     operations: Sequence[Object]
     before: JSON
@@ -72,7 +71,7 @@ class Conflicts:
     ) -> Conflict | None:
         """Note a change; the conflict that it makes with those noted before."""
         found = None
-        adds = all(operation["op"] == "add" for operation in operations)
+        adds = all([operation["op"] == "add" for operation in operations])
         # Where nothing was removed, keys and items that are added were nobody's.
         if self._changes and not (adds and self._only_adds):
             self._index()

@@ -66,32 +66,39 @@ class Tree:
 
         Yields where the authorizer has to answer first.
         """
-        seen = []
-        for judged in invocations:
-            run = yield from self._answered(judged)
-            if run is not None:
-                seen.append(run)
-        for run in seen:
-            if run.judged.policy.reinvoke and run.saw is not self.current:
-                yield from self._answered(run.judged)
+        runs = yield from self._each(invocations)
+        yield from self._each(run.judged for run in runs if run.saw is not self.current)
 
-    def _answered(self, judged: Judged) -> Generator[Wait, None, _Run | None]:
+    def _each(self, invocations: Iterable[Judged]) -> Generator[Wait, None, list[_Run]]:
+        """Apply them in order; those that may have to be invoked once more."""
+        runs = []
+        for judged in invocations:
+            deadline = self.engine.deadline_of(judged.policy)
+            try:
+                run = self._guarded(judged, deadline)
+            except Unanswered as unknown:
+                run = yield from self._answered(judged, deadline, unknown)
+            if run is not None and judged.policy.reinvoke:
+                runs.append(run)
+        return runs
+
+    def _answered(
+        self, judged: Judged, deadline: int, unknown: Unanswered
+    ) -> Generator[Wait, None, _Run | None]:
         """One invocation once its questions are answered; one asked again in vain is an error."""
-        deadline = self.engine.deadline_of(judged.policy)
-        waited_for: Unanswered | None = None
         while True:
+            question = unknown.question
+            yield Wait(frozenset((question,)), answer_by(deadline))
+            if question in self.engine.pending:
+                break
             try:
                 return self._guarded(judged, deadline)
-            except Unanswered as unknown:
-                again = waited_for is not None and unknown.question == waited_for.question
-                waited_for = unknown
-            if not again:
-                question = waited_for.question
-                yield Wait(frozenset((question,)), answer_by(deadline))
-                again = question in self.engine.pending
-            if again:
-                self.engine.failed(judged.policy, judged.binding, str(waited_for))
-                return None
+            except Unanswered as another:
+                if another.question == question:
+                    break
+                unknown = another
+        self.engine.failed(judged.policy, judged.binding, str(unknown))
+        return None
 
     def patch(self) -> list[Object]:
         """The one patch from the object that was sent to what became of it."""
