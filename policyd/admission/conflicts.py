@@ -71,7 +71,7 @@ class Conflicts:
     ) -> Conflict | None:
         """Note a change; the conflict that it makes with those noted before."""
         found = None
-        adds = all([operation["op"] == "add" for operation in operations])
+        adds = {operation["op"] for operation in operations} <= {"add"}
         # Where nothing was removed, keys and items that are added were nobody's.
         if self._changes and not (adds and self._only_adds):
             self._index()
