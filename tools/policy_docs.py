@@ -147,6 +147,9 @@ def section(entry: Entry) -> Iterator[str]:
     yield f"\n## {entry.name}\n\n{entry.group}, severity {entry.severity}. "
     yield " ".join(entry.spec["description"].split()) + "\n\n"
     yield from (f"- {line}\n" for line in matched(entry))
+    known = entry.document["metadata"]["annotations"].get("policyd.dev/known-as")
+    if known:
+        yield f"- Known as: {known}\n"
     files = {name: f"../../{entry.path}/{name}" for name in ("policy.yaml", "suite.yaml")}
     if (entry.folder / "README.md").exists():
         files["README.md"] = f"../../{entry.path}/README.md"
