@@ -90,6 +90,7 @@ def api_server(folder: Path, answer: Callable[[Call], Reply]) -> Iterator[ApiSer
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        wbufsize = -1  # an answer leaves in one piece, as that of an API server does
 
         def do_POST(self) -> None:
             self._answer()
