@@ -45,6 +45,7 @@ class Judgement:
 
     allowed: bool
     message: str
+    causes: tuple[str, ...]
     code: int
     said: tuple[Said, ...]
     warnings: tuple[str, ...]
@@ -94,6 +95,7 @@ class Judge:
         return Judgement(
             allowed=answer["allowed"],
             message=status.get("message", ""),
+            causes=causes_of(answer),
             code=status.get("code", 0),
             said=tuple(said),
             warnings=tuple(warnings),
@@ -101,6 +103,15 @@ class Judge:
             patch=tuple(patch),
             after=request.object,
         )
+
+
+def causes_of(response: Object) -> tuple[str, ...]:
+    """The texts of a denial, one for each violation; none for what is allowed."""
+    if response.get("allowed"):
+        return ()
+    status = response.get("status") or {}
+    causes = (status.get("details") or {}).get("causes") or [status]
+    return tuple(str(cause.get("message", "")) for cause in causes)
 
 
 def _said(finding: Finding) -> list[Said]:

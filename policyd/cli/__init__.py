@@ -18,6 +18,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "explain": ("policyd.cli.explain", "Tell why each policy did or did not act on a request."),
     "test": ("policyd.cli.test", "Run suites: requests and what the policies must answer."),
     "lint": ("policyd.cli.lint", "Tell everything that is wrong with policies, and advice."),
+    "replay": ("policyd.cli.replay", "Tell which recorded decisions other policies change."),
     "eval": ("policyd.cli.eval", "Evaluate one CEL expression against JSON or YAML."),
     "init": ("policyd.cli.init", "Write a first policy with its suite."),
     "schema": ("policyd.cli.schema", "Print the JSON Schema of policies, for editors."),

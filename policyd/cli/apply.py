@@ -2,8 +2,7 @@
 nothing in a cluster.
 """
 
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from time import perf_counter_ns
 
@@ -14,6 +13,7 @@ from policyd.admission.judging import Judge
 from policyd.cli._authorizer import authorizer_option
 from policyd.cli._judged import FORMATS, Judged, Style, write
 from policyd.cli._manifests import Output, Who, identity, read_manifests, review_of
+from policyd.cli._progress import with_progress
 from policyd.cli._request import GROUP, NAMESPACE_LABELS, OPERATION, USER
 from policyd.errors import ConfigError
 from policyd.policy import compiler
@@ -21,7 +21,6 @@ from policyd.policy.compiled import Object
 from policyd.policy.documents import Document, Sources
 from policyd.policy.loader import load
 
-_MANY = 200  # objects; fewer are judged before one could read how far it is
 _EPILOG = """\b
 Examples:
   policyd apply -p policies/ deploy/
@@ -128,7 +127,7 @@ def _judged(
     for document in manifests:
         if document.kind == "Namespace" and not document.group:
             judge = judge.knowing(document.raw)
-    for document in _with_progress(manifests):
+    for document in with_progress(manifests, "judging"):
         review = review_of(document, before.get(identity(document)), who)
         knowing = judge
         namespace = review["request"].get("namespace")
@@ -138,16 +137,6 @@ def _judged(
         started = perf_counter_ns()
         judgement = knowing.judge(review)
         yield Judged(document, judgement, (perf_counter_ns() - started) / 1e9)
-
-
-def _with_progress(manifests: list[Document]) -> Iterable[Document]:
-    if len(manifests) < _MANY or not sys.stderr.isatty():
-        return manifests
-    from rich.console import Console
-    from rich.progress import track
-
-    console = Console(stderr=True)
-    return track(manifests, description="judging", console=console, transient=True)
 
 
 def _descriptions(sources: Sources) -> dict[str, str]:

@@ -1,0 +1,182 @@
+"""``policyd replay``: recorded reviews judged by other policies, and which decisions change."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import click
+
+from policyd.admission.authorizer import Authorizer
+from policyd.admission.judging import Judge
+from policyd.admission.replaying import WHAT, Change, Recorded, changes, read_line
+from policyd.cli._authorizer import authorizer_option
+from policyd.cli._output import counted, echo_json, styled
+from policyd.cli._progress import with_progress
+from policyd.errors import ConfigError, ReviewError
+from policyd.policy import compiler
+from policyd.policy.compiled import Object
+from policyd.policy.files import read_bytes
+from policyd.policy.loader import load
+
+_COLOURS = {"now denied": "red", "now admitted": "green"}
+_EPILOG = """\b
+Examples:
+  policyd serve -p policies/ --capture /var/lib/policyd/capture     # record, then:
+  policyd replay capture/ -p policies-new/ --against policies/
+  policyd replay capture/ -p policies-new/          # beside what was answered
+  policyd replay reviews.jsonl.gz -p new/ --against old/ -v
+
+Exit status: 0 when no decision changes, 1 when one does, 2 for bad input or a broken policy.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Changed:
+    """A recorded request and one change of its decision."""
+
+    place: str
+    request: str
+    change: Change
+
+
+@click.command("replay", epilog=_EPILOG)
+@click.option(
+    "-p",
+    "--policies",
+    "paths",
+    multiple=True,
+    required=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="The policies to be tried: a file or directory; may be repeated.",
+)
+@click.option(
+    "--against",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    help="The policies to compare with; without it, what was answered when it was recorded.",
+)
+@authorizer_option
+@click.option("-v", "--verbose", is_flag=True, help="Every request, not one of each change.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="json: a list of one object for each change of a request.",
+)
+@click.argument(
+    "captures",
+    nargs=-1,
+    required=True,
+    metavar="CAPTURE…",
+    type=click.Path(path_type=Path, allow_dash=True),
+)
+def command(
+    *,
+    captures: tuple[Path, ...],
+    paths: tuple[Path, ...],
+    against: tuple[Path, ...],
+    authorizer: Authorizer | None,
+    verbose: bool,
+    form: str,
+) -> None:
+    """Judge the reviews in CAPTURE by new policies and tell which decisions change.
+
+    CAPTURE is what policyd serve --capture recorded, or any file of AdmissionReviews in JSON, one
+    a line (.jsonl, also .gz), or a directory of them; - is standard input. A review that does not
+    say which webhook it went to is mutated and then validated. Values of Secrets are not in a
+    capture: policies that look at them may decide otherwise than they did.
+    """
+    new = Judge(compiler.compile_strict(load(paths)), authorizer)
+    old = Judge(compiler.compile_strict(load(against)), authorizer) if against else None
+    lines = list(_lines(captures))
+    if not lines:
+        raise ConfigError(f"no reviews in {', '.join(map(str, captures))}")
+    found = list(_changed(with_progress(lines, "replaying"), new, old))
+    if form == "json":
+        echo_json([_as_json(each) for each in found])
+    else:
+        _table(found, verbose)
+        requests = len({each.place for each in found})
+        click.echo(
+            f"{counted(len(lines), 'review')}: {counted(requests, 'decision')} changed", err=True
+        )
+    if found:
+        raise SystemExit(1)
+
+
+def _lines(captures: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
+    """Every line with its place; ConfigError for a file that cannot be read."""
+    for capture in captures:
+        files = [capture]
+        if capture.is_dir():
+            files = sorted(each for each in capture.rglob("*.jsonl*") if each.is_file())
+        for file in files:
+            try:
+                data = read_bytes(file)
+            except (OSError, EOFError, ValueError) as error:
+                reason = error.strerror if isinstance(error, OSError) else str(error)
+                raise ConfigError(f"{file}: {reason}") from None
+            for number, line in enumerate(data.splitlines(), 1):
+                if line.strip():
+                    yield f"{file}:{number}", line
+
+
+def _changed(
+    lines: Iterable[tuple[str, bytes]], new: Judge, old: Judge | None
+) -> Iterator[_Changed]:
+    for place, line in lines:
+        try:
+            recorded = read_line(line)
+            before = recorded.answered() if old is None else recorded.judged(old)
+            after = recorded.judged(new)
+        except ReviewError as error:
+            raise ReviewError(f"{place}: {error}") from None
+        for change in changes(before, after):
+            yield _Changed(place, _described(recorded), change)
+
+
+def _described(recorded: Recorded) -> str:
+    """``UPDATE Pod shop/web by alice``."""
+    request: Object = recorded.request
+    kind = (request.get("kind") or {}).get("kind", "")
+    if request.get("subResource"):
+        kind += f"/{request['subResource']}"
+    name = "/".join(filter(None, (request.get("namespace"), request.get("name"))))
+    user = (request.get("userInfo") or {}).get("username", "")
+    return f"{request.get('operation')} {kind} {name} by {user}"
+
+
+def _table(found: list[_Changed], verbose: bool) -> None:
+    """A line for each sort of change that a policy makes, or, ``verbose``, for each change."""
+    ordered = sorted(found, key=_sort)
+    groups = [list(members) for _, members in groupby(ordered, _sort)]
+    rows = [(each, len(group)) for group in groups for each in (group if verbose else group[:1])]
+    width = max((len(each.change.policy) for each in found), default=0)
+    if rows:
+        click.echo(f"{'CHANGE':<14}  {'TIMES':>5}  {'POLICY':<{width}}  FOR EXAMPLE")
+    for each, times in rows:
+        change = each.change
+        what = styled(f"{change.what:<14}", fg=_COLOURS.get(change.what, "yellow"))
+        message = " ".join(change.message.split())
+        click.echo(
+            f"{what}  {1 if verbose else times:>5}  {change.policy or '-':<{width}}  "
+            f"{each.request} ({each.place}): {message}"
+        )
+
+
+def _sort(changed: _Changed) -> tuple[int, str]:
+    return (WHAT.index(changed.change.what), changed.change.policy)
+
+
+def _as_json(changed: _Changed) -> dict[str, Any]:
+    return {
+        "place": changed.place,
+        "request": changed.request,
+        "change": changed.change.what,
+        "policy": changed.change.policy,
+        "message": changed.change.message,
+    }
