@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from policyd.admission.recorder import Recorder
 from policyd.config import Settings
-from policyd.endpoints import Judge, Only, PatientJudge, Reviews
+from policyd.endpoints import Capture, Judge, Only, PatientJudge, Reviews
 from policyd.lifecycle import Lifecycle
 from policyd.limits import InFlight
 from policyd.messages import Receive, Scope, Send, not_found
@@ -73,9 +73,10 @@ def create_app(
     in_flight: InFlight,
     lifecycle: Lifecycle,
     patient: PatientJudge | None = None,
+    capture: Capture | None = None,
 ) -> Application:
     """The app over one store; ``judge`` is ``admission.engine.review``, ``patient`` judges where
-    policies ask a cluster.
+    policies ask a cluster, ``capture`` records.
     """
     reviews = Reviews(
         judge,
@@ -86,6 +87,7 @@ def create_app(
         timeout=settings.timeout,
         max_body_bytes=settings.max_body_bytes,
         patient=patient,
+        capture=capture,
     )
     status = Status(store, lifecycle, exposition)
     admin = Starlette(

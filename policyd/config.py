@@ -87,6 +87,12 @@ class Settings:
     kubeconfig: Path | None = setting(
         None, Path, "Ask the cluster of this file's current context instead."
     )
+    capture: Path | None = setting(
+        None, Path, "Record reviews and answers in this folder, for policyd replay."
+    )
+    capture_max_bytes: int = setting(
+        256 * 2**20, units.size, "Bytes of recorded reviews that are kept; the oldest go first."
+    )
     log_format: str = setting("json", units.log_format, "json (one object a line) or text.")
 
     def __post_init__(self) -> None:

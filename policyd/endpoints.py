@@ -56,6 +56,14 @@ class PatientJudge(Protocol):
     ) -> AdmissionResponse: ...
 
 
+class Capture(Protocol):
+    """``capture.Capture``: keeps a review and its answer, and never waits."""
+
+    def note(
+        self, webhook: str, request: AdmissionRequest, response: AdmissionResponse, size: int
+    ) -> None: ...
+
+
 class Reviews:
     """Answers reviews for both webhooks; one object for the whole server."""
 
@@ -70,8 +78,10 @@ class Reviews:
         timeout: float,
         max_body_bytes: int,
         patient: PatientJudge | None = None,
+        capture: Capture | None = None,
     ) -> None:
         self._judge = judge
+        self._capture = capture
         self._patient = patient
         self._policies = policies
         self._recorder = recorder
@@ -173,6 +183,8 @@ class Reviews:
             )
         judged = perf_counter_ns()
         answer = encode(response)
+        if self._capture is not None:
+            self._capture.note(webhook, request, response, len(data))
         ended = perf_counter_ns()
         recorder.phase("encode", ended - judged)
         recorder.request(webhook, request.operation, _result(response), ended - arrived)

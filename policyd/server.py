@@ -24,6 +24,7 @@ from hypercorn.typing import ASGIFramework
 
 from policyd.admission.asking import review_with
 from policyd.app import create_app
+from policyd.capture import Capture, Outcome
 from policyd.certificates import Certificates
 from policyd.config import Settings
 from policyd.endpoints import Judge
@@ -68,6 +69,9 @@ class Server:
         self.certificates = Certificates(settings)
         self._stop = asyncio.Event()
         self.cluster = _connected(settings)
+        self.capture: Capture | None = None
+        if settings.capture is not None:
+            self.capture = Capture(settings.capture, settings.capture_max_bytes, self._captured)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
         exposition = Exposition(
             self.recorder, self.store, in_flight, lambda: self.certificates.expires_at
@@ -81,6 +85,7 @@ class Server:
             in_flight=in_flight,
             lifecycle=self.lifecycle,
             patient=None if self.cluster is None else partial(review_with, self.cluster),
+            capture=self.capture,
         )
 
     def run(self) -> None:
@@ -118,6 +123,8 @@ class Server:
         await asyncio.wait(watches)
         if self.cluster is not None:
             await self.cluster.close()
+        if self.capture is not None:
+            self.capture.close(LAST_MOMENT_SECONDS)
         self.log.write("info", "stopped", "all connections are closed")
 
     async def _until_drained(self, sockets: Sockets) -> None:
@@ -182,6 +189,12 @@ class Server:
                 generation=attempt.generation,
                 errors=list(attempt.errors),
             )
+
+    def _captured(self, outcome: Outcome, error: OSError | None) -> None:
+        self.recorder.captured(outcome)
+        if error is not None:
+            message = f"reviews cannot be recorded: {error.strerror or error}"
+            self.log.write("error", "capture", message)
 
     def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Clients that break off are no news; anything else is an error."""

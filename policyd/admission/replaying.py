@@ -49,11 +49,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A line of a capture. ``response`` is None where none was recorded."""
+    """A line of a capture. ``response`` is None where none was recorded; of ``redacted`` objects
+    the mutated ones are not compared.
+    """
 
     review: Object
     webhooks: tuple[Webhook, ...]
     response: Object | None
+    redacted: bool = False
 
     @property
     def request(self) -> Object:
@@ -65,13 +68,14 @@ class Recorded:
         """What these policies say; raises ReviewError for what is no AdmissionReview."""
         judgement = judge.judge(self.review, self.webhooks)
         reasons = frozenset(judgement.causes)
-        return Decision(judgement.allowed, reasons, frozenset(judgement.warnings), judgement.after)
+        after = None if self.redacted else judgement.after
+        return Decision(judgement.allowed, reasons, frozenset(judgement.warnings), after)
 
     def answered(self) -> Decision:
         """What was answered when it was recorded; raises ReviewError where that is not known."""
         if self.response is None:
             raise ReviewError("no response was recorded: say with --against what to compare with")
-        after = self.request.get("object")
+        after = None if self.redacted else self.request.get("object")
         if "patch" in self.response:
             after = apply(orjson.loads(b64decode(self.response["patch"])), after)
         return Decision(
@@ -93,12 +97,14 @@ def read_line(line: bytes) -> Recorded:
     if not isinstance(review, dict) or not isinstance(review.get("request"), dict):
         raise ReviewError("expected an AdmissionReview with a request")
     captured = review.get("captured")
-    webhook = captured.get("webhook") if isinstance(captured, dict) else None
+    captured = captured if isinstance(captured, dict) else {}
+    webhook = captured.get("webhook")
     response = review.get("response")
     return Recorded(
         {key: review.get(key) for key in ("apiVersion", "kind", "request")},
         _WEBHOOKS.get(webhook, BOTH) if isinstance(webhook, str) else BOTH,
         response if isinstance(response, dict) else None,
+        captured.get("redacted") is True,
     )
 
 

@@ -155,7 +155,7 @@ def _table(found: list[_Changed], verbose: bool) -> None:
     ordered = sorted(found, key=_sort)
     groups = [list(members) for _, members in groupby(ordered, _sort)]
     rows = [(each, len(group)) for group in groups for each in (group if verbose else group[:1])]
-    width = max((len(each.change.policy) for each in found), default=0)
+    width = max(len("POLICY"), *(len(each.change.policy) for each in found), 0)
     if rows:
         click.echo(f"{'CHANGE':<14}  {'TIMES':>5}  {'POLICY':<{width}}  FOR EXAMPLE")
     for each, times in rows:

@@ -37,6 +37,7 @@ from policyd.policy.store import PolicySet
 WEBHOOKS = ("validate", "mutate")
 PHASES: tuple[Phase, ...] = ("decode", "queue", "match", "lookup", "evaluate", "patch", "encode")
 QUESTIONS: tuple[Question, ...] = ("authorizer", "namespace")
+CAPTURES = ("written", "dropped", "failed")
 SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "deadline")
 
 # Seconds: from an answer without any policy to the API server's longest timeout.
@@ -59,6 +60,7 @@ class PrometheusRecorder:
         self.sheds = dict.fromkeys(SHED_REASONS, 0)
         self.lookups: dict[tuple[str, str], int] = {}
         self.lookup_durations = {question: Histogram(DURATIONS) for question in QUESTIONS}
+        self.captures = dict.fromkeys(CAPTURES, 0)
         self.reloads = {"success": 0, "error": 0}
         self.last_successful_reload = 0.0
         self.patches: dict[str, int] = {}
@@ -84,6 +86,10 @@ class PrometheusRecorder:
         """The cluster was asked something."""
         self.lookups[what, result] = self.lookups.get((what, result), 0) + 1
         self.lookup_durations[what].observe(nanoseconds)
+
+    def captured(self, outcome: str) -> None:
+        """A review was recorded, or not; called by the thread that records."""
+        self.captures[outcome] += 1
 
     def reload(self, succeeded: bool) -> None:
         """A new set of policies was taken into use, or refused."""
@@ -154,6 +160,10 @@ class Exposition:
         yield from _server(self._recorder, self._in_flight)
         yield from _mutations(self._recorder)
         yield from _lookups(self._recorder)
+        captures = [([outcome], count) for outcome, count in self._recorder.captures.items()]
+        yield _counter(
+            "policyd_captured_reviews", "Reviews recorded by --capture.", "result", captures
+        )
         yield from _process(self._certificate_expiry())
 
 

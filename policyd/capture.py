@@ -1,0 +1,175 @@
+"""``serve --capture``: reviews and their answers, kept in files for ``policyd replay``.
+
+Written by a thread of its own, within bounds of memory and disk; a request never waits for it, and
+what there is no room for is counted and left out. Values of Secrets are not written.
+"""
+
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, NamedTuple
+
+import orjson
+
+from policyd.admission.review import (
+    API_VERSION,
+    KIND,
+    AdmissionRequest,
+    AdmissionResponse,
+    to_dict,
+)
+from policyd.errors import ConfigError
+
+JSON = dict[str, Any]
+Outcome = Literal["written", "dropped", "failed"]
+SUFFIX = ".jsonl"
+# Bytes of reviews that wait for the thread; about as much as one second of heavy load.
+MAX_WAITING = 32 * 2**20
+_FILES = 8  # that share the bytes allowed on disk; the oldest is removed for a new one
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+_REDACTED = "REDACTED"
+_REDACTED_BASE64 = "UkVEQUNURUQ="
+
+
+class _Item(NamedTuple):
+    webhook: str
+    request: AdmissionRequest
+    response: AdmissionResponse
+    size: int
+    time: datetime
+
+
+class Capture:
+    """Files below ``folder`` that together have at most ``max_bytes`` (a review more, at times).
+
+    ``told`` is called for each review with what became of it, and the error of the first of several
+    failures; from the thread or from the caller of ``note``.
+    """
+
+    def __init__(
+        self, folder: Path, max_bytes: int, told: Callable[[Outcome, OSError | None], None]
+    ) -> None:
+        self._folder = folder
+        self._file_bytes = max(1, max_bytes // _FILES)
+        self._told = told
+        self._waiting: deque[_Item] = deque()
+        self._bytes = 0
+        self._wanted = threading.Condition()
+        self._closing = False
+        self._broken = False
+        self._file: BinaryIO | None = None
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._next_file()
+        except OSError as error:
+            raise ConfigError(f"--capture {error.filename}: {error.strerror}") from None
+        self._thread = threading.Thread(target=self._run, name="capture", daemon=True)
+        self._thread.start()
+
+    def note(
+        self, webhook: str, request: AdmissionRequest, response: AdmissionResponse, size: int
+    ) -> None:
+        """Keep one review (``size``: its bytes on the wire); returns at once."""
+        item = _Item(webhook, request, response, size, datetime.now(UTC))
+        with self._wanted:
+            fits = self._bytes + size <= MAX_WAITING
+            if fits:
+                self._waiting.append(item)
+                self._bytes += size
+                self._wanted.notify()
+        if not fits:
+            self._told("dropped", None)
+
+    def close(self, timeout: float) -> None:
+        """Write what is waiting, for ``timeout`` seconds at most."""
+        with self._wanted:
+            self._closing = True
+            self._wanted.notify()
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while True:
+            with self._wanted:
+                while not self._waiting and not self._closing:
+                    self._wanted.wait()
+                if not self._waiting:
+                    break
+                item = self._waiting.popleft()
+                self._bytes -= item.size
+            self._write(line(item.webhook, item.request, item.response, item.time))
+        if self._file is not None:
+            self._file.close()
+
+    def _write(self, data: bytes) -> None:
+        try:
+            if self._file is None or self._file.tell() + len(data) > self._file_bytes:
+                self._next_file()
+            if self._file is not None:
+                self._file.write(data)
+                self._file.flush()
+        except OSError as error:
+            self._told("failed", None if self._broken else error)
+            self._broken = True
+        else:
+            self._told("written", None)
+            self._broken = False
+
+    def _next_file(self) -> None:
+        """Begin a file, and remove the oldest ones that there is no room for."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+        there = sorted(self._folder.glob(f"*{SUFFIX}"))
+        for old in there[: max(0, len(there) - _FILES + 1)]:
+            old.unlink(missing_ok=True)
+        stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+        path = self._folder / f"{stamp}-{os.getpid()}{SUFFIX}"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+        self._file = os.fdopen(os.open(path, flags, 0o600), "wb")
+
+
+def line(
+    webhook: str, request: AdmissionRequest, response: AdmissionResponse, time: datetime
+) -> bytes:
+    """One line of a capture: the AdmissionReview with its answer, and when and where it came."""
+    answer = to_dict(response)["response"]
+    raw, redacted = request.raw, False
+    if request.kind[0] == "" and request.kind[2] == "Secret":
+        redacted = True
+        raw = {key: _without_values(value) for key, value in raw.items()}
+        for field in ("patch", "patchType"):
+            answer.pop(field, None)
+    captured = {"webhook": webhook, "time": time.isoformat(), "redacted": redacted}
+    whole = {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "request": raw,
+        "response": answer,
+        "captured": captured,
+    }
+    return orjson.dumps(whole, option=orjson.OPT_APPEND_NEWLINE)
+
+
+def _without_values(value: Any) -> Any:
+    """A Secret (``object`` or ``oldObject``) without what it keeps; anything else as it is."""
+    if not isinstance(value, dict) or value.get("kind") != "Secret":
+        return value
+    secret: JSON = dict(value)
+    for field, shown in (("data", _REDACTED_BASE64), ("stringData", _REDACTED)):
+        if isinstance(secret.get(field), dict):
+            secret[field] = dict.fromkeys(secret[field], shown)
+    metadata = secret.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if (
+        isinstance(metadata, dict)
+        and isinstance(annotations, dict)
+        and _LAST_APPLIED in annotations
+    ):
+        secret["metadata"] = {
+            **metadata,
+            "annotations": {**annotations, _LAST_APPLIED: _REDACTED},
+        }
+    return secret
