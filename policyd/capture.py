@@ -163,13 +163,7 @@ def _without_values(value: Any) -> Any:
             secret[field] = dict.fromkeys(secret[field], shown)
     metadata = secret.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if (
-        isinstance(metadata, dict)
-        and isinstance(annotations, dict)
-        and _LAST_APPLIED in annotations
-    ):
-        secret["metadata"] = {
-            **metadata,
-            "annotations": {**annotations, _LAST_APPLIED: _REDACTED},
-        }
+    if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
+        hidden = {**annotations, _LAST_APPLIED: _REDACTED}
+        secret["metadata"] = {**value["metadata"], "annotations": hidden}
     return secret
