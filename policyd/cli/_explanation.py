@@ -4,16 +4,14 @@ then the others, a line each. Finds out nothing.
 
 from collections.abc import Iterator, Sequence
 
-from policyd.admission.decision import Finding
 from policyd.admission.matching import Reason
-from policyd.admission.stories import Applied, PolicyStory, Visit, WebhookStory
-from policyd.cel.steps import Steps
-from policyd.cli._output import styled
-from policyd.cli._tree import Style, tree, value_line
-from policyd.cli._values import cut, shown
-from policyd.policy.compiled import JSON, Object
+from policyd.admission.stories import PolicyStory, WebhookStory
+from policyd.cli._output import counted, styled
+from policyd.cli._tree import Style
+from policyd.cli._values import cut
+from policyd.cli._visits import VisitText, title
+from policyd.policy.compiled import Object
 
-MAX_TREE = 40  # lines of one expression, unless everything is asked for
 _COLOURS = {
     "denies": "red",
     "warns": "yellow",
@@ -29,7 +27,7 @@ _ORDER = tuple(_COLOURS)
 
 def text(stories: Sequence[WebhookStory], request: Object, style: Style) -> Iterator[str]:
     """The lines of the whole explanation; the webhook that denied comes first."""
-    yield from _decision(stories, request)
+    yield from _decision(stories, request, style)
     denied = not stories[-1].response["allowed"]
     for story in reversed(stories) if denied else stories:
         if story.policies:
@@ -57,7 +55,7 @@ def _rank(story: PolicyStory) -> int:
     return _ORDER.index(story.outcome) if story.outcome in _ORDER else len(_ORDER)
 
 
-def _decision(stories: Sequence[WebhookStory], request: Object) -> Iterator[str]:
+def _decision(stories: Sequence[WebhookStory], request: Object, style: Style) -> Iterator[str]:
     """What is asked, and what the API server is answered in the end."""
     resource, kind = request.get("resource") or {}, (request.get("kind") or {}).get("kind", "?")
     where = f" in namespace {request['namespace']}" if request.get("namespace") else ""
@@ -77,10 +75,21 @@ def _decision(stories: Sequence[WebhookStory], request: Object) -> Iterator[str]
         code = " ".join(str(each) for each in (status.get("code"), status.get("reason")) if each)
         by = "validating" if last.webhook == "validate" else "mutating"
         yield f"{styled('DENIED', fg='red', bold=True)} {code} by the {by} webhook"
-        causes = [cause["message"] for cause in status.get("details", {}).get("causes", ())]
-        yield from (f"  {each}" for each in (causes or [status["message"]]))
+        yield from _causes(status, [p.policy.name for p in last.policies], style)
     for warning in (each for story in stories for each in story.response.get("warnings", ())):
         yield f"  {styled('warning', fg='yellow')}: {warning}"
+
+
+def _causes(status: Object, names: Sequence[str], style: Style) -> Iterator[str]:
+    """What each policy said; of those that are not shown only how many there are."""
+    causes = [each["message"] for each in status.get("details", {}).get("causes", ())]
+    causes = causes or [status["message"]]
+    mine = [each for each in causes if any(f"'{name}'" in each for name in names)]
+    if not style.everything or not mine or len(mine) == len(causes):
+        yield from (f"  {each}" for each in causes)
+        return
+    yield from (f"  {each}" for each in mine)
+    yield f"  and {counted(len(causes) - len(mine), 'denial')} by other policies"
 
 
 def _short(story: PolicyStory, style: Style) -> Iterator[str]:
@@ -109,7 +118,7 @@ def _why_not(story: PolicyStory) -> str:
             return f"lifted by exception {', '.join(story.exceptions)}"
         case "condition not met":
             return "; ".join(
-                f"{_title(each, story)} is false: {each.text.strip()}"
+                f"{title(each, story)} is false: {each.text.strip()}"
                 for visit in story.visits[:1]
                 for each in visit.expressions
                 if each.label.startswith("spec.matchConditions") and each.root.value is False
@@ -130,7 +139,7 @@ def _reasons(story: PolicyStory) -> Iterator[str]:
     reason = _reason(story)
     yield f"    match: {reason.text}"
     yield from (f"      {line}" for line in reason.more)
-    if story.controllers is not None and story.controllers.applies and story.reason is not reason:
+    if story.controllers is not None and story.controllers.applies and story.reason.applies:
         yield f"    match: {story.controllers.text}"
     for name in story.exceptions:
         yield f"    exception {name} applies"
@@ -155,144 +164,4 @@ def _policy(story: PolicyStory, style: Style) -> Iterator[str]:
     for finding in story.ignored:
         yield f"    {styled('ignored', fg='yellow')}: {finding.message}"
     for visit in story.visits:
-        yield from _visit(visit, story, style)
-
-
-def _visit(visit: Visit, story: PolicyStory, style: Style) -> Iterator[str]:
-    heads = []
-    if visit.again:
-        heads.append("invoked again, as the object had changed since")
-        if not style.everything and not _did(visit):
-            yield f"  {heads[0]}: nothing more to change"
-            return
-    if visit.as_pod:
-        heads.append("as the Pod of the template")
-    if isinstance(visit.param, dict) and story.policy.param_kind is not None:
-        heads.append(f"with params {_name_of(visit.param)}")
-    if heads:
-        named = f"binding {visit.binding}: " if visit.binding else ""
-        yield f"  {named}{', '.join(heads)}"
-    told = list(visit.findings)
-    for each in visit.expressions:
-        mine = [finding for finding in told if _about(finding, each)]
-        told = [finding for finding in told if finding not in mine]
-        yield from _expression(each, mine, visit, story, style)
-    for index in _patterns(visit, story):
-        mine = [finding for finding in told if finding.index == index]
-        told = [finding for finding in told if finding not in mine]
-        mark, colour, fits = ("x", "red", "does not fit") if mine else ("+", "green", "fits")
-        yield f"  {styled(mark, fg=colour, bold=True)} validations[{index}]: the pattern {fits}"
-        yield from (f"      {styled('message', bold=True)}: {each.message}" for each in mine)
-    for applied in visit.mutations:
-        yield from _applied(applied, style)
-    for finding in told:
-        yield f"  {styled('error' if finding.error else 'fails', fg='red')}: {finding.message}"
-    if visit.refused:
-        yield f"  {styled('error', fg='red')}: {visit.refused}"
-    for finding in visit.ignored:
-        yield f"  {styled('ignored (failurePolicy)', fg='yellow')}: {finding.message}"
-
-
-def _patterns(visit: Visit, story: PolicyStory) -> list[int]:
-    """The validations that are patterns, where they were asked."""
-    plan = story.policy.validation
-    conditions = [e for e in visit.expressions if e.label.startswith("spec.matchConditions")]
-    if plan is None or not all(each.root.value is True for each in conditions):
-        return []
-    return [
-        index
-        for index, each in enumerate(plan.validations)
-        if each.pattern is not None and index not in visit.lifted
-    ]
-
-
-def _did(visit: Visit) -> bool:
-    changed = any(each.operations or each.error for each in visit.mutations)
-    return bool(changed or visit.findings or visit.ignored or visit.refused)
-
-
-def _name_of(param: JSON) -> str:
-    metadata = param.get("metadata") or {}
-    names = [str(metadata[key]) for key in ("namespace", "name") if metadata.get(key)]
-    return "/".join(names) or "given in the policy"
-
-
-def _about(finding: Finding, each: Steps) -> bool:
-    return each.label == f"spec.validations[{finding.index}].expression" and not (
-        finding.error and not each.root.failed
-    )
-
-
-def _index(label: str) -> int:
-    """The number in a label such as ``spec.validations[0].expression``."""
-    return int(label.partition("[")[2].partition("]")[0] or 0)
-
-
-def _title(each: Steps, story: PolicyStory) -> str:
-    """``validations[0]``, with the name of the entry where it has one."""
-    title = each.label.removeprefix("spec.").removesuffix(".expression")
-    field, index = title.partition("[")[0], _index(each.label)
-    entries = (story.document.raw.get("spec") or {}).get(field) or []
-    entry = entries[index] if index < len(entries) else {}
-    name = entry.get("name") or entry.get("key") if isinstance(entry, dict) else ""
-    return f"{title} {name}" if name else title
-
-
-def _expression(
-    each: Steps, findings: list[Finding], visit: Visit, story: PolicyStory, style: Style
-) -> Iterator[str]:
-    """One expression: a line if it held, its tree if it did not."""
-    root = each.root
-    if each.label.startswith("spec.mutations") and not (style.everything or root.failed):
-        return
-    is_test = each.label.startswith(("spec.validations", "spec.matchConditions"))
-    tested = is_test and each.label.endswith("].expression")
-    mark, colour = " ", "cyan"
-    quiet = not style.everything
-    if quiet and each.label.endswith("messageExpression") and not root.failed:
-        return
-    if root.failed or root.state == "cut":
-        mark, colour = "!", "red"
-    elif tested:
-        mark, colour = ("+", "green") if root.value is True else ("x", "red")
-    lifted = ""
-    if each.label.startswith("spec.validations") and _index(each.label) in visit.lifted:
-        lifted = ", lifted by an exception"
-    value = shown(root.value, style.width - 40) if root.state == "done" else "ended by a limit"
-    cost = styled(f"(cost {root.cost}{lifted})", dim=True)
-    yield f"  {styled(mark, fg=colour, bold=True)} {_title(each, story)} = {value}  {cost}"
-    for finding in findings:
-        if not finding.error:
-            yield f"      {styled('message', bold=True)}: {finding.message}"
-    if tested and root.value is True and not style.everything:
-        return
-    if not tested and not root.failed and not style.everything:
-        return
-    yield from (
-        styled(f"      | {line.rstrip()}", dim=True) for line in each.text.strip().split("\n")
-    )
-    lines = list(tree(root.children, 3, style))
-    for name, variable in each.variables:
-        lines.append(f"      {value_line(f'variables.{name}', variable, 3, style)}")
-        lines += tree(variable.children, 4, style)
-    most = len(lines) if style.everything else MAX_TREE
-    yield from lines[:most]
-    if len(lines) > most:
-        yield f"      … {len(lines) - most} more lines: --policy {story.policy.name} shows them"
-
-
-def _applied(applied: Applied, style: Style) -> Iterator[str]:
-    title = f"  {styled('~', fg='cyan', bold=True)} mutations[{applied.index}] {applied.kind}"
-    if applied.error:
-        yield f"{title}: {styled('error', fg='red')}: {applied.error}"
-    elif not applied.operations:
-        yield f"{title} changes nothing"
-    else:
-        yield title
-    signs = {"add": ("+", "green"), "remove": ("-", "red"), "replace": ("~", "yellow")}
-    for operation in applied.operations:
-        sign, colour = signs.get(operation["op"], ("*", "cyan"))
-        path = operation["path"]
-        value = f" = {shown(operation['value'], style.width - 12)}" if "value" in operation else ""
-        line = cut(f"{sign} {path}{value}", style.width - 6)
-        yield f"      {styled(line, fg=colour)}"
+        yield from VisitText(visit, story, style).lines()

@@ -11,6 +11,7 @@ from policyd._core.cel_errors import CelError
 from policyd._core.program import render, type_of
 from policyd._core.values import Key, Optional, StructValue, UInt
 from policyd.cel.recursion import deep_recursion
+from policyd.cli._output import counted
 
 # What CEL's string() takes; of other keys the type is shown.
 _KEYS = frozenset((
@@ -75,7 +76,7 @@ def shown(value: Any, width: int) -> str:
         text = json.dumps(to_json(_shallow(value, 0)), ensure_ascii=False, default=str)
     if len(text) <= width:
         return text
-    count = f" ({len(value)} items)" if isinstance(value, list) else ""
+    count = f" ({counted(len(value), 'item')})" if isinstance(value, list) else ""
     return cut(text, width - len(count)) + count
 
 

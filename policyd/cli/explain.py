@@ -39,7 +39,7 @@ How to read it:
         | object.spec.containers.all(c, has(c.resources.limits))
         object.spec.containers = [{"name": "web"}, …        each part, with its value
       > [1] c = {"name": "log", "resources": {}}            > decided; rounds count from 0
-          > has(c.resources.limits) = false
+            has(c.resources.limits) = false
   - only-deployments: resourceRules[0]: resources …         why one was not asked
 
 Exit status: 0 when explained (also for a denial), 2 for bad input or a broken policy.

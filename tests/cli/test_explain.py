@@ -225,6 +225,36 @@ def test_patterns_are_told_by_the_places_that_do_not_fit(folder: Path) -> None:
     assert "spec.containers[1].image" in done.stdout
 
 
+def test_denials_of_policies_that_are_not_asked_about_are_counted(folder: Path) -> None:
+    labels = ("--namespace-labels", "env=prod", "--user", "bob")
+    done = explain(folder, *labels, "--policy", "tagged", "pod.json")
+    assert "  and 1 denial by other policies" in done.stdout
+    assert "not by bob" not in done.stdout
+    # The message does not compute anew what the reader has seen.
+    assert done.stdout.count("object.spec.containers = ") == 1
+
+
+AUTHORIZED = """
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: allowed}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  validations:
+  - expression: authorizer.group('').resource('secrets').check('get').allowed()
+"""
+
+
+def test_authorizer_answers_from_a_file(folder: Path) -> None:
+    (folder / "policies.yaml").write_text(AUTHORIZED)
+    (folder / "rules.yaml").write_text("- {user: bob, resource: secrets, allowed: true}\n")
+    arguments = ("--authorizer", "rules.yaml", "pod.json")
+    assert "ALLOWED" in explain(folder, "--user", "bob", *arguments).stdout
+    assert "DENIED" in explain(folder, "--user", "ann", *arguments).stdout
+
+
 ERRORS = [
     (("--policy", "nothing", "pod.json"), "no such policy; there are: labels, only-production"),
     (("nowhere.json",), "nowhere.json"),
