@@ -299,14 +299,16 @@ class Planner:
         return Const(compute(made)[0]) if self.folds and _all_const(elements) else made
 
     def _map(self, expr: MapExpr) -> Node:
-        keys = tuple(
-            OwnKey(self.node(key)) if only_reads(key, self.locals) else self.node(key)
-            for key in (entry.key for entry in expr.entries)
-        )
+        keys = tuple(self._entry_key(entry.key) for entry in expr.entries)
         values = tuple(self.node(entry.value) for entry in expr.entries)
         optional = frozenset(i for i, entry in enumerate(expr.entries) if entry.optional)
         made = MapNode(keys, values, optional)
         return Const(compute(made)[0]) if self.folds and _all_const(keys + values) else made
+
+    def _entry_key(self, expr: Expr) -> Node:
+        planned = self.node(expr)
+        reads = not isinstance(planned, Const) and only_reads(expr, self.locals)
+        return OwnKey(planned) if reads else planned
 
     def _struct(self, expr: StructExpr) -> Node:
         names = tuple(field.name for field in expr.fields)
