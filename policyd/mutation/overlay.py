@@ -66,5 +66,5 @@ def read(value: JSONObject, path: Path, compiler: Compiler) -> tuple[Overlay, li
     reader = Reader(compiler)
     tree = reader.read_map(value, path)
     guard = global_conditions(value)
-    condition = compiler.pattern(guard, path) if guard else None
+    condition = compiler.guard(guard, path) if guard else None
     return Overlay(tree, reader.count, condition), reader.faults

@@ -2,6 +2,7 @@
 conditions made into patterns. Schemas and kinds are not known here.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -15,6 +16,11 @@ from policyd.pattern.marks import Mark, UnknownMark, split
 Path = tuple[str | int, ...]
 MAX_DEPTH = 100  # levels of an overlay; Kubernetes' own kinds have about twenty
 DIRECTIVE = "$patch"
+_CONDITION = re.compile(r"\(.+\)")
+# Kyverno's variables, which would be plain texts here; not the braces of other templates.
+_FOREIGN = re.compile(
+    r"\{\{-?\s*(?:@|(?:request|element|elementIndex|images|target|serviceAccount\w*)\b)"
+)
 LITERAL = "a ${ that is no expression is written $${"
 NO_EXPRESSION = "a condition is a pattern and holds no expression; matchConditions can use CEL"
 
@@ -47,6 +53,9 @@ class Compiler(Protocol):
 
     def pattern(self, tree: Mapping[str, Any], path: Path) -> Condition | None:
         """The pattern of a map's conditions; None (and a problem told) if it is none."""
+
+    def guard(self, tree: Mapping[str, Any], path: Path) -> Condition | None:
+        """What the keys marked with < in a tree ask of the whole object; None likewise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +133,7 @@ def conditions(node: Node, at: tuple[str, ...] = ()) -> Conditions:
 
 def global_conditions(value: Any) -> Any:
     """The part of an overlay that is a condition of all of it: the keys marked with <, and what
-    leads to them. None if there is none.
+    leads to them, with the conditions of the same maps. None if there is none.
     """
     if isinstance(value, list):
         items = [found for item in value if (found := global_conditions(item)) is not None]
@@ -137,7 +146,9 @@ def global_conditions(value: Any) -> Any:
         found = below if marked else global_conditions(below)
         if marked or found is not None:
             kept[key] = found
-    return kept or None
+    if not kept:
+        return None
+    return {key: value[key] for key in value if _CONDITION.fullmatch(key)} | kept
 
 
 def _only_global(item: Any) -> bool:
@@ -253,6 +264,9 @@ class Reader:
 
     def _text(self, text: str, path: Path) -> Node:
         if "${" not in text:
+            if _FOREIGN.search(text):
+                hint = "write CEL: ${request.namespace}, ${object.metadata.name}"
+                self.faults.append(Fault(path, "Kyverno's variables are not known here", hint))
             return Leaf(text, path)
         parts: list[str | Expression] = []
         types: list[Type] = []

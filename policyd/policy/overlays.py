@@ -11,9 +11,9 @@ from policyd.cel.source import Source
 from policyd.errors import Problem
 from policyd.mutation import overlay
 from policyd.mutation.overlay import Overlay
-from policyd.mutation.overlay_tree import LITERAL, Condition, Fault
+from policyd.mutation.overlay_tree import LITERAL, Fault
 from policyd.mutation.schema import Gvk, KindSchema, Schemas
-from policyd.pattern import PatternError
+from policyd.pattern import Pattern, PatternError
 from policyd.pattern import compile as compile_pattern
 from policyd.policy.controllers import CONTROLLERS
 from policyd.policy.documents import Document
@@ -93,7 +93,7 @@ class OverlayCompiler:
             self._expressions.problems.append(self._placed(problem, text, start, path))
         return program
 
-    def pattern(self, tree: Mapping[str, Any], path: Path) -> Condition | None:
+    def pattern(self, tree: Mapping[str, Any], path: Path) -> Pattern | None:
         """See ``policyd.mutation.overlay_tree.Compiler``."""
         try:
             return compile_pattern(tree)
@@ -103,6 +103,11 @@ class OverlayCompiler:
                 for each in error.faults
             )
             return None
+
+    def guard(self, tree: Mapping[str, Any], path: Path) -> Pattern | None:
+        """See ``policyd.mutation.overlay_tree.Compiler``."""
+        pattern = self.pattern(tree, path)
+        return guard_of(pattern) if pattern is not None else None
 
     def _placed(self, problem: Problem, text: str, start: int, path: Path) -> Problem:
         """A problem of an expression inside a text, with its place in the file."""
@@ -120,6 +125,11 @@ class OverlayCompiler:
             hint=problem.hint or LITERAL,
             excerpt=source.excerpt(offset),
         )
+
+
+def guard_of(pattern: Pattern) -> Pattern | None:
+    """The part of a pattern that is a condition of all of it."""
+    return Pattern(pattern.guard, None) if pattern.guard is not None else None
 
 
 def bind(

@@ -19,6 +19,7 @@ from policyd.mutation.overlay import Overlay
 from policyd.pattern import Pattern, PatternError
 from policyd.pattern import compile as compile_pattern
 from policyd.policy import compiler, loader
+from policyd.policy.overlays import guard_of
 from policyd.policy.reviews import build_review
 from tests.mutation.builders import CRD, SCHEMAS
 
@@ -76,14 +77,22 @@ def problems(text: str) -> list[Problem]:
 class Patterns:
     """Compiles conditions without a policy around them; a bad one counts as none."""
 
+    def __init__(self) -> None:
+        self.refused: list[PatternError] = []
+
     def expression(self, text: str, start: int, end: int, path: Any) -> Program:
         return Environment.admission().compile(text[start:end])
 
     def pattern(self, tree: Mapping[str, Any], path: Any) -> Pattern | None:
         try:
             return compile_pattern(tree)
-        except PatternError:
+        except PatternError as error:
+            self.refused.append(error)
             return None
+
+    def guard(self, tree: Mapping[str, Any], path: Any) -> Pattern | None:
+        pattern = self.pattern(tree, path)
+        return None if pattern is None else guard_of(pattern)
 
 
 def read(tree: Json) -> Overlay:
