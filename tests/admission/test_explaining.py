@@ -44,12 +44,14 @@ def findings(policy: PolicyStory) -> Iterator[Any]:
         yield from visit.findings
 
 
+@pytest.mark.slow
 def test_explanations_agree_with_the_engine_on_recorded_reviews() -> None:
     """A disagreement of the answers is an InternalError of the explanation itself."""
     for row in reviews():
         consistent(library().explain(row["review"]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["vap-match", "vap-cel", "map"])
 def test_explanations_agree_with_the_engine_on_rows_of_an_api_server(name: str) -> None:
     explained = 0
