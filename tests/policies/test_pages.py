@@ -1,5 +1,6 @@
 """The pages about the policies say what the policies and their suites say."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,3 +28,10 @@ def test_every_policy_is_on_a_page() -> None:
 
 def test_no_page_is_left_over() -> None:
     assert set(policy_docs.PAGES.glob("*")) == FILES.keys() - {policy_docs.README}
+
+
+@pytest.mark.parametrize("file", FILES, ids=[str(each.relative_to(ROOT)) for each in FILES])
+def test_links_lead_somewhere(file: Path) -> None:
+    links = re.findall(r"\]\(([^)]+)\)", FILES[file])
+    assert links
+    assert [link for link in links if not (file.parent / link).exists()] == []
