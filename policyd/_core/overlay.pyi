@@ -7,6 +7,9 @@ from policyd._core.schema import Type
 class OverlayError(Exception): ...
 
 @final
+class Work: ...
+
+@final
 class Expression:
     program: Program
     def __init__(self, program: Program, number: int) -> None: ...

@@ -168,11 +168,6 @@ cdef class Item(Change):
     cdef object merged(self, object live, Work work):
         return self.change.merged(live, work)
 
-    @staticmethod
-    def of(value, Type type not None):
-        """The item that a list of this type is to have."""
-        return Item(change_of(value, type.item.type), item_key(value, type))
-
 
 cdef object key_of(Item item, Type type, Work work):
     """ABSENT if there is no such item: its expression gave no value."""
@@ -312,7 +307,10 @@ cdef Change change_of(object value, Type type):
             changes.append(change_of(member, field.type))
         return MapChange(value, changes, empty=not value)
     if value.__class__ is list and type.is_list and type.relation != ATOMIC:
-        return ListChange(type, [Item.of(item, type) for item in <list>value])
+        changes = [
+            Item(change_of(item, type.item.type), item_key(item, type)) for item in <list>value
+        ]
+        return ListChange(type, changes)
     return Fixed(without_nulls(value))
 
 
