@@ -18,6 +18,7 @@ from policyd.pattern import Pattern, compile, compile_any
 from policyd.policy import model
 from policyd.policy.compiled import JSON, Binding, CompiledPolicy, Kind, Mutation, Object, ParamRef
 from policyd.policy.controllers import controller_constraints
+from policyd.policy.definitions import definitions
 from policyd.policy.documents import Document, Sources
 from policyd.policy.exemptions import Exemption, end_of, wildcard
 from policyd.policy.expressions import Expressions
@@ -75,10 +76,10 @@ def compile_sources(
     registry = former.registry if former is not None else CounterRegistry()
     known = reusable(former)
     others = [document for document in sources.documents if not document.is_policy]
-    definitions = [each for each in others if each.kind == "CustomResourceDefinition"]
-    crds = [document.raw for document in definitions]
-    kinds = KnownKinds(definitions)
-    problems = list(sources.problems)
+    defined = definitions(sources)
+    crds = [document.raw for document in defined.documents]
+    kinds = KnownKinds(defined.documents)
+    problems = [*sources.problems, *defined.problems]
     excused: set[Problem] = set()
     policies = []
     bindings = _bindings_by_policy(sources.documents)

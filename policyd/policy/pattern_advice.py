@@ -15,6 +15,7 @@ from policyd._core.schema import Scalar, Type
 from policyd.errors import Problem
 from policyd.mutation.schema import Gvk, Schemas
 from policyd.pattern.marks import Mark, split
+from policyd.policy.definitions import definitions
 from policyd.policy.documents import Document, Sources
 from policyd.policy.findings import Finding, Path
 from policyd.policy.model import Policy
@@ -40,7 +41,7 @@ Place = tuple[Path, Misfit]
 
 def misfitting(sources: Sources) -> list[Problem]:
     """The advice for all policies, in file order."""
-    crds = [each.raw for each in sources.of_kind("CustomResourceDefinition")]
+    crds = [each.raw for each in definitions(sources).documents]
     resources = KindSchemas(crds)
     schemas = Schemas.builtin().with_crds(crds)
     found: list[Problem] = []

@@ -20,6 +20,7 @@ from policyd.cel.structs import ADMISSION, VARIABLES, Structs
 from policyd.cel.types import DYN, Type
 from policyd.errors import CelSyntaxError, CelTypeError, Problem
 from policyd.mutation.schema import Gvk, Schemas
+from policyd.policy.definitions import definitions
 from policyd.policy.documents import Document, Sources
 from policyd.policy.model import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
 from policyd.policy.model_match import PATCH_FIELDS, NamedRuleWithOperations, Variable
@@ -36,7 +37,7 @@ Checkable = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 
 def type_check(sources: Sources) -> list[Problem]:
     """The advice for all policies, in file order. Expressions that do not compile are left out."""
-    crds = [each.raw for each in sources.of_kind("CustomResourceDefinition")]
+    crds = [each.raw for each in definitions(sources).documents]
     schemas, merging = KindSchemas(crds), Schemas.builtin().with_crds(crds)
     found: list[Problem] = []
     for document in sources.documents:
