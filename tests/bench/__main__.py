@@ -7,6 +7,7 @@ from tests.bench import core, expressions, patterns, server, start
 SECTIONS = {
     "expressions": expressions.expressions,
     "core": core.reference,
+    "restricted": core.restricted,
     "policies": core.marginal,
     "mutation": core.mutation,
     "patch": core.patching,

@@ -21,6 +21,7 @@ from tests.bench.timing import Timing, compare
 DATA = Path(__file__).parent / "data"
 VAP = DATA / "vap"
 MAP = DATA / "map"
+RESTRICTED = Path(__file__).resolve().parents[2] / "policies/pod-security/restricted"
 REPEAT = 20
 # Mutating policies of one label or one field of every container, in each form.
 FORMS = ("label-json", "label-apply", "label-overlay", "container-apply", "container-overlay")
@@ -111,6 +112,26 @@ def reference() -> list[Row]:
             ]
         )
         rows.append((f"16 policies, {name}", _times(ours, json_only, "parse + print"), target))
+    return rows
+
+
+def restricted() -> list[Row]:
+    """The Pod Security set ``restricted`` as policyd brings it: 19 policies, with ``podControllers``,
+    names of containers in messages and pinned versions. Most of the Pods are denied.
+    """
+    rows: list[Row] = []
+    whole = policies(RESTRICTED)
+    for name in ("bodies", "bodies-full"):
+        lines = bodies(name)
+        units = len(lines) * REPEAT
+        ours, json_only = compare(
+            [
+                ("policyd", repeated(judge(whole, lines)), units),
+                ("parse + print", repeated(parse_and_print(lines)), units),
+            ]
+        )
+        figure = _times(ours, json_only, "parse + print")
+        rows.append((f"the {len(whole.policies)} of restricted, {name}", figure, "none"))
     return rows
 
 
