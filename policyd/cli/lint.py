@@ -1,6 +1,6 @@
 """``policyd lint``: everything that is wrong with policy sources, and advice. Judges no request."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,16 +9,14 @@ import orjson
 
 from policyd.admission.api import PolicySet
 from policyd.cli._output import counted, echo_json, echo_problems
+from policyd.cli._reports import Entry, github, sarif
 from policyd.errors import Problem
 from policyd.policy import compiler, suite
-from policyd.policy.advice import advise
-from policyd.policy.constant import constant
 from policyd.policy.documents import Sources
-from policyd.policy.expense import expensive
+from policyd.policy.lint_comments import faults, suppress
+from policyd.policy.lint_rules import RULES, nearest, refused
+from policyd.policy.linting import all_advice
 from policyd.policy.loader import load
-from policyd.policy.overlaps import overlapping
-from policyd.policy.pattern_advice import misfitting
-from policyd.policy.type_check import type_check
 
 _EPILOG = """\b
 Examples:
@@ -26,10 +24,40 @@ Examples:
   policyd lint policy.yaml binding.yaml
   kustomize build overlays/prod | policyd lint -
   policyd lint --strict policies/
+  policyd lint --disable wildcard,no-binding policies/
+  policyd lint policies/ --format github                  # in a workflow, beside the lines
+  policyd lint policies/ --format sarif > policyd.sarif   # for code scanning
   policyd lint policies/ --format json | jq '.[] | select(.severity == "error")'
+  policyd lint --rules
 
-Exit status: 0 when there are no errors (advice is none), 1 when there are.
+\b
+Advice that is not to be followed (docs/lint-rules.md has all rules):
+  # policyd-lint: disable=wildcard the reason
+  above the first line of a file: for the file; above a document's: for that document;
+  else for the field or item on the line, or on the next one, with all that is in it.
+
+Exit status: 0 when there are no errors (advice is none), 1 when there are, 2 for wrong options.
 """
+
+
+def _rule_names(
+    context: click.Context, parameter: click.Parameter, given: tuple[str, ...]
+) -> frozenset[str]:
+    names = frozenset(name.strip() for each in given for name in each.split(","))
+    for name in sorted(names):
+        reason = refused(name)
+        if reason:
+            hint = f"; {nearest(name)}" if name not in RULES else ""
+            raise click.BadParameter(f"{reason}{hint}", context, parameter)
+    return names
+
+
+def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        width = max(map(len, RULES))
+        for name, rule in sorted(RULES.items(), key=lambda item: (item[1].severity, item[0])):
+            click.echo(f"{name:{width}}  {rule.severity:6}  {rule.about}")
+        context.exit()
 
 
 @click.command("lint", epilog=_EPILOG)
@@ -37,17 +65,34 @@ Exit status: 0 when there are no errors (advice is none), 1 when there are.
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json"]),
+    type=click.Choice(["text", "json", "sarif", "github"]),
     default="text",
     show_default=True,
     help="json: a list of objects with file, line, column, path, message, hint, rule, severity.",
 )
 @click.option(
+    "--disable",
+    "disabled",
+    multiple=True,
+    metavar="RULE",
+    callback=_rule_names,
+    help="Do not tell this advice; may be repeated, or a list with commas.",
+)
+@click.option(
     "--strict",
     is_flag=True,
-    help="Run the mutations of each suite's cases twice: a second patch is an error.",
+    help="Run the mutations of each suite's cases twice: a second patch is an error. "
+    "Tell comments that disable nothing.",
 )
-def command(paths: tuple[Path, ...], form: str, strict: bool) -> None:
+@click.option(
+    "--rules",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_list_rules,
+    help="List all rules, and exit.",
+)
+def command(paths: tuple[Path, ...], form: str, disabled: frozenset[str], strict: bool) -> None:
     """Check policies without a cluster: form, names, CEL, and what is probably not meant.
 
     Expressions are checked against the schemas of the kinds that rules name without wildcards
@@ -57,31 +102,31 @@ def command(paths: tuple[Path, ...], form: str, strict: bool) -> None:
     once, each with its place, and for CEL with a caret under it.
     """
     sources = load(paths)
+    found = sorted(
+        _find(sources, disabled, strict=strict),
+        key=lambda problem: (problem.file, problem.line, problem.column),
+    )
+    _WRITERS[form](found)
+    errors = sum(problem.severity == "error" for problem in found)
+    if form == "text":
+        documents = counted(len(sources.documents), "document")
+        summary = f"{documents}: {counted(errors, 'error')}, {len(found) - errors} advice"
+        click.echo(summary, err=True)
+    if errors:
+        raise SystemExit(1)
+
+
+def _find(sources: Sources, disabled: frozenset[str], *, strict: bool) -> Iterator[Problem]:
+    """Errors and advice, less what is disabled."""
     compiled = compiler.compile_sources(sources)
-    errors = list(compiled.problems)
+    errors = [*compiled.problems, *faults(sources.lint_comments)]
     if strict and not any(problem.severity == "error" for problem in errors):
         errors += not_idempotent(PolicySet(compiled), sources)
-    today = datetime.now(UTC).date()
-    advice = [
-        *advise(sources, today),
-        *type_check(sources),
-        *misfitting(sources),
-        *expensive(sources),
-        *constant(sources),
-        *overlapping(sources),
-    ]
-    found = sorted(
-        [*errors, *advice], key=lambda problem: (problem.file, problem.line, problem.column)
-    )
-    if form == "json":
-        echo_json(found)
-    else:
-        echo_problems(found)
-        documents = counted(len(sources.documents), "document")
-        summary = f"{documents}: {counted(len(errors), 'error')}, {len(advice)} advice"
-        click.echo(summary, err=True)
-    if any(problem.severity == "error" for problem in found):
-        raise SystemExit(1)
+    advice = all_advice(sources, datetime.now(UTC).date())
+    kept, unused = suppress([*errors, *advice], sources.lint_comments, disabled)
+    yield from kept
+    if strict:
+        yield from (each.unused() for each in unused if not any(map(refused, each.rules)))
 
 
 def not_idempotent(policies: PolicySet, sources: Sources) -> Iterator[Problem]:
@@ -106,3 +151,37 @@ def not_idempotent(policies: PolicySet, sources: Sources) -> Iterator[Problem]:
                 hint="mutate only what is not so already, or say idempotent: false in the case",
                 rule="not-idempotent",
             )
+
+
+def _entries(problems: Sequence[Problem]) -> Iterator[Entry]:
+    for problem in problems:
+        parts = (problem.message, problem.excerpt, problem.hint and f"hint: {problem.hint}")
+        yield Entry(
+            rule=problem.rule,
+            level="error" if problem.severity == "error" else "warning",
+            message="\n".join(filter(None, parts)),
+            subject=problem.path,
+            group=problem.file,
+            file=problem.file,
+            line=problem.line,
+            column=problem.column,
+        )
+
+
+def _sarif(problems: Sequence[Problem]) -> None:
+    about = {name: rule.about for name, rule in RULES.items()}
+    echo_json(sarif(_entries(problems), about))
+
+
+def _github(problems: Sequence[Problem]) -> None:
+    text = github(_entries(problems))
+    if text:
+        click.echo(text)
+
+
+_WRITERS: Mapping[str, Callable[[Sequence[Problem]], None]] = {
+    "text": echo_problems,
+    "json": echo_json,
+    "sarif": _sarif,
+    "github": _github,
+}

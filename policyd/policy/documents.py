@@ -7,6 +7,7 @@ from pydantic import ValidationError
 
 from policyd.errors import Problem
 from policyd.policy.findings import Finding, path_text
+from policyd.policy.lint_comments import LintComment
 from policyd.policy.model import KINDS, MatchResources, PolicyModel
 from policyd.policy.places import Origin
 
@@ -112,6 +113,7 @@ class Sources:
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...]
     generation: str
+    lint_comments: tuple[LintComment, ...] = ()
 
     @property
     def ok(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from policyd.errors import PolicySchemaError, Problem
 from policyd.policy.documents import Document, Sources
 from policyd.policy.files import SourceFile, read
+from policyd.policy.lint_comments import MARK, LintComment, comments_in
 from policyd.policy.model import KINDS, PolicyTest
 from policyd.policy.modelling import with_model
 from policyd.policy.pace import full_speed
@@ -70,7 +71,13 @@ def _load(
     found += [problem for document in unique for problem in document.problems]
     order = {file.name: index for index, file in enumerate(files)}
     found.sort(key=lambda problem: (order.get(problem.file, -1), problem.line, problem.column))
-    return Sources(tuple(unique), tuple(found), _generation(files))
+    return Sources(tuple(unique), tuple(found), _generation(files), tuple(_comments(files)))
+
+
+def _comments(files: list[SourceFile]) -> Iterator[LintComment]:
+    for file in files:
+        if MARK in file.data:
+            yield from comments_in(file.name, file.data)
 
 
 def _fixtures(by_file: dict[str, tuple[list[Document], list[Problem]]]) -> Iterator[str]:

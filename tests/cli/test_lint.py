@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli.lint import command
+from policyd.policy.lint_rules import RULES
 from tests.policy.builders import JSON, policy, rule, suite, vap
 
 BAD = """\
@@ -142,3 +143,91 @@ def test_no_color_is_honoured(tmp_path: Path, variable: str, coloured: bool) -> 
 
 def test_colours_are_left_out_in_a_pipe(tmp_path: Path) -> None:
     assert "\x1b[" not in CliRunner().invoke(command, [write(tmp_path, vap())]).output
+
+
+def unbound(folder: Path, comment: str = "") -> str:
+    file = folder / "policy.yaml"
+    file.write_text(f"{comment}\n{orjson.dumps(vap()).decode()}\n")
+    return str(file)
+
+
+@pytest.mark.parametrize(
+    "options", [["--disable", "no-binding"], ["--disable", "wildcard, no-binding"]]
+)
+def test_rules_are_disabled_for_a_run(tmp_path: Path, options: list[str]) -> None:
+    result = CliRunner().invoke(command, [unbound(tmp_path), *options])
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("no-bindin", "there is no rule 'no-bindin'; did you mean no-binding?"),
+        ("cel", "cel is an error: only advice can be disabled"),
+    ],
+)
+def test_unknown_rules_cannot_be_disabled(tmp_path: Path, name: str, told: str) -> None:
+    result = CliRunner().invoke(command, [unbound(tmp_path), "--disable", name])
+    assert result.exit_code == 2
+    assert told in result.stderr.replace("\n", " ")
+
+
+def test_comments_disable_advice(tmp_path: Path) -> None:
+    file = unbound(tmp_path, "# policyd-lint: disable=no-binding bound elsewhere")
+    for options in ([], ["--strict"]):
+        result = CliRunner().invoke(command, [file, *options])
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert "0 errors, 0 advice" in result.stderr
+
+
+def test_comments_that_are_wrong_are_errors(tmp_path: Path) -> None:
+    file = unbound(tmp_path, "# policyd-lint: disable=no-bindings")
+    result = CliRunner().invoke(command, [file])
+    assert result.exit_code == 1
+    assert f"{file}:1:1: error: there is no rule 'no-bindings'" in result.stdout
+    assert "did you mean no-binding?" in result.stdout
+    assert "no-binding:" not in result.stdout
+
+
+def test_comments_that_disable_nothing_are_told_with_strict(tmp_path: Path) -> None:
+    file = unbound(
+        tmp_path, "# policyd-lint: disable=no-binding,wildcard\n# policyd-lint: disable=type-check"
+    )
+    assert CliRunner().invoke(command, [file]).stdout == ""
+    strict = CliRunner().invoke(command, [file, "--strict"])
+    assert strict.exit_code == 0
+    assert f"{file}:2:1: advice: nothing is disabled here: there is no type-check" in strict.stdout
+
+
+def test_sarif_names_the_rules(tmp_path: Path) -> None:
+    result = CliRunner().invoke(command, [unbound(tmp_path), "--format", "sarif"])
+    assert result.exit_code == 0
+    (run,) = orjson.loads(result.stdout_bytes)["runs"]
+    (found,) = run["results"]
+    assert (found["ruleId"], found["level"]) == ("no-binding", "warning")
+    assert found["message"]["text"].startswith("metadata.name: no binding: ")
+    assert found["locations"][0]["physicalLocation"]["region"]["startLine"] == 2
+    rules = run["tool"]["driver"]["rules"]
+    assert rules[found["ruleIndex"]]["shortDescription"]["text"] == RULES["no-binding"].about
+    assert {each["id"] for each in rules} == set(RULES)
+
+
+def test_github_annotations(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(BAD)
+    result = CliRunner().invoke(command, [str(file), "--format", "github"])
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0].startswith(f"::warning file={file},line=8,col=22,title=unused-variable::")
+    assert any(line.startswith(f"::error file={file},line=12,col=9,title=cel::") for line in lines)
+    good = CliRunner().invoke(command, [write(tmp_path, policy()), "--format", "github"])
+    assert (good.exit_code, good.output) == (0, "")
+
+
+def test_all_rules_are_listed() -> None:
+    result = CliRunner().invoke(command, ["--rules"])
+    assert result.exit_code == 0
+    listed = [line.split(maxsplit=2) for line in result.stdout.splitlines()]
+    assert {name: (severity, about) for name, severity, about in listed} == {
+        name: (rule.severity, rule.about) for name, rule in RULES.items()
+    }

@@ -1,0 +1,24 @@
+"""Everything that lint advises about sources, put together; each rule is in a file of its own."""
+
+from datetime import date
+
+from policyd.errors import Problem
+from policyd.policy.advice import advise
+from policyd.policy.constant import constant
+from policyd.policy.documents import Sources
+from policyd.policy.expense import expensive
+from policyd.policy.overlaps import overlapping
+from policyd.policy.pattern_advice import misfitting
+from policyd.policy.type_check import type_check
+
+
+def all_advice(sources: Sources, today: date) -> list[Problem]:
+    """The advice of every rule, disabled or not; ``today`` decides what has expired."""
+    return [
+        *advise(sources, today),
+        *type_check(sources),
+        *misfitting(sources),
+        *expensive(sources),
+        *constant(sources),
+        *overlapping(sources),
+    ]

@@ -1,0 +1,30 @@
+"""docs/lint-rules.md says what the table of rules says, and every rule that is told is in it."""
+
+import re
+
+from policyd.policy.lint_rules import RULES, nearest, refused
+from tests.shared import ROOT
+from tools.make_lint_docs import PAGE, page
+
+_NAMED = re.compile(r'\b(?:rule=|RULE = |rule: str = |_RULE = )"([\w-]+)"')
+
+
+def test_the_page_is_not_stale() -> None:
+    assert PAGE.read_text() == page(), "run: python -m tools.make_lint_docs"
+
+
+def test_every_rule_that_the_sources_name_is_in_the_table() -> None:
+    files = [
+        path
+        for part in ("policy", "cel", "cli", "pattern", "mutation")
+        for path in (ROOT / "policyd" / part).glob("*.py")
+    ]
+    named = {name for path in files for name in _NAMED.findall(path.read_text())}
+    assert named - set(RULES) == set()
+    assert len(named) > 20
+
+
+def test_near_names_and_what_cannot_be_disabled() -> None:
+    assert nearest("unguarded-feild") == "did you mean unguarded-field?"
+    assert refused("wildcard") == ""
+    assert "only advice" in refused("syntax")
