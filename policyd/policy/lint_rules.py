@@ -75,8 +75,8 @@ RULES: Mapping[str, LintRule] = {
          "Name the version that is served; with matchPolicy Equivalent it stands for all others."),
         ("type-check", "an expression that does not fit the schema of its kind",
          "For kinds that rules name without `*` (at most ten): as `status.typeChecking` of the API "
-         "server has it, without its false alarms, and for mutations too (`Object.spec{containerz}`, "
-         "`/spec/containerz`, atomic lists in an ApplyConfiguration)."),
+         "server has it, without its false alarms, and for mutations too: "
+         "`Object.spec{containerz}`, `/spec/containerz`, atomic lists in an ApplyConfiguration."),
         ("unguarded-field", "a field that may be absent, read without has(), `.?` or `in`",
          "Write `has(a.b) && a.b …`, `a.?b.orValue(…)` or `'key' in map && …`."),
         ("unknown-namespace-labels", "a namespaceSelector with labels of no known Namespace",

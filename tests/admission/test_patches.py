@@ -108,7 +108,8 @@ def test_the_order_of_keys_does_not_count() -> None:
 
 def recorded() -> list[tuple[tuple[str, str, str], Json, Json]]:
     """Kind, old and new object of the recorded updates, and objects against others of their kind."""
-    found, latest = [], {}
+    found: list[tuple[tuple[str, str, str], Json, Json]] = []
+    latest: dict[tuple[str, str, str], Json] = {}
     for row in reviews():
         # As the webhook reads it: integers beyond 64 bits are floats.
         request = orjson.loads(json.dumps(row["review"]["request"]))

@@ -167,10 +167,9 @@ def mutation() -> list[Row]:
     units = len(lines) * REPEAT
     works = [("parse + print", repeated(parse_and_print(lines)), units)]
     for kind in FORMS:
-        ten = policies(*sorted(MAP.glob(f"{kind}-*.yaml")))
-        one = policies(MAP / f"{kind}-01.yaml")
-        works.append((kind, repeated(judge(ten, lines, "mutate")), units))
-        works.append((kind, repeated(judge(one, lines, "mutate")), units))
+        for files in (sorted(MAP.glob(f"{kind}-*.yaml")), [MAP / f"{kind}-01.yaml"]):
+            loaded = policies(*files)
+            works.append((kind, repeated(judge(loaded, lines, "mutate")), units))
     json_only, *times = compare(works)
     one_more = {
         ten.name: (ten.micros - one.micros) / 9

@@ -126,8 +126,9 @@ def rules(**changes: Any) -> JSON:
     ],
 )
 def test_which_policies_apply_together(one: JSON, other: JSON, together: bool) -> None:
-    assert bool(told(*PRIORITY, one, other)) is together
-    assert bool(told(*PRIORITY, other, one)) is together
+    first, second = PRIORITY
+    assert bool(told(first, second, one, other)) is together
+    assert bool(told(first, second, other, one)) is together
 
 
 def test_the_last_mutation_of_a_policy_counts() -> None:
