@@ -9,6 +9,7 @@ from policyd.policy.documents import Sources
 from policyd.policy.expense import expensive
 from policyd.policy.overlaps import overlapping
 from policyd.policy.pattern_advice import misfitting
+from policyd.policy.rule_advice import advise_rules
 from policyd.policy.type_check import type_check
 
 
@@ -16,6 +17,7 @@ def all_advice(sources: Sources, today: date) -> list[Problem]:
     """The advice of every rule, disabled or not; ``today`` decides what has expired."""
     return [
         *advise(sources, today),
+        *advise_rules(sources),
         *type_check(sources),
         *misfitting(sources),
         *expensive(sources),
