@@ -7,12 +7,12 @@ from libc.stdint cimport int64_t
 from policyd._core.cel_errors cimport CelError
 from policyd._core.counters cimport PolicyCounters
 from policyd._core.overlay cimport Overlay, Work, work_of
-from policyd._core.plan cimport POLICY_BUDGET, Frame, Plan, Subject, error_text, run
+from policyd._core.plan cimport LATE, POLICY_BUDGET, Frame, Plan, Subject, error_text, run
 from policyd._core.program cimport Program
 
 from policyd._core.merge import MergeError
 from policyd._core.overlay import OverlayError
-from policyd._core.plan import Stopped
+from policyd._core.plan import Stopped, TimedOut
 
 
 @cython.final
@@ -33,6 +33,8 @@ cdef class MutationPlan(Plan):
     def matches(self, Subject subject not None, object params, int64_t deadline):
         """Whether the matchConditions hold: True, False, or the error (a text or Stopped)."""
         cdef int64_t started = now()
+        if deadline and started > deadline:
+            return TimedOut(LATE)
         if not self.conditions:
             return True
         try:

@@ -16,6 +16,8 @@ cdef enum:  # k8s.io/apiserver pkg/apis/cel/config.go
     POLICY_BUDGET = 10000000
     CONDITIONS_BUDGET = 2500000
 
+cdef str LATE  # what is said of a policy whose deadline passed before its turn
+
 
 cdef class Subject:
     """What a policy sees of a request; shared by all policies that see the same.

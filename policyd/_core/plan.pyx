@@ -15,6 +15,7 @@ from policyd.errors import CostExceeded, DeadlineExceeded
 cdef str OUT_OF_BUDGET = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
+cdef str LATE = "deadline exceeded before the policy was evaluated"
 
 
 class Stopped(Exception):

@@ -9,7 +9,16 @@ from policyd._core.cel_errors cimport CelError
 from policyd._core.counters cimport ADMIT, PolicyCounters
 from policyd._core.go_text cimport trim_space
 from policyd._core.pattern cimport FAILS, Pattern
-from policyd._core.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, Frame, Plan, Subject, error_text, run
+from policyd._core.plan cimport (
+    LATE,
+    PER_CALL_LIMIT,
+    POLICY_BUDGET,
+    Frame,
+    Plan,
+    Subject,
+    error_text,
+    run,
+)
 from policyd._core.program cimport Program
 
 from policyd._core.plan import Stopped, TimedOut
@@ -141,7 +150,7 @@ cdef class ValidationPlan(Plan):
         cdef int64_t started = now()
         cdef Outcome outcome
         if deadline and started > deadline:
-            outcome = self.late(None, "deadline exceeded before the policy was evaluated")
+            outcome = self.late(None, LATE)
         else:
             outcome = self.judge(subject, params, deadline, exempt)
         self.counters.evaluation_ns += now() - started

@@ -127,7 +127,7 @@ class Engine:
                 if outcome is not None:
                     self._note(policy, policy.bindings[0], outcome)
             except Unanswered:
-                self._validate_each(policy, self.judged(match))
+                self.guarded(policy, self._validate_each, policy, self.judged(match))
             except Exception as error:
                 self.broken(policy, error)
 

@@ -8,6 +8,7 @@ the API server can do. No validation is judged here.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
+from itertools import chain
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -107,14 +108,15 @@ class Tree:
         return diff(self.engine.request.object, self.current, self._keys)
 
     def _guarded(self, judged: Judged, deadline: int) -> _Run | None:
-        """One invocation; leaves the tree as it was if that raises Unanswered."""
-        before = self.current
+        """One invocation; one that does not come to its end leaves the tree as it was."""
+        before, run = self.current, None
         try:
-            return self.engine.guarded(judged.policy, self._invoke, judged, deadline)
-        except Unanswered:
-            self.current = before
-            self._subjects.clear()
-            raise
+            run = self.engine.guarded(judged.policy, self._invoke, judged, deadline)
+        finally:
+            if run is None and self.current is not before:
+                self.current = before
+                self._subjects.clear()
+        return run
 
     def _invoke(self, judged: Judged, deadline: int) -> _Run | None:
         """One invocation; None if its matchConditions did not hold."""
@@ -271,7 +273,7 @@ def steps(
         matches = [match for match in matches if not engine.as_pod(match[0])]
     tree = grow(engine)
     try:
-        yield from tree.mutate([judged for match in matches for judged in engine.judged(match)])
+        yield from tree.mutate(list(chain.from_iterable(_judged(engine, matches))))
     except StatusError as error:
         return refused(request, error, generation)
     evaluated = perf_counter_ns()
@@ -279,6 +281,12 @@ def steps(
     patch = _patch(engine, tree) if tree.current is not request.object else None
     engine.recorder.phase("patch", perf_counter_ns() - evaluated)
     return respond(request, engine.verdict, generation, patch)
+
+
+def _judged(engine: Engine, matches: list[Matched]) -> Iterator[list[Judged]]:
+    """What applies of each matched policy; found before the first one changes anything."""
+    for match in matches:
+        yield engine.guarded(match[0], list, engine.judged(match)) or []
 
 
 def _patch(engine: Engine, tree: Tree) -> bytes | None:
