@@ -239,7 +239,8 @@ def test_a_fetch_that_does_not_end_is_cut_at_the_deadline(
 ) -> None:
     make, member = (adding, "reason") if webhook == "mutate" else (validating, "allowed")
     policies = load(make("a", f"{get('pods')}.{member}()", failurePolicy=failure_policy))
-    response = waited(never, policies, webhook, deadline=perf_counter_ns() + SECOND // 50)
+    # Long enough to be evaluated before it passes, however busy the machine.
+    response = waited(never, policies, webhook, deadline=perf_counter_ns() + SECOND // 2)
     assert response.allowed is allowed
     if not allowed:
         assert "not known in time whether 'bob' may get pods" in response.message
@@ -250,12 +251,12 @@ def test_a_policy_waits_no_longer_than_its_own_time_and_the_others_go_on(webhook
     async def fetch(attributes: Attributes) -> Decision:
         if attributes.resource == "pods":
             await never(attributes)
-        await asyncio.sleep(0.04)  # longer than the first policy has
+        await asyncio.sleep(0.5)  # longer than the first policy has
         return Decision(True, "x")
 
     make, member = (adding, "reason") if webhook == "mutate" else (validating, "allowed")
     documents = (
-        make("a", f"{get('pods')}.{member}()", timeoutSeconds=0.02, failurePolicy="Ignore"),
+        make("a", f"{get('pods')}.{member}()", timeoutSeconds=0.3, failurePolicy="Ignore"),
         make("b", f"{get('secrets')}.{member}()"),
         make("c", f"{get('nodes')}.{member}()"),
     )
