@@ -39,9 +39,9 @@ class PolicySet:
         model, chosen = suite.model, self
         if not isinstance(model, PolicyTest):
             return self
-        if model.policies is not None:
-            folder = Path(suite.file).parent
-            chosen = PolicySet.load([folder / name for name in model.policies])
+        named = loader.named_policies(suite)
+        if named is not None:
+            chosen = PolicySet.load(named)
         if model.authorizer is None:
             return chosen
         return PolicySet(chosen._compiled, StaticAuthorizer(model.authorizer))

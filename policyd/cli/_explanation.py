@@ -33,17 +33,17 @@ def text(stories: Sequence[WebhookStory], request: Object, style: Style) -> Iter
         if story.policies:
             yield ""
             yield styled(f"-- {story.webhook} --", dim=True)
-            yield from _webhook(sorted(story.policies, key=_rank), style)
+            yield from _webhook(sorted(story.policies, key=rank), style)
 
 
 def _webhook(policies: Sequence[PolicyStory], style: Style) -> Iterator[str]:
     short = [each for each in policies if not _tells(each, style)]
     for each in policies:
         if each not in short:
-            yield from _policy(each, style)
+            yield from policy_lines(each, style)
             yield ""
     for each in short:
-        yield from _short(each, style)
+        yield from short_lines(each, style)
 
 
 def _tells(story: PolicyStory, style: Style) -> bool:
@@ -51,7 +51,7 @@ def _tells(story: PolicyStory, style: Style) -> bool:
     return story.outcome in _ORDER and (style.everything or story.outcome != "admits")
 
 
-def _rank(story: PolicyStory) -> int:
+def rank(story: PolicyStory) -> int:
     return _ORDER.index(story.outcome) if story.outcome in _ORDER else len(_ORDER)
 
 
@@ -92,7 +92,7 @@ def _causes(status: Object, names: Sequence[str], style: Style) -> Iterator[str]
     yield f"  and {counted(len(causes) - len(mine), 'denial')} by other policies"
 
 
-def _short(story: PolicyStory, style: Style) -> Iterator[str]:
+def short_lines(story: PolicyStory, style: Style) -> Iterator[str]:
     """One line: what the policy did, or why it did nothing."""
     mark = styled("+", fg="green") if story.outcome == "admits" else "-"
     detail = story.outcome if story.outcome in ("admits", "not matched") else _why_not(story)
@@ -151,7 +151,7 @@ def _reasons(story: PolicyStory) -> Iterator[str]:
         yield f"    params{f' of {name}' if name else ''}: {count} found"
 
 
-def _policy(story: PolicyStory, style: Style) -> Iterator[str]:
+def policy_lines(story: PolicyStory, style: Style) -> Iterator[str]:
     """A policy that has something to say: why it was asked, and every expression that matters."""
     policy = story.policy
     outcome = styled(story.outcome, fg=_COLOURS[story.outcome], bold=True)

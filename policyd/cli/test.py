@@ -1,45 +1,61 @@
 """``policyd test``: runs the suites (PolicyTest) in files and directories, much like go test."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import click
-import orjson
 
-from policyd.admission.api import PolicySet
-from policyd.cli._output import counted, echo_json, styled
+from policyd.admission.coverage import Coverage
+from policyd.cli._suites import Runner, untested
+from policyd.cli._tested import FORMATS, Tested, write
 from policyd.errors import ConfigError
-from policyd.policy import compiler, suite
-from policyd.policy.documents import Document
+from policyd.policy.documents import Document, Sources
 from policyd.policy.loader import load, require
 
 _EPILOG = """\b
 Examples:
   policyd test policies/
   policyd test policies/require-limits --run 'limits/no limit'
-  policyd test policies/ -v
+  policyd test policies/ --require-tests --coverage --coverage-min 95
+  policyd test policies/require-limits --watch
+  policyd test policies/ --format junit > report.xml
   policyd test policies/ --format json | jq '.[] | select(.passed | not)'
 
-Exit status: 0 when all cases pass, 1 when one fails, 2 when policies or suites are broken.
+\b
+How to read a failure:
+  --- FAIL: limits/no limit is denied (0.00s)       the suite and the case
+      suite.yaml:9: allowed                         where it stands, what differs
+                   expected  found
+          allowed  false     true
+        admits: Policy require-limits  policy.yaml:4     what the policies did, as
+            match: resourceRules[0] fits                 policyd explain tells it
+
+\b
+Coverage counts, over all cases that ran: each validation and matchCondition that was true and that
+was false, each mutation, exception and audit annotation that was applied. What never happened is
+listed. An error is neither true nor false.
+
+Exit status: 0 when all cases pass, 1 when one fails, a policy has no test (--require-tests) or too
+little is covered (--coverage-min), 2 when policies or suites are broken.
 """
-JSON = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class _SuiteResult:
-    file: str
-    cases: list[suite.CaseResult]
+class Options:
+    """What a run is asked for."""
+
+    select: re.Pattern[str] | None = None
+    explain: bool = True
+    require_tests: bool = False
+    coverage: bool = False
+    least: float = 0.0
 
     @property
-    def failed(self) -> int:
-        return sum(not case.passed for case in self.cases)
-
-    @property
-    def seconds(self) -> float:
-        return sum(case.seconds for case in self.cases)
+    def observes(self) -> bool:
+        """Whether every case must be watched."""
+        return self.require_tests or self.coverage
 
 
 @click.command("test", epilog=_EPILOG)
@@ -47,78 +63,92 @@ class _SuiteResult:
 @click.option("--run", "pattern", metavar="REGEX", help="Only cases whose SUITE/CASE it finds.")
 @click.option("-v", "--verbose", is_flag=True, help="Name the cases that pass, too.")
 @click.option(
+    "--explain/--no-explain",
+    default=True,
+    help="Below a failure, tell what the policies did.  [default: explain]",
+)
+@click.option(
+    "--require-tests",
+    is_flag=True,
+    help="A policy that no suite tests, or that no case concerns, is an error.",
+)
+@click.option("--coverage", is_flag=True, help="Tell what no case brought about.")
+@click.option(
+    "--coverage-min",
+    "least",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Fail if less is covered; implies --coverage.",
+)
+@click.option("--watch", is_flag=True, help="Go on, and run again what a change concerns.")
+@click.option(
     "--format",
     "form",
-    type=click.Choice(["text", "json"]),
+    type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="json: a list of one object a case.",
+    help="text: for people; json: a list of one object a case; the others are for CI.",
 )
-def command(paths: tuple[Path, ...], pattern: str | None, verbose: bool, form: str) -> None:
+def command(
+    *,
+    paths: tuple[Path, ...],
+    pattern: str | None,
+    verbose: bool,
+    explain: bool,
+    require_tests: bool,
+    coverage: bool,
+    least: float | None,
+    watch: bool,
+    form: str,
+) -> None:
     """Run the suites in PATHS: requests, and what the policies must answer.
 
     A suite (kind PolicyTest) lies beside its policy and names it under policies:; without that it
     tests all policies in PATHS together.
     """
-    try:
-        select = re.compile(pattern) if pattern is not None else None
-    except re.error as error:
-        raise click.BadParameter(f"{error}", param_hint="--run") from None
+    options = Options(
+        _pattern(pattern), explain, require_tests, coverage or least is not None, least or 0.0
+    )
+    if require_tests and pattern is not None:
+        raise click.UsageError("--require-tests asks for all cases: leave out --run")
+    if watch:
+        if form != "text":
+            raise click.UsageError(f"--watch is for people: it has no --format {form}")
+        from policyd.cli._test_watch import Watch
+
+        raise SystemExit(Watch(paths, options, verbose).run())
     sources = require(load(paths))
-    suites = sources.of_kind("PolicyTest")
-    if not suites:
-        raise ConfigError(f"no suites (kind PolicyTest) in {', '.join(map(str, paths))}")
-    policies = PolicySet(compiler.compile_strict(sources))
-    results = [_run(document, policies, select) for document in suites]
-    if form == "json":
-        echo_json([_case_json(case) for result in results for case in result.cases])
-    else:
-        for result in results:
-            if result.cases or select is None:
-                click.echo("\n".join(_lines(result, verbose)))
-    if not any(result.cases for result in results):
+    tested = run(sources, suites_of(sources, paths, options), options)
+    write(form, tested, verbose)
+    if options.select is not None and not any(each.cases for each in tested.suites):
         raise ConfigError(f"--run {pattern!r} finds no case")
-    if any(result.failed for result in results):
+    if not tested.passed:
         raise SystemExit(1)
 
 
-def _run(document: Document, whole: PolicySet, select: re.Pattern[str] | None) -> _SuiteResult:
-    policies = whole.for_suite(document)
-    if not policies.names:
+def suites_of(sources: Sources, paths: Sequence[Path], options: Options) -> tuple[Document, ...]:
+    """All suites; there must be one, unless it is said which policies lack theirs."""
+    suites = sources.of_kind("PolicyTest")
+    if not suites and not options.require_tests:
         raise ConfigError(
-            f"{document.file}: the suite has no policies: name them under policies:, "
-            "or give their files too"
+            f"no suites (kind PolicyTest) in {', '.join(map(str, paths))}; "
+            "policyd init writes a policy with its suite to begin with"
         )
-    cases = suite.run(
-        document, policies.review, with_namespace=policies.reviewing_in, select=select
-    )
-    return _SuiteResult(document.file, cases)
+    return suites
 
 
-def _lines(result: _SuiteResult, verbose: bool) -> Iterator[str]:
-    for case in result.cases:
-        if case.passed and not verbose:
-            continue
-        word = styled("--- PASS", fg="green") if case.passed else styled("--- FAIL", fg="red")
-        yield f"{word}: {case.suite}/{case.name} ({case.seconds:.2f}s)"
-        if case.error:
-            yield f"    {case.file}:{case.line}: {case.error}"
-        for mismatch in case.mismatches:
-            yield f"    {case.file}:{case.line}: {mismatch.key}"
-            yield f"        expected: {_shown(mismatch.expected)}"
-            yield f"        found:    {_shown(mismatch.found)}"
-    time = f"{result.seconds:.2f}s"
-    if result.failed:
-        count = f"{result.failed} of {counted(len(result.cases), 'case')} failed"
-        yield f"{styled('FAIL', fg='red')}  {result.file}  {count}  {time}"
-    else:
-        count = counted(len(result.cases), "case")
-        yield f"{styled('ok', fg='green')}    {result.file}  {count}  {time}"
+def run(sources: Sources, suites: Sequence[Document], options: Options) -> Tested:
+    """Run suites of these sources."""
+    seen = Coverage() if options.observes else None
+    runner = Runner(sources, select=options.select, explain=options.explain, coverage=seen)
+    ran = tuple(runner.run(suites))
+    policies = () if seen is None else tuple(seen.policies())
+    missing = tuple(untested(policies, suites, sources)) if options.require_tests else ()
+    return Tested(ran, missing, policies if options.coverage else None, options.least)
 
 
-def _shown(value: Any) -> str:
-    return orjson.dumps(value).decode()
-
-
-def _case_json(case: suite.CaseResult) -> JSON:
-    return {**asdict(case), "passed": case.passed}
+def _pattern(text: str | None) -> re.Pattern[str] | None:
+    try:
+        return None if text is None else re.compile(text)
+    except re.error as error:
+        raise click.BadParameter(f"{error}", param_hint="--run") from None

@@ -18,7 +18,16 @@ from policyd.policy.modelling import with_model
 from policyd.policy.pace import full_speed
 from policyd.policy.splitting import read_values, split
 
-__all__ = ["Document", "Sources", "fixture_names", "load", "load_text", "read_one", "require"]
+__all__ = [
+    "Document",
+    "Sources",
+    "fixture_names",
+    "load",
+    "load_text",
+    "named_policies",
+    "read_one",
+    "require",
+]
 
 _POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 
@@ -87,6 +96,14 @@ def _fixtures(by_file: dict[str, tuple[list[Document], list[Problem]]]) -> Itera
             if document.kind == "PolicyTest":
                 for name in fixture_names(document):
                     yield str((Path(document.file).parent / name).resolve())
+
+
+def named_policies(suite: Document) -> list[Path] | None:
+    """The files and folders that a suite names as its policies; None: it tests the whole set."""
+    if not isinstance(suite.model, PolicyTest) or suite.model.policies is None:
+        return None
+    folder = Path(suite.file).parent
+    return [folder / name for name in suite.model.policies]
 
 
 def fixture_names(document: Document) -> Iterator[str]:

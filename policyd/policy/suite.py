@@ -18,10 +18,11 @@ from jsonpointer import JsonPointerException
 
 from policyd.errors import PolicydError, PolicyError, Problem
 from policyd.policy.documents import Document
+from policyd.policy.expectations import Answer, Mismatch, compare, same
 from policyd.policy.files import read_bytes
 from policyd.policy.loader import read_one
 from policyd.policy.model import PolicyTest
-from policyd.policy.model_suite import Case, Expect, SuiteRequest
+from policyd.policy.model_suite import Case, SuiteRequest
 from policyd.policy.reviews import build_review
 
 JSON = dict[str, Any]
@@ -34,15 +35,6 @@ WithNamespace = Callable[[JSON], Review]
 
 # The key of a Mismatch where a second run of the mutations changes their own result.
 IDEMPOTENT = "idempotent"
-
-
-@dataclass(frozen=True, slots=True)
-class Mismatch:
-    """One key of ``expect`` (or IDEMPOTENT) that the answer does not meet."""
-
-    key: str
-    expected: Any
-    found: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +55,6 @@ class CaseResult:
         return not self.mismatches and not self.error
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What the webhooks said together; ``object`` is the object after mutation."""
-
-    response: JSON
-    warnings: tuple[str, ...]
-    audit_annotations: dict[str, str]
-    patch: list[JSON]
-    object: JSON | None
-
-
 class _CaseError(Exception):
     """The case cannot be run; the text says why."""
 
@@ -86,15 +67,31 @@ def run(
     select: re.Pattern[str] | None = None,
 ) -> list[CaseResult]:
     """The result of every case (whose ``suite/case`` name ``select`` finds), in their order."""
-    suite = document.model
-    if not isinstance(suite, PolicyTest):
+    return [run_case(document, i, review, with_namespace) for i in selected(document, select)]
+
+
+def selected(document: Document, select: re.Pattern[str] | None = None) -> list[int]:
+    """The numbers of the cases whose ``suite/case`` name ``select`` finds."""
+    return [
+        index
+        for index, case in enumerate(_model(document).cases)
+        if select is None or select.search(f"{document.name}/{case.name}")
+    ]
+
+
+def run_case(
+    document: Document, index: int, review: Review, with_namespace: WithNamespace | None = None
+) -> CaseResult:
+    """The result of one case."""
+    case = _model(document).cases[index]
+    line = document.place(f"cases[{index}]")[0]
+    return _run_case(document, case, line, review, with_namespace)
+
+
+def _model(document: Document) -> PolicyTest:
+    if not isinstance(document.model, PolicyTest):
         raise PolicyError(document.problems)
-    results = []
-    for index, case in enumerate(suite.cases):
-        if select is None or select.search(f"{document.name}/{case.name}"):
-            line = document.place(f"cases[{index}]")[0]
-            results.append(_run_case(document, case, line, review, with_namespace))
-    return results
+    return document.model
 
 
 def problems(results: list[CaseResult]) -> list[Problem]:
@@ -138,7 +135,7 @@ def _run_case(
             review = with_namespace(_namespace(admission_review, case.request.namespace_labels))
         answer = _ask(admission_review, case.webhook, review)
         mismatches = (
-            *_compare(case.expect, answer),
+            *compare(case.expect, answer),
             *_run_again(case, admission_review, answer, review),
         )
     except (_CaseError, PolicydError, OSError) as wrong:
@@ -207,7 +204,7 @@ def _namespace(review: JSON, labels: dict[str, str]) -> JSON:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
-def _ask(review: JSON, webhook: Webhook | None, judge: Review) -> _Answer:
+def _ask(review: JSON, webhook: Webhook | None, judge: Review) -> Answer:
     """Both webhooks, as the API server calls them: mutate, then validate what became of it."""
     request: JSON = review.get("request", {})
     before: JSON | None = request.get("object")
@@ -226,10 +223,10 @@ def _ask(review: JSON, webhook: Webhook | None, judge: Review) -> _Answer:
             after = _patched(before, patch)
         if not response["allowed"]:
             break
-    return _Answer(response, tuple(warnings), annotations, patch, after)
+    return Answer(response, tuple(warnings), annotations, patch, after)
 
 
-def _run_again(case: Case, review: JSON, answer: _Answer, judge: Review) -> Iterator[Mismatch]:
+def _run_again(case: Case, review: JSON, answer: Answer, judge: Review) -> Iterator[Mismatch]:
     """The mutations once more over their result: they must leave it alone, if the case does not
     say ``idempotent: false`` (then they must not).
     """
@@ -256,50 +253,3 @@ def _patched(before: Any, patch: Any) -> JSON:
     except (jsonpatch.JsonPatchException, JsonPointerException) as error:
         raise _CaseError(f"the patch {patch} does not apply: {error}") from None
     return after
-
-
-def _compare(expect: Expect, answer: _Answer) -> Iterator[Mismatch]:
-    """Every given key of ``expect`` that the answer does not meet."""
-    status = answer.response.get("status", {})
-    causes = [cause.get("message", "") for cause in status.get("details", {}).get("causes", [])]
-    for key, expected, exact in (
-        ("allowed", expect.allowed, answer.response["allowed"]),
-        ("code", expect.code, status.get("code")),
-        ("reason", expect.reason, status.get("reason", "")),
-    ):
-        if expected is not None and expected != exact:
-            yield Mismatch(key, expected, exact)
-    message = status.get("message", "")
-    for name, texts, found in (
-        ("message", expect.message, [message] if message else []),
-        ("causes", expect.causes, causes),
-        ("warnings", expect.warnings, list(answer.warnings)),
-    ):
-        if texts is not None and not _texts_found(texts, found):
-            yield Mismatch(name, list(texts), found)
-    annotations = answer.audit_annotations
-    for key, value in (expect.audit_annotations or {}).items():
-        if annotations.get(key) != value:
-            yield Mismatch(f"auditAnnotations[{key}]", value, annotations.get(key))
-    if expect.patched is not None and not same(expect.patched, answer.object):
-        yield Mismatch("patched", expect.patched, answer.object)
-    if expect.patch is not None and not same(list(expect.patch), answer.patch):
-        yield Mismatch("patch", list(expect.patch), answer.patch)
-
-
-def _texts_found(texts: tuple[str, ...], found: list[str]) -> bool:
-    """Each text is part of one that was found; an empty list wants none."""
-    if not texts:
-        return not found
-    return all(any(text in each for each in found) for text in texts)
-
-
-def same(one: Any, other: Any) -> bool:
-    """Whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    return bool(one == other)

@@ -10,9 +10,10 @@ import pytest
 
 from policyd.errors import PolicyError, ReviewError
 from policyd.policy import suite as suites
+from policyd.policy.expectations import same
 from policyd.policy.loader import load, load_text
 from policyd.policy.reviews import build_review, plural
-from policyd.policy.suite import CaseResult, run, same
+from policyd.policy.suite import CaseResult, run
 from tests.policy.builders import JSON, loaded, suite
 
 POD: JSON = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}

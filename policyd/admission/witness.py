@@ -1,0 +1,49 @@
+"""A suite's policies, asked by an explainer: the answers are those of the policies, and each story
+is told to whoever wants to know what they did. Slower than asking them; off the request path.
+"""
+
+from collections.abc import Callable, Mapping
+
+from policyd.admission.authorizer import Authorizer, StaticAuthorizer
+from policyd.admission.engine import Webhook
+from policyd.admission.explaining import Explainer
+from policyd.admission.stories import WebhookStory
+from policyd.policy import loader
+from policyd.policy.compiled import JSON, Object
+from policyd.policy.documents import Document, Sources
+from policyd.policy.model import PolicyTest
+
+Tell = Callable[[WebhookStory], None]
+
+
+class Witness:
+    """Answers reviews as ``PolicySet`` does, and tells the story of each."""
+
+    def __init__(self, explainer: Explainer, tell: Tell, authorizer: Authorizer | None) -> None:
+        self._explainer = explainer
+        self._tell = tell
+        self._authorizer = authorizer
+
+    @classmethod
+    def of_suite(cls, suite: Document, whole: Sources, tell: Tell) -> "Witness":
+        """Of the policies that a suite is about, with its ``authorizer``."""
+        rules = suite.model.authorizer if isinstance(suite.model, PolicyTest) else None
+        authorizer = None if rules is None else StaticAuthorizer(rules)
+        return cls(Explainer(suite_sources(suite, whole)), tell, authorizer)
+
+    def review(self, review: Object, webhook: Webhook) -> Object:
+        """The AdmissionReview that answers; raises ReviewError."""
+        (story,) = self._explainer.explain(review, (webhook,), self._authorizer)
+        self._tell(story)
+        return {"response": story.response}
+
+    def reviewing_in(self, namespace: Mapping[str, JSON]) -> Callable[[Object, Webhook], Object]:
+        """``review`` of the same policies, knowing one more Namespace object."""
+        knowing = self._explainer.knowing(dict(namespace))
+        return Witness(knowing, self._tell, self._authorizer).review
+
+
+def suite_sources(suite: Document, whole: Sources) -> Sources:
+    """The documents of the policies that a suite is about: those it names, or all."""
+    named = loader.named_policies(suite)
+    return whole if named is None else loader.require(loader.load(named))
