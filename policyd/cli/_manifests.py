@@ -27,6 +27,25 @@ class Who:
     user: str | None
     groups: tuple[str, ...]
 
+    def review(self, manifest: Object, old: Object | None) -> Object:
+        """The AdmissionReview that the API server would make of a manifest."""
+        user_info: dict[str, Any] = {
+            "username": self.user or "policyd",
+            "groups": list(self.groups),
+        }
+        review = build_review(
+            manifest, old_object=old, operation=self.operation, overrides={"userInfo": user_info}
+        )
+        # The API server writes the namespace of the request into the object before it asks.
+        request = review["request"]
+        for field in ("object", "oldObject"):
+            obj, namespace = request[field], request.get("namespace")
+            if isinstance(obj, dict) and namespace and obj.get("kind") != "Namespace":
+                metadata = obj.get("metadata")
+                metadata = metadata if isinstance(metadata, dict) else {}
+                request[field] = {**obj, "metadata": {**metadata, "namespace": namespace}}
+        return review
+
 
 def read_manifests(paths: Iterable[Path]) -> list[Document]:
     """Every object in the files and directories, Lists unrolled; PolicySchemaError tells all that
@@ -50,19 +69,7 @@ def identity(document: Document) -> Identity:
 
 def review_of(document: Document, old: Object | None, who: Who) -> Object:
     """The AdmissionReview that the API server would make of a manifest."""
-    user_info: dict[str, Any] = {"username": who.user or "policyd", "groups": list(who.groups)}
-    review = build_review(
-        document.raw, old_object=old, operation=who.operation, overrides={"userInfo": user_info}
-    )
-    # The API server writes the namespace of the request into the object before it asks.
-    request = review["request"]
-    for field in ("object", "oldObject"):
-        obj, namespace = request[field], request.get("namespace")
-        if isinstance(obj, dict) and namespace and obj.get("kind") != "Namespace":
-            metadata = obj.get("metadata")
-            metadata = metadata if isinstance(metadata, dict) else {}
-            request[field] = {**obj, "metadata": {**metadata, "namespace": namespace}}
-    return review
+    return who.review(document.raw, old)
 
 
 class Output:

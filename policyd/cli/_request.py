@@ -11,10 +11,10 @@ from typing import Any, BinaryIO
 
 import click
 
+from policyd.cli._manifests import Who
 from policyd.errors import PolicySchemaError, ReviewError
 from policyd.policy.compiled import Object
 from policyd.policy.loader import read_one
-from policyd.policy.reviews import build_review
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
@@ -23,28 +23,22 @@ OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 class RequestOptions:
     """What ``request_options`` were given."""
 
-    operation: str | None
+    who: Who
     old: Path | None
-    user: str | None
-    groups: tuple[str, ...]
     namespace_labels: dict[str, str] | None
 
     def review(self, file: BinaryIO) -> Object:
         """The AdmissionReview in the file, or the one that its manifest makes."""
-        given = read_object(file.read(), str(getattr(file, "name", "-")))
+        given = read_object(file.read(), name_of(file))
         if given.get("kind") == "AdmissionReview":
-            if self.operation or self.old or self.user or self.groups:
+            if self.old or self.who != Who(None, None, ()):
                 raise click.UsageError(
                     "--operation, --old, --user and --group are for manifests: "
                     "an AdmissionReview says all of that itself"
                 )
             return given
         old = None if self.old is None else read_object(self.old.read_bytes(), str(self.old))
-        operation = self.operation or ("CREATE" if old is None else "UPDATE")
-        user_info = {"username": self.user or "policyd", "groups": list(self.groups)}
-        return build_review(
-            given, old_object=old, operation=operation, overrides={"userInfo": user_info}
-        )
+        return self.who.review(given, old)
 
     def namespace(self, review: Object) -> Object | None:
         """The Namespace object of the labels given, for the namespace of the request."""
@@ -71,7 +65,7 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
         namespace_labels: dict[str, str] | None,
         **others: Any,
     ) -> Any:
-        given = RequestOptions(operation, old, user, groups, namespace_labels)
+        given = RequestOptions(Who(operation, user, groups), old, namespace_labels)
         return function(request=given, **others)
 
     made: Callable[..., Any] = command
@@ -102,6 +96,11 @@ NAMESPACE_LABELS = click.option(
     help="Labels of the request's namespace, for namespaceSelectors and namespaceObject.",
 )
 _OPTIONS = (OPERATION, OLD, USER, GROUP, NAMESPACE_LABELS)
+
+
+def name_of(file: BinaryIO) -> str:
+    """What messages call a file that a command was given."""
+    return str(getattr(file, "name", "-"))
 
 
 def read_object(body: bytes, name: str) -> Object:

@@ -19,6 +19,7 @@ from policyd.cel.sizes import measured
 from policyd.cel.types import DYN
 from policyd.cli._authorizer import Asked, authorizer_option
 from policyd.cli._output import styled
+from policyd.cli._request import name_of
 from policyd.cli._values import dump, to_json
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
 from policyd.policy.loader import read_one
@@ -112,12 +113,12 @@ def command(
         _answer_lines(file or sys.stdin.buffer, expression, given, with_cost, asked)
         return
     if load is not None:
-        given["object"] = read_one(load.read(), str(getattr(load, "name", "-")))
+        given["object"] = read_one(load.read(), name_of(load))
     if expression is None:
         _converse(given, asked)
         return
     if file is not None:
-        given["object"] = read_one(file.read(), str(getattr(file, "name", "-")))
+        given["object"] = read_one(file.read(), name_of(file))
     answer = evaluate(expression, given, with_cost=with_cost, asked=asked)
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)

@@ -2,7 +2,6 @@
 server.
 """
 
-import json
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,21 +14,20 @@ from policyd.admission.api import PolicySet
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import Webhook
 from policyd.cli._authorizer import authorizer_option
-from policyd.errors import PolicySchemaError, ReviewError
+from policyd.cli._manifests import Who
+from policyd.cli._request import GROUP, OLD, OPERATION, USER, name_of, read_object
+from policyd.errors import ReviewError
 from policyd.policy.compiled import JSON, Object
-from policyd.policy.loader import read_one
-from policyd.policy.reviews import build_review
 
 _EPILOG = """\b
 Examples:
   policyd review -p policies/ review.json
-  kubectl get pod web -o json | policyd review -p policies/ --object - --operation CREATE
+  kubectl get pod web -o json | policyd review -p policies/ --object -
   policyd review -p policies/ --webhook mutate --jsonl < reviews.jsonl
   policyd review -p policies/ --authorizer rules.yaml review.json
 
 Exit status: 0 when answered (also for a denial), 2 for bad input or a broken policy.
 """
-_OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 
 @click.command("review", epilog=_EPILOG)
@@ -51,17 +49,12 @@ _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 )
 @click.option("--jsonl", is_flag=True, help="One review a line in, one answer a line out.")
 @click.option(
-    "--object", "as_object", is_flag=True, help="FILE holds a Kubernetes object: build the review."
+    "--object", "as_object", is_flag=True, help="FILE holds a manifest: build the review."
 )
-@click.option(
-    "--operation",
-    type=click.Choice(_OPERATIONS),
-    default="CREATE",
-    show_default=True,
-    help="The operation of a review built with --object.",
-)
-@click.option("--user", default="policyd-review", help="The user name of a review built so.")
-@click.option("--group", "groups", multiple=True, help="A group of that user; may be repeated.")
+@OPERATION
+@OLD
+@USER
+@GROUP
 @authorizer_option
 @click.argument("file", default="-", type=click.File("rb"))
 def command(
@@ -70,8 +63,9 @@ def command(
     webhook: Webhook,
     jsonl: bool,
     as_object: bool,
-    operation: str,
-    user: str,
+    operation: str | None,
+    old: Path | None,
+    user: str | None,
     groups: tuple[str, ...],
     authorizer: Authorizer | None,
     file: BinaryIO,
@@ -81,17 +75,21 @@ def command(
     The answer is one line of JSON: an AdmissionReview whose response says allowed or not, with the
     status, warnings, audit annotations and, for --webhook mutate, the base64 JSON patch.
     """
+    who = Who(operation, user, groups)
+    if not as_object and (old or who != Who(None, None, ())):
+        raise click.UsageError("--operation, --old, --user and --group go with --object")
+    if as_object and jsonl:
+        raise click.UsageError("--object is for one manifest, --jsonl for many AdmissionReviews")
     policies = PolicySet.load(paths)
     if jsonl:
         _answer_lines(policies, webhook, authorizer, file)
         return
     body = file.read()
     if as_object:
-        user_info = {"username": user, "groups": list(groups)}
-        overrides = {"userInfo": user_info}
-        review: bytes | Object = build_review(_read(body), operation=operation, overrides=overrides)
+        before = None if old is None else read_object(old.read_bytes(), str(old))
+        review: bytes | Object = who.review(read_object(body, name_of(file)), before)
     else:
-        review = body if body.lstrip()[:1] == b"{" else _read(body)
+        review = body if body.lstrip()[:1] == b"{" else read_object(body, name_of(file))
     click.echo(orjson.dumps(policies.review(review, webhook, authorizer=authorizer)))
 
 
@@ -107,13 +105,3 @@ def _answer_lines(
             answer = {"error": str(error)}
         sys.stdout.buffer.write(orjson.dumps(answer) + b"\n")
         sys.stdout.buffer.flush()
-
-
-def _read(body: bytes) -> Object:
-    try:
-        document = read_one(body)
-    except PolicySchemaError as error:
-        raise ReviewError(f"neither JSON nor YAML: {error}") from None
-    if not isinstance(document, dict):
-        raise ReviewError(f"expected one object, found {json.dumps(document)[:40]}")
-    return document

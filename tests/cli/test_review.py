@@ -1,0 +1,96 @@
+"""``policyd review``: reviews and manifests in, the answers of the webhook out."""
+
+import json
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from policyd.cli import policyd
+from policyd.policy.reviews import build_review
+from tests.admission.test_engine import POD, labels, policy
+
+Json = dict[str, Any]
+MANIFEST = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {}}
+
+
+@pytest.fixture
+def policies(tmp_path: Path) -> str:
+    """A policy whose message tells who asks for what, and one that mutates."""
+    tells = {
+        "expression": "false",
+        "messageExpression": "request.operation + ' ' + object.metadata.namespace + ' by ' + "
+        "request.userInfo.username + ' of ' + request.userInfo.groups.join(',')"
+        " + (oldObject == null ? '' : ' after ' + oldObject.metadata.name)",
+    }
+    documents = [policy("tells", validations=[tells]), policy("adds", mutations=[labels("'1'")])]
+    path = tmp_path / "policies.yaml"
+    path.write_text("\n---\n".join(map(json.dumps, documents)))
+    return str(path)
+
+
+def run(*arguments: str, given: str | None = None) -> Result:
+    return CliRunner().invoke(policyd, ["review", *arguments], input=given)
+
+
+def response(result: Result) -> Json:
+    assert result.exit_code == 0, result.output
+    found: Json = json.loads(result.stdout)["response"]
+    return found
+
+
+def test_a_review_is_answered_as_the_webhook_would(policies: str) -> None:
+    review = json.dumps(build_review(POD, overrides={"uid": "u-1"}))
+    for webhook in ("validate", "mutate"):
+        answer = response(run("-p", policies, "--webhook", webhook, given=review))
+        assert answer["uid"] == "u-1"
+        assert answer["allowed"] is (webhook == "mutate")
+    assert json.loads(b64decode(answer["patch"]))[0]["op"] == "add"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ((), "CREATE default by policyd of "),
+        (("--operation", "UPDATE"), "UPDATE default by policyd of  after web"),
+        (("--user", "bob", "--group", "a", "--group", "b"), "CREATE default by bob of a,b"),
+        (("--old", "OLD"), "UPDATE default by policyd of  after before"),
+    ],
+)
+def test_a_manifest_becomes_a_review(
+    policies: str, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    old = tmp_path / "old.yaml"
+    old.write_text(json.dumps({**MANIFEST, "metadata": {"name": "before"}}))
+    options = tuple(str(old) if option == "OLD" else option for option in options)
+    answer = response(run("-p", policies, "--object", *options, given=json.dumps(MANIFEST)))
+    assert answer["status"]["message"] == f"policy 'tells' denied request: {said}".rstrip()
+
+
+def test_lines_are_answered_by_lines_and_a_bad_one_is_told(policies: str) -> None:
+    review = json.dumps(build_review(POD))
+    result = run("-p", policies, "--jsonl", given=f"{review}\n\nnonsense\n{review}\n")
+    answers = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [list(each) for each in answers if "error" in each] == [["error"]]
+    assert [each["response"]["allowed"] for each in answers if "response" in each] == [False] * 2
+
+
+@pytest.mark.parametrize(
+    ("options", "given", "told"),
+    [
+        (("--object",), "[1]", "expected one object, found [1]"),
+        (("--object",), "a: [", "neither JSON nor YAML"),
+        ((), json.dumps(MANIFEST), "AdmissionReview"),
+        (("--user", "bob"), "{}", "--operation, --old, --user and --group go with --object"),
+        (("--object", "--jsonl"), "{}", "--object is for one manifest"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(
+    policies: str, options: tuple[str, ...], given: str, told: str
+) -> None:
+    result = run("-p", policies, *options, given=given)
+    assert result.exit_code != 0
+    assert told in f"{result.output}{result.exception}"
+    assert result.stdout == ""
