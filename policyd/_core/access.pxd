@@ -1,9 +1,16 @@
 """Reading fields, keys and elements: ``a.b``, ``a[b]``, ``has(a.b)``, ``a.?b.orValue(c)``."""
 
+from cpython.object cimport PyObject
 from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation
 from policyd._core.nodes cimport Node
+
+cdef extern from "Python.h":
+    bint PyDict_CheckExact(PyObject* value)
+    PyObject* PyDict_GetItemWithError(PyObject* entries, PyObject* key) except? NULL
+    PyObject* PyList_GET_ITEM(PyObject* items, Py_ssize_t index)
+    PyObject* PyTuple_GET_ITEM(PyObject* items, Py_ssize_t index)
 
 
 cdef class Path(Node):
@@ -11,14 +18,19 @@ cdef class Path(Node):
     cdef readonly Py_ssize_t slot
     cdef readonly str name
     cdef readonly tuple fields
-    cdef int64_t units   # for the variable
+    cdef readonly int64_t units   # for the variable
+
+    # The same where a value on the way is no map, or absent.
+    cdef object crooked(self, Activation act)
 
 
 cdef class HasPath(Node):
     """``has(a.b.c)``."""
-    cdef Py_ssize_t slot
+    cdef readonly Py_ssize_t slot
     cdef str name
-    cdef tuple fields
+    cdef readonly tuple fields
+
+    cdef object crooked(self, Activation act)
 
 
 cdef class OptionalPath(Node):
@@ -79,3 +91,19 @@ cdef class OptionalOr(Node):
 
 # The value under key, a CelError, or (only if ``test``) MISSING.
 cdef object select(object value, object key, bint test)
+
+# What the first ``count`` fields lead to if they are there and go through maps alone: the usual
+# case. NULL: not so, find out slowly. Borrowed, like each value on the way: the slots hold the tree,
+# and nothing changes a tree while it is looked at.
+cdef inline PyObject* straight(
+    Activation act, Py_ssize_t slot, tuple fields, Py_ssize_t count
+) except? NULL:
+    cdef PyObject* value = PyList_GET_ITEM(<PyObject*>act.slots, slot)
+    cdef Py_ssize_t i
+    for i in range(count):
+        if not PyDict_CheckExact(value):
+            return NULL
+        value = PyDict_GetItemWithError(value, PyTuple_GET_ITEM(<PyObject*>fields, i))
+        if value is NULL:
+            return NULL
+    return value

@@ -1,6 +1,7 @@
 """Reading into values. A null or scalar has no fields: ``no such key``, and has() is false."""
 
 cimport cython
+from cpython.object cimport PyObject
 from libc.stdint cimport INT64_MAX, uint64_t
 
 from policyd._core.activation cimport charge
@@ -40,9 +41,17 @@ cdef class Path(Node):
         self.fields = fields
         self.units = units
 
+    cdef object eval(self, Activation act):
+        cdef Py_ssize_t size = len(self.fields)
+        cdef PyObject* found = straight(act, self.slot, self.fields, size)
+        if found is NULL:
+            return self.crooked(act)
+        charge(act, self.units + size)
+        return <object>found
+
     @cython.boundscheck(False)  # the planner gave out the slot, the activation was made for all
     @cython.wraparound(False)
-    cdef object eval(self, Activation act):
+    cdef object crooked(self, Activation act):
         cdef Py_ssize_t i, size = len(self.fields)
         value = act.slots[self.slot]
         if type(value) is Optional:
@@ -90,9 +99,18 @@ cdef class HasPath(Node):
         self.name = name
         self.fields = fields
 
+    cdef object eval(self, Activation act):
+        cdef Py_ssize_t last = len(self.fields) - 1
+        cdef PyObject* found = straight(act, self.slot, self.fields, last)
+        if found is NULL or not PyDict_CheckExact(found):
+            return self.crooked(act)
+        charge(act, last + 1)
+        found = PyDict_GetItemWithError(found, PyTuple_GET_ITEM(<PyObject*>self.fields, last))
+        return found is not NULL
+
     @cython.boundscheck(False)  # as in Path
     @cython.wraparound(False)
-    cdef object eval(self, Activation act):
+    cdef object crooked(self, Activation act):
         cdef Py_ssize_t i, last = len(self.fields) - 1
         value = act.slots[self.slot]
         if type(value) is CelError or value is MISSING:

@@ -71,8 +71,11 @@ cdef class Library:
     cdef readonly str name
     cdef readonly tuple overloads
 
-# Cost functions that several libraries share; tenths: cel-go's 0.1 units per character.
-cdef int64_t tenths(int64_t size) noexcept
+# cel-go's 0.1 units per character, rounded up. Its float arithmetic rounds to nothing else.
+cdef inline int64_t tenths(int64_t size) noexcept:
+    return (size + 9) // 10
+
+# Cost functions that several libraries share.
 cdef int64_t first_tenths(object first, object second, object result) except -1
 cdef int64_t first_fifths(object first, object second, object result) except -1
 cdef int64_t traversal(object first, object second, object result) except -1

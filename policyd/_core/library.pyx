@@ -105,11 +105,6 @@ cdef class Library:
         return f"<Library {self.name}: {len(self.overloads)} overloads>"
 
 
-cdef int64_t tenths(int64_t size) noexcept:
-    """ceil(0.1 * size), rounded as cel-go's float arithmetic rounds it."""
-    return <int64_t>ceil(<double>size * 0.1)
-
-
 cdef int64_t first_tenths(object first, object second, object result) except -1:
     return tenths(size_of(first))
 

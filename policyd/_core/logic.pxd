@@ -39,3 +39,6 @@ cdef class InSet(Node):
     """``x in [literals]``: costs nothing beyond x, as in cel-go."""
     cdef Node child
     cdef frozenset members
+
+# What && gives for its terms from one on, if those before it were true.
+cdef object all_of(Activation act, tuple terms, Py_ssize_t start)

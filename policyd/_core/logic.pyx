@@ -16,14 +16,19 @@ cdef class And(Node):
         self.terms = terms
 
     cdef object eval(self, Activation act):
-        failure = None
-        for term in self.terms:
-            value = (<Node>term).eval(act)
-            if value is False:
-                return False
-            if value is not True and failure is None:
-                failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
-        return True if failure is None else failure
+        return all_of(act, self.terms, 0)
+
+
+cdef object all_of(Activation act, tuple terms, Py_ssize_t start):
+    cdef Py_ssize_t i
+    failure = None
+    for i in range(start, len(terms)):
+        value = (<Node>terms[i]).eval(act)
+        if value is False:
+            return False
+        if value is not True and failure is None:
+            failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+    return True if failure is None else failure
 
 
 @cython.final

@@ -13,7 +13,7 @@ from policyd._core.cel_errors import CelError
 from policyd._core.construct import ListNode, MapNode, StructNode
 from policyd._core.layout import Layout
 from policyd._core.library import Overload
-from policyd._core.logic import And, Conditional, Equal, EqualConst, InSet, Or
+from policyd._core.logic import Conditional, Equal, EqualConst, InSet, Or
 from policyd._core.nodes import Const, Node, Precomputed
 from policyd._core.program import Program, VariableOptional, VariableTest, compute
 from policyd._core.values import MISSING, TypeValue, UInt, qualifier_type
@@ -36,6 +36,7 @@ from policyd.cel.fold_planner import Names, plan_fold
 from policyd.cel.functions import FUNCTIONS
 from policyd.cel.reads import only_reads
 from policyd.cel.recursion import deep_recursion
+from policyd.cel.specialise import conjunction, specialised
 from policyd.cel.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.errors import CelTypeError, Problem
 
@@ -45,7 +46,6 @@ _CONVERSIONS = frozenset((
 ))  # fmt: skip
 # cel-go runs each of these by one function, whatever overload the types made it choose.
 _ONE_FOR_ALL = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_", "_<_", "_<=_", "_>_", "_>=_"))
-_LOGIC: Mapping[str, type[And] | type[Or]] = {"_&&_": And, "_||_": Or}
 _PRIMITIVES = (bool, int, float, str, UInt)
 _KEYS = (str, int, bool, float, UInt)
 
@@ -219,8 +219,10 @@ class Planner:
 
     def _call(self, expr: Call) -> Node | Attribute:
         match expr.function, expr.args:
-            case ("_&&_" | "_||_") as operator, _:
-                return _LOGIC[operator](tuple(self._terms(operator, expr)))
+            case "_&&_", _:
+                return conjunction(self._terms("_&&_", expr))
+            case "_||_", _:
+                return Or(tuple(self._terms("_||_", expr)))
             case "_?_:_", (condition, yes, no):
                 made = Conditional(self.node(condition), self._branch(yes), self._branch(no))
                 return Attribute(NodeBase(made, counted=False))
@@ -368,7 +370,8 @@ def _make_call(
         case (only,):
             return Call1(name, overloads, only, known)
         case (first, second):
-            return Call2(name, overloads, first, second, known, _prepared(overloads, second))
+            call = Call2(name, overloads, first, second, known, _prepared(overloads, second))
+            return specialised(call, first, second, charges=known and overloads[0].charges)
         case (first, second, third):
             return Call3(name, overloads, first, second, third, known, _prepared(overloads, second))
     return CallMany(name, overloads, arguments, known)

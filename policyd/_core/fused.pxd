@@ -1,0 +1,43 @@
+"""What policies often write, as one node instead of several. ``cel/specialise.py`` chooses.
+
+Each node does the usual case, where everything is of the expected type, and has the plain nodes
+beside it: for anything else they are evaluated instead. It charges what they charge.
+"""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.access cimport Path
+from policyd._core.activation cimport Activation
+from policyd._core.calls cimport Call2
+from policyd._core.nodes cimport Node
+
+
+cdef class PathTests(Node):
+    """``has(a.b) && has(a.b.c) && 'd' in a.b.c``: one walk from a variable, for the terms in order.
+
+    Each term is a lookup, and so is each field that has to be read on the way to it.
+    """
+    cdef readonly Py_ssize_t slot
+    cdef readonly tuple fields   # before the first term
+    cdef readonly tuple terms
+    cdef readonly tuple keys     # of the lookups
+    cdef bytes codes             # of each: twice what its term costs (0: only on the way), + 1 if it is in
+                                 # what the lookup before it found
+
+    cdef object slowly(self, Activation act, Py_ssize_t lookup)
+
+
+cdef enum TextRelation:
+    STARTS
+    ENDS
+    CONTAINS
+
+
+cdef class TextTest(Node):
+    """``a.b.startsWith('literal')``, ``endsWith`` and ``contains``."""
+    cdef Call2 call
+    cdef Path path
+    cdef str part
+    cdef TextRelation relation
+    cdef int64_t part_tenths   # what the part adds to the cost: 1, or for contains its length
+    cdef bint charges          # by length: the overload was known when checked
