@@ -93,8 +93,8 @@ cdef class OptionalOr(Node):
 cdef object select(object value, object key, bint test)
 
 # What the first ``count`` fields lead to if they are there and go through maps alone: the usual
-# case. NULL: not so, find out slowly. Borrowed, like each value on the way: the slots hold the tree,
-# and nothing changes a tree while it is looked at.
+# case. NULL: not so, find out slowly. Borrowed, like each value on the way: the slots hold the
+# tree, and nothing changes a tree while it is looked at.
 cdef inline PyObject* straight(
     Activation act, Py_ssize_t slot, tuple fields, Py_ssize_t count
 ) except? NULL:

@@ -21,8 +21,9 @@ cdef class PathTests(Node):
     cdef readonly tuple fields   # before the first term
     cdef readonly tuple terms
     cdef readonly tuple keys     # of the lookups
-    cdef bytes codes             # of each: twice what its term costs (0: only on the way), + 1 if it is in
-                                 # what the lookup before it found
+    # Of each lookup: twice what its term costs (0: it is only on the way), and 1 more if it is made
+    # in what the lookup before it found.
+    cdef bytes codes
 
     cdef object slowly(self, Activation act, Py_ssize_t lookup)
 

@@ -12,6 +12,7 @@ from policyd._core.access import Chain, HasPath, OptionalPath, Path, Step
 from policyd._core.folds import BoundSlot
 from policyd._core.nodes import Node, Slot
 from policyd._core.program import Variable, VariableNode
+from policyd._core.shared_keys import shared_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,8 @@ class Hop:
         optional, test = self.mode is Mode.OPTIONAL, self.mode is Mode.TEST
         if self.node is not None:
             return Step(node=self.node, optional=optional, test=test)
-        return Step(self.key, optional=optional, test=test, declared=self.declared)
+        key = shared_key(self.key) if isinstance(self.key, str) else self.key
+        return Step(key, optional=optional, test=test, declared=self.declared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,7 @@ def base_node(base: Base, charge: int) -> Node:
 
 def _path(base: SlotBase, hops: tuple[Hop, ...], charge: int) -> Node | None:
     """The node for a chain of names from a variable, if its shape has one."""
-    names = tuple(str(hop.key) for hop in hops)
+    names = tuple(shared_key(str(hop.key)) for hop in hops)
     modes = [hop.mode for hop in hops]
     if Mode.TEST in modes:
         return None if Mode.OPTIONAL in modes else HasPath(base.slot, base.name, names)

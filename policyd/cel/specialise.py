@@ -12,6 +12,7 @@ from policyd._core.calls import Call2
 from policyd._core.fused import PathTests, TextTest
 from policyd._core.logic import And
 from policyd._core.nodes import Const, Node
+from policyd._core.shared_keys import shared_key
 
 _TEXT_TESTS = frozenset(("startsWith", "endsWith", "contains"))
 _LONGEST = 100  # fields of a path, so that what a lookup costs fits into its code
@@ -23,7 +24,8 @@ def specialised(call: Call2, first: Node, second: Node, *, charges: bool) -> Nod
         case Const(value=str(key)), Path(units=1, fields=fields) if (
             call.name == "@in" and not charges and len(fields) < _LONGEST
         ):
-            return _Walk(_Term(second.slot, fields, key, len(fields) + 2, call)).node()
+            term = _Term(second.slot, fields, shared_key(key), len(fields) + 2, call)
+            return _Walk(term).node()
         case Path(), Const(value=str(part)) if call.name in _TEXT_TESTS:
             return TextTest(call, first, part, charges)
     return call

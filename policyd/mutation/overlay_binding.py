@@ -18,6 +18,7 @@ from policyd._core.overlay import (
     settled,
 )
 from policyd._core.schema import Field, Scalar, Type
+from policyd._core.shared_keys import shared_key
 from policyd.mutation.overlay_lists import bind_list
 from policyd.mutation.overlay_tree import (
     Conditions,
@@ -125,7 +126,7 @@ class Binder:
             if below is None:
                 self.faults.append(_unknown(member.path, member.name, kind))
                 continue
-            names.append(member.name)
+            names.append(shared_key(member.name))
             at = f"{where}.{member.name}" if where else member.name
             changes.append(self.change(member.node, below, at))
         added = {each.name for each in node.members if each.added}

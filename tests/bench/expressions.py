@@ -1,12 +1,13 @@
 """Single expressions over a 4 KB Pod of three containers, beside the other CELs that a Python program may use."""
 
 import importlib
-import json
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from itertools import repeat
 from time import process_time_ns
 from typing import Any
+
+import orjson
 
 from policyd._core.timing import nanoseconds
 from policyd.cel.env import Environment
@@ -19,10 +20,10 @@ Evaluate = Callable[[], object]
 EXPRESSIONS: Mapping[str, tuple[str, str, int]] = {
     "(a) has() in all()": (
         "object.spec.containers.all(c, has(c.resources) && has(c.resources.limits) && 'memory' in c.resources.limits)",
-        "0.8 µs",
+        "115 ns",
         10_674,
     ),
-    "(b) a label": ("object.metadata.labels['app'] == 'web'", "0.2 µs", 3_695),
+    "(b) a label": ("object.metadata.labels['app'] == 'web'", "70 ns", 3_695),
     "(c) startsWith in all()": (
         "object.spec.containers.all(c, c.image.startsWith('registry.example.com/'))",
         "0.6 µs",
@@ -63,7 +64,7 @@ def expressions() -> list[Row]:
 
 def three_containers() -> Any:
     """A recorded Pod in which each container, not the Pod, must not run as root: the longest way for (f)."""
-    pod = json.loads(bodies()[2])["request"]["object"]
+    pod = orjson.loads(bodies()[2])["request"]["object"]  # as the service decodes it
     del pod["spec"]["securityContext"]["runAsNonRoot"]
     for container in pod["spec"]["containers"]:
         container["securityContext"]["runAsNonRoot"] = True
