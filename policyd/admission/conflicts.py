@@ -123,6 +123,8 @@ def _changed_twice(
     """The places that differ between the first two and between the last two."""
     if before is after or original is before or _same(original, before) or _same(before, after):
         return
+    if before is _ABSENT and isinstance(original, dict) and isinstance(after, dict):
+        before = {}  # a map goes with its last key: which keys are back?
     if isinstance(before, dict) and isinstance(after, dict):
         old = original if isinstance(original, dict) else {}
         for key in before | after:

@@ -76,7 +76,7 @@ FIRST_CONTAINER = "{'name': 'z', 'image': 'z'}"
         (add("/spec/hostname", "'h'"), remove("/spec/hostname"), "spec.hostname"),
         (remove("/spec/priority"), add("/spec/priority", "3"), "spec.priority"),
         (remove("/spec/nodeSelector"), add("/spec/nodeSelector", "{}"), ""),
-        (remove("/spec/nodeSelector"), add("/spec/nodeSelector", "{'a': 'b'}"), "spec.nodeSelector"),
+        (remove("/spec/nodeSelector"), add("/spec/nodeSelector", "{'disk': 'hdd', 'a': 'b'}"), "spec.nodeSelector.disk"),
         (add("/metadata/labels", "{'x': '1'}"), add("/metadata/labels", "{'y': '1'}"), "metadata.labels.x"),
         (image("b", "1"), image("b", "2"), "spec.containers[name=b].image"),
         (image("c", "1"), remove("/spec/containers/2"), "spec.containers[name=c]"),
@@ -100,6 +100,9 @@ def test_a_place_that_two_policies_write(first: str, second: str, place: str) ->
         (add("/spec/containers/0", FIRST_CONTAINER), add("/spec/containers/0", "{'name': 'y', 'image': 'y'}")),
         (add("/spec/containers/1/args/-", "'y'"), add("/spec/containers/1/args/0", "'z'")),
         (remove("/spec/priority"), add("/spec/hostname", "'h'")),
+        # A map goes with its last key; another key in it is a new one.
+        (remove("/spec/nodeSelector/disk"), add("/spec/nodeSelector", "{'a': 'b'}")),
+        (remove("/spec/nodeSelector"), add("/spec/nodeSelector", "{'a': 'b'}")),
     ],
 )  # fmt: skip
 def test_what_is_no_conflict(first: str, second: str) -> None:

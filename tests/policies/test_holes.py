@@ -1,4 +1,5 @@
-"""Policies judge objects with holes: whatever is missing or null, no expression ends with an error.
+"""Policies judge and mutate objects with holes: whatever is missing or null, no expression ends with
+an error, and what was mutated is left alone the next time.
 
 Every field of every object of a suite is left out, and then made null, one at a time.
 """
@@ -12,10 +13,12 @@ import pytest
 
 from policyd import PolicySet
 from policyd.policy import loader, suite
+from tests.policies.mutating import mutated, together, with_object
 from tests.shared import ROOT
 
 FOLDERS = sorted(each.parent for each in (ROOT / "policies").rglob("policy.yaml"))
 IDS = [str(each.relative_to(ROOT / "policies")) for each in FOLDERS]
+MUTATIONS = sorted(each.parent for each in (ROOT / "policies/mutation").rglob("policy.yaml"))
 # Without these there is no request.
 KEPT = {("apiVersion",), ("kind",), ("metadata",), ("metadata", "name")}
 Path_ = tuple[str | int, ...]
@@ -46,15 +49,17 @@ def holed(value: Any, path: Path_, *, null: bool) -> Any:
     return found
 
 
-def asked(folder: Path) -> tuple[PolicySet, list[dict[str, Any]]]:
-    """The policy of a folder, and the reviews that its suite sends to /validate."""
+def asked(
+    folder: Path, asking: suite.Webhook = "validate"
+) -> tuple[PolicySet, list[dict[str, Any]]]:
+    """The policy of a folder, and the reviews that its suite sends to a webhook."""
     (document,) = loader.load([folder / "suite.yaml"]).documents
     policies = PolicySet.load([folder]).for_suite(document)
     reviews: list[dict[str, Any]] = []
 
     def listening(judge: suite.Review) -> suite.Review:
         def review(review: dict[str, Any], webhook: suite.Webhook) -> dict[str, Any]:
-            if webhook == "validate":
+            if webhook == asking:
                 reviews.append(review)
             return judge(review, webhook)
 
@@ -66,6 +71,16 @@ def asked(folder: Path) -> tuple[PolicySet, list[dict[str, Any]]]:
         with_namespace=lambda namespace: listening(policies.reviewing_in(namespace)),
     )
     return policies, reviews
+
+
+def namespaces(folder: Path) -> Iterator[dict[str, Any]]:
+    """The namespaces of a suite: those beside it, and those that its cases describe."""
+    yield from (each.raw for each in loader.load([folder]).documents if each.kind == "Namespace")
+    (document,) = loader.load([folder / "suite.yaml"]).documents
+    for request in (case["request"] for case in document.raw["cases"]):
+        if "namespaceLabels" in request:
+            metadata = {"name": request["namespace"], "labels": request["namespaceLabels"]}
+            yield {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def holes(review: dict[str, Any]) -> Iterator[tuple[Path_, dict[str, Any]]]:
@@ -91,4 +106,22 @@ def test_no_hole_ends_with_an_error(folder: Path) -> None:
             told = str(response.get("status")) + str(response.get("warnings"))
             if "resulted in error" in told or "fails to evaluate" in told:
                 wrong.add((path, told[:300]))
+    assert sorted(wrong, key=str) == []
+
+
+@pytest.mark.parametrize("folder", MUTATIONS, ids=[each.name for each in MUTATIONS])
+def test_no_hole_ends_a_mutation_with_an_error(folder: Path) -> None:
+    """Errors are looked for where they are told: failurePolicy may let them pass in silence."""
+    policies = together([folder], namespaces(folder))
+    _, reviews = asked(folder, "mutate")
+    wrong = set()
+    count = 0
+    for review in reviews:
+        for path, changed in holes(review):
+            once = mutated(policies, changed)
+            again = mutated(policies, with_object(changed, once.object))
+            count += 1
+            if once.told or again.told or again.object != once.object:
+                wrong.add((path, str(once.told + again.told)[:300], str(again.operations)))
+    assert count
     assert sorted(wrong, key=str) == []
