@@ -16,6 +16,7 @@ from policyd.cli._authorizer import authorizer_option
 from policyd.cli._explanation import text
 from policyd.cli._explanation_json import stories_json
 from policyd.cli._output import echo_json
+from policyd.cli._policies import policies_option
 from policyd.cli._request import RequestOptions, request_options
 from policyd.cli._tree import Style
 from policyd.errors import ConfigError
@@ -53,15 +54,7 @@ _MIN_WIDTH, _MAX_WIDTH = 80, 120
 
 
 @click.command("explain", epilog=_EPILOG)
-@click.option(
-    "-p",
-    "--policies",
-    "paths",
-    multiple=True,
-    required=True,
-    type=click.Path(exists=True, path_type=Path),
-    help="A policy file or directory; may be given more than once.",
-)
+@policies_option()
 @click.option(
     "--policy", "only", metavar="NAME", help="Only this policy, with all there is to say."
 )

@@ -13,6 +13,7 @@ from policyd.admission.judging import Judge
 from policyd.admission.replaying import WHAT, Change, Recorded, changes, read_line
 from policyd.cli._authorizer import authorizer_option
 from policyd.cli._output import counted, echo_json, styled
+from policyd.cli._policies import policies_option
 from policyd.cli._progress import with_progress
 from policyd.errors import ConfigError, ReviewError
 from policyd.policy import compiler
@@ -42,15 +43,7 @@ class _Changed:
 
 
 @click.command("replay", epilog=_EPILOG)
-@click.option(
-    "-p",
-    "--policies",
-    "paths",
-    multiple=True,
-    required=True,
-    type=click.Path(exists=True, path_type=Path),
-    help="The policies to be tried: a file or directory; may be repeated.",
-)
+@policies_option("The policies to be tried: a file or directory; may be repeated.")
 @click.option(
     "--against",
     multiple=True,

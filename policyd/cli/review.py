@@ -15,6 +15,7 @@ from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import Webhook
 from policyd.cli._authorizer import authorizer_option
 from policyd.cli._manifests import Who
+from policyd.cli._policies import policies_option
 from policyd.cli._request import GROUP, OLD, OPERATION, USER, name_of, read_object
 from policyd.errors import ReviewError
 from policyd.policy.compiled import JSON, Object
@@ -31,15 +32,7 @@ Exit status: 0 when answered (also for a denial), 2 for bad input or a broken po
 
 
 @click.command("review", epilog=_EPILOG)
-@click.option(
-    "-p",
-    "--policies",
-    "paths",
-    multiple=True,
-    required=True,
-    type=click.Path(exists=True, path_type=Path),
-    help="A policy file or directory; may be given more than once.",
-)
+@policies_option()
 @click.option(
     "--webhook",
     type=click.Choice(["validate", "mutate"]),

@@ -1,0 +1,22 @@
+"""The option ``-p`` of commands that judge: files and directories of policies. Reads none."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def policies_option(
+    text: str = "A policy file or directory; may be given more than once.",
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command the argument ``paths``; ``text`` is its help."""
+    return click.option(
+        "-p",
+        "--policies",
+        "paths",
+        multiple=True,
+        required=True,
+        type=click.Path(exists=True, path_type=Path),
+        help=text,
+    )
