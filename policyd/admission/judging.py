@@ -12,7 +12,7 @@ import orjson
 from policyd._core.patch import apply
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Finding
-from policyd.admission.engine import Engine, Webhook, judge
+from policyd.admission.engine import Engine, Only, Webhook, judge
 from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import AdmissionRequest, decode, to_dict
 from policyd.admission.stories import BOTH
@@ -66,9 +66,13 @@ class Judge:
         return Judge(self._policies.with_namespace(namespace), self._authorizer)
 
     def judge(
-        self, review: Mapping[str, JSON] | bytes, webhooks: tuple[Webhook, ...] = BOTH
+        self,
+        review: Mapping[str, JSON] | bytes,
+        webhooks: tuple[Webhook, ...] = BOTH,
+        only: Only | None = None,
     ) -> Judgement:
         """The mutating webhook, and the validating one on what it made; a denial is the last.
+        ``only`` says which policies are asked.
 
         Raises ReviewError for what is no AdmissionReview.
         """
@@ -81,8 +85,8 @@ class Judge:
         for webhook in webhooks:
             subjects = Subjects(request, self._policies.namespaces, self._authorizer)
             engine = Engine(self._policies, subjects, webhook, 0, NullRecorder())
-            answer = to_dict(judge(engine))["response"]
-            matched.update((policy.name, None) for policy, _ in engine.matches(None))
+            answer = to_dict(judge(engine, only))["response"]
+            matched.update((policy.name, None) for policy, _ in engine.matches(only))
             said += [each for finding in engine.verdict.findings for each in _said(finding)]
             warnings += answer.get("warnings", ())
             if "patch" in answer:

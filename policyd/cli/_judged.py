@@ -1,4 +1,4 @@
-"""How judged manifests are told: a table for people, reports for programs."""
+"""How judged objects are told: a table for people, reports for programs."""
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _HEADS: Row = ("RESULT", "RESOURCE", "POLICY", "MESSAGE")
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A manifest and what became of it."""
+    """An object and what became of it; one of a cluster has no file."""
 
     document: Document
     judgement: Judgement
@@ -37,7 +37,9 @@ class Judged:
         if not self.judgement.patch:
             return self.document.raw
         operations: Any = self.judgement.patch
-        before = {"metadata": {}, **self.document.raw}
+        before = self.document.raw  # its members keep their order
+        if "metadata" not in before:
+            before = {**before, "metadata": {}}
         changed: Object = jsonpatch.apply_patch(before, operations)
         return changed
 
@@ -58,9 +60,39 @@ class Style:
     verbose: bool = False
 
 
-def write(form: str, judged: Sequence[Judged], about: Descriptions, style: Style) -> None:
-    """Tell it in one of ``FORMATS`` on standard output."""
+@dataclass(slots=True)
+class Tally:
+    """How many objects were judged and what came of it. ``changed`` says what mutations did."""
+
+    changed: str = "mutated"
+    objects: int = 0
+    denied: int = 0
+    mutated: int = 0
+    warnings: int = 0
+
+    def add(self, judged: Judged) -> None:
+        """Count one more."""
+        self.objects += 1
+        self.denied += not judged.judgement.allowed
+        self.mutated += bool(judged.judgement.patch)
+        self.warnings += sum(said.outcome == "warn" for said in judged.said)
+
+    @property
+    def summary(self) -> str:
+        """In a line."""
+        parts = [f"{self.objects - self.denied} admitted", f"{self.denied} denied"]
+        parts += [f"{self.mutated} {self.changed}"] if self.mutated else []
+        parts += [counted(self.warnings, "warning")] if self.warnings else []
+        return f"{counted(self.objects, 'object')}: {', '.join(parts)}"
+
+
+def write(
+    form: str, judged: Sequence[Judged], about: Descriptions, style: Style, tally: Tally
+) -> None:
+    """Tell it in one of ``FORMATS`` on standard output; the text ends with ``tally``."""
     FORMATS[form](judged, about, style)
+    if form == "text":
+        click.echo(tally.summary, err=True)
 
 
 def _text(judged: Sequence[Judged], about: Descriptions, style: Style) -> None:
@@ -73,7 +105,6 @@ def _text(judged: Sequence[Judged], about: Descriptions, style: Style) -> None:
     if style.diff:
         for each in judged:
             click.echo("".join(_diff(each)), nl=False)
-    click.echo(_summary(judged), err=True)
 
 
 def _rows(judged: Judged, style: Style) -> Iterator[Row]:
@@ -96,21 +127,12 @@ def _line(row: Row, widths: Sequence[int]) -> str:
     return "  ".join((first, *cells[1:], row[3]))
 
 
-def _summary(judged: Sequence[Judged]) -> str:
-    denied = sum(not each.judgement.allowed for each in judged)
-    mutated = sum(bool(each.judgement.patch) for each in judged)
-    parts = [f"{len(judged) - denied} admitted", f"{denied} denied"]
-    parts += [f"{mutated} mutated"] if mutated else []
-    warned = sum(said.outcome == "warn" for each in judged for said in each.said)
-    parts += [counted(warned, "warning")] if warned else []
-    return f"{counted(len(judged), 'object')}: {', '.join(parts)}"
-
-
 def _diff(judged: Judged) -> Iterator[str]:
     """What mutations changed, as ``diff -u`` shows it."""
     if not judged.judgement.patch:
         return
-    name = f"{judged.document.file}: {judged.document.label}"
+    document = judged.document
+    name = f"{document.file}: {document.label}" if document.file else document.label
     lines = difflib.unified_diff(
         dump(judged.document.raw).splitlines(keepends=True),
         dump(judged.result).splitlines(keepends=True),
@@ -129,9 +151,9 @@ def _json(judged: Sequence[Judged], about: Descriptions, style: Style) -> None:
 
 def _as_json(judged: Judged) -> dict[str, Any]:
     document, judgement = judged.document, judged.judgement
+    place = {"file": document.file, "line": document.place()[0]} if document.file else {}
     return {
-        "file": document.file,
-        "line": document.place()[0],
+        **place,
         "apiVersion": document.api_version,
         "kind": document.kind,
         "namespace": document.namespace,
@@ -151,7 +173,7 @@ def _entries(judged: Sequence[Judged]) -> list[Entry]:
     entries = []
     for each in judged:
         document = each.document
-        line, column = document.place()
+        line, column = document.place() if document.file else (0, 0)
         told = [
             (said.policy or "policyd", _LEVELS[said.outcome], said.message) for said in each.said
         ]
@@ -163,7 +185,7 @@ def _entries(judged: Sequence[Judged]) -> list[Entry]:
                     level,
                     message,
                     subject=document.label,
-                    group=document.file,
+                    group=document.file or f"{document.api_version} {document.kind}",
                     file=document.file,
                     line=line,
                     column=column,

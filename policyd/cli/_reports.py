@@ -116,11 +116,15 @@ def _result(entry: Entry, rule: int) -> dict[str, Any]:
         "level": entry.level,
         "message": {"text": text},
     }
+    place: dict[str, Any]
     if entry.file and entry.file != "-":
-        place: dict[str, Any] = {"artifactLocation": {"uri": _uri(entry.file)}}
+        place = {"artifactLocation": {"uri": _uri(entry.file)}}
         if entry.line:
             place["region"] = {"startLine": entry.line, "startColumn": max(entry.column, 1)}
         result["locations"] = [{"physicalLocation": place}]
+    elif entry.subject:
+        place = {"fullyQualifiedName": entry.subject, "kind": "resource"}
+        result["locations"] = [{"logicalLocations": [place]}]
     return result
 
 

@@ -1,5 +1,5 @@
-"""``policyd apply``: manifests judged offline, as the API server would have them judged. Changes
-nothing in a cluster.
+"""``policyd apply``: manifests judged offline, as the API server would have them judged; or what is
+in a cluster already. Changes nothing in a cluster.
 """
 
 from collections.abc import Iterator
@@ -11,7 +11,8 @@ import click
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.judging import Judge
 from policyd.cli._authorizer import authorizer_option
-from policyd.cli._judged import FORMATS, Judged, Style, write
+from policyd.cli._cluster import ClusterOptions, cluster_options, scan_cluster
+from policyd.cli._judged import FORMATS, Judged, Style, Tally, write
 from policyd.cli._manifests import Output, Who, identity, read_manifests, review_of
 from policyd.cli._progress import with_progress
 from policyd.cli._request import GROUP, NAMESPACE_LABELS, OPERATION, USER
@@ -30,10 +31,18 @@ Examples:
   policyd apply -p policies/ deploy/ --format github     # or junit, sarif, json
 
 \b
+What is in a cluster already (needs pip install 'policyd[cluster]'):
+  policyd apply -p policies/ --cluster
+  policyd apply -p policies/ --cluster -n shop -n mail --diff
+  policyd apply -p policies/ --cluster --context prod --format json > findings.json
+
+\b
 In GitHub code scanning:
   policyd apply -p policies/ deploy/ --format sarif > policyd.sarif
 
-Exit status: 0 when all are admitted, 1 when one is denied, 2 for bad input or a broken policy.
+Exit status: 0 when all are admitted, 1 when one is denied, 2 for bad input, a broken policy or a
+cluster that cannot be asked, 3 when nothing is denied but not everything in the cluster could be
+read.
 """
 
 
@@ -67,16 +76,24 @@ Exit status: 0 when all are admitted, 1 when one is denied, 2 for bad input or a
     show_default=True,
     help="text: a table for people; the others are for programs.",
 )
-@click.option("--diff", is_flag=True, help="Show what mutations changed (with text).")
+@click.option(
+    "--diff",
+    is_flag=True,
+    help="Show what mutations changed; with --cluster, what they would (with text).",
+)
 @click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),
     help="Write the manifests there, mutated, in files of the same names (comments are lost).",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Name what is admitted, too (with text).")
-@click.argument(
-    "resources", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True)
+@click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Name what is admitted, too (with text, and with --cluster).",
 )
+@cluster_options
+@click.argument("resources", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 def command(
     *,
     paths: tuple[Path, ...],
@@ -90,6 +107,7 @@ def command(
     diff: bool,
     output_dir: Path | None,
     verbose: bool,
+    cluster: ClusterOptions | None,
     resources: tuple[Path, ...],
 ) -> None:
     """Judge the manifests in RESOURCES as if they were created, first mutated and then validated.
@@ -97,23 +115,51 @@ def command(
     RESOURCES are files and directories of YAML or JSON; - is standard input. Lists are unrolled.
     Labels of namespaces come from Namespace objects among RESOURCES and POLICIES, or from
     --namespace-labels.
+
+    With --cluster the objects in a cluster are judged as they are, as if each were created now:
+    validated, not mutated. What the rules of the policies name is read. Pods and the like whose
+    owner the same policy judges are left out. Params come from POLICIES; authorizer checks are
+    asked of the cluster if --user says for whom.
     """
     sources = load(paths)
-    judge = Judge(compiler.compile_strict(sources), authorizer)
+    policies = compiler.compile_strict(sources)
+    who, style = Who(operation, user, groups), Style(diff=diff, verbose=verbose)
+    about = _descriptions(sources)
+    if cluster is not None:
+        if resources or old or operation or output_dir or namespace_labels is not None:
+            raise click.UsageError(
+                "RESOURCES, --operation, --old, --namespace-labels and --output-dir are for "
+                "manifests, not for --cluster"
+            )
+        status = scan_cluster(
+            cluster,
+            sources=sources,
+            policies=policies,
+            authorizer=authorizer,
+            who=who,
+            form=form,
+            style=style,
+            about=about,
+        )
+        raise SystemExit(status)
+    if not resources:
+        raise click.UsageError("Missing argument 'RESOURCES...' (or --cluster).")
     manifests = read_manifests(resources)
     if not manifests:
         raise ConfigError(f"no manifests in {', '.join(map(str, resources))}")
-    who = Who(operation, user, groups)
     before = {identity(each): each.raw for each in read_manifests(old)}
+    judge, tally = Judge(policies, authorizer), Tally()
     judged = list(_judged(judge, manifests, before, who, namespace_labels))
-    write(form, judged, _descriptions(sources), Style(diff=diff, verbose=verbose))
+    for each in judged:
+        tally.add(each)
+    write(form, judged, about, style, tally)
     if output_dir is not None:
         output = Output(output_dir, resources)
         for each in judged:
             output.add(each.document, each.result)
         for path in output.write():
             click.echo(f"wrote {path}", err=True)
-    if not all(each.judgement.allowed for each in judged):
+    if tally.denied:
         raise SystemExit(1)
 
 

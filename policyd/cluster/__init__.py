@@ -1,5 +1,5 @@
-"""What only a cluster knows, asked of its API server: whether a user may do something, and what a
-namespace is.
+"""What only a cluster knows, asked of its API server: whether a user may do something, what a
+namespace is, and which objects are there.
 
 Optional: imported by who was told to ask, and needs the extra ``cluster``. Judges nothing.
 """
@@ -11,6 +11,7 @@ from policyd.errors import ConfigError
 
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
+    from policyd.cluster.reader import ClusterReader
 
 
 def connect(kubeconfig: Path | None, timeout: float) -> "ClusterClient":
@@ -21,9 +22,21 @@ def connect(kubeconfig: Path | None, timeout: float) -> "ClusterClient":
     try:
         from policyd.cluster import client
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in ("lightkube", "httpx2"):
-            raise
-        raise ConfigError(
-            "asking a cluster needs more packages: pip install 'policyd[cluster]'"
-        ) from None
+        raise _missing(error) from None
     return client.ClusterClient(client.configuration(kubeconfig), timeout)
+
+
+def open_reader(kubeconfig: Path | None, context: str | None, timeout: float) -> "ClusterReader":
+    """The same for a command that reads what is there; ``context`` is one of the kubeconfig's."""
+    try:
+        from policyd.cluster import client, reader
+    except ModuleNotFoundError as error:
+        raise _missing(error) from None
+    return reader.ClusterReader(client.configuration(kubeconfig, context), timeout)
+
+
+def _missing(error: ModuleNotFoundError) -> Exception:
+    """What to install where it is the client library that is not there."""
+    if error.name is None or error.name.partition(".")[0] not in ("lightkube", "httpx2"):
+        return error
+    return ConfigError("asking a cluster needs more packages: pip install 'policyd[cluster]'")

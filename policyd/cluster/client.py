@@ -46,15 +46,15 @@ PASSING = frozenset((
 PROBLEMS = (httpx2.HTTPError, KubeConfigError, OSError, msgspec.MsgspecError, KeyError, ValueError)
 
 
-def configuration(kubeconfig: Path | None) -> SingleConfig:
-    """Where the API server is and who asks it."""
+def configuration(kubeconfig: Path | None, context: str | None = None) -> SingleConfig:
+    """Where the API server is and who asks it; of a kubeconfig's current context, or another."""
     flag = "--cluster" if kubeconfig is None else f"--kubeconfig {kubeconfig}"
     try:
         if kubeconfig is None:
             found = KubeConfig.from_service_account().get()
         else:
             document = read_one(kubeconfig.read_bytes(), str(kubeconfig))
-            found = KubeConfig.from_dict(document, fname=kubeconfig).get()
+            found = KubeConfig.from_dict(document, fname=kubeconfig).get(context)
     except KubeConfigError as error:
         if kubeconfig is not None:
             raise ConfigError(f"{flag}: {error}") from None
@@ -80,11 +80,12 @@ class ClusterClient:
         user = config.user or User()
         try:
             trusted = verify_cluster(config.cluster, user, config.abs_file, trust_env=False)
+            self._transport = _transport(trusted)
             self._client = AsyncClient(
                 config,
                 timeout=httpx2.Timeout(timeout),
                 trust_env=False,  # no proxy, no .netrc: what is configured, and nothing else
-                transport=_transport(trusted),
+                transport=self._transport,
             )
             self._namespaces = Remembered(self._namespace)
         except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:

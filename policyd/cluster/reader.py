@@ -1,0 +1,92 @@
+"""An API server asked by a command that waits for each answer: any object by its path, and what an
+authorizer is asked. Sends GET, and POST of a SubjectAccessReview, nothing else.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from http import HTTPStatus
+from typing import Any, TypeVar
+
+import httpx2
+import orjson
+from lightkube.config.client_adapter import AsyncClient, ConnectionParams
+from lightkube.config.kubeconfig import SingleConfig
+
+from policyd._core.authorization import Attributes, Decision, Failure
+from policyd.cluster.client import PASSING, ClusterClient
+from policyd.cluster.listing import Unreadable
+from policyd.policy.compiled import Object
+
+Answer = TypeVar("Answer")
+
+
+class _Client(ClusterClient):
+    """Gives objects as they are sent, too: typed models would lose what they do not know."""
+
+    def __init__(self, config: SingleConfig, timeout: float) -> None:
+        super().__init__(config, timeout)
+        self._plain = AsyncClient(
+            config,
+            ConnectionParams(
+                timeout=httpx2.Timeout(timeout), trust_env=False, transport=self._transport
+            ),
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._plain.aclose()
+        await super().close()
+
+    async def get(self, path: str, query: Mapping[str, str]) -> httpx2.Response | Failure:
+        """Any answer but one that passes; raises nothing."""
+        return await self._told(lambda: self._get(path, query))
+
+    async def _get(self, path: str, query: Mapping[str, str]) -> httpx2.Response:
+        answer = await self._plain.get(path.lstrip("/"), params=dict(query))
+        if answer.status_code in PASSING:
+            answer.raise_for_status()
+        return answer
+
+
+class ClusterReader:
+    """Usable outside of an event loop only; has one of its own while it is open."""
+
+    def __init__(self, config: SingleConfig, timeout: float) -> None:
+        self._client = _Client(config, timeout)
+        self._runner = asyncio.Runner()
+        self._decisions: dict[Attributes, Decision | Failure] = {}
+
+    def __enter__(self) -> "ClusterReader":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._run(self._client.close())
+        self._runner.close()
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> Object:
+        """The JSON object at a path; Unreadable where there is none to be had."""
+        answer = self._run(self._client.get(path, query or {}))
+        if isinstance(answer, Failure):
+            raise Unreadable(answer.why)
+        try:
+            body = orjson.loads(answer.content)
+        except orjson.JSONDecodeError:
+            body = None
+        given: Object = body if isinstance(body, dict) else {}
+        code = answer.status_code
+        if code != HTTPStatus.OK:
+            said = given.get("message") or answer.reason_phrase
+            raise Unreadable(f"the API server answered {code}: {said}", code, given)
+        if not isinstance(body, dict):
+            raise Unreadable("the API server answered with something else than a JSON object", code)
+        return given
+
+    def check(self, attributes: Attributes) -> Decision | Failure:
+        """What the API server's authorizers say; each question is asked once."""
+        known = self._decisions.get(attributes)
+        if known is None:
+            known = self._decisions[attributes] = self._run(self._client.may(attributes))
+        return known
+
+    def _run(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        return self._runner.run(work)

@@ -1,0 +1,118 @@
+"""A fake API server that has objects: discovery, lists in pages, namespaces. No tests here."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from tests.cluster.fake import REVIEWS, Call, Json, Reply, refusal, status
+
+READ = ["get", "list", "watch"]
+# What it serves: group and version, then resource, kind and whether it is in a namespace.
+SERVED: Mapping[tuple[str, str], tuple[tuple[str, str, bool], ...]] = {
+    ("", "v1"): (
+        ("namespaces", "Namespace", False),
+        ("pods", "Pod", True),
+        ("secrets", "Secret", True),
+        ("events", "Event", True),
+    ),
+    ("apps", "v1"): (("deployments", "Deployment", True), ("replicasets", "ReplicaSet", True)),
+    ("autoscaling", "v1"): (("horizontalpodautoscalers", "HorizontalPodAutoscaler", True),),
+    ("autoscaling", "v2"): (("horizontalpodautoscalers", "HorizontalPodAutoscaler", True),),
+    ("events.k8s.io", "v1"): (("events", "Event", True),),
+    ("example.com", "v1"): (("globes", "Globe", False),),
+}
+PREFERRED = {"autoscaling": "v2"}
+
+
+def base(group: str, version: str) -> str:
+    return f"/apis/{group}/{version}" if group else f"/api/{version}"
+
+
+@dataclass
+class Contents:
+    """What is there: objects by the path of the list of all namespaces. ``page`` is the most that
+    is sent at once; ``special`` answers first, where it has something to say.
+    """
+
+    objects: dict[str, list[Json]] = field(default_factory=dict)
+    page: int = 1000
+    special: Callable[[Call], Reply | None] = lambda call: None
+
+    def add(self, path: str, name: str, namespace: str = "", **fields: Any) -> Json:
+        """One object, as lists show it: without its type."""
+        metadata: Json = {"name": name, **({"namespace": namespace} if namespace else {})}
+        metadata |= {"uid": f"uid-{name}", "managedFields": [{"manager": "somebody"}]}
+        made = {**fields, "metadata": {**metadata, **fields.get("metadata", {})}}
+        self.objects.setdefault(path, []).append(made)
+        return made
+
+    def answer(self, call: Call) -> Reply:
+        path = urlsplit(call.path).path
+        query = dict(parse_qsl(urlsplit(call.path).query))
+        special = self.special(call)
+        if special is not None:
+            return special
+        if call.method == "POST" and path == REVIEWS:
+            return status(call.body["spec"]["user"] == "alice")
+        if call.method != "GET":
+            return refusal(405, f"{call.method} is not for readers")
+        return self._discovery(path) or self._one(path) or self._list(path, query)
+
+    def _discovery(self, path: str) -> Reply | None:
+        if path == "/api":
+            return Reply({"kind": "APIVersions", "versions": ["v1"]})
+        if path == "/apis":
+            groups = sorted({group for group, _ in SERVED if group})
+            return Reply({"kind": "APIGroupList", "groups": [_group(each) for each in groups]})
+        for (group, version), resources in SERVED.items():
+            if path == base(group, version):
+                listed = [
+                    {"name": name, "kind": kind, "namespaced": namespaced, "verbs": READ}
+                    for name, kind, namespaced in resources
+                ]
+                listed.append(
+                    {"name": "pods/log", "kind": "Pod", "namespaced": True, "verbs": ["get"]}
+                )
+                listed.append(
+                    {"name": "bindings", "kind": "Binding", "namespaced": True, "verbs": ["create"]}
+                )
+                return Reply({"kind": "APIResourceList", "resources": listed})
+        return None
+
+    def _one(self, path: str) -> Reply | None:
+        folder, _, name = path.rpartition("/")
+        if folder != "/api/v1/namespaces":
+            return None
+        for each in self.objects.get(folder, ()):
+            if each["metadata"]["name"] == name:
+                return Reply({"apiVersion": "v1", "kind": "Namespace", **each})
+        return refusal(404, f'namespaces "{name}" not found')
+
+    def _list(self, path: str, query: Json) -> Reply:
+        prefix, inside, rest = path.partition("/namespaces/")
+        namespace, _, resource = rest.partition("/")
+        whole = f"{prefix}/{resource}" if inside else path
+        found = [
+            each
+            for each in self.objects.get(whole, ())
+            if not inside or each["metadata"].get("namespace") == namespace
+        ]
+        size = min(int(query.get("limit", self.page)), self.page)
+        start = int(query.get("continue") or 0)
+        part, rest_of = found[start : start + size], len(found) - start - size
+        metadata: Json = {"resourceVersion": "7"}
+        if rest_of > 0:
+            metadata |= {"continue": str(start + size), "remainingItemCount": rest_of}
+        return Reply({"kind": "List", "metadata": metadata, "items": part})
+
+
+def _group(name: str) -> Json:
+    versions = [
+        {"version": version, "groupVersion": f"{group}/{version}"}
+        for group, version in SERVED
+        if group == name
+    ]
+    preferred = PREFERRED.get(name, versions[0]["version"])
+    chosen = next(each for each in versions if each["version"] == preferred)
+    return {"name": name, "versions": versions, "preferredVersion": chosen}
