@@ -4,7 +4,8 @@ interrupted. What is broken is told, and does not end it.
 
 import asyncio
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 from datetime import datetime
 from os import path as os_path
@@ -37,6 +38,8 @@ class Watch:
         self._verbose = verbose
         self._known: dict[tuple[str, int], SuiteRun] = {}  # the last run of each suite
         self._outside: tuple[Path, ...] = ()  # what suites name that is not in the paths
+        self._inside: Fingerprint = ()
+        self._beyond: Fingerprint = ()
         self._status = _BROKEN
 
     def run(self) -> int:
@@ -48,26 +51,27 @@ class Watch:
         return self._status
 
     async def _watch(self) -> None:
-        known = fingerprint(self._watched)
+        self._inside = fingerprint(self._paths)
         self._run(None)
         while True:
-            watched = self._watched
-            now = fingerprint(watched)
-            if now != known:  # changed while it ran, or something new is watched
-                touched = differing(known, now)
-                known = now
-                if any(_is_within(file, self._paths) for file in touched):
-                    self._run(touched)
-                    continue
-            async for state in changed(watched, asyncio.Event(), known=known):
-                touched, known = differing(known, state), state
+            before = self._inside + self._beyond
+            await self._change(before)
+            self._inside, self._beyond = fingerprint(self._paths), fingerprint(self._outside)
+            touched = differing(before, self._inside + self._beyond)
+            if touched:
                 self._run(touched)
-                if self._watched != watched:
-                    break
 
-    @property
-    def _watched(self) -> tuple[Path, ...]:
-        return (*self._paths, *self._outside)
+    async def _change(self, known: Fingerprint) -> None:
+        """Wait until something looks different from what was run last."""
+        watched, stop = (*self._paths, *self._outside), asyncio.Event()
+        listening = asyncio.create_task(_first(changed(watched, stop, known=known)))
+        await asyncio.sleep(0)  # it listens from here on; a look shows what came before
+        try:
+            if fingerprint(watched) == known:
+                await listening
+        finally:
+            stop.set()
+            await asyncio.wait([listening])
 
     def _run(self, touched: frozenset[str] | None) -> None:
         """Run what the change of these files (None: everything) concerns, and tell of it."""
@@ -89,7 +93,7 @@ class Watch:
         options = self._options
         sources = require(load(self._paths))
         suites = suites_of(sources, self._paths, options)
-        self._outside = tuple(outside(suites, self._paths))
+        self._look_outside(suites)
         chosen = suites
         if touched is not None and not options.observes:
             chosen = tuple(each for each in suites if concerns(each, touched))
@@ -97,6 +101,13 @@ class Watch:
         self._known = {_key(s): self._known[_key(s)] for s in suites if _key(s) in self._known}
         self._known |= {_key(each.document): each for each in tested.suites}
         self._tell(tested, sources, len(chosen))
+
+    def _look_outside(self, suites: Sequence[Document]) -> None:
+        """Watch what the suites name elsewhere, from its state now on."""
+        before = self._outside
+        self._outside = tuple(outside(suites, self._paths))
+        if self._outside != before:
+            self._beyond = fingerprint(self._outside)
 
     def _tell(self, tested: Tested, sources: Sources, ran: int) -> None:
         lines = list(text(tested, self._verbose))
@@ -112,6 +123,12 @@ class Watch:
         everything = replace(tested, suites=tuple(self._known.values()))
         self._status = 0 if everything.passed else 1
         click.echo("\n".join(lines))
+
+
+async def _first(states: AsyncGenerator[Fingerprint, None]) -> None:
+    async with aclosing(states):
+        async for _ in states:
+            return
 
 
 def differing(before: Fingerprint, after: Fingerprint) -> frozenset[str]:

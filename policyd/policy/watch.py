@@ -6,7 +6,7 @@ that a swapped symlink, a lost event and a file system without inotify all come 
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def fingerprint(paths: Sequence[Path]) -> Fingerprint:
 
 async def changed(
     paths: Sequence[Path], stop: asyncio.Event, *, known: Fingerprint
-) -> AsyncIterator[Fingerprint]:
+) -> AsyncGenerator[Fingerprint, None]:
     """Each new state of the files, after ``known``; ends when ``stop`` is set."""
     folders = {folder for path in paths for folder in _watched(path) if folder.is_dir()}
     async for _ in _occasions(sorted(folders), stop):
