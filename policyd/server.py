@@ -13,7 +13,6 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import uvloop
@@ -33,8 +32,10 @@ from policyd.lifecycle import Lifecycle
 from policyd.limits import InFlight
 from policyd.observability.logs import Bridge, Log
 from policyd.observability.metrics import Exposition, PrometheusRecorder
+from policyd.policy.missing_schemas import RULE as MISSING_SCHEMA
 from policyd.policy.store import PolicySet, Reload, Store
 from policyd.policy.watch import changed, fingerprint
+from policyd.server_cluster import LiveDefinitions
 from policyd.server_tcp import Connections
 from policyd.units import Address
 
@@ -54,7 +55,7 @@ class Server:
     def __init__(
         self,
         settings: Settings,
-        load: Callable[[Sequence[Path]], PolicySet],
+        load: Callable[..., PolicySet],
         judge: Judge,
         *,
         verify: Callable[[Any], Sequence[str]] = lambda _: (),
@@ -65,10 +66,22 @@ class Server:
         self.recorder = PrometheusRecorder(self.log)
         self.lifecycle = Lifecycle()
         self.connections = Connections(settings.client_name)
-        self.store = Store(settings.policies, load, verify=verify, on_reload=self._reloaded)
+        self.cluster = _connected(settings)
+        self.definitions: LiveDefinitions | None = None
+        if self.cluster is not None:
+            self.definitions = LiveDefinitions(
+                self.cluster, settings.timeout, self.recorder, self.log
+            )
+            load = partial(load, definitions=self.definitions.fetch)
+        self.store = Store(
+            settings.policies,
+            load,
+            verify=verify,
+            on_reload=self._reloaded,
+            mendable=() if self.definitions is None else (MISSING_SCHEMA,),
+        )
         self.certificates = Certificates(settings)
         self._stop = asyncio.Event()
-        self.cluster = _connected(settings)
         self.capture: Capture | None = None
         if settings.capture is not None:
             self.capture = Capture(settings.capture, settings.capture_max_bytes, self._captured)
@@ -112,6 +125,9 @@ class Server:
             loop.create_task(self.store.watch(self._stop), name="policies"),
             loop.create_task(self._watch_certificates(), name="certificates"),
         ]
+        if self.definitions is not None:
+            work = self.definitions.watch(self.store, self._stop)
+            watches.append(loop.create_task(work, name="definitions"))
         for watch in watches:
             watch.add_done_callback(self._watch_ended)
         await worker_serve(
@@ -123,6 +139,8 @@ class Server:
         await asyncio.wait(watches)
         if self.cluster is not None:
             await self.cluster.close()
+        if self.definitions is not None:
+            self.definitions.close()
         if self.capture is not None:
             self.capture.close(LAST_MOMENT_SECONDS)
         self.log.write("info", "stopped", "all connections are closed")

@@ -13,7 +13,7 @@ Webhook = Literal["validate", "mutate"]
 Result = Literal["allowed", "denied", "error", "shed", "bad_request"]
 Phase = Literal["decode", "queue", "match", "lookup", "evaluate", "patch", "encode"]
 ShedReason = Literal["requests", "bytes", "deadline"]
-Question = Literal["authorizer", "namespace"]
+Question = Literal["authorizer", "namespace", "param", "kind", "definition"]
 LookupResult = Literal["success", "error", "timeout"]
 Happening = Literal["denial", "warning", "error", "conflict"]
 

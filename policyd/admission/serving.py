@@ -11,6 +11,7 @@ from policyd.admission.api import PolicySet as Facade
 from policyd.errors import PolicyError
 from policyd.policy import compiler, loader, suite
 from policyd.policy.documents import Sources
+from policyd.policy.live_definitions import Fetch, wanted, with_definitions
 from policyd.policy.pace import Pace, full_speed
 from policyd.policy.policy_set import PolicySet
 
@@ -24,16 +25,20 @@ class Serving:
         self._last: PolicySet | None = None
         self._last_tested: PolicySet | None = None
 
-    def load(self, paths: Sequence[Path]) -> PolicySet:
+    def load(self, paths: Sequence[Path], definitions: Fetch | None = None) -> PolicySet:
         """The set of these sources, broken policies quarantined.
 
         After the first one requests are answered meanwhile: the work then rests in between. Raises
         PolicyError where something is wrong that no quarantined policy can stand for.
+        ``definitions`` gives what policies need of a cluster's CustomResourceDefinitions.
         """
         if self._last is not None:
             self._breathe = Pace()
-        self._sources = loader.load(paths, breathe=self._breathe)
-        policies = compiler.compile_sources(self._sources, self._last, breathe=self._breathe)
+        sources = loader.load(paths, breathe=self._breathe)
+        if definitions is not None:
+            sources = with_definitions(sources, definitions(wanted(sources)))
+        self._sources = sources
+        policies = compiler.compile_sources(sources, self._last, breathe=self._breathe)
         self._last = policies
         if policies.unusable:
             raise PolicyError(policies.unusable)

@@ -1,5 +1,5 @@
 """What only a cluster knows, asked of its API server: whether a user may do something, what a
-namespace is, and which objects are there.
+namespace is, which objects are there, and the schemas of custom resources.
 
 Optional: imported by who was told to ask, and needs the extra ``cluster``. Judges nothing.
 """
@@ -11,6 +11,7 @@ from policyd.errors import ConfigError
 
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
+    from policyd.cluster.definitions import Definitions, Tell
     from policyd.cluster.reader import ClusterReader
 
 
@@ -40,3 +41,10 @@ def _missing(error: ModuleNotFoundError) -> Exception:
     if error.name is None or error.name.partition(".")[0] not in ("lightkube", "httpx2"):
         return error
     return ConfigError("asking a cluster needs more packages: pip install 'policyd[cluster]'")
+
+
+def definitions(client: "ClusterClient", timeout: float, tell: "Tell") -> "Definitions":
+    """The CustomResourceDefinitions of the same cluster, for who loads policies."""
+    from policyd.cluster.definitions import Definitions
+
+    return Definitions(client.config, timeout, tell)

@@ -77,10 +77,9 @@ class ClusterClient:
     """Asks one API server; made before the event loop runs, used inside of it."""
 
     def __init__(self, config: SingleConfig, timeout: float) -> None:
-        user = config.user or User()
+        self.config = config
         try:
-            trusted = verify_cluster(config.cluster, user, config.abs_file, trust_env=False)
-            self._transport = _transport(trusted)
+            self._transport = _transport(trusted(config))
             self._client = AsyncClient(
                 config,
                 timeout=httpx2.Timeout(timeout),
@@ -119,21 +118,27 @@ class ClusterClient:
             except PROBLEMS as error:
                 wait = _passing(error, pause)
                 if wait is None:
-                    return Failure(_words(error))
+                    return Failure(words(error))
             await asyncio.sleep(wait)
         try:
             return await ask()
         except PROBLEMS as error:
-            return Failure(_words(error))
+            return Failure(words(error))
 
 
-def _transport(trusted: ssl.SSLContext) -> Any:
+def trusted(config: SingleConfig) -> ssl.SSLContext:
+    """The authorities and the client certificate of the configuration."""
+    user = config.user or User()
+    return verify_cluster(config.cluster, user, config.abs_file, trust_env=False)
+
+
+def _transport(context: ssl.SSLContext) -> Any:
     limits = httpx2.Limits(
         max_connections=CONNECTIONS,
         max_keepalive_connections=CONNECTIONS,
         keepalive_expiry=KEEP_ALIVE,
     )
-    return httpx2.AsyncHTTPTransport(verify=trusted, limits=limits, trust_env=False)
+    return httpx2.AsyncHTTPTransport(verify=context, limits=limits, trust_env=False)
 
 
 def _passing(error: Exception, pause: float) -> float | None:
@@ -146,7 +151,7 @@ def _passing(error: Exception, pause: float) -> float | None:
     return pause if isinstance(error, httpx2.TransportError) else None
 
 
-def _words(error: Exception) -> str:
+def words(error: Exception) -> str:
     """What went wrong, for who reads a denial."""
     if isinstance(error, httpx2.HTTPStatusError):
         code = error.response.status_code

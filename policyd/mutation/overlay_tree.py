@@ -36,6 +36,7 @@ class Fault(NamedTuple):
     hint: str = ""
     at_key: bool = False
     offset: int = 0
+    rule: str = "invalid"
 
 
 class Condition(Protocol):

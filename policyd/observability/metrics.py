@@ -36,7 +36,13 @@ from policyd.policy.store import PolicySet
 
 WEBHOOKS = ("validate", "mutate")
 PHASES: tuple[Phase, ...] = ("decode", "queue", "match", "lookup", "evaluate", "patch", "encode")
-QUESTIONS: tuple[Question, ...] = ("authorizer", "namespace")
+QUESTIONS: tuple[Question, ...] = (
+    "authorizer",
+    "namespace",
+    "param",
+    "kind",
+    "definition",
+)
 CAPTURES = ("written", "dropped", "failed")
 SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "deadline")
 

@@ -14,7 +14,7 @@ from policyd.policy.findings import Finding, Path
 
 KIND = "CustomResourceDefinition"
 _GROUP = "apiextensions.k8s.io"
-_API_VERSION = f"{_GROUP}/v1"
+API_VERSION = f"{_GROUP}/v1"
 _DEEPEST = 200  # levels of a schema
 
 
@@ -40,9 +40,14 @@ def definitions(sources: Sources) -> Definitions:
     return Definitions(tuple(good), tuple(problems))
 
 
+def usable(crd: dict[str, Any]) -> bool:
+    """Whether nothing is wrong with what is read of a definition."""
+    return next(_check(crd), None) is None
+
+
 def _check(raw: dict[str, Any]) -> Iterator[Finding]:
-    if raw.get("apiVersion") != _API_VERSION:
-        yield Finding(("apiVersion",), f"only {_API_VERSION} is understood of a {KIND}")
+    if raw.get("apiVersion") != API_VERSION:
+        yield Finding(("apiVersion",), f"only {API_VERSION} is understood of a {KIND}")
         return
     spec = raw.get("spec")
     if not isinstance(spec, dict):

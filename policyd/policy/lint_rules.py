@@ -29,7 +29,7 @@ RULES: Mapping[str, LintRule] = {
          "The message is the API server's where it has one."),
         ("lint-comment", "a comment of policyd-lint that names no rule of advice",
          "Write `# policyd-lint: disable=RULE`; `policyd lint --rules` lists the rules."),
-        ("missing-schema", "an ApplyConfiguration of a kind whose schema is not known",
+        ("missing-schema", "an ApplyConfiguration or overlay of a kind whose schema is not known",
          "Add the CustomResourceDefinition to the policies, or write a JSONPatch."),
         ("not-an-object", "a document that is no Kubernetes object",
          "Each document has apiVersion, kind and metadata."),

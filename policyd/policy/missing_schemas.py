@@ -9,9 +9,9 @@ from policyd.mutation.schema import builtin_table
 from policyd.policy.documents import Document
 from policyd.policy.findings import Finding
 from policyd.policy.model import MutatingAdmissionPolicy, Policy
-from policyd.policy.overlays import KnownKinds
+from policyd.policy.overlays import MISSING_SCHEMA, KnownKinds, remedy
 
-RULE = "missing-schema"
+RULE = MISSING_SCHEMA
 
 
 def merges(document: Document) -> bool:
@@ -21,7 +21,8 @@ def merges(document: Document) -> bool:
         return False
     return any(each.patch_type == "ApplyConfiguration" for each in policy.spec.mutations) and any(
         map(
-            _custom, (g for r in policy.spec.match_constraints.resource_rules for g in r.api_groups)
+            is_custom,
+            (g for r in policy.spec.match_constraints.resource_rules for g in r.api_groups),
         )
     )
 
@@ -34,21 +35,20 @@ def missing(document: Document, kinds: KnownKinds) -> Iterator[Problem]:
     for index, rule in enumerate(policy.spec.match_constraints.resource_rules):
         for number, resource in enumerate(rule.resources):
             plural = resource.partition("/")[0]
-            for group in filter(_custom, rule.api_groups):
+            for group in filter(is_custom, rule.api_groups):
                 what = _unknown(group, rule.api_versions, plural, kinds)
                 if plural != "*" and what:
                     path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
                     finding = Finding(
                         path,
                         f"no schema of {what} is known: ApplyConfiguration cannot merge without",
-                        f"add the CustomResourceDefinition {plural}.{group} to the policies, "
-                        "or write a JSONPatch mutation",
+                        f"{remedy(f'{plural}.{group}')}, or write a JSONPatch mutation",
                         rule=RULE,
                     )
                     yield document.problem(finding)
 
 
-def _custom(group: str) -> bool:
+def is_custom(group: str) -> bool:
     """Whether only custom resources (or those of other API servers) are in the group."""
     return group != "*" and all(
         home.rpartition("/")[0] != group for home in builtin_table().versions

@@ -23,6 +23,8 @@ from policyd.policy.model import Policy
 from policyd.policy.model_match import NamedRuleWithOperations
 from policyd.policy.object_types import KindSchemas
 
+MISSING_SCHEMA = "missing-schema"
+
 
 class KnownKinds:
     """The schemas of all kinds, and which resources are of which kind; read when first asked."""
@@ -70,7 +72,7 @@ class OverlayCompiler:
         """Make problems of faults, each only once."""
         problems = self._expressions.problems
         for fault in faults:
-            finding = Finding(fault.path, fault.message, fault.hint, fault.at_key)
+            finding = Finding(fault.path, fault.message, fault.hint, fault.at_key, fault.rule)
             problem = self._document.problem(finding)
             if fault.offset:
                 problem = self._inside(problem, fault)
@@ -185,9 +187,18 @@ def _of_versions(
 
 def _unknown(path: Path, group: str, resource: str) -> Fault:
     name = f"{resource}.{group}" if group else resource
-    hint = f"add the CustomResourceDefinition {name} to the policies" if group else "see the name"
+    hint = remedy(name) if group else "see the name"
     return Fault(
         path,
         f"no schema of {name} is known, and an overlay cannot be merged without",
         f"{hint}, or write a JSONPatch mutation",
+        rule=MISSING_SCHEMA if group else "invalid",
+    )
+
+
+def remedy(definition: str) -> str:
+    """Where the schema of a custom resource may come from."""
+    return (
+        f"add the CustomResourceDefinition {definition} to the policies "
+        "(a server with --cluster reads it from there)"
     )

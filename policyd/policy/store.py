@@ -77,6 +77,8 @@ class Store:
     ``load`` compiles the sources: it raises PolicyError if there is nothing to serve at all, and
     may give a set with quarantined policies, which only the first load accepts. ``verify`` runs the
     suites of a set and gives a text for each failure. ``on_reload`` hears of every attempt.
+    ``mendable`` are the rules of problems that may go away without a change of the sources: those
+    that the set in use has already do not keep another one out.
     """
 
     def __init__(
@@ -86,13 +88,17 @@ class Store:
         *,
         verify: Callable[[Any], Sequence[str]] = lambda _: (),
         on_reload: Callable[[Reload], None] = lambda _: None,
+        mendable: Container[str] = (),
     ) -> None:
         self.paths = tuple(paths)
         self._load = load
         self._verify = verify
         self._on_reload = on_reload
+        self._mendable = mendable
         self._current: PolicySet | None = None
         self._state: Fingerprint = ()
+        self._accepted: frozenset[str] = frozenset()
+        self._loading = asyncio.Lock()
         self.last: Reload | None = None
 
     @property
@@ -114,18 +120,28 @@ class Store:
         """
         self._state, policies = self._read()
         errors = self._faults(policies)
-        self._current = policies
+        self._current, self._accepted = policies, frozenset(errors)
         self._tell(Reload(not errors, policies.generation, time(), errors))
         _settle()
 
     def reload(self) -> Reload:
         """Load again and swap, or keep the set in use; never raises for bad sources."""
-        return self._finish(*self._attempt())
+        return self._finish(*self._attempt(self._waiting()))
 
     async def watch(self, stop: asyncio.Event) -> None:
         """Reload whenever the sources change, until ``stop`` is set."""
         async for _ in changed(self.paths, stop, known=self._state):
-            self._finish(*await asyncio.to_thread(self._attempt))
+            await self._replace(self._waiting())
+
+    async def refresh(self) -> None:
+        """Reload because what the sources depend on changed. Errors that the set in use has, too,
+        keep no policy waiting that is usable now.
+        """
+        await self._replace(self._accepted)
+
+    async def _replace(self, tolerated: frozenset[str]) -> None:
+        async with self._loading:
+            self._finish(*await asyncio.to_thread(self._attempt, tolerated))
             await asyncio.to_thread(_settle)
 
     def _read(self) -> tuple[Fingerprint, PolicySet]:
@@ -145,8 +161,10 @@ class Store:
             before = after
         raise PolicyError([Problem("the policy sources change faster than they are read")])
 
-    def _attempt(self) -> tuple[PolicySet | None, tuple[str, ...]]:
-        """A set that may be used, or why there is none. Runs on any thread; changes nothing."""
+    def _attempt(self, tolerated: frozenset[str]) -> tuple[PolicySet | None, tuple[str, ...]]:
+        """A set that may be used, and its errors; no set if they are more than those ``tolerated``.
+        Runs on any thread; changes nothing.
+        """
         try:
             _, policies = self._read()
             errors = self._faults(policies)
@@ -156,7 +174,12 @@ class Store:
             # Whatever is wrong, even with the compiler itself, the set in use stays (design 4);
             # an exception here would end the watch and leave the server deaf to later changes.
             return None, (f"{type(defect).__name__}: {defect}",)
-        return (None, errors) if errors else (policies, ())
+        return (policies if tolerated.issuperset(errors) else None), errors
+
+    def _waiting(self) -> frozenset[str]:
+        """What is wrong with the set in use that may mend by itself."""
+        problems = self.current.problems
+        return frozenset(str(each) for each in problems if each.rule in self._mendable)
 
     def _faults(self, policies: PolicySet) -> tuple[str, ...]:
         """Why a set should not replace another: errors in its sources, and failing suites."""
@@ -166,7 +189,7 @@ class Store:
     def _finish(self, policies: PolicySet | None, errors: tuple[str, ...]) -> Reload:
         """Take a set into use, on the event loop's thread; the same sources change nothing."""
         if policies is not None and policies.generation != self.current.generation:
-            self._current = policies
+            self._current, self._accepted = policies, frozenset(errors)
         return self._tell(Reload(not errors, self.current.generation, time(), errors))
 
     def _tell(self, attempt: Reload) -> Reload:

@@ -151,6 +151,11 @@ def test_the_base_has_no_rights_and_the_component_those_to_ask() -> None:
             "verbs": ["create"],
         },
         {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]},
+        {
+            "apiGroups": ["apiextensions.k8s.io"],
+            "resources": ["customresourcedefinitions"],
+            "verbs": ["get", "list"],
+        },
     ]
     assert binding["roleRef"]["name"] == role["metadata"]["name"]
     account = found["ServiceAccount"]["metadata"]

@@ -1,0 +1,138 @@
+"""CustomResourceDefinitions over real connections: what is asked, what counts as a change."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policyd.cluster import connect, definitions
+from policyd.cluster.definitions import PATH, Definitions
+from policyd.policy.live_definitions import EVERY, Wanted, slim
+from tests.cluster.fake import ApiServer, Call, Reply, refusal
+from tests.e2e.builders import custom_resource_definition
+
+Json = dict[str, Any]
+WIDGETS = Wanted("e2e.policyd.dev", "widgets")
+NAMES = ("gadgets", "widgets", "things")
+
+
+def crd(plural: str, group: str = WIDGETS.group, generation: int = 1) -> Json:
+    made = custom_resource_definition()
+    made["metadata"] = {"name": f"{plural}.{group}", "uid": plural, "generation": generation}
+    made["spec"]["group"], made["spec"]["names"]["plural"] = group, plural
+    return made
+
+
+class Asked:
+    """Definitions of one server and what was told of the questions."""
+
+    def __init__(self, server: ApiServer) -> None:
+        self.told: list[bool] = []
+        kubeconfig = server.kubeconfig()
+        client = connect(kubeconfig, 5.0)
+        self.found: Definitions = definitions(client, 5.0, lambda ok, _: self.told.append(ok))
+
+
+@pytest.fixture
+def crds() -> dict[str, Json]:
+    made = [crd(each) for each in NAMES] + [crd("others", "other.dev")]
+    return {each["metadata"]["name"]: each for each in made}
+
+
+@pytest.fixture
+def asked(server: ApiServer, crds: dict[str, Json]) -> Iterator[Asked]:
+    def answer(call: Call) -> Reply:
+        path, _, query = call.path.removeprefix("/").partition("?")
+        if path == PATH:  # two pages
+            items = list(crds.values())
+            more = "continue=" not in query
+            page = items[:2] if more else items[2:]
+            return Reply({"metadata": {"continue": "x"} if more else {}, "items": page})
+        name = path.removeprefix(f"{PATH}/")
+        return Reply(crds[name]) if name in crds else refusal(404, "no such thing")
+
+    server.answer = answer
+    made = Asked(server)
+    yield made
+    made.found.close()
+
+
+def plurals(found: list[Json]) -> list[str]:
+    return sorted(each["spec"]["names"]["plural"] for each in found)
+
+
+def test_only_what_is_wanted_is_asked_for(
+    server: ApiServer, asked: Asked, crds: dict[str, Json]
+) -> None:
+    missing = Wanted("nowhere.dev", "things")
+    assert asked.found.fetch(frozenset([WIDGETS, missing])) == [slim(crds[WIDGETS.name])]
+    assert [call.path for call in server.calls] == [
+        f"/{PATH}/things.nowhere.dev",
+        f"/{PATH}/{WIDGETS.name}",
+    ]
+    assert asked.told == [True, True]
+    assert asked.found.problem == ""
+
+
+def test_every_definition_of_a_group(server: ApiServer, asked: Asked) -> None:
+    wanted = frozenset([Wanted(WIDGETS.group, EVERY), WIDGETS])
+    assert plurals(asked.found.fetch(wanted)) == sorted(NAMES)
+    assert plurals(asked.found.fetch(frozenset([WIDGETS]))) == ["widgets"]
+
+
+def test_nothing_wanted_asks_nothing(server: ApiServer, asked: Asked) -> None:
+    assert asked.found.fetch(frozenset()) == []
+    assert not asked.found.changed()
+    assert server.calls == []
+
+
+def test_what_counts_as_a_change(asked: Asked, crds: dict[str, Json]) -> None:
+    wanted = frozenset([Wanted(WIDGETS.group, EVERY)])
+    asked.found.fetch(wanted)
+    crds[WIDGETS.name]["status"] = {"conditions": []}
+    crds["others.other.dev"] = crd("others", "other.dev", 2)
+    assert not asked.found.changed()
+    crds[WIDGETS.name] = crd("widgets", generation=2)
+    assert asked.found.changed()
+    asked.found.fetch(wanted)
+    assert not asked.found.changed()
+    new = crd("news")
+    crds[new["metadata"]["name"]] = new
+    assert asked.found.changed()
+    assert "news" in plurals(asked.found.fetch(wanted))
+    crds.clear()  # a definition that was seen stays known
+    assert not asked.found.changed()
+    assert "news" in plurals(asked.found.fetch(wanted))
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        (refusal(403, "policyd may not"), "the API server answered 403: policyd may not"),
+        (Reply(b"<html>"), "the API server cannot be asked"),
+        (Reply([1]), "the API server cannot be asked"),
+        (Reply({}), "the API server cannot be asked"),
+    ],
+)
+def test_no_answer_changes_nothing(server: ApiServer, asked: Asked, reply: Reply, why: str) -> None:
+    right = server.answer
+    wanted = frozenset([WIDGETS, Wanted(WIDGETS.group, EVERY)])
+    known = asked.found.fetch(wanted)
+    server.answer = lambda _: reply
+    assert asked.found.fetch(wanted) == known
+    assert asked.found.problem.startswith(why)
+    assert not asked.found.changed()
+    server.answer = right
+    assert asked.found.fetch(wanted) == known
+    assert asked.found.problem == ""
+
+
+def test_a_cluster_that_is_not_there(server: ApiServer, tmp_path: Path) -> None:
+    kubeconfig = server.kubeconfig()
+    kubeconfig.write_text(kubeconfig.read_text().replace(server.url, "https://127.0.0.1:1"))
+    told: list[bool] = []
+    found = definitions(connect(kubeconfig, 5.0), 5.0, lambda ok, _: told.append(ok))
+    assert found.fetch(frozenset([WIDGETS])) == []
+    assert found.problem.startswith("the API server cannot be reached: ")
+    assert told == [False]

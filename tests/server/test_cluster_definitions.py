@@ -1,0 +1,179 @@
+"""``policyd serve`` whose policies need schemas that only the cluster has: when they come and change."""
+
+import base64
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policyd.cluster.definitions import PATH
+from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal
+from tests.e2e.builders import custom_resource_definition, demand, policy, rule
+from tests.server.process import Process, until
+from tests.server.reviews import body
+from tests.server.test_serve import command
+
+Json = dict[str, Any]
+GROUP = "e2e.policyd.dev"
+WIDGETS = rule("widgets", group=GROUP)
+OVERLAY = policy(
+    "sized",
+    WIDGETS,
+    mutations=[
+        {"patchType": "Overlay", "overlay": {"spec": {"parts": [{"name": "b", "size": 7}]}}}
+    ],
+)
+
+
+class Cluster:
+    """The definitions of an API server; ``broken`` is what it answers instead."""
+
+    def __init__(self) -> None:
+        self.crds: dict[str, Json] = {}
+        self.broken: Reply | None = None
+
+    def define(self, generation: int = 1, **parts: Any) -> None:
+        crd = custom_resource_definition()
+        crd["metadata"] |= {"uid": "u", "generation": generation}
+        spec = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+        spec["properties"]["parts"] |= parts
+        self.crds[crd["metadata"]["name"]] = crd
+
+    def __call__(self, call: Call) -> Reply:
+        path = call.path.partition("?")[0].removeprefix("/")
+        assert path.startswith(PATH), call
+        if self.broken is not None:
+            return self.broken
+        name = path.removeprefix(f"{PATH}/")
+        if name == path:
+            return Reply({"metadata": {}, "items": list(self.crds.values())})
+        return Reply(self.crds[name]) if name in self.crds else refusal(404, f"no {name}")
+
+
+@contextmanager
+def serving(
+    folder: Path, cluster: Cluster, *documents: Json
+) -> Iterator[tuple[Process, ApiServer]]:
+    write(folder, *documents)
+    with api_server(folder, cluster) as api:
+        flags = ("--kubeconfig", str(api.kubeconfig()))
+        server = Process(command(folder / "policies", *flags), folder / "server.log")
+        try:
+            yield server, api
+        finally:
+            server.kill()
+        assert not server.lines("defect")
+
+
+def write(folder: Path, *documents: Json) -> None:
+    (folder / "policies").mkdir(exist_ok=True)
+    for document in documents:
+        new = folder / "new.json"
+        new.write_text(json.dumps(document))
+        name = f"{document['kind']}-{document['metadata']['name']}.json"
+        new.rename(folder / "policies" / name)
+
+
+def mutated(server: Process) -> list[Json]:
+    """The patch of a Widget; nothing where the request is denied."""
+    widget = {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "Widget",
+        "metadata": {"name": "w", "namespace": "shop"},
+        "spec": {"parts": [{"name": "a"}, {"name": "b"}]},
+    }
+    kind = {"group": GROUP, "version": "v1"}
+    sent = body(
+        kind={**kind, "kind": "Widget"}, resource={**kind, "resource": "widgets"}, object=widget
+    )
+    code, answer = server.post("/mutate", sent)
+    assert code == 200
+    patch: list[Json] = json.loads(base64.b64decode(answer["response"].get("patch", "W10=")))
+    return patch
+
+
+def states(server: Process) -> dict[str, str]:
+    found = json.loads(server.get("/policies")[1])
+    return {each["name"]: each["state"] for each in found["policies"]}
+
+
+# Merged by its key, the part that is there gets its size; an atomic list is replaced.
+KEYED = [{"op": "add", "path": "/spec/parts/1/size", "value": 7}]
+ATOMIC: Json = {"x-kubernetes-list-type": "atomic", "x-kubernetes-list-map-keys": []}
+
+
+def test_the_schema_comes_from_the_cluster(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.define()
+    with serving(tmp_path, cluster, OVERLAY) as (server, api):
+        assert states(server) == {"sized": "active"}
+        assert mutated(server) == KEYED
+        assert api.calls[0].path == f"/{PATH}/widgets.{GROUP}"
+        asked = server.metric(
+            'policyd_cluster_lookups_total{question="definition",result="success"}'
+        )
+        assert asked >= 1
+        cluster.define(2, **ATOMIC)
+        until(lambda: mutated(server) != KEYED, "the changed definition")
+        assert server.terminate() == 0
+
+
+def test_a_definition_that_appears_later_ends_the_quarantine(tmp_path: Path) -> None:
+    cluster = Cluster()
+    broken = policy("broken", validations=[demand("object.(", "x")], failurePolicy="Ignore")
+    with serving(tmp_path, cluster, OVERLAY, broken) as (server, _):
+        assert states(server) == {"sized": "quarantined", "broken": "quarantined"}
+        found = json.loads(server.get("/policies/sized")[1])
+        assert f"no schema of widgets.{GROUP} is known" in json.dumps(found)
+        assert mutated(server) == []
+        cluster.define()
+        until(lambda: states(server)["sized"] == "active", "the definition")
+        assert states(server)["broken"] == "quarantined"
+        assert mutated(server) == KEYED
+
+
+@pytest.mark.parametrize("broken", [refusal(403, "policyd may not"), refusal(503, "starting")])
+def test_a_cluster_that_does_not_answer_at_start_is_asked_again(
+    tmp_path: Path, broken: Reply
+) -> None:
+    cluster = Cluster()
+    cluster.define()
+    cluster.broken = broken
+    with serving(tmp_path, cluster, OVERLAY) as (server, _):
+        assert states(server) == {"sized": "quarantined"}
+        (line,) = until(lambda: server.lines("cluster"), "a line of the log")
+        assert "the API server answered" in line["message"]
+        # What else changes is taken into use meanwhile.
+        write(tmp_path, policy("other", validations=[demand("true", "x")]))
+        until(lambda: states(server).get("other") == "active", "another policy")
+        cluster.broken = None
+        until(lambda: states(server)["sized"] == "active", "the definition")
+        assert mutated(server) == KEYED
+        until(lambda: len(server.lines("cluster")) == 2, "the end of it")
+
+
+def test_a_cluster_that_goes_away_takes_no_schema_with_it(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.define()
+    with serving(tmp_path, cluster, OVERLAY) as (server, _):
+        cluster.broken = refusal(503, "gone")
+        write(tmp_path, policy("other", validations=[demand("true", "x")]))
+        until(lambda: states(server).get("other") == "active", "another policy")
+        assert mutated(server) == KEYED
+        cluster.broken = None
+        cluster.crds.clear()
+        write(tmp_path, policy("third", validations=[demand("true", "x")]))
+        until(lambda: states(server).get("third") == "active", "a third policy")
+        assert mutated(server) == KEYED
+
+
+def test_nothing_is_asked_for_what_documents_define(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.define(**ATOMIC)
+    documents = (OVERLAY, custom_resource_definition())
+    with serving(tmp_path, cluster, *documents) as (server, api):
+        assert mutated(server) == KEYED
+        assert api.calls == []
