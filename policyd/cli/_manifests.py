@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import orjson
 
@@ -27,14 +26,16 @@ class Who:
     user: str | None
     groups: tuple[str, ...]
 
+    @property
+    def user_info(self) -> Object:
+        """``userInfo`` of the requests."""
+        return {"username": self.user or "policyd", "groups": list(self.groups)}
+
     def review(self, manifest: Object, old: Object | None) -> Object:
         """The AdmissionReview that the API server would make of a manifest."""
-        user_info: dict[str, Any] = {
-            "username": self.user or "policyd",
-            "groups": list(self.groups),
-        }
+        overrides = {"userInfo": self.user_info}
         review = build_review(
-            manifest, old_object=old, operation=self.operation, overrides={"userInfo": user_info}
+            manifest, old_object=old, operation=self.operation, overrides=overrides
         )
         # The API server writes the namespace of the request into the object before it asks.
         request = review["request"]
@@ -65,11 +66,6 @@ def read_manifests(paths: Iterable[Path]) -> list[Document]:
 def identity(document: Document) -> Identity:
     """Group, kind, namespace and name: what makes two manifests the same object."""
     return (document.group, document.kind, document.namespace, document.name)
-
-
-def review_of(document: Document, old: Object | None, who: Who) -> Object:
-    """The AdmissionReview that the API server would make of a manifest."""
-    return who.review(document.raw, old)
 
 
 class Output:

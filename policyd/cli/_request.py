@@ -15,6 +15,7 @@ from policyd.cli._manifests import Who
 from policyd.errors import PolicySchemaError, ReviewError
 from policyd.policy.compiled import Object
 from policyd.policy.loader import read_one
+from policyd.policy.reviews import namespace
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
@@ -48,8 +49,7 @@ class RequestOptions:
         name = request.get("namespace") if isinstance(request, dict) else None
         if not name:
             raise click.UsageError("--namespace-labels: the request is in no namespace")
-        metadata = {"name": name, "labels": self.namespace_labels}
-        return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+        return namespace(name, self.namespace_labels)
 
 
 def request_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -210,10 +210,7 @@ class Scan:
                 "version": resource.version,
                 "resource": resource.resource,
             },
-            "userInfo": {
-                "username": self._who.user or "policyd",
-                "groups": list(self._who.groups),
-            },
+            "userInfo": self._who.user_info,
         }
         if resource != _NAMESPACES:  # the namespace of a Namespace is itself
             overrides["namespace"] = document.namespace

@@ -13,7 +13,8 @@ from policyd.admission.judging import Judge
 from policyd.cli._authorizer import authorizer_option
 from policyd.cli._cluster import ClusterOptions, cluster_options, scan_cluster
 from policyd.cli._judged import FORMATS, Judged, Style, Tally, write
-from policyd.cli._manifests import Output, Who, identity, read_manifests, review_of
+from policyd.cli._manifests import Output, Who, identity, read_manifests
+from policyd.cli._policies import policies_option
 from policyd.cli._progress import with_progress
 from policyd.cli._request import GROUP, NAMESPACE_LABELS, OPERATION, USER
 from policyd.errors import ConfigError
@@ -21,6 +22,7 @@ from policyd.policy import compiler
 from policyd.policy.compiled import Object
 from policyd.policy.documents import Document, Sources
 from policyd.policy.loader import load
+from policyd.policy.reviews import namespace
 
 _EPILOG = """\b
 Examples:
@@ -47,15 +49,7 @@ read.
 
 
 @click.command("apply", epilog=_EPILOG)
-@click.option(
-    "-p",
-    "--policies",
-    "paths",
-    multiple=True,
-    required=True,
-    type=click.Path(exists=True, path_type=Path),
-    help="A policy file or directory; may be given more than once.",
-)
+@policies_option()
 @OPERATION
 @click.option(
     "--old",
@@ -174,12 +168,11 @@ def _judged(
         if document.kind == "Namespace" and not document.group:
             judge = judge.knowing(document.raw)
     for document in with_progress(manifests, "judging"):
-        review = review_of(document, before.get(identity(document)), who)
+        review = who.review(document.raw, before.get(identity(document)))
         knowing = judge
-        namespace = review["request"].get("namespace")
-        if labels is not None and namespace:
-            metadata = {"name": namespace, "labels": labels}
-            knowing = judge.knowing({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata})
+        name = review["request"].get("namespace")
+        if labels is not None and name:
+            knowing = judge.knowing(namespace(name, labels))
         started = perf_counter_ns()
         judgement = knowing.judge(review)
         yield Judged(document, judgement, (perf_counter_ns() - started) / 1e9)

@@ -1,4 +1,6 @@
-"""Builds AdmissionReviews from objects, as an API server would send them. For tests and people."""
+"""Builds AdmissionReviews from objects, as an API server would send them, and what goes with them.
+For tests and people.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -65,6 +67,12 @@ def build_review(
         if not request.get(absent):
             request.pop(absent, None)  # the API server leaves empty ones out
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+def namespace(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    """The Namespace object of that name with these labels, and the one that all have."""
+    metadata = {"name": name, "labels": {**labels, "kubernetes.io/metadata.name": name}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
 def plural(kind: str) -> str:

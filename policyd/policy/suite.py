@@ -23,7 +23,7 @@ from policyd.policy.files import read_bytes
 from policyd.policy.loader import read_one
 from policyd.policy.model import PolicyTest
 from policyd.policy.model_suite import Case, SuiteRequest
-from policyd.policy.reviews import build_review
+from policyd.policy.reviews import build_review, namespace
 
 JSON = dict[str, Any]
 Webhook = Literal["validate", "mutate"]
@@ -199,9 +199,7 @@ def _namespace(review: JSON, labels: dict[str, str]) -> JSON:
     name = review.get("request", {}).get("namespace", "")
     if not name:
         raise _CaseError("namespaceLabels: the request has no namespace")
-    own = {"kubernetes.io/metadata.name": name}
-    metadata = {"name": name, "labels": {**labels, **own}}
-    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    return namespace(name, labels)
 
 
 def _ask(review: JSON, webhook: Webhook | None, judge: Review) -> Answer:
