@@ -11,6 +11,7 @@ from policyd.policy.overlaps import overlapping
 from policyd.policy.pattern_advice import misfitting
 from policyd.policy.rule_advice import advise_rules
 from policyd.policy.type_check import type_check
+from policyd.policy.unguarded import unguarded
 
 
 def all_advice(sources: Sources, today: date) -> list[Problem]:
@@ -19,6 +20,7 @@ def all_advice(sources: Sources, today: date) -> list[Problem]:
         *advise(sources, today),
         *advise_rules(sources),
         *type_check(sources),
+        *unguarded(sources),
         *misfitting(sources),
         *expensive(sources),
         *constant(sources),

@@ -18,6 +18,41 @@ from policyd.policy.reviews import plural
 Gvk = tuple[str, str, str]
 _SCALARS = {"boolean": BOOL, "integer": INT, "number": DOUBLE, "string": STRING}
 _ANY_MAP = map_of(STRING, DYN)
+# By Go type: fields that may be omitted, but that the API server sets or asks for, so that every
+# object has them when it is validated.
+ALWAYS_THERE = {
+    name: frozenset(fields.split())
+    for name, fields in {
+        "Container": "image imagePullPolicy terminationMessagePath terminationMessagePolicy",
+        "ContainerPort": "protocol",
+        "CronJobSpec": "concurrencyPolicy failedJobsHistoryLimit successfulJobsHistoryLimit "
+        "suspend",
+        "CustomResourceDefinition": "status",
+        "DaemonSetSpec": "revisionHistoryLimit",
+        "DeploymentSpec": "progressDeadlineSeconds replicas revisionHistoryLimit",
+        "DeploymentStrategy": "type",
+        "EphemeralContainer": "image imagePullPolicy",
+        "HTTPGetAction": "path scheme",
+        "HorizontalPodAutoscalerSpec": "minReplicas",
+        "HTTPIngressPath": "pathType",
+        "IngressServiceBackend": "port",
+        "JobSpec": "backoffLimit completionMode manualSelector parallelism suspend",
+        "NetworkPolicySpec": "policyTypes",
+        "ObjectMeta": "creationTimestamp name namespace uid",
+        "PersistentVolumeClaimSpec": "accessModes volumeMode",
+        "PersistentVolumeSpec": "accessModes capacity persistentVolumeReclaimPolicy volumeMode",
+        "PodSpec": "dnsPolicy enableServiceLinks restartPolicy schedulerName securityContext "
+        "serviceAccountName terminationGracePeriodSeconds",
+        "Probe": "failureThreshold periodSeconds successThreshold timeoutSeconds",
+        "ReplicaSetSpec": "replicas template",
+        "ReplicationControllerSpec": "replicas selector template",
+        "Secret": "type",
+        "ServicePort": "protocol targetPort",
+        "ServiceSpec": "internalTrafficPolicy sessionAffinity type",
+        "StatefulSetSpec": "podManagementPolicy replicas revisionHistoryLimit",
+        "StorageClass": "reclaimPolicy volumeBindingMode",
+    }.items()
+}
 _SERVED_VERSIONS = {api_version for api_version, _ in BUILTIN_KINDS}
 
 
@@ -55,6 +90,26 @@ class ObjectTypes:
         if member is not None:
             return self._type(f"{struct.name}.{name}", member)
         return DYN if schema.get("x-kubernetes-preserve-unknown-fields") else None
+
+    def may_lack(self, struct: Type, name: str) -> bool:
+        """Whether an object that the API server took may be without a field that its kind has.
+
+        In Go's types only what is omitted when empty can be absent; in custom resources what is
+        neither required nor has a default.
+        """
+        schema = self._schemas.get(struct.name)
+        member = schema["properties"].get(name) if schema is not None else None
+        if schema is None or member is None:
+            return False
+        if "go" not in schema:
+            own = name in ("apiVersion", "kind", "metadata") and "metadata" in schema["properties"]
+            return not own and name not in schema.get("required", ()) and "default" not in member
+        if name in ALWAYS_THERE.get(schema["go"], ()):
+            return False
+        if "omit" not in member:
+            return False
+        is_struct = member["omit"] == "empty" and "$ref" in member and not member.get("pointer")
+        return not is_struct  # Go prints empty structs all the same
 
     def is_object(self, t: Type) -> bool:
         return t.name in self._schemas

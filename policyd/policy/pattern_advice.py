@@ -18,9 +18,9 @@ from policyd.pattern.marks import Mark, split
 from policyd.policy.definitions import definitions
 from policyd.policy.documents import Document, Sources
 from policyd.policy.findings import Finding, Path
+from policyd.policy.kind_types import kinds_of
 from policyd.policy.model import Policy
 from policyd.policy.object_types import KindSchemas
-from policyd.policy.type_check import kinds_of
 
 RULE = "pattern-type"
 _NAMES = {Scalar.NUMERIC: "a number", Scalar.STRING: "a text", Scalar.BOOLEAN: "a boolean"}

@@ -79,7 +79,8 @@ def test_advice_is_no_error(tmp_path: Path) -> None:
 
 
 def test_strict_proves_that_mutations_are_idempotent(tmp_path: Path) -> None:
-    expression = "[JSONPatch{op: 'add', path: '/spec/priority', value: object.spec.priority + 1}]"
+    value = "object.spec.?priority.orValue(0) + 1"
+    expression = f"[JSONPatch{{op: 'add', path: '/spec/priority', value: {value}}}]"
     growing = policy(
         mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]
     )

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
+from policyd.policy.kind_types import kinds_of
 from policyd.policy.model import Policy
 from policyd.policy.object_types import KindSchemas
-from policyd.policy.type_check import kinds_of, type_check
+from policyd.policy.type_check import type_check
 from tests.policy.builders import JSON, loaded, policy, rule, vap
 
 PODS = rule()
