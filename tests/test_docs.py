@@ -4,6 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
+import click
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 from policyd import PolicySet
 from policyd.cli import COMMANDS, policyd
 from policyd.policy import loader
+from policyd.policy.model import PolicySpec
 from tests.shared import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -100,3 +102,33 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_commands_that_are_shown_exist(page: Path) -> None:
     named = set(re.findall(r"policyd ([a-z]+)\b", "\n".join(blocks(page, "console"))))
     assert named <= COMMANDS.keys()
+
+
+def flags() -> set[str]:
+    """Every flag of every command."""
+    found = {"--help"}
+    with click.Context(policyd) as context:
+        for name in COMMANDS:
+            command = policyd.get_command(context, name)
+            assert command is not None
+            for parameter in command.params:
+                found |= {*parameter.opts, *parameter.secondary_opts}
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_flags_that_are_named_exist(page: Path) -> None:
+    if page.parent.name == "loadtest":
+        return  # a program of its own
+    code = "\n".join(re.findall(r"`([^`\n]+)`", page.read_text()))
+    shown = [line for line in "\n".join(blocks(page, "console")).splitlines() if "policyd " in line]
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", "\n".join([code, *shown])))
+    assert named <= flags()
+
+
+def test_every_field_of_a_policy_has_its_row_and_there_is_no_other() -> None:
+    table = FORMAT.read_text().partition("| field | meaning |\n")[2].partition("\n\n")[0]
+    rows = set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE))
+    assert rows | {"description", "paramKind", "paramRef"} == {
+        field.alias for field in PolicySpec.model_fields.values()
+    }
