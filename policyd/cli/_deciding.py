@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
 from policyd.admission.stories import PolicyStory, WebhookStory
-from policyd.cli._explanation import policy_lines, rank, short_lines
+from policyd.cli._explanation import policy_lines, rank, short_lines, tells
 from policyd.cli._tree import Style
 
 _CHANGES = ("changes it", "changes nothing")
@@ -33,7 +33,7 @@ def deciding(stories: Sequence[WebhookStory], keys: Set[str], style: Style) -> I
 
 
 def _lines(each: PolicyStory, style: Style) -> Iterator[str]:
-    return policy_lines(each, style) if each.visits else short_lines(each, style)
+    return policy_lines(each, style) if tells(each, style) else short_lines(each, style)
 
 
 def _nobody(told: Sequence[PolicyStory], style: Style) -> Iterator[str]:

@@ -37,7 +37,7 @@ def text(stories: Sequence[WebhookStory], request: Object, style: Style) -> Iter
 
 
 def _webhook(policies: Sequence[PolicyStory], style: Style) -> Iterator[str]:
-    short = [each for each in policies if not _tells(each, style)]
+    short = [each for each in policies if not tells(each, style)]
     for each in policies:
         if each not in short:
             yield from policy_lines(each, style)
@@ -46,7 +46,7 @@ def _webhook(policies: Sequence[PolicyStory], style: Style) -> Iterator[str]:
         yield from short_lines(each, style)
 
 
-def _tells(story: PolicyStory, style: Style) -> bool:
+def tells(story: PolicyStory, style: Style) -> bool:
     """Whether a policy has more to say than a line."""
     return story.outcome in _ORDER and (style.everything or story.outcome != "admits")
 

@@ -35,8 +35,8 @@ def case(name: str, expect: JSON, kind: str = "Pod", **more: Any) -> JSON:
     return {"name": name, "request": {"object": obj}, "expect": expect, **more}
 
 
-def ran(folder: Path, cases: list[JSON], *arguments: str) -> str:
-    (folder / "policy.json").write_bytes(orjson.dumps(NO_X))
+def ran(folder: Path, cases: list[JSON], *arguments: str, judge: JSON = NO_X) -> str:
+    (folder / "policy.json").write_bytes(orjson.dumps(judge))
     (folder / "suite.json").write_bytes(orjson.dumps(suite(cases=cases)))
     result = CliRunner().invoke(command, [str(folder), *arguments])
     assert result.exit_code == 1, result.output
@@ -114,6 +114,13 @@ def test_an_admission_that_was_not_expected_shows_what_held(tmp_path: Path) -> N
 def test_a_policy_that_was_not_asked_says_why_once(tmp_path: Path) -> None:
     text = ran(tmp_path, [case("y", {"allowed": False}, kind="Service")])
     assert text.count("no-x: resourceRules[0]") == 1
+
+
+def test_a_policy_whose_condition_is_false_says_which(tmp_path: Path) -> None:
+    conditions = [{"name": "never", "expression": "request.operation == 'DELETE'"}]
+    judge = {**NO_X, "spec": {**NO_X["spec"], "matchConditions": conditions}}
+    text = ran(tmp_path, [case("x", {"allowed": False})], judge=judge)
+    assert "no-x: matchConditions[0] never is false" in text
 
 
 def test_another_object_than_expected_shows_who_changed_it(tmp_path: Path) -> None:
