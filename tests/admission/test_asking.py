@@ -222,7 +222,8 @@ def test_what_policies_ask_at_the_same_time_is_fetched_so_and_each_question_once
     cluster = Cluster(AuthorizerRule())
     both = f"{get('pods')}.allowed() && {get('secrets')}.allowed()"
     documents = [validating(name, both) for name in "abc"]
-    assert waited(cluster.fetch, load(*documents, validating("d", f"{get('nodes')}.allowed()")))
+    policies = load(*documents, validating("d", f"{get('nodes')}.allowed()"))
+    assert waited(cluster.fetch, policies).allowed
     assert sorted(each.resource for each in cluster.asked) == ["nodes", "pods", "secrets"]
     assert cluster.rounds == [2, 2, 1]
 
