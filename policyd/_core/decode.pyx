@@ -9,7 +9,9 @@ grows with what changed.
 """
 
 cimport cython
+from cpython.object cimport PyObject
 
+from policyd._core.json_equality cimport PyDict_Next, counterpart
 from policyd._core.schema cimport (
     ANYTHING, FLOAT, INT32, INT64, LEAF, LIST, MAP, STRUCT, TEXT, TRUTH, Decoding, Field, Type,
 )
@@ -87,10 +89,16 @@ cdef class Decoder:
         cdef dict out = new
         cdef Field field
         cdef str outer = self.struct
-        for name, member in new.items():
-            was = before.get(name, ABSENT)
-            if was is member:
+        cdef Py_ssize_t at = 0, place = 0
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef PyObject* former
+        while PyDict_Next(<PyObject*>new, &at, &key, &value):
+            former = counterpart(<PyObject*>before, key, &place)
+            if former == value:
                 continue
+            name, member = <object>key, <object>value
+            was = ABSENT if former is NULL else <object>former
             field = type.fields.get(name)
             self.path.append(name)
             if field is None:
@@ -119,10 +127,16 @@ cdef class Decoder:
     cdef object entries(self, dict new, object old, Type type):
         cdef dict before = <dict>old if old.__class__ is dict else {}
         cdef dict out = new
-        for name, member in new.items():
-            was = before.get(name, ABSENT)
-            if was is member:
+        cdef Py_ssize_t at = 0, place = 0
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef PyObject* former
+        while PyDict_Next(<PyObject*>new, &at, &key, &value):
+            former = counterpart(<PyObject*>before, key, &place)
+            if former == value:
                 continue
+            name, member = <object>key, <object>value
+            was = ABSENT if former is NULL else <object>former
             self.path.append(name)
             after = self.value(member, was, type.extra)
             self.path.pop()

@@ -4,9 +4,10 @@ Which items of two lists belong together is decided in ``alignment.pyx``; applyi
 """
 
 cimport cython
+from cpython.object cimport PyObject
 
 from policyd._core.alignment cimport equal_pairs, guessed, identified, kept_pairs
-from policyd._core.json_equality cimport alike, check_depth, same
+from policyd._core.json_equality cimport PyDict_Next, alike, check_depth, counterpart, same
 from policyd._core.pointer cimport pointer_of
 
 # Lists nested deeper than any of Kubernetes are not searched for equal containers at their ends.
@@ -60,19 +61,22 @@ cdef class Differ:
         return self.emit("replace", new)
 
     cdef int maps(self, dict old, dict new, int depth) except -1:
-        cdef Py_ssize_t common = 0
-        for key, value in old.items():
-            other = new.get(key, ABSENT)
-            if other is ABSENT:
-                self.emit_at(key, "remove", ABSENT)
+        cdef Py_ssize_t common = 0, at = 0, place = 0
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef PyObject* other
+        while PyDict_Next(<PyObject*>old, &at, &key, &value):
+            other = counterpart(<PyObject*>new, key, &place)
+            if other is NULL:
+                self.emit_at(<object>key, "remove", ABSENT)
                 continue
             common += 1
-            if not alike(value, other):
-                self.walk_at(key, value, other, depth + 1)
+            if value != other and not alike(<object>value, <object>other):
+                self.walk_at(<object>key, <object>value, <object>other, depth + 1)
         if common < len(new):
-            for key, other in new.items():
-                if key not in old:
-                    self.emit_at(key, "add", other)
+            for name, added in new.items():
+                if name not in old:
+                    self.emit_at(name, "add", added)
         return 0
 
     cdef int lists(self, list old, list new, int depth) except -1:

@@ -5,7 +5,6 @@ from policyd.errors import PatchError
 # As deep as an object of a request may be. The recursion here is on the C stack.
 cdef int DEPTH = 1000
 MAX_DEPTH = DEPTH
-cdef object ABSENT = object()
 
 
 def equal(object one, object other):
@@ -24,22 +23,26 @@ cdef inline bint is_number(object kind):
 
 cdef bint same(object one, object other, bint strict, int depth) except -1:
     """Deep equality; unless ``strict``, numbers are compared by value (RFC 6902, 4.6)."""
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, at = 0, place = 0
+    cdef PyObject* key
+    cdef PyObject* value
+    cdef PyObject* found
     cdef object kind = type(one)
     if one is other:
         return True
+    if kind is str:
+        return type(other) is str and <str>one == <str>other
     if kind is not type(other):
         return not strict and is_number(kind) and is_number(type(other)) and one == other
     if kind is dict:
         if len(<dict>one) != len(<dict>other):
             return False
         check_depth(depth)
-        for key, value in (<dict>one).items():
-            found = (<dict>other).get(key, ABSENT)
-            if type(value) is str:
-                if type(found) is not str or <str>value != <str>found:
-                    return False
-            elif found is ABSENT or not same(value, found, strict, depth + 1):
+        while PyDict_Next(<PyObject*>one, &at, &key, &value):
+            found = counterpart(<PyObject*>other, key, &place)
+            if found == value:
+                continue
+            if found is NULL or not same(<object>value, <object>found, strict, depth + 1):
                 return False
         return True
     if kind is list:
