@@ -106,7 +106,7 @@ cdef class Decoder:
                 after = member
             else:
                 self.struct = type.name
-                self.places.append(field.via + <str>name)
+                self.places.append(field.via + <str>name if field.via else name)
                 after = self.value(member, was, field)
                 self.places.pop()
                 self.struct = outer
@@ -147,14 +147,20 @@ cdef class Decoder:
         return out
 
     cdef object items(self, list new, object old, Type type):
-        cdef set before = {id(item) for item in <list>old} if old.__class__ is list else set()
+        cdef list before = <list>old if old.__class__ is list else []
         cdef list out = new
-        cdef Py_ssize_t index
+        cdef set known = None
+        cdef Py_ssize_t index, size = len(before)
         for index in range(len(new)):
             member = new[index]
-            if id(member) in before and member is not None:
-                continue
-            was = old[index] if old.__class__ is list and index < len(<list>old) else ABSENT
+            was = before[index] if index < size else ABSENT
+            if member is not None:
+                if was is member:
+                    continue
+                if known is None:
+                    known = {id(item) for item in before}
+                if id(member) in known:
+                    continue
             self.path.append(index)
             after = self.value(member, was, type.item)
             self.path.pop()

@@ -71,7 +71,11 @@ class Conflicts:
     ) -> Conflict | None:
         """Note a change; the conflict that it makes with those noted before."""
         found = None
-        adds = {operation["op"] for operation in operations} <= {"add"}
+        adds = True
+        for operation in operations:
+            if operation["op"] != "add":
+                adds = False
+                break
         # Where nothing was removed, keys and items that are added were nobody's.
         if self._changes and not (adds and self._only_adds):
             self._index()

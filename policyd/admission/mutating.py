@@ -72,20 +72,21 @@ class Tree:
 
     def _each(self, invocations: Iterable[Judged]) -> Generator[Wait, None, list[_Run]]:
         """Apply them in order; those that may have to be invoked once more."""
-        runs = []
+        runs, engine = [], self.engine
         for judged in invocations:
-            deadline = self.engine.deadline_of(judged.policy)
+            policy, saw = judged.policy, self.current
+            deadline = engine.deadline_of(policy) if policy.timeout_ns else engine.deadline
             try:
-                run = self._guarded(judged, deadline)
+                invoked = self._guarded(judged, deadline)
             except Unanswered as unknown:
-                run = yield from self._answered(judged, deadline, unknown)
-            if run is not None and judged.policy.reinvoke:
-                runs.append(run)
+                invoked = yield from self._answered(judged, deadline, unknown)
+            if invoked and policy.reinvoke:
+                runs.append(_Run(judged, saw))
         return runs
 
     def _answered(
         self, judged: Judged, deadline: int, unknown: Unanswered
-    ) -> Generator[Wait, None, _Run | None]:
+    ) -> Generator[Wait, None, bool | None]:
         """One invocation once its questions are answered; one asked again in vain is an error."""
         while True:
             question = unknown.question
@@ -107,7 +108,7 @@ class Tree:
             return self._latest
         return diff(self.engine.request.object, self.current, self._keys)
 
-    def _guarded(self, judged: Judged, deadline: int) -> _Run | None:
+    def _guarded(self, judged: Judged, deadline: int) -> bool | None:
         """One invocation; one that does not come to its end leaves the tree as it was."""
         before, run = self.current, None
         try:
@@ -118,20 +119,20 @@ class Tree:
                 self._subjects.clear()
         return run
 
-    def _invoke(self, judged: Judged, deadline: int) -> _Run | None:
-        """One invocation; None if its matchConditions did not hold."""
+    def _invoke(self, judged: Judged, deadline: int) -> bool:
+        """One invocation; False if its matchConditions did not hold."""
         policy, before = judged.policy, self.current
         if policy.mutation is None:
-            return None
+            return False
         if judged.hit.mismatch:
             text = f"failed to convert object version: {judged.hit.mismatch}"
             self.engine.failed(policy, judged.binding, text)
-            return None
+            return False
         matched = policy.mutation.matches(self._subject(judged), judged.param, deadline)
         if matched is not True:
             if matched is not False:
                 self.engine.failed(policy, judged.binding, matched)
-            return None
+            return False
         self._changes, self._failures = 0, []
         for mutation in policy.mutations:
             self._mutate(judged, mutation, deadline)
@@ -141,7 +142,7 @@ class Tree:
             policy.counters.count(_ADMIT)
         if self.current is not before:
             self._note(policy, before)
-        return _Run(judged, before)
+        return True
 
     def _mutate(self, judged: Judged, mutation: Mutation, deadline: int) -> None:
         """Apply one mutation to the current tree; a failure leaves the tree as it was."""

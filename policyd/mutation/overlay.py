@@ -36,7 +36,7 @@ class Overlay:
         self._expressions = expressions
         self._depth = len(tree.path)
         # A schema is replaced when its CustomResourceDefinition is loaded again.
-        self._bound: dict[Gvk, tuple[KindSchema, core.Overlay, list[Fault]]] = {}
+        self._bound: dict[Gvk, tuple[KindSchema, tuple[core.Overlay, list[Fault]]]] = {}
 
     def bind(self, schema: KindSchema) -> list[Fault]:
         """What does not fit the schema of a kind."""
@@ -57,8 +57,8 @@ class Overlay:
         known = self._bound.get(schema.gvk)
         if known is None or known[0] is not schema:
             bound = bind(self._tree, schema, self._expressions, self._guards)
-            known = self._bound[schema.gvk] = (schema, *bound)
-        return known[1:]
+            known = self._bound[schema.gvk] = (schema, bound)
+        return known[1]
 
 
 def read(value: JSONObject, path: Path, compiler: Compiler) -> tuple[Overlay, list[Fault]]:
