@@ -108,7 +108,8 @@ def test_a_pod_has_what_each_mutation_is_for(client: Client, namespace: str) -> 
     }
     containers = [*spec["initContainers"], *spec["containers"]]
     assert {each["name"]: each["image"] for each in containers} == mirrored
-    assert spec["volumes"][0]["image"]["reference"] == "mirror.example.com/k8s/model:1"
+    volume = {"reference": "mirror.example.com/k8s/model:1", "pullPolicy": "Always"}
+    assert spec["volumes"][0]["image"] == volume
     assert {each["imagePullPolicy"] for each in containers} == {"Always"}
     assert all(each["resources"]["limits"]["memory"] == "256Mi" for each in containers)
     mounts = {
