@@ -20,7 +20,10 @@ from policyd.policy.model_match import PATCH_FIELDS
 AnyPolicy = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 
 
-def checked_expressions(sources: Sources) -> Iterator[tuple[Document, str, Checked]]:
+CheckedExpression = tuple[Document, str, Checked]
+
+
+def checked_expressions(sources: Sources) -> Iterator[CheckedExpression]:
     """Each expression with its document and path. Those that do not compile are left out."""
     for document in sources.documents:
         if isinstance(document.model, AnyPolicy):

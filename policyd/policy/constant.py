@@ -1,20 +1,22 @@
 """Advice on conditions that look at the request and are the same for all requests."""
 
+from collections.abc import Iterable
+
 from policyd._core.layout import Layout
 from policyd.cel.ast import Checked, Literal
 from policyd.cel.planner import plan
 from policyd.errors import BudgetExceeded, CelCompileError, Problem
-from policyd.policy.checked import checked_expressions
-from policyd.policy.documents import Document, Sources
+from policyd.policy.checked import CheckedExpression
+from policyd.policy.documents import Document
 
 RULE = "constant-expression"
 
 
-def constant(sources: Sources) -> list[Problem]:
-    """The advice for all policies, in file order. A mere ``true`` or ``false`` is meant so."""
+def constant(expressions: Iterable[CheckedExpression]) -> list[Problem]:
+    """The advice for all expressions, in their order. A mere ``true`` or ``false`` is meant so."""
     return [
         _problem(document, path, outcome)
-        for document, path, checked in checked_expressions(sources)
+        for document, path, checked in expressions
         if path.startswith(("spec.validations", "spec.matchConditions"))
         and (outcome := outcome_of(checked)) is not None
     ]

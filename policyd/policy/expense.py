@@ -5,21 +5,23 @@ not impossible. What is above the limit then ends, for such objects, as an error
 costs stands with it, not with its uses.
 """
 
+from collections.abc import Iterable
+
 from policyd._core.estimates import CALL_LIMIT, Range
 from policyd.cel.estimate import estimate
 from policyd.cel.sizes import assumed
 from policyd.errors import Problem
-from policyd.policy.checked import checked_expressions
-from policyd.policy.documents import Document, Sources
+from policyd.policy.checked import CheckedExpression
+from policyd.policy.documents import Document
 
 RULE = "expensive-expression"
 ASSUMED = 100
 
 
-def expensive(sources: Sources) -> list[Problem]:
-    """The advice for all policies, in file order. Expressions that do not compile are left out."""
+def expensive(expressions: Iterable[CheckedExpression]) -> list[Problem]:
+    """The advice for all expressions, in their order."""
     found: list[Problem] = []
-    for document, path, checked in checked_expressions(sources):
+    for document, path, checked in expressions:
         cost = estimate(checked, assumed(ASSUMED), dyn_fields=True)
         if cost.max > CALL_LIMIT:
             found.append(_problem(document, path, cost))

@@ -256,8 +256,11 @@ class Case:
             case Literal(value=bool() as value):
                 return value
             case Select(test_only=True):
-                place = self.place(node, loops)
-                return False if place is not None and self.lacks(place) else None
+                return False if self._is_lacking(node, loops) else None
+            case Call(function="hasValue", target=Expr() as target):
+                return False if self._is_lacking(target, loops) else None
+            case Call(function="orValue", args=(Literal(value=bool() as value),)):
+                return value if self._is_lacking(node, loops) else None
             case Call(function="!_", args=(inner,)):
                 outcome = self.decide(inner, loops)
                 return None if outcome is None else not outcome
@@ -286,9 +289,15 @@ class Case:
             return None
         return (one in others) is (function != "_!=_")
 
+    def _is_lacking(self, node: Expr, loops: Loops) -> bool:
+        place = self.place(node, loops)
+        return place is not None and self.lacks(place)
+
     def _value(self, node: Expr, loops: Loops) -> object:
         if isinstance(node, Literal):
             return node.value
+        if isinstance(node, Call) and node.function == "orValue" and self._is_lacking(node, loops):
+            return self._value(node.args[0], loops)
         place = self.place(node, loops)
         return self.known.get(place, _UNKNOWN) if place is not None else _UNKNOWN
 

@@ -1,5 +1,6 @@
 """The types that a policy's expressions have for objects of one kind. Advises nothing."""
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -12,11 +13,14 @@ from policyd.cel.structs import ADMISSION, VARIABLES, Structs
 from policyd.cel.types import DYN, Type
 from policyd.errors import CelSyntaxError
 from policyd.mutation.schema import Gvk
+from policyd.policy.definitions import definitions
+from policyd.policy.documents import Sources
 from policyd.policy.model import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
 from policyd.policy.model_match import NamedRuleWithOperations, Variable
 from policyd.policy.object_types import KindSchemas, ObjectTypes
 
 _MAX_KINDS = 10
+_parsed = functools.lru_cache(maxsize=64)(parse)  # each text is checked for several kinds
 
 Checkable = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 
@@ -38,6 +42,22 @@ def kinds_of(rules: Iterable[NamedRuleWithOperations], schemas: KindSchemas) -> 
         if count == _MAX_KINDS:
             break
     return sorted(gvk for gvk in found if schemas.find(gvk) is not None)
+
+
+class TypedPolicies:
+    """The types of all policies of some sources, each made when it is first asked for."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.schemas = KindSchemas(each.raw for each in definitions(sources).documents)
+        self._made: dict[tuple[int, Gvk | None], KindTypes] = {}
+
+    def of(self, policy: Checkable, gvk: Gvk | None) -> "KindTypes":
+        """The types of one of the policies."""
+        key = (id(policy), gvk)
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = KindTypes(policy, self.schemas, gvk)
+        return made
 
 
 class KindTypes:
@@ -90,7 +110,7 @@ class KindTypes:
         found = self._known.get(text)
         if found is None:
             try:
-                found = check_objects(text, parse(text), self._scope, self.objects)
+                found = check_objects(text, _parsed(text), self._scope, self.objects)
             except CelSyntaxError as error:
                 found = None, [Issue(0, error.text)]
             self._known[text] = found

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from policyd._core.equivalents import BUILT_IN_GROUPS
 from policyd.errors import Problem
+from policyd.policy.definitions import definitions
 from policyd.policy.documents import Document, Sources
 from policyd.policy.findings import Finding, Path
 from policyd.policy.model import (
@@ -34,7 +35,7 @@ AnyBinding = ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding
 
 def advise_rules(sources: Sources) -> list[Problem]:
     """The advice for all policies and bindings, in file order."""
-    known = known_resources(each.raw for each in sources.of_kind("CustomResourceDefinition"))
+    known = known_resources(each.raw for each in definitions(sources).documents)
     return [
         replace(document.problem(finding), severity="advice")
         for document in sources.documents

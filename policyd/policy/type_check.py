@@ -16,34 +16,33 @@ from policyd.errors import CelTypeError, Problem
 from policyd.mutation.schema import Gvk, Schemas
 from policyd.policy.definitions import definitions
 from policyd.policy.documents import Document, Sources
-from policyd.policy.kind_types import Checkable, KindTypes, kinds_of
+from policyd.policy.kind_types import Checkable, TypedPolicies, kinds_of
 from policyd.policy.model import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
 from policyd.policy.model_match import PATCH_FIELDS
 from policyd.policy.mutation_check import mutation_issues
-from policyd.policy.object_types import KindSchemas
 
 RULE = "type-check"
 # What may tell the kinds of a policy apart, so that a field need not be in all of them.
 _GUARD = re.compile(r"\bhas\(|\.\?|\[\?|\.kind\b|\.resource\b|\bvariables\.")
 
 
-def type_check(sources: Sources) -> list[Problem]:
+def type_check(sources: Sources, typed: TypedPolicies | None = None) -> list[Problem]:
     """The advice for all policies, in file order. Expressions that do not compile are left out."""
-    crds = [each.raw for each in definitions(sources).documents]
-    schemas, merging = KindSchemas(crds), Schemas.builtin().with_crds(crds)
+    typed = typed or TypedPolicies(sources)
+    merging = Schemas.builtin().with_crds(each.raw for each in definitions(sources).documents)
     found: list[Problem] = []
     for document in sources.documents:
         if isinstance(document.model, Checkable):
-            found += _check(document, document.model, schemas, merging)
+            found += _check(document, document.model, typed, merging)
     return found
 
 
 def _check(
-    document: Document, policy: Checkable, schemas: KindSchemas, merging: Schemas
+    document: Document, policy: Checkable, typed: TypedPolicies, merging: Schemas
 ) -> Iterator[Problem]:
     rules = policy.spec.match_constraints.resource_rules
-    untyped = KindTypes(policy, schemas, None)
-    kinds = [KindTypes(policy, schemas, gvk) for gvk in kinds_of(rules, schemas)]
+    untyped = typed.of(policy, None)
+    kinds = [typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas)]
     for path, text, patch_type in _expressions(policy):
         if not text or untyped.issues(text):
             continue

@@ -21,7 +21,7 @@ from policyd.errors import Problem
 from policyd.mutation.schema import Gvk
 from policyd.policy.documents import Document, Sources
 from policyd.policy.guards import OUTSIDE, PRESENT, Case, Loops, Place, Places
-from policyd.policy.kind_types import Checkable, KindTypes, kinds_of
+from policyd.policy.kind_types import Checkable, KindTypes, TypedPolicies, kinds_of
 from policyd.policy.model import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
 from policyd.policy.model_match import PATCH_FIELDS
 from policyd.policy.object_types import KindSchemas
@@ -51,22 +51,22 @@ class _Hit:
     hint: str
 
 
-def unguarded(sources: Sources) -> list[Problem]:
+def unguarded(sources: Sources, typed: TypedPolicies | None = None) -> list[Problem]:
     """The advice for all policies, in file order."""
-    schemas = KindSchemas(each.raw for each in sources.of_kind("CustomResourceDefinition"))
+    typed = typed or TypedPolicies(sources)
     found: list[Problem] = []
     with deep_recursion():
         for document in sources.documents:
             if isinstance(document.model, Checkable):
-                found += _of_policy(document, document.model, schemas)
+                found += _of_policy(document, document.model, typed)
     return found
 
 
-def _of_policy(document: Document, policy: Checkable, schemas: KindSchemas) -> Iterator[Problem]:
+def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
     hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
     told: set[str] = set()
-    for gvk, operations in _subjects(policy, schemas).items():
-        types = KindTypes(policy, schemas, gvk)
+    for gvk, operations in _subjects(policy, typed.schemas).items():
+        types = typed.of(policy, gvk)
         told.add(str(gvk))
         for operation in operations:
             walk = _Walk(policy, types, operation)
@@ -119,7 +119,8 @@ class _Walk:
         self._policy = policy
         self._types = types
         self._operation = operation
-        self._case = Case(types.variables, _known(policy, types.gvk, operation), types.lacks)
+        self._known = _known(policy, types.gvk, operation)
+        self._case = Case(types.variables, self._known, self._lacks)
         self._text = _Text("", Checked("", Literal(0, 0, None), {}, {}))
         self._found: list[_Hit] = []
         self._seen: set[tuple[str, Places]] = set()
@@ -136,6 +137,10 @@ class _Walk:
             self._validations(there)
             self._mutations(there)
         return self._found
+
+    def _lacks(self, place: Place) -> bool:
+        """Whether nothing can be at a place: has() says so of what is null, too."""
+        return self._known.get(place[:1], PRESENT) is None or self._types.lacks(place)
 
     def _conditions(self) -> Places | None:
         """What the matchConditions ask for; None if they leave this case out."""
@@ -193,7 +198,7 @@ class _Walk:
             case Call(function="_[_]", args=(of, Literal(value=str() as name))):
                 self._visit(of, there, loops)
                 self._read(node, of, name, there, loops)
-            case Call(function="_[_]" | "_?._" | "_[?_]", args=(of, key)):
+            case Call(function="_[_]", args=(of, key)):
                 self._visit(of, there, loops)
                 self._visit(key, there, loops)
                 self._null(node, of, loops)
@@ -243,7 +248,7 @@ class _Walk:
     def _null(self, node: Expr, of: Expr, loops: Loops) -> bool:
         """Tells a field of an object that is null in this operation."""
         place = self._case.place(of, loops)
-        if place not in (("object",), ("oldObject",)) or self._case.known[place] is not None:
+        if place not in (("object",), ("oldObject",)) or self._known[place] is not None:
             return False
         operation = self._operation
         if place == ("object",):
@@ -254,7 +259,7 @@ class _Walk:
         return True
 
     def _read(self, node: Expr, of: Expr, name: str, there: Places, loops: Loops) -> None:
-        if self._null(node, of, loops) or (isinstance(node, Select) and node.test_only):
+        if (isinstance(node, Select) and node.test_only) or self._null(node, of, loops):
             return
         kind = self._text.checked.types.get(of.id)
         place = self._case.place(node, loops)
@@ -264,6 +269,8 @@ class _Walk:
         if sources and all((*source, *place[1:]) in there for source in sources):
             return
         text = unparse(of)
+        if kind.kind is Kind.MAP and place[0].startswith("@") and not sources:
+            return  # the map is made in the expression, which knows what is in it
         if kind.kind is Kind.MAP:
             key = f"'{name}'"
             hint = f"write {key} in {text} && …, or {text}[?{key}].orValue(…)"

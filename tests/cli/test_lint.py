@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
@@ -9,8 +10,10 @@ from click.testing import CliRunner
 
 from policyd.cli.lint import command
 from policyd.policy.lint_rules import RULES
-from tests.policy.builders import JSON, policy, rule, suite, vap
+from tests.policy import builders
+from tests.policy.builders import JSON, rule, suite, vap
 
+TOLD = {**builders.VALIDATION, "message": "no"}
 BAD = """\
 apiVersion: policyd.dev/v1
 kind: Policy
@@ -18,10 +21,11 @@ metadata: {name: bad}
 spec:
   matchConstraints:
     resourceRules:
-    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [pods]}
   variables: [{name: unused, expression: "1"}]
   validations:
-  - expression: |
+  - message: "no"
+    expression: |
       object.metadata.name ==
         nowhere
 ---
@@ -30,6 +34,11 @@ kind: Policy
 metadata: {name: worse}
 spec: {}
 """
+
+
+def policy(name: str = "own", **spec: Any) -> JSON:
+    """A policy about which there is nothing to say."""
+    return builders.policy(name, **{"validations": [TOLD], **spec})
 
 
 def write(folder: Path, *documents: JSON) -> str:
@@ -50,9 +59,9 @@ def test_all_errors_and_advice_are_told_with_places_and_carets(tmp_path: Path) -
     result = CliRunner().invoke(command, [str(tmp_path)])
     assert result.exit_code == 1
     assert f"{file}:8:22: advice: spec.variables[0].name: variable 'unused'" in result.stdout
-    assert f"{file}:12:9: error: spec.validations[0].expression" in result.stdout
+    assert f"{file}:13:9: error: spec.validations[0].expression" in result.stdout
     assert "undeclared reference to 'nowhere'" in result.stdout
-    assert f"{file}:17:7: error: spec.matchConstraints: Required value" in result.stdout
+    assert f"{file}:18:7: error: spec.matchConstraints: Required value" in result.stdout
     assert "2 documents: 3 errors, 1 advice" in result.stderr
 
 
@@ -63,9 +72,9 @@ def test_json_is_a_list_of_problems(tmp_path: Path) -> None:
     found = orjson.loads(result.stdout_bytes)
     assert [(each["line"], each["severity"]) for each in found] == [
         (8, "advice"),
-        (12, "error"),
-        (17, "error"),
-        (17, "error"),
+        (13, "error"),
+        (18, "error"),
+        (18, "error"),
     ]
     assert set(found[0]) == {
         *("message", "file", "line", "column", "path", "hint", "excerpt", "rule", "severity")
@@ -107,7 +116,7 @@ def test_strict_proves_that_mutations_are_idempotent(tmp_path: Path) -> None:
 def test_expressions_are_checked_against_schemas_and_estimated(tmp_path: Path) -> None:
     mistaken = "object.spec.containers.all(c, c.imgae != '')"
     costly = "object.a.all(x, object.b.all(y, object.c.all(z, x != y + z)))"
-    rules = [{"expression": mistaken}, {"expression": costly}]
+    rules = [{"expression": text, "message": "no"} for text in (mistaken, costly)]
     anything = {"resourceRules": [rule(apiVersions=["*"])]}
     file = write(
         tmp_path,
@@ -148,7 +157,8 @@ def test_colours_are_left_out_in_a_pipe(tmp_path: Path) -> None:
 
 def unbound(folder: Path, comment: str = "") -> str:
     file = folder / "policy.yaml"
-    file.write_text(f"{comment}\n{orjson.dumps(vap()).decode()}\n")
+    document = vap(validations=[TOLD])
+    file.write_text(f"{comment}\n{orjson.dumps(document).decode()}\n")
     return str(file)
 
 
@@ -220,7 +230,7 @@ def test_github_annotations(tmp_path: Path) -> None:
     assert result.exit_code == 1
     lines = result.stdout.splitlines()
     assert lines[0].startswith(f"::warning file={file},line=8,col=22,title=unused-variable::")
-    assert any(line.startswith(f"::error file={file},line=12,col=9,title=cel::") for line in lines)
+    assert any(line.startswith(f"::error file={file},line=13,col=9,title=cel::") for line in lines)
     good = CliRunner().invoke(command, [write(tmp_path, policy()), "--format", "github"])
     assert (good.exit_code, good.output) == (0, "")
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from policyd.policy.checked import checked_expressions
 from policyd.policy.expense import expensive
 from tests.policy.builders import JSON, MUTATION, loaded, map_, policy, vap
 
@@ -45,7 +46,7 @@ ROWS: list[tuple[str, JSON, list[str]]] = [
 
 @pytest.mark.parametrize(("document", "paths"), [pytest.param(*row[1:], id=row[0]) for row in ROWS])
 def test_advice(document: JSON, paths: list[str]) -> None:
-    found = expensive(loaded(document))
+    found = expensive(checked_expressions(loaded(document)))
     assert [each.path for each in found] == paths
     assert all(each.rule == "expensive-expression" and each.line > 0 for each in found)
     assert all(each.severity == "advice" and "units" in each.message for each in found)

@@ -142,6 +142,13 @@ def test_what_may_be_missing_is_told(expression: str, expected: list[str]) -> No
     assert told(expression) == expected
 
 
+def test_maps_that_the_expression_makes_are_its_own() -> None:
+    assert (
+        told("object.spec.containers.map(c, {'a': c.image}).all(m, m.a != '' && m['a'] != '')")
+        == []
+    )
+
+
 VARIABLES: list[tuple[JSON, str, list[str]]] = [
     ({"spec": "object.spec"}, "has(object.spec.nodeName) && variables.spec.nodeName == 'x'", []),
     ({"spec": "object.spec"}, "variables.spec.nodeName == 'x'", [
@@ -252,11 +259,15 @@ NULLS: list[tuple[str, list[JSON], list[str]]] = [
     (SAME, [rule()], [ON_CREATE]),
     (SAME, [UPDATE], []),
     (SAME, [CREATE], [ON_CREATE]),
-    ("has(oldObject.metadata)", [rule()], [ON_CREATE]),
-    ("oldObject.?metadata.hasValue()", [rule()], [ON_CREATE]),
+    (f"has(oldObject.metadata) && {SAME}", [rule()], []),
+    (f"has(oldObject.metadata) || {SAME}", [rule()], [ON_CREATE]),
+    (f"oldObject.?metadata.hasValue() ? {SAME} : true", [rule()], []),
+    (f"oldObject.?metadata.orValue(null) == null || {SAME}", [rule()], []),
+    (f"oldObject.?spec.?hostNetwork.orValue(false) && {SAME}", [rule()], []),
     ("oldObject['metadata'] == object.metadata", [rule()], [ON_CREATE]),
     (f"oldObject == null || {SAME}", [rule()], []),
     (f"oldObject != null && {SAME}", [rule()], []),
+    ("oldObject.all(k, k != '')", [UPDATE], []),
     (f"request.operation == 'UPDATE' ? {SAME} : true", [rule()], []),
     (f"request.operation != 'UPDATE' || {SAME}", [rule()], []),
     (f"request.operation in ['UPDATE'] && {SAME}", [rule()], []),
@@ -283,7 +294,9 @@ def test_conditions_on_the_operation_guard() -> None:
 
 def test_names_of_rules() -> None:
     document = vap(validations=[{"expression": f"{SAME} && object.spec.nodeName == ''"}])
-    assert [each.rule for each in unguarded(loaded(document))] == [NULL, FIELD]
+    sources = loaded(document)
+    found = unguarded(sources)
+    assert [each.rule for each in found] == [NULL, FIELD]
 
 
 def test_variables_of_variables_end() -> None:
