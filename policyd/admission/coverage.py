@@ -1,5 +1,5 @@
-"""Which parts of policies the cases of suites brought about: conditions and validations that were
-true and false, mutations, exceptions and audit annotations that were applied.
+"""Which parts of policies the cases of suites brought about: conditions, selectors and validations
+that were true and false; rules, bindings, mutations, exceptions and audit annotations that applied.
 
 What happened is read from stories (``explaining.py``); a request that nobody asks about costs
 nothing. Prints nothing.
@@ -16,6 +16,8 @@ from policyd.policy.documents import Document
 
 Outcome = Literal["true", "false", "applied"]
 _BOTH: tuple[Outcome, ...] = ("true", "false")
+_MATCH = "matchConstraints"
+_SELECTORS = ("namespaceSelector", "objectSelector")
 # A policy: the real path of its file, its kind, its name.
 Key = tuple[str, str, str]
 
@@ -24,11 +26,13 @@ Key = tuple[str, str, str]
 class Part:
     """One part of a policy, what its cases should bring about, and what they did not.
 
-    ``path`` is its field without ``spec``, ``name`` its own name, where it has one.
+    ``path`` is its field without ``spec``, ``name`` its own name, where it has one. A binding
+    stands in a file of its own.
     """
 
     path: str
     name: str
+    file: str
     line: int
     wanted: tuple[Outcome, ...]
     missing: tuple[Outcome, ...] = ()
@@ -58,14 +62,25 @@ class Coverage:
 
     def __init__(self) -> None:
         self._documents: dict[Key, Document] = {}
+        self._bindings: dict[Key, dict[str, Document]] = {}
         self._seen: set[tuple[Key, str, Outcome]] = set()
         self._matched: set[Key] = set()
 
     def expect(self, documents: Iterable[Document]) -> None:
-        """Count these policies, too."""
-        for document in documents:
+        """Count these policies and their bindings, too."""
+        listed = list(documents)
+        by_name = {
+            (each.kind, each.name): _key(each)
+            for each in listed
+            if isinstance(each.model, _POLICIES)
+        }
+        for document in listed:
             if isinstance(document.model, _POLICIES):
                 self._documents.setdefault(_key(document), document)
+            elif isinstance(document.model, _BINDINGS):
+                of = (document.kind.removesuffix("Binding"), document.model.spec.policy_name)
+                if of in by_name:
+                    self._bindings.setdefault(by_name[of], {})[document.name] = document
 
     def see(self, story: WebhookStory) -> None:
         """Note what the policies did in one webhook."""
@@ -73,7 +88,7 @@ class Coverage:
             key = _key(each.document)
             if each.visits or each.exceptions or each.findings:
                 self._matched.add(key)
-            for path, outcome in _outcomes(each, story.webhook == "validate"):
+            for path, outcome in _outcomes(each):
                 self._seen.add((key, path, outcome))
 
     def policies(self) -> list[PolicyCoverage]:
@@ -83,10 +98,17 @@ class Coverage:
     def _policy(self, key: Key, document: Document) -> PolicyCoverage:
         parts = []
         for path, name, wanted in _parts(document):
-            missing = tuple(each for each in wanted if (key, path, each) not in self._seen)
             line, _ = document.place(f"spec.{path}")
-            parts.append(Part(path, name, line, wanted, missing))
+            missing = self._missing(key, path, wanted)
+            parts.append(Part(path, name, document.file, line, wanted, missing))
+        for name, binding in self._bindings.get(key, {}).items():
+            line, _ = binding.place("metadata.name")
+            missing = self._missing(key, _binding(name), ("applied",))
+            parts.append(Part("binding", name, binding.file, line, ("applied",), missing))
         return PolicyCoverage(document, tuple(parts), key in self._matched)
+
+    def _missing(self, key: Key, path: str, wanted: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+        return tuple(each for each in wanted if (key, path, each) not in self._seen)
 
 
 def percent(policies: Iterable[PolicyCoverage]) -> float:
@@ -101,6 +123,14 @@ _POLICIES = (
     model.ValidatingAdmissionPolicy,
     model.MutatingAdmissionPolicy,
 )
+_BINDINGS = (
+    model.ValidatingAdmissionPolicyBinding,
+    model.MutatingAdmissionPolicyBinding,
+)
+
+
+def _binding(name: str) -> str:
+    return f"binding {name}"
 
 
 def _key(document: Document) -> Key:
@@ -113,6 +143,14 @@ def _parts(document: Document) -> Iterator[tuple[str, str, tuple[Outcome, ...]]]
     if not isinstance(policy, _POLICIES):
         return
     spec = policy.spec
+    match = spec.match_constraints
+    for index in range(len(match.resource_rules or ())):
+        yield f"{_MATCH}.resourceRules[{index}]", "", ("applied",)
+    for index in range(len(match.exclude_resource_rules or ())):
+        yield f"{_MATCH}.excludeResourceRules[{index}]", "", ("applied",)
+    for place in _SELECTORS:
+        if any((match.plain().get(place) or {}).values()):
+            yield f"{_MATCH}.{place}", "", _BOTH
     for index, condition in enumerate(spec.match_conditions):
         wanted = _possible(condition.expression)
         yield f"matchConditions[{index}]", condition.name, wanted
@@ -137,20 +175,33 @@ def _possible(expression: str | None) -> tuple[Outcome, ...]:
     return ("false",) if text == "false" else _BOTH
 
 
-def _outcomes(story: PolicyStory, validates: bool) -> Iterator[tuple[str, Outcome]]:
+def _outcomes(story: PolicyStory) -> Iterator[tuple[str, Outcome]]:
     """What one policy did in one webhook."""
     policy = story.document.model
+    yield from _matching(story)
     if isinstance(policy, model.Policy):
         for index, exception in enumerate(policy.spec.exceptions):
             if exception.name in story.exceptions:
                 yield f"exceptions[{index}]", "applied"
     for visit in story.visits:
         yield from _expressions(visit)
+        yield _binding(visit.binding), "applied"
         for applied in visit.mutations:
             if applied.operations:
                 yield f"mutations[{applied.index}]", "applied"
-        if validates:
+        if visit.validates:
             yield from _patterns(story, visit)
+
+
+def _matching(story: PolicyStory) -> Iterator[tuple[str, Outcome]]:
+    """Which rule led to the policy, or which rule or selector away from it."""
+    reason = story.reason
+    if reason.applies or reason.place.startswith("exclude"):
+        yield f"{_MATCH}.{reason.place}", "applied"
+    elif reason.place in _SELECTORS:
+        yield f"{_MATCH}.{reason.place}", "false"
+    if story.matched:
+        yield from ((f"{_MATCH}.{place}", "true") for place in _SELECTORS)
 
 
 def _expressions(visit: Visit) -> Iterator[tuple[str, Outcome]]:

@@ -167,6 +167,7 @@ class _Watching(Engine):
             param=judged.param,
             as_pod=judged.as_pod,
             lifted=judged.exempt,
+            validates=self.webhook == "validate",
             expressions=tuple(map(steps, records)),
             findings=tuple(counted),
             ignored=tuple(each for each in told if each not in counted),

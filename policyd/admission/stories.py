@@ -33,9 +33,10 @@ class Applied:
 class Visit:
     """A policy judged under one binding and parameter: every expression that ran, in order.
 
-    ``again``: invoked once more because a later policy had changed the object. ``lifted`` are the
-    validations that exceptions lift. ``ignored`` are errors that failurePolicy Ignore lets pass.
-    ``refused``: the request fails because of this, whatever failurePolicy says.
+    ``validates``: by the validating webhook, which alone asks patterns. ``again``: invoked once
+    more because a later policy had changed the object. ``lifted`` are the validations that
+    exceptions lift. ``ignored`` are errors that failurePolicy Ignore lets pass. ``refused``: the
+    request fails because of this, whatever failurePolicy says.
     """
 
     binding: str
@@ -43,6 +44,7 @@ class Visit:
     param: JSON
     as_pod: bool
     lifted: frozenset[int]
+    validates: bool = False
     again: bool = False
     expressions: tuple[Steps, ...] = ()
     mutations: tuple[Applied, ...] = ()

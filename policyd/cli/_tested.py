@@ -156,14 +156,17 @@ def _rows(each: PolicyCoverage, verbose: bool) -> Iterator[tuple[str, str, str, 
     name, share = each.document.name, f"{each.seen}/{each.wanted}"
     for part in each.parts:
         if part.missing:
-            yield f"{each.document.file}:{part.line}", name, share, _never(part)
+            yield f"{part.file}:{part.line}", name, share, _never(part)
     if verbose and each.seen == each.wanted:
         yield f"{each.document.file}:{each.document.place('metadata.name')[0]}", name, share, ""
 
 
 def _never(part: Part) -> str:
-    named = f"{part.path} {part.name}" if part.name else part.path
-    return f"{named}: {', '.join(part.missing)}"
+    return f"{_named(part)}: {', '.join(part.missing)}"
+
+
+def _named(part: Part) -> str:
+    return f"{part.path} {part.name}" if part.name else part.path
 
 
 def _json(tested: Tested) -> Any:
@@ -208,9 +211,10 @@ def _entries(tested: Tested, rule: str) -> Iterable[Entry]:
     for each in tested.coverage or ():
         for part in each.parts:
             if part.missing:
-                message, file = f"never {', '.join(part.missing)}", each.document.file
-                subject = f"{each.document.name} {part.path}"
-                yield Entry("coverage", "note", message, subject, "coverage", file, part.line)
+                message = f"never {', '.join(part.missing)}"
+                subject = f"{each.document.name} {_named(part)}"
+                at = (part.file, part.line)
+                yield Entry("coverage", "note", message, subject, "coverage", *at)
     if tested.covers_too_little and tested.coverage is not None:
         message = f"{_shown(percent(tested.coverage))} % is less than {_shown(tested.least)} %"
         yield Entry("coverage", "error", message, "all policies", "coverage")

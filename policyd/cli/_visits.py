@@ -109,7 +109,11 @@ class VisitText:
         """Whether the validations that are patterns fit, where they were asked."""
         plan, visit = self._story.policy.validation, self._visit
         conditions = [e for e in visit.expressions if e.label.startswith("spec.matchConditions")]
-        if plan is None or not all(each.root.value is True for each in conditions):
+        if (
+            plan is None
+            or not visit.validates
+            or not all(each.root.value is True for each in conditions)
+        ):
             return
         for index, each in enumerate(plan.validations):
             if each.pattern is None or index in visit.lifted:

@@ -33,9 +33,9 @@ How to read a failure:
             match: resourceRules[0] fits                 policyd explain tells it
 
 \b
-Coverage counts, over all cases that ran: each validation and matchCondition that was true and that
-was false, each mutation, exception and audit annotation that was applied. What never happened is
-listed. An error is neither true nor false.
+Coverage counts, over all cases that ran: each validation, matchCondition and selector that was true
+and that was false, each rule, binding, mutation, exception and audit annotation that applied. What
+never happened is listed. An error is neither true nor false.
 
 Exit status: 0 when all cases pass, 1 when one fails, a policy has no test (--require-tests) or too
 little is covered (--coverage-min), 2 when policies or suites are broken.
@@ -119,9 +119,9 @@ def command(
         raise SystemExit(Watch(paths, options, verbose).run())
     sources = require(load(paths))
     tested = run(sources, suites_of(sources, paths, options), options)
-    write(form, tested, verbose)
-    if options.select is not None and not any(each.cases for each in tested.suites):
+    if pattern is not None and not any(each.cases for each in tested.suites):
         raise ConfigError(f"--run {pattern!r} finds no case")
+    write(form, tested, verbose)
     if not tested.passed:
         raise SystemExit(1)
 

@@ -274,3 +274,13 @@ def test_bad_input_ends_with_2(folder: Path, arguments: tuple[str, ...], message
 
 def test_colours_only_where_they_are_wanted(folder: Path) -> None:
     assert "\x1b[" not in explain(folder, "pod.json").stdout
+
+
+def test_the_mutating_webhook_tells_nothing_of_patterns(folder: Path) -> None:
+    overlay = "  mutations: [{patchType: Overlay, overlay: {metadata: {name: web}}}]\n"
+    (folder / "policies.yaml").write_text(PATTERN + overlay)
+    # A denial comes first, so what mutated before it stands below.
+    validate, _, mutate = explain(folder).stdout.partition("-- mutate --")
+    assert "mutations[0] Overlay" in mutate
+    assert "the pattern" not in mutate
+    assert "the pattern fits" in validate

@@ -50,10 +50,11 @@ PATTERN = {"pattern": {"metadata": {"name": "!x"}}}
 CONDITION = {"name": "not-y", "expression": "object.metadata.name != 'y'"}
 NOTE = {"key": "k", "valueExpression": "object.metadata.name == 'z' ? 'seen' : ''"}
 EXCEPTION = {"name": "old", "reason": "r", "names": ["x-*"]}
+EXCLUDED = {**rule(), "resourceNames": ["out"]}
 ERROR = {"expression": "object.spec.nowhere == 'a'"}
 ROWS: list[tuple[str, JSON, list[JSON], list[tuple[str, list[str]]]]] = [
     ("nothing runs", {"validations": [NOT_X]}, [case("q", resource={"group": "", "version": "v1", "resource": "nodes"})],
-     [("validations[0]", ["true", "false"])]),
+     [("matchConstraints.resourceRules[0]", ["applied"]), ("validations[0]", ["true", "false"])]),
     ("only true", {"validations": [NOT_X]}, [case("a")], [("validations[0]", ["false"])]),
     ("only false", {"validations": [NOT_X]}, [case("x", DENIED)], [("validations[0]", ["true"])]),
     ("both", {"validations": [NOT_X]}, [case("a"), case("x", DENIED)], []),
@@ -78,6 +79,23 @@ ROWS: list[tuple[str, JSON, list[JSON], list[tuple[str, list[str]]]]] = [
     ("an overlay", {"mutations": [LABEL]}, [case("a")], []),
     ("an overlay that changes nothing", {"mutations": [LABEL]},
      [case("a", more={"labels": {"a": "b"}})], [("mutations[0]", ["applied"])]),
+    ("two rules", {"matchConstraints": {"resourceRules": [rule(), rule(resources=["services"])]},
+     "validations": [{"expression": "false"}]}, [case("a", DENIED)],
+     [("matchConstraints.resourceRules[1]", ["applied"])]),
+    ("a rule that excludes", {"matchConstraints": {**PODS, "excludeResourceRules": [EXCLUDED]},
+     "validations": [{"expression": "false"}]}, [case("a", DENIED)],
+     [("matchConstraints.excludeResourceRules[0]", ["applied"])]),
+    ("a rule that excludes, used", {
+        "matchConstraints": {**PODS, "excludeResourceRules": [EXCLUDED]},
+        "validations": [{"expression": "false"}]}, [case("a", DENIED), case("out")], []),
+    ("a selector", {"matchConstraints": {**PODS, "objectSelector": {"matchLabels": {"a": "b"}}},
+     "validations": [{"expression": "false"}]},
+     [case("a", DENIED, more={"labels": {"a": "b"}})],
+     [("matchConstraints.objectSelector", ["false"])]),
+    ("a selector both ways", {
+        "matchConstraints": {**PODS, "objectSelector": {"matchLabels": {"a": "b"}}},
+        "validations": [{"expression": "false"}]},
+     [case("a", DENIED, more={"labels": {"a": "b"}}), case("b")], []),
     ("mutating asks no pattern", {"mutations": [LABEL], "validations": [PATTERN]},
      [{**case("a"), "webhook": "mutate"}], [("validations[0]", ["true", "false"])]),
 ]  # fmt: skip
@@ -114,6 +132,29 @@ def test_a_mutating_policy_of_kubernetes(tmp_path: Path) -> None:
     assert missing(result) == [("matchConditions[0]", ["false"])]
 
 
+def test_bindings_of_which_one_never_applies(tmp_path: Path) -> None:
+    version = "admissionregistration.k8s.io/v1"
+    spec = {"matchConstraints": PODS, "validations": [{"expression": "false"}]}
+    made = document(version, "ValidatingAdmissionPolicy", "p", spec)
+    elsewhere = {"namespaceSelector": {"matchLabels": {"env": "prod"}}}
+    bindings = [
+        document(
+            version,
+            "ValidatingAdmissionPolicyBinding",
+            name,
+            {"policyName": "p", "validationActions": ["Deny"], "matchResources": rules},
+        )
+        for name, rules in (("here", {}), ("prod", elsewhere))
+    ]
+    result = run(tmp_path, [made, *bindings], [case("a", DENIED)], "--coverage")
+    assert [line.split() for line in result.stdout.splitlines()[-2:-1]] == [
+        [f"{tmp_path}/p2.json:1", "p", "3/4", "binding", "prod:", "applied"]
+    ]
+    labels = {"namespaceLabels": {"env": "prod"}}
+    cases = [case("a", DENIED), case("b", DENIED, **labels)]
+    assert run(tmp_path, [made, *bindings], cases, "--coverage-min", "100").exit_code == 0
+
+
 def test_the_table_names_places_and_a_percentage(tmp_path: Path) -> None:
     two = policy("two", matchConstraints=PODS, validations=[NOT_X, PATTERN])
     result = run(tmp_path, [two], [case("a")], "--coverage")
@@ -121,20 +162,20 @@ def test_the_table_names_places_and_a_percentage(tmp_path: Path) -> None:
     lines = result.stdout.splitlines()
     assert [line.split() for line in lines[-4:-1]] == [
         ["PLACE", "POLICY", "COVERED", "NEVER"],
-        [f"{tmp_path}/p0.json:1", "two", "2/4", "validations[0]:", "false"],
-        [f"{tmp_path}/p0.json:1", "two", "2/4", "validations[1]:", "false"],
+        [f"{tmp_path}/p0.json:1", "two", "3/5", "validations[0]:", "false"],
+        [f"{tmp_path}/p0.json:1", "two", "3/5", "validations[1]:", "false"],
     ]
-    assert lines[-1] == "coverage: 50.0 % (2 of 4 outcomes) of 1 policy"
+    assert lines[-1] == "coverage: 60.0 % (3 of 5 outcomes) of 1 policy"
 
 
 def test_coverage_below_the_minimum_fails(tmp_path: Path) -> None:
     one = policy("one", matchConstraints=PODS, validations=[NOT_X])
-    assert run(tmp_path, [one], [case("a")], "--coverage-min", "50").exit_code == 0
-    result = run(tmp_path, [one], [case("a")], "--coverage-min", "50.1")
+    assert run(tmp_path, [one], [case("a")], "--coverage-min", "66.6").exit_code == 0
+    result = run(tmp_path, [one], [case("a")], "--coverage-min", "66.7")
     assert result.exit_code == 1
-    assert result.stdout.endswith("of 1 policy, less than 50.1 %\n")
-    github = run(tmp_path, [one], [case("a")], "--coverage-min", "60", "--format", "github")
-    assert "::error title=coverage::all policies: 50.0 %25 is less than 60.0 %25" in github.stdout
+    assert result.stdout.endswith("of 1 policy, less than 66.7 %\n")
+    github = run(tmp_path, [one], [case("a")], "--coverage-min", "70", "--format", "github")
+    assert "::error title=coverage::all policies: 66.7 %25 is less than 70.0 %25" in github.stdout
 
 
 def test_a_policy_that_no_case_concerns_is_an_error(tmp_path: Path) -> None:
