@@ -1,13 +1,11 @@
 """What Kubernetes accepts as labels and label selectors, with the API server's texts.
 
-Runs when a policy loads, never in a request; matching is in ``selectors.pyx``. Sources:
+Matching is in ``selectors.pyx``. Sources:
 apimachinery ``pkg/api/validate/content/kube.go`` and ``pkg/apis/meta/v1/validation``.
 """
 
 import json
 import re
-from collections.abc import Iterator
-from typing import Any
 
 OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 
@@ -61,33 +59,6 @@ def value_errors(value: str) -> list[str]:
         text = _by_pattern(VALUE_RULE, f"({NAME_FORMAT})?", "MyValue", "my_value", "12345")
         errors.append(text)
     return errors
-
-
-def selector_problems(selector: dict[str, Any], path: str) -> Iterator[tuple[str, str]]:
-    """What the API server refuses in a label selector, as (field path, text).
-
-    ``path`` is the field path of the selector itself (``spec.matchConstraints.objectSelector``).
-    """
-    for key, value in sorted((selector.get("matchLabels") or {}).items()):
-        yield from ((f"{path}.matchLabels", invalid(key, text)) for text in key_errors(key))
-        yield from ((f"{path}.matchLabels", invalid(value, text)) for text in value_errors(value))
-    for index, expression in enumerate(selector.get("matchExpressions") or ()):
-        place = f"{path}.matchExpressions[{index}]"
-        operator, values = expression.get("operator", ""), expression.get("values") or []
-        if operator in ("In", "NotIn"):
-            if not values:
-                text = "must be specified when `operator` is 'In' or 'NotIn'"
-                yield f"{place}.values", f"Required value: {text}"
-        elif operator not in OPERATORS:
-            yield f"{place}.operator", invalid(operator, "not a valid selector operator")
-        elif values:
-            text = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
-            yield f"{place}.values", f"Forbidden: {text}"
-        key = expression.get("key", "")
-        yield from ((f"{place}.key", invalid(key, text)) for text in key_errors(key))
-        for number, value in enumerate(values):
-            for text in value_errors(value):
-                yield f"{place}.values[{number}]", invalid(value, text)
 
 
 def requirement_error(key: str, operator: str, values: list[str]) -> str:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from policyd._core.decode import DecodeError, decode
 from policyd._core.schema import Field
 from policyd.mutation.type_builder import Builder, JSONObject
 
@@ -153,21 +152,6 @@ class Table:
     def definition(self, name: str) -> JSONObject:
         schema: JSONObject = json.loads(self._lines[name])["schema"]
         return schema
-
-
-def strict_decode(obj: object, schema: KindSchema, before: object = None) -> str | None:
-    """Why the object does not decode into its Go type, in Go's words; None if it does.
-
-    Only what ``obj`` does not share with ``before`` is looked at. The mutators of this package do
-    this themselves and raise StatusError.
-    """
-    if not schema.native:
-        return None
-    try:
-        decode(obj, before, schema.root)
-    except DecodeError as error:
-        return str(error)
-    return None
 
 
 def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:

@@ -82,10 +82,6 @@ class Document:
         """The place in the file of a place inside the text at ``path``, as CEL errors tell it."""
         return self.origin.find_in(path, line, column)
 
-    def key_place(self, path: str) -> tuple[int, int]:
-        """Line and column of the name of the field at ``path``."""
-        return self.origin.find(path, at_key=True)
-
     def problem(self, finding: Finding) -> Problem:
         """The finding with its place in the file and, where it helps, the line with a caret."""
         path = path_text(finding.path)

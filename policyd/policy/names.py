@@ -1,6 +1,7 @@
-"""Formats of Kubernetes names: each check yields what is wrong with a text.
+"""Formats of Kubernetes names: each check yields what is wrong with a text. Those of labels are in
+``_core/labels.py``, as selectors are checked in requests, too.
 
-Rules and words: k8s.io/apimachinery ``pkg/api/validate/content`` (dns, kube, path), and CEL
+Rules and words: k8s.io/apimachinery ``pkg/api/validate/content`` (dns, path), and CEL
 identifiers as kubernetes ``pkg/apis/admissionregistration/validation`` reads them.
 """
 
@@ -9,10 +10,8 @@ from collections.abc import Iterator
 
 _LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _LABEL_1035 = r"[a-z]([-a-z0-9]*[a-z0-9])?"
-_NAME_PART = r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
 _DNS_1035 = re.compile(_LABEL_1035)
-_QUALIFIED = re.compile(_NAME_PART)
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 
 # Words that CEL's grammar keeps for itself.
@@ -20,11 +19,6 @@ CEL_RESERVED = frozenset(
     {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for"}
     | {"function", "if", "import", "let", "loop", "package", "namespace", "return"}
     | {"var", "void", "while"}
-)
-
-_CHARACTERS = (
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
-    "alphanumeric character"
 )
 
 
@@ -49,33 +43,6 @@ def dns_1035_label(text: str) -> Iterator[str]:
             "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start "
             "with an alphabetic character, and end with an alphanumeric character (e.g. 'v1')"
         )
-
-
-def qualified_name(text: str) -> Iterator[str]:
-    """``name`` or ``prefix/name``: label keys, annotation keys, names of matchConditions."""
-    prefix, slash, name = text.rpartition("/")
-    if "/" in prefix:
-        yield f"a valid label key {_CHARACTERS}, with an optional DNS subdomain prefix and '/'"
-        return
-    if slash and not prefix:
-        yield "prefix part must be non-empty"
-    elif slash:
-        for wrong in dns_subdomain(prefix):
-            yield f"prefix part {wrong}"
-    if not name:
-        yield "name part must be non-empty"
-    elif len(name) > 63:
-        yield "name part must be no more than 63 bytes"
-    if name and not _QUALIFIED.fullmatch(name):
-        yield f"name part {_CHARACTERS} (e.g. 'MyName', 'my.name' or '123-abc')"
-
-
-def label_value(text: str) -> Iterator[str]:
-    """The value of a label: empty, or like the name part of its key."""
-    if len(text) > 63:
-        yield "must be no more than 63 bytes"
-    if text and not _QUALIFIED.fullmatch(text):
-        yield f"a valid label must be an empty string or {_CHARACTERS.removeprefix('must ')}"
 
 
 def path_segment(text: str) -> Iterator[str]:

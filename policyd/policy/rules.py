@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from policyd._core.labels import key_errors
 from policyd.policy import names
 from policyd.policy.findings import Finding, Path
 from policyd.policy.model import (
@@ -98,7 +99,7 @@ def check_audit_annotations(
         at = (*path, index)
         if policy:  # without one, that is the error to report
             key = f"{policy}/{annotation.key}"
-            yield from invalid((*at, "key"), key, names.qualified_name(key))
+            yield from invalid((*at, "key"), key, key_errors(key))
         expression = annotation.value_expression.strip()
         if not expression:
             yield required((*at, "valueExpression"), "valueExpression is not specified")

@@ -6,6 +6,7 @@ apimachinery's label selector checks; the wording is theirs.
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from policyd._core.labels import key_errors, value_errors
 from policyd.policy import names
 from policyd.policy.findings import Finding, Path, quoted
 from policyd.policy.model_base import LabelSelector, ObjectMeta
@@ -53,7 +54,7 @@ def check_metadata(meta: ObjectMeta) -> Iterator[Finding]:
     size = 0
     for key, value in meta.annotations.items():
         size += len(key.encode()) + len(value.encode())
-        yield from invalid(("metadata", "annotations", key), key, names.qualified_name(key.lower()))
+        yield from invalid(("metadata", "annotations", key), key, key_errors(key.lower()))
     if size > MAX_ANNOTATIONS_SIZE:
         yield Finding(("metadata", "annotations"), "Too long: may not be more than 262144 bytes")
 
@@ -61,8 +62,8 @@ def check_metadata(meta: ObjectMeta) -> Iterator[Finding]:
 def check_labels(labels: dict[str, str], path: Path) -> Iterator[Finding]:
     """Keys and values of labels, also those that a selector asks for."""
     for key, value in labels.items():
-        yield from invalid((*path, key), key, names.qualified_name(key))
-        yield from invalid((*path, key), value, names.label_value(value))
+        yield from invalid((*path, key), key, key_errors(key))
+        yield from invalid((*path, key), value, value_errors(value))
 
 
 def check_selector(selector: LabelSelector, path: Path) -> Iterator[Finding]:
@@ -79,9 +80,9 @@ def check_selector(selector: LabelSelector, path: Path) -> Iterator[Finding]:
                 (*at, "values"),
                 "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
             )
-        yield from invalid((*at, "key"), requirement.key, names.qualified_name(requirement.key))
+        yield from invalid((*at, "key"), requirement.key, key_errors(requirement.key))
         for number, value in enumerate(requirement.values):
-            yield from invalid((*at, "values", number), value, names.label_value(value))
+            yield from invalid((*at, "values", number), value, value_errors(value))
 
 
 def check_match_resources(match: MatchResources, path: Path) -> Iterator[Finding]:
@@ -174,7 +175,7 @@ def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[Fin
         if not condition.name:
             yield required((*at, "name"))
         else:
-            wrongs = names.qualified_name(condition.name)
+            wrongs = key_errors(condition.name)
             yield from invalid((*at, "name"), condition.name, wrongs)
     yield from duplicates(path, (condition.name for condition in conditions), "name")
 

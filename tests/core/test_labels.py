@@ -4,10 +4,9 @@ from typing import Any
 
 import pytest
 
-from policyd._core.labels import key_errors, selector_problems, value_errors
+from policyd._core.labels import key_errors, value_errors
 from policyd._core.selectors import Selector
 
-PATH = "spec.matchConstraints.objectSelector"
 VALUE = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.',"
     " and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or"
@@ -49,41 +48,6 @@ def test_values() -> None:
     assert value_errors("") == value_errors("a.b") == []
     assert value_errors("bad value") == [VALUE]
     assert value_errors("ä" * 32) == ["must be no more than 63 bytes", VALUE]
-
-
-@pytest.mark.parametrize(
-    ("expression", "problem"),
-    [
-        (
-            {"key": "a", "operator": "Near"},
-            ("operator", 'Invalid value: "Near": not a valid selector operator'),
-        ),
-        (
-            {"key": "a", "operator": "In"},
-            ("values", "Required value: must be specified when `operator` is 'In' or 'NotIn'"),
-        ),
-        (
-            {"key": "a", "operator": "Exists", "values": ["x"]},
-            (
-                "values",
-                "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-            ),
-        ),
-        (
-            {"key": "a", "operator": "In", "values": ["b c"]},
-            ("values[0]", f'Invalid value: "b c": {VALUE}'),
-        ),
-        ({"key": "a b", "operator": "Exists"}, ("key", f'Invalid value: "a b": name part {NAME}')),
-    ],
-)
-def test_problems_of_a_policy(expression: dict[str, Any], problem: tuple[str, str]) -> None:
-    found = list(selector_problems({"matchExpressions": [expression]}, PATH))
-    assert found == [(f"{PATH}.matchExpressions[0].{problem[0]}", problem[1])]
-
-
-def test_problems_of_match_labels() -> None:
-    found = list(selector_problems({"matchLabels": {"a": "b c", "d": "e"}}, PATH))
-    assert found == [(f"{PATH}.matchLabels", f'Invalid value: "b c": {VALUE}')]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,6 @@ from tests.server.process import Process, until
 KINDS = {"validate": "ValidatingWebhookConfiguration", "mutate": "MutatingWebhookConfiguration"}
 PREFIX = 'admission webhook "{}.policyd.dev" denied the request: '
 DENIED = PREFIX.format("validate")
-UNMUTATED = PREFIX.format("mutate")
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from policyd.mutation.leaves import quantity
-from policyd.mutation.schema import Schemas, builtin_table, strict_decode
-from tests.mutation.builders import CONFIG_MAP, POD, SCHEMAS, WIDGET
+from policyd.mutation.schema import Schemas, builtin_table
+from tests.mutation.builders import POD, SCHEMAS, WIDGET
 
 KEYS = [
     (POD, ("spec", "containers"), ("name",)),
@@ -49,15 +49,6 @@ def test_unserved_versions_are_unknown() -> None:
 
 def test_with_crds_leaves_the_former_schemas_alone() -> None:
     assert not Schemas.builtin().knows(WIDGET)
-
-
-def test_strict_decode() -> None:
-    schema = SCHEMAS.lookup(*CONFIG_MAP)
-    assert schema is not None
-    assert strict_decode({"data": {"a": "1"}}, schema) is None
-    assert strict_decode({"x": 1}, schema) == 'strict decoding error: unknown field "x"'
-    shared = {"x": 1}
-    assert strict_decode({"binaryData": shared}, schema, {"binaryData": shared}) is None
 
 
 # (text, what kubectl get shows of it): ParseQuantity and String of apimachinery.

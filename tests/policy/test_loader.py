@@ -101,7 +101,7 @@ def test_places_behind_a_separator_in_a_list_and_of_odd_keys() -> None:
     document = load_text(source).documents[0]
     assert document.place("metadata.name") == (9, 11)
     assert document.place("metadata.labels[app.kubernetes.io/name]") == (10, 38)
-    assert document.key_place("metadata.labels[app.kubernetes.io/name]") == (10, 14)
+    assert document.origin.find("metadata.labels[app.kubernetes.io/name]", at_key=True) == (10, 14)
 
 
 def test_a_place_in_json_with_tabs_and_surrogates() -> None:
