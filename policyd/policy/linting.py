@@ -12,6 +12,7 @@ from policyd.policy.kind_types import TypedPolicies
 from policyd.policy.overlaps import overlapping
 from policyd.policy.pattern_advice import misfitting
 from policyd.policy.rule_advice import advise_rules
+from policyd.policy.settled import settled
 from policyd.policy.type_check import type_check
 from policyd.policy.unguarded import unguarded
 from policyd.policy.validation_advice import advise_validations
@@ -30,5 +31,6 @@ def all_advice(sources: Sources, today: date) -> list[Problem]:
         *misfitting(sources),
         *expensive(expressions),
         *constant(expressions),
+        *settled(sources, typed),
         *overlapping(sources),
     ]

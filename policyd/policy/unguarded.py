@@ -8,27 +8,23 @@ the other side of ``&&`` and ``||``, so a guard may stand on either side.
 Fields are those of the kinds that ``type_check`` looks at. What is not certain is not told.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from policyd._core.equivalents import BUILT_IN_GROUPS
 from policyd.cel.ast import Call, Checked, Comprehension, Expr, Literal, Select
 from policyd.cel.recursion import children, deep_recursion
 from policyd.cel.source import Source
 from policyd.cel.types import Kind
 from policyd.cel.unparse import unparse
 from policyd.errors import Problem
-from policyd.mutation.schema import Gvk
+from policyd.policy.cases import cases
 from policyd.policy.documents import Document, Sources
-from policyd.policy.guards import OUTSIDE, PRESENT, Case, Loops, Place, Places
-from policyd.policy.kind_types import Checkable, KindTypes, TypedPolicies, kinds_of
-from policyd.policy.model import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
+from policyd.policy.guards import OUTSIDE, Case, Loops, Place, Places
+from policyd.policy.kind_types import Checkable, KindTypes, TypedPolicies
+from policyd.policy.model import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
 from policyd.policy.model_match import PATCH_FIELDS
-from policyd.policy.object_types import KindSchemas
-from policyd.policy.reviews import plural
 
 FIELD, NULL = "unguarded-field", "null-object"
-_WRITES = ("CREATE", "UPDATE", "DELETE")
 _MAX_STEPS = 50_000  # of one policy and kind: variables of variables may double at each level
 
 
@@ -65,62 +61,23 @@ def unguarded(sources: Sources, typed: TypedPolicies | None = None) -> list[Prob
 def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
     hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
     told: set[str] = set()
-    for gvk, operations in _subjects(policy, typed.schemas).items():
-        types = typed.of(policy, gvk)
-        told.add(str(gvk))
-        for operation in operations:
-            walk = _Walk(policy, types, operation)
-            for hit in walk.hits():
-                key = (hit.rule, hit.text.path, hit.pos)
-                hits.setdefault(key, (hit, set()))[1].add(str(gvk))
+    for types, case in cases(policy, typed):
+        kind = str(types.gvk) if types.gvk is not None else ""
+        told.add(kind)
+        for hit in _Walk(policy, types, case).hits():
+            hits.setdefault((hit.rule, hit.text.path, hit.pos), (hit, set()))[1].add(kind)
     for hit, kinds in hits.values():
-        where = "" if kinds == told else f" ({'; '.join(sorted(kinds))})"
+        where = "" if kinds - {""} == told - {""} else f" ({'; '.join(sorted(kinds - {''}))})"
         yield _problem(document, hit, where)
-
-
-def _subjects(policy: Checkable, schemas: KindSchemas) -> dict[Gvk | None, list[str]]:
-    """The kinds that a policy is about, None for those without a schema; each with the operations
-    that may make a difference.
-    """
-    found: dict[Gvk | None, set[str]] = {}
-    for rule in policy.spec.match_constraints.resource_rules:
-        asked = set(_WRITES if "*" in rule.operations else rule.operations)
-        kinds: Iterable[Gvk | None] = kinds_of([rule], schemas) or (None,)
-        if "CONNECT" in asked:  # then the object is the options
-            asked.discard("CONNECT")
-            found.setdefault(None, set()).add("CONNECT")
-        for kind in kinds if asked else ():
-            found.setdefault(kind, set()).update(asked)
-    told_apart = any(word in text for text in _all_texts(policy) for word in ("operation", "old"))
-    chosen = {}
-    for kind, operations in found.items():
-        if not told_apart and "UPDATE" in operations:
-            operations.discard("CREATE")
-        chosen[kind] = sorted(operations)
-    return chosen
-
-
-def _all_texts(policy: Checkable) -> Iterator[str]:
-    for condition in policy.spec.match_conditions:
-        yield condition.expression
-    for variable in policy.spec.variables:
-        yield variable.expression
-    if not isinstance(policy, MutatingAdmissionPolicy):
-        for validation in policy.spec.validations:
-            yield from (validation.expression, validation.message_expression)
-    if not isinstance(policy, ValidatingAdmissionPolicy):
-        yield from (mutation.expression for mutation in policy.spec.mutations)
 
 
 class _Walk:
     """The expressions of a policy, for objects of one kind and for one operation."""
 
-    def __init__(self, policy: Checkable, types: KindTypes, operation: str) -> None:
+    def __init__(self, policy: Checkable, types: KindTypes, case: Case) -> None:
         self._policy = policy
         self._types = types
-        self._operation = operation
-        self._known = _known(policy, types.gvk, operation)
-        self._case = Case(types.variables, self._known, self._lacks)
+        self._case = case
         self._text = _Text("", Checked("", Literal(0, 0, None), {}, {}))
         self._found: list[_Hit] = []
         self._seen: set[tuple[str, Places]] = set()
@@ -137,10 +94,6 @@ class _Walk:
             self._validations(there)
             self._mutations(there)
         return self._found
-
-    def _lacks(self, place: Place) -> bool:
-        """Whether nothing can be at a place: has() says so of what is null, too."""
-        return self._known.get(place[:1], PRESENT) is None or self._types.lacks(place)
 
     def _conditions(self) -> Places | None:
         """What the matchConditions ask for; None if they leave this case out."""
@@ -173,7 +126,8 @@ class _Walk:
             there |= self._case.holding(checked.expr, True)
 
     def _mutations(self, there: Places) -> None:
-        if isinstance(self._policy, ValidatingAdmissionPolicy):
+        deletes = self._case.known["request", "operation"] == "DELETE"
+        if deletes or isinstance(self._policy, ValidatingAdmissionPolicy):
             return
         for index, mutation in enumerate(self._policy.spec.mutations):
             path = f"spec.mutations[{index}].{PATCH_FIELDS[mutation.patch_type]}.expression"
@@ -248,9 +202,9 @@ class _Walk:
     def _null(self, node: Expr, of: Expr, loops: Loops) -> bool:
         """Tells a field of an object that is null in this operation."""
         place = self._case.place(of, loops)
-        if place not in (("object",), ("oldObject",)) or self._known[place] is not None:
+        if place not in (("object",), ("oldObject",)) or self._case.known[place] is not None:
             return False
-        operation = self._operation
+        operation = self._case.known["request", "operation"]
         if place == ("object",):
             hint = "write request.operation != 'DELETE' && …, or use oldObject"
         else:
@@ -281,27 +235,6 @@ class _Walk:
 
     def _tell(self, rule: str, node: Expr, message: str, hint: str) -> None:
         self._found.append(_Hit(rule, self._text, node.pos, message, hint))
-
-
-def _known(policy: Checkable, gvk: Gvk | None, operation: str) -> Mapping[Place, object]:
-    """What kind and operation settle."""
-    known: dict[Place, object] = {
-        ("request", "operation"): operation,
-        ("object",): None if operation == "DELETE" else PRESENT,
-        ("oldObject",): None if operation in ("CREATE", "CONNECT") else PRESENT,
-    }
-    if gvk is None:
-        return known
-    for root in ("object", "oldObject"):
-        if known[root,] is not None:
-            known[root, "kind"] = gvk.kind
-    controllers = isinstance(policy, Policy) and policy.spec.pod_controllers
-    if not controllers:  # whose request is about the controller, not the Pod
-        known["request", "kind", "kind"] = gvk.kind
-        known["request", "kind", "group"] = known["request", "resource", "group"] = gvk.group
-        if gvk.group in BUILT_IN_GROUPS:
-            known["request", "resource", "resource"] = plural(gvk.kind)
-    return known
 
 
 def _problem(document: Document, hit: _Hit, where: str) -> Problem:

@@ -288,6 +288,19 @@ def test_objects_that_are_null(expression: str, rules: list[JSON], expected: lis
     assert told(expression, *rules) == expected
 
 
+def test_nothing_is_mutated_on_delete() -> None:
+    mutations = [
+        {
+            "patchType": "JSONPatch",
+            "jsonPatch": {"expression": "object.metadata.name == '' ? [] : []"},
+        }
+    ]
+    everything = {"resourceRules": [ALL]}
+    assert found_in(map_(mutations=mutations, matchConstraints=everything)) == []
+    document = policy(mutations=mutations, validations=..., matchConstraints=everything)
+    assert found_in(document) == []
+
+
 def test_conditions_on_the_operation_guard() -> None:
     assert told(SAME, matchConditions=conditions("request.operation == 'UPDATE'")) == []
 
