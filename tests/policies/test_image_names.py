@@ -16,8 +16,19 @@ MIRRORS = {
     "registry.k8s.io": "mirror.example.com/k8s",
 }
 HOSTS = st.sampled_from(
-    "docker.io index.docker.io quay.io registry.k8s.io localhost a.b a:5000 docker.io:443 Host "
-    "quay.io.example.com mirror.example.com".split()
+    [
+        "docker.io",
+        "index.docker.io",
+        "quay.io",
+        "registry.k8s.io",
+        "localhost",
+        "a.b",
+        "a:5000",
+        "docker.io:443",
+        "Host",
+        "quay.io.example.com",
+        "mirror.example.com",
+    ]
 )
 FOLDERS = st.sampled_from(["library", "team", "docker", "localhosts", "a-b", "0"])
 NAMES = st.lists(st.one_of(HOSTS, FOLDERS), min_size=1, max_size=4).map("/".join)
