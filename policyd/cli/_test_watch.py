@@ -10,20 +10,17 @@ from dataclasses import replace
 from datetime import datetime
 from os import path as os_path
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from policyd.cli._output import counted, styled
 from policyd.cli._suites import SuiteRun
 from policyd.cli._tested import Tested, text
+from policyd.cli._testing import Options, run, suites_of
 from policyd.errors import ConfigError, PolicydError
 from policyd.policy.documents import Document, Sources
 from policyd.policy.loader import fixture_names, load, named_policies, require
 from policyd.policy.watch import Fingerprint, changed, fingerprint
-
-if TYPE_CHECKING:
-    from policyd.cli.test import Options
 
 _BROKEN = 2
 _MOST_NAMES = 3  # of changed files are told
@@ -32,7 +29,7 @@ _MOST_NAMES = 3  # of changed files are told
 class Watch:
     """Suites that are run again and again; the status is that of what was last known of all."""
 
-    def __init__(self, paths: Sequence[Path], options: "Options", verbose: bool) -> None:
+    def __init__(self, paths: Sequence[Path], options: Options, verbose: bool) -> None:
         self._paths = tuple(paths)
         self._options = options
         self._verbose = verbose
@@ -88,8 +85,6 @@ class Watch:
         sys.stdout.flush()
 
     def _test(self, touched: frozenset[str] | None) -> None:
-        from policyd.cli.test import run, suites_of
-
         options = self._options
         sources = require(load(self._paths))
         suites = suites_of(sources, self._paths, options)

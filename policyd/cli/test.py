@@ -1,17 +1,13 @@
 """``policyd test``: runs the suites (PolicyTest) in files and directories, much like go test."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from policyd.admission.coverage import Coverage
-from policyd.cli._suites import Runner, untested
-from policyd.cli._tested import FORMATS, Tested, write
+from policyd.cli._tested import FORMATS, write
+from policyd.cli._testing import Options, run, suites_of
 from policyd.errors import ConfigError
-from policyd.policy.documents import Document, Sources
 from policyd.policy.loader import load, require
 
 _EPILOG = """\b
@@ -40,22 +36,6 @@ never happened is listed. An error is neither true nor false.
 Exit status: 0 when all cases pass, 1 when one fails, a policy has no test (--require-tests) or too
 little is covered (--coverage-min), 2 when policies or suites are broken.
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """What a run is asked for."""
-
-    select: re.Pattern[str] | None = None
-    explain: bool = True
-    require_tests: bool = False
-    coverage: bool = False
-    least: float = 0.0
-
-    @property
-    def observes(self) -> bool:
-        """Whether every case must be watched."""
-        return self.require_tests or self.coverage
 
 
 @click.command("test", epilog=_EPILOG)
@@ -87,7 +67,8 @@ class Options:
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="text: for people; json: a list of one object a case; the others are for CI.",
+    help="text: for people; json: a list of one object a case (with --coverage: under cases); "
+    "the others are for CI.",
 )
 def command(
     *,
@@ -114,7 +95,7 @@ def command(
     if watch:
         if form != "text":
             raise click.UsageError(f"--watch is for people: it has no --format {form}")
-        from policyd.cli._test_watch import Watch
+        from policyd.cli._test_watch import Watch  # what it needs takes a while to load
 
         raise SystemExit(Watch(paths, options, verbose).run())
     sources = require(load(paths))
@@ -124,27 +105,6 @@ def command(
     write(form, tested, verbose)
     if not tested.passed:
         raise SystemExit(1)
-
-
-def suites_of(sources: Sources, paths: Sequence[Path], options: Options) -> tuple[Document, ...]:
-    """All suites; there must be one, unless it is said which policies lack theirs."""
-    suites = sources.of_kind("PolicyTest")
-    if not suites and not options.require_tests:
-        raise ConfigError(
-            f"no suites (kind PolicyTest) in {', '.join(map(str, paths))}; "
-            "policyd init writes a policy with its suite to begin with"
-        )
-    return suites
-
-
-def run(sources: Sources, suites: Sequence[Document], options: Options) -> Tested:
-    """Run suites of these sources."""
-    seen = Coverage() if options.observes else None
-    runner = Runner(sources, select=options.select, explain=options.explain, coverage=seen)
-    ran = tuple(runner.run(suites))
-    policies = () if seen is None else tuple(seen.policies())
-    missing = tuple(untested(policies, suites, sources)) if options.require_tests else ()
-    return Tested(ran, missing, policies if options.coverage else None, options.least)
 
 
 def _pattern(text: str | None) -> re.Pattern[str] | None:
