@@ -21,6 +21,7 @@ from policyd._core.values cimport (
     Optional,
     StructValue,
     UInt,
+    go_name,
     some,
     type_name,
 )
@@ -340,6 +341,8 @@ cdef object _declared_field(StructValue value, str name, bint optional, bint tes
     """A field of an Object: null if it is not set, and never there for an optional selection."""
     if optional:
         return MISSING
+    if any([_nameless(held) for held in value.fields.values()]):
+        return MISSING if test else error(f'cannot get field "{name}"')  # nor any other field
     found = value.fields.get(name, MISSING if test else None)
     return found if test else reread_held(_as_map(found))
 
@@ -351,10 +354,18 @@ cdef object _as_map(object value):
     return value
 
 
+cdef bint _nameless(object value) except -1:
+    """A map with a key that is no text: the whole Object is no JSON then."""
+    if type(value) is Optional:
+        value = (<Optional>value).held
+    return type(value) is dict and any([type(key) is not str for key in <dict>value])
+
+
 cdef object _operation_field(StructValue operation, object name, bint test):
     """A field of a JSONPatch; each has a value at all times, but is there only if it was set."""
     if name not in OPERATION_FIELDS:
-        return error(f"unsupported {'field' if test else 'indexer'}: {text_of(name)}")
+        text = name if type(name) is str else f"%!s({go_name(name)}={text_of(name)})"
+        return error(f"unsupported {'field' if test else 'indexer'}: {text}")
     empty = OPERATION_FIELDS[name]
     found = operation.fields.get(name, MISSING)
     if test:

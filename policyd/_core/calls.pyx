@@ -6,6 +6,7 @@ pattern stop at the first error.
 """
 
 cimport cython
+from libc.stdint cimport INT64_MAX
 
 from policyd._core.activation cimport charge
 from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, CelError, error
@@ -23,7 +24,7 @@ cdef class Call(Node):
         self.cost = first.cost if known else first.open_cost
         self.kubernetes = first.kubernetes
 
-    cdef inline int64_t price(self, object first, object second, object result) except -1:
+    cdef inline int64_t price(self, object first, object second, object result) except? -1:
         if self.cost is NULL:
             return 1
         if self.kubernetes and type(first) is Optional:
@@ -162,6 +163,8 @@ cdef class Call2(Call):
         else:
             result = self._dispatch(act, first, second)
         charge(act, self.price(first, second, result))
+        if act.spent < 0:  # flatten(-9): cel-go counts without a sign, so that is beyond any limit
+            charge(act, INT64_MAX)
         return no_overload(self.name, (first, second)) if result is NO_OVERLOAD else result
 
     cdef object _dispatch(self, Activation act, object first, object second):

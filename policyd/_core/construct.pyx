@@ -4,7 +4,7 @@ cimport cython
 
 from policyd._core.activation cimport charge
 from policyd._core.cel_errors cimport CelError, error
-from policyd._core.rendering cimport text_of
+from policyd._core.printing cimport printed
 from policyd._core.rereading cimport native_text, native_type
 from policyd._core.values cimport MISSING, Optional, StructValue, map_key
 
@@ -37,7 +37,7 @@ cdef class ListNode(Node):
                 if type(value) is not Optional:
                     charge(act, LIST_COST)
                     return error("cannot initialize optional list element from non-optional value "
-                                 + text_of(value))
+                                 + printed(value))
                 value = (<Optional>value).held
                 if value is MISSING:
                     continue
@@ -88,8 +88,8 @@ cdef object _entry(dict made, object key, object value, bint optional):
 cdef object _unwrap(object name, object value):
     if type(value) is Optional:
         return (<Optional>value).held
-    return error(f"cannot initialize optional entry '{text_of(name)}' from non-optional value "
-                 + text_of(value))
+    return error(f"cannot initialize optional entry '{printed(name)}' from non-optional value "
+                 + printed(value))
 
 
 @cython.final

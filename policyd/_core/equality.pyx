@@ -109,7 +109,8 @@ cdef int compare(object left, object right) except -2:
         if kind is Duration:
             return _order((<Duration>left).nanos, (<Duration>right).nanos)
     if not _is_number(left) or not _is_number(right):
-        return 2
+        # NaN is refused whatever it is compared with
+        return 3 if kind is float and left != left else 2
     return _order_numbers(left, right)
 
 

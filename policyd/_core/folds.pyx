@@ -5,7 +5,7 @@ cimport cython
 from policyd._core.activation cimport charge, work
 from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD, CelError, error
 from policyd._core.equality cimport find
-from policyd._core.rendering cimport text_of
+from policyd._core.printing cimport printed
 from policyd._core.rereading cimport reread
 from policyd._core.values cimport MISSING, Optional, go_name, key_value, map_key, type_name
 
@@ -260,9 +260,7 @@ cdef object _insert_all(dict made, object entries):
 
 cdef object _insert(dict made, object key, object value):
     if find(made, key_value(key)) is not MISSING:  # 0 and 0u are one key
-        # Go prints CEL's null as the number that it is there
-        text = "0" if key is None else text_of(key_value(key))
-        return error(f"insert failed: key {text} already exists")
+        return error(f"insert failed: key {printed(key_value(key))} already exists")
     made[key] = value
     return None
 

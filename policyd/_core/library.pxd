@@ -19,7 +19,7 @@ ctypedef object (*Function1)(Activation act, object first)
 ctypedef object (*Function2)(Activation act, object first, object second)
 ctypedef object (*Function3)(Activation act, object first, object second, object third)
 ctypedef object (*FunctionN)(Activation act, tuple arguments)
-ctypedef int64_t (*Cost)(object first, object second, object result) except -1
+ctypedef int64_t (*Cost)(object first, object second, object result) except? -1
 
 
 # Turns a constant second argument into what the function wants (a compiled pattern), once, when the
@@ -75,9 +75,11 @@ cdef class Library:
 cdef inline int64_t tenths(int64_t size) noexcept:
     return (size + 9) // 10
 
+# The size for a cost rule that does not look into optionals, as those of cel-go's own functions do.
+cdef int64_t outer_size(object value) except -1
+
 # Cost functions that several libraries share.
 cdef int64_t first_tenths(object first, object second, object result) except -1
 cdef int64_t first_fifths(object first, object second, object result) except -1
 cdef int64_t traversal(object first, object second, object result) except -1
-cdef int64_t product(object first, object second, object result) except -1
 cdef int64_t pattern_search(object first, object second, object result) except -1

@@ -2,7 +2,7 @@
 
 from libc.math cimport ceil
 
-from policyd._core.values cimport MISSING, size_of
+from policyd._core.values cimport MISSING, Optional, size_of
 
 cdef enum:
     ANY_NUMBER = -1
@@ -105,6 +105,10 @@ cdef class Library:
         return f"<Library {self.name}: {len(self.overloads)} overloads>"
 
 
+cdef int64_t outer_size(object value) except -1:
+    return 1 if type(value) is Optional else size_of(value)
+
+
 cdef int64_t first_tenths(object first, object second, object result) except -1:
     return tenths(size_of(first))
 
@@ -136,10 +140,6 @@ cdef int64_t _traversal(object value, int depth) except -1:
             total += _traversal(key, depth + 1) + _traversal(item, depth + 1)
         return total
     return 1
-
-
-cdef int64_t product(object first, object second, object result) except -1:
-    return size_of(first) * size_of(second)
 
 
 cdef int64_t pattern_search(object first, object second, object result) except -1:

@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation, activation, charge
 from policyd._core.cel_errors cimport CelError, error
-from policyd._core.nodes cimport Node
+from policyd._core.nodes cimport Const, Node
 from policyd._core.rendering cimport text_of
 from policyd._core.values cimport MISSING, some, type_name
 
@@ -138,6 +138,15 @@ cdef class VariableOptional(Node):
         charge(act, 1)
         value = self.variable.value(act)
         return value if type(value) is CelError else some(value)
+
+
+def constant(Node node not None):
+    """The value of a list or map of constants as a node; what is no value at all (``{b'a': 1}``)
+    stays as it is and fails when it runs."""
+    try:
+        return Const(node.eval(activation(0, 1_000_000_000, 0)))
+    except CelPanic:
+        return node
 
 
 def compute(Node node not None):

@@ -3,7 +3,6 @@
 from libc.math cimport isinf, isnan
 
 from policyd._core.times cimport print_duration, print_rfc3339
-from policyd._core.times cimport print_duration, print_rfc3339
 from policyd._core.values cimport (
     MISSING,
     Duration,

@@ -15,7 +15,7 @@ from policyd._core.layout import Layout
 from policyd._core.library import Overload
 from policyd._core.logic import Conditional, Equal, EqualConst, InSet, Or
 from policyd._core.nodes import Const, Node, Precomputed
-from policyd._core.program import Program, VariableOptional, VariableTest, compute
+from policyd._core.program import Program, VariableOptional, VariableTest, compute, constant
 from policyd._core.values import MISSING, TypeValue, UInt, qualifier_type
 from policyd.cel.ast import (
     Call,
@@ -298,14 +298,14 @@ class Planner:
     def _list(self, expr: ListExpr) -> Node:
         elements = tuple(map(self.node, expr.elements))
         made = ListNode(elements, expr.optional)
-        return Const(compute(made)[0]) if self.folds and _all_const(elements) else made
+        return constant(made) if self.folds and _all_const(elements) else made
 
     def _map(self, expr: MapExpr) -> Node:
         keys = tuple(self._entry_key(entry.key) for entry in expr.entries)
         values = tuple(self.node(entry.value) for entry in expr.entries)
         optional = frozenset(i for i, entry in enumerate(expr.entries) if entry.optional)
         made = MapNode(keys, values, optional)
-        return Const(compute(made)[0]) if self.folds and _all_const(keys + values) else made
+        return constant(made) if self.folds and _all_const(keys + values) else made
 
     def _entry_key(self, expr: Expr) -> Node:
         planned = self.node(expr)

@@ -7,7 +7,7 @@ import pytest
 
 from policyd._core.cel_errors import CelError
 from policyd.cel.env import Environment
-from policyd.errors import CostExceeded, DeadlineExceeded
+from policyd.errors import CostExceeded, DeadlineExceeded, EvaluationError
 
 KUBERNETES = Environment.kubernetes()
 NUMBERS = {"object": list(range(2_000))}
@@ -66,6 +66,29 @@ def test_cost_limit_is_that_of_kubernetes() -> None:
     program = KUBERNETES.compile("object.all(a, object.all(b, a + b >= 0))")
     with pytest.raises(CostExceeded, match="operation cancelled: actual cost limit exceeded"):
         program.evaluate(NUMBERS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "object.flatten(-2000)",
+        "[object][0].flatten(-2)",
+        "{'a': object}.a.flatten(-1)",
+        "object[2000].flatten(-14)",
+        "dyn('a').flatten(-13)",
+        "dyn('a').flatten(-9223372036854775808)",
+    ],
+)
+def test_cost_below_zero_is_beyond_the_limit(text: str) -> None:
+    """cel-go counts without a sign, and flatten costs its depth times the size."""
+    with pytest.raises(CostExceeded, match="operation cancelled: actual cost limit exceeded"):
+        KUBERNETES.compile(text).evaluate(NUMBERS)
+
+
+def test_a_map_that_cel_go_cannot_make_is_an_error_when_it_is_used() -> None:
+    program = KUBERNETES.compile("{b'a': 1}")
+    with pytest.raises(EvaluationError, match="hash of unhashable type"):
+        program.evaluate({})
 
 
 @pytest.mark.parametrize(("limit", "passes"), [(5, True), (4, False)])

@@ -15,7 +15,7 @@ from libc.stdint cimport int64_t
 from policyd._core.activation cimport Activation, charge, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, CelError, error
 from policyd._core.equality cimport compare, equal
-from policyd._core.library cimport binary, ternary, unary
+from policyd._core.library cimport binary, outer_size, ternary, unary
 from policyd._core.values cimport Duration, Timestamp, UInt, go_name, size_of, type_name
 
 from policyd._core import estimates
@@ -105,8 +105,6 @@ cdef object flatten_to(Activation act, object items, object depth):
     if type(items) is not list or type(depth) is not int:
         return error(f"no such overload: {full_name(items)}.flatten({full_name(depth)})")
     if depth < 0:
-        if act.spent + charge_for(<int64_t> depth, items) < 0:
-            charge(act, UNPAYABLE)  # cel-go counts without a sign: that is beyond every limit
         return error("level must be non-negative")
     return flattened(act, <list> items, min(<int64_t> depth, MAX_DEPTH))
 
@@ -192,17 +190,13 @@ cdef int64_t output_size(object first, object second, object result) except -1:
 
 
 cdef int64_t input_size(object first, object second, object result) except -1:
-    return size_of(first) + CALL_AND_LIST
+    return outer_size(first) + CALL_AND_LIST
 
 
-cdef int64_t depth_times_size(object first, object second, object result) except -1:
+cdef int64_t depth_times_size(object first, object second, object result) except? -1:
     if type(second) is not int:
         raise CelPanic(f"interface conversion: ref.Val is {given_name(second)}, not types.Int")
-    return charge_for(<int64_t> second, first)
-
-
-cdef int64_t charge_for(int64_t depth, object items) except? -1:
-    cdef double cost = <double> depth * size_of(items) + CALL_AND_LIST
+    cdef double cost = <double> <int64_t> second * outer_size(first) + CALL_AND_LIST
     return <int64_t> max(-UNPAYABLE, min(cost, UNPAYABLE))
 
 

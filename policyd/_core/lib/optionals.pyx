@@ -14,7 +14,7 @@ Everything costs 1 unit.
 from policyd._core.activation cimport Activation, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, error
 from policyd._core.library cimport binary, nullary, unary
-from policyd._core.rendering cimport text_of
+from policyd._core.printing cimport printed
 from policyd._core.values cimport (
     MISSING,
     NONE,
@@ -108,7 +108,7 @@ cdef object unwrap(Activation act, object items):
     work(act, len(<list> items))
     for item in <list> items:
         if type(item) is not Optional:  # the overload was chosen by the first item only
-            return error(f"value {text_of(item)} is not optional")
+            return error(f"value {printed(item)} is not optional")
         if (<Optional> item).held is not MISSING:
             values.append((<Optional> item).held)
     return values

@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t
 from policyd._core.activation cimport Activation
 from policyd._core.cel_errors cimport NO_OVERLOAD
 from policyd._core.equality cimport contains
-from policyd._core.library cimport binary, product
+from policyd._core.library cimport binary, outer_size
 
 from policyd._core import estimates
 from policyd._core.library import Library
@@ -42,11 +42,11 @@ cdef object intersects(Activation act, object left, object right):
 
 
 cdef int64_t one_way(object first, object second, object result) except -1:
-    return 1 + product(first, second, result)
+    return 1 + outer_size(first) * outer_size(second)
 
 
 cdef int64_t both_ways(object first, object second, object result) except -1:
-    return 1 + 2 * product(first, second, result)
+    return 1 + 2 * outer_size(first) * outer_size(second)
 
 
 def _one_way_estimate(operands):

@@ -28,7 +28,7 @@ from policyd._core.library cimport (
     unary,
     variadic,
 )
-from policyd._core.rendering cimport text_of
+from policyd._core.printing cimport printed
 
 from policyd._core import estimates
 from policyd._core.library import Library
@@ -205,7 +205,7 @@ cdef object join_with(Activation act, object items, object separator):
     # The overload was chosen by the first item only.
     for item in <list> items:
         if type(item) is not str:
-            return error(f"join: invalid input: {text_of(item)}")
+            return error(f"join: invalid input: {printed(item)}")
         size += len(<str> item) + len(<str> separator)
     if size > MAX_RESULT:
         return error(TOO_LONG)

@@ -1,0 +1,103 @@
+"""Values as Go's ``%v`` prints them, for the few messages of cel-go that hold them so.
+
+``null`` is 0 there, bytes are numbers, a duration is ``1h0m0s``. A list that came with an object
+holds Go's own values (``[<nil>, [1 2], map[a:b]]``), one made by an expression CEL's; here all are
+taken for the first. Texts for people are in rendering.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+
+from policyd._core.rendering cimport text_of
+from policyd._core.times cimport NANOS_PER_SECOND, Civil, civil
+from policyd._core.values cimport MISSING, Duration, Optional, Timestamp, key_value
+
+cdef int DEPTH = 100  # nested deeper is cut: messages are for people
+cdef uint64_t MINUTE = <uint64_t> 60 * NANOS_PER_SECOND
+
+
+cdef str printed(object value):
+    return _printed(value, 0)
+
+
+cdef str _printed(object value, int depth):
+    kind = type(value)
+    if value is None:
+        return "0"
+    if kind is bytes:
+        return "[" + " ".join([str(byte) for byte in <bytes>value]) + "]"
+    if kind is Duration:
+        return _duration((<Duration>value).nanos)
+    if kind is Timestamp:
+        return _time(value)
+    if depth >= DEPTH:
+        return "..."
+    if kind is Optional and (<Optional>value).held is not MISSING:
+        return f"optional({_printed((<Optional>value).held, depth + 1)})"
+    if kind is list:
+        return "[" + ", ".join([_element(item, depth + 1) for item in <list>value]) + "]"
+    if kind is dict:
+        pairs = [
+            f"{_printed(key_value(key), depth + 1)}: {_printed(item, depth + 1)}"
+            for key, item in (<dict>value).items()
+        ]
+        return "{" + ", ".join(pairs) + "}"
+    return text_of(value)
+
+
+cdef str _element(object value, int depth):
+    """What is in a list: Go's own values, whose maps are in the order of their keys."""
+    kind = type(value)
+    if value is None:
+        return "<nil>"
+    if depth >= DEPTH:
+        return "..."
+    if kind is list:
+        return "[" + " ".join([_element(item, depth + 1) for item in <list>value]) + "]"
+    if kind is dict:
+        pairs = sorted(
+            [(_printed(key_value(key), depth), item) for key, item in (<dict>value).items()],
+            key=_name,
+        )
+        held = [f"{name}:{_element(item, depth + 1)}" for name, item in pairs]
+        return "map[" + " ".join(held) + "]"
+    return _printed(value, depth)
+
+
+def _name(tuple pair):
+    return pair[0].encode("utf-8", "replace")
+
+
+cdef str _duration(int64_t nanos):
+    cdef uint64_t size = <uint64_t> nanos if nanos >= 0 else 0 - <uint64_t> nanos
+    cdef str sign = "-" if nanos < 0 else ""
+    if size == 0:
+        return "0s"
+    for unit, nanos_each in (("ns", 1), ("µs", 1_000), ("ms", 1_000_000)):
+        if size < nanos_each * 1000:
+            return f"{sign}{_decimal(size, nanos_each)}{unit}"
+    cdef uint64_t minutes = size // MINUTE
+    text = f"{_decimal(size % MINUTE, NANOS_PER_SECOND)}s"
+    if minutes:
+        text = f"{minutes % 60}m{text}"
+    if minutes >= 60:
+        text = f"{minutes // 60}h{text}"
+    return sign + text
+
+
+cdef str _decimal(uint64_t amount, uint64_t unit):
+    """amount / unit, a power of ten, exactly."""
+    whole, rest = divmod(amount, unit)
+    digits = len(str(unit)) - 1
+    return f"{whole}.{rest:0{digits}d}".rstrip("0").rstrip(".") if rest else str(whole)
+
+
+cdef str _time(Timestamp time):
+    cdef Civil at
+    cdef int minutes = abs(time.offset) // 60
+    civil(time.seconds + time.offset, &at)
+    fraction = f".{time.nanos:09d}".rstrip("0") if time.nanos else ""
+    zone = f"{'-' if time.offset < 0 else '+'}{minutes // 60:02d}{minutes % 60:02d}"
+    return (
+        f"{at.year:04d}-{at.month:02d}-{at.day:02d} {at.hour:02d}:{at.minute:02d}:{at.second:02d}"
+        f"{fraction} {zone} {zone if time.offset else 'UTC'}"
+    )
