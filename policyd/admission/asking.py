@@ -11,6 +11,7 @@ from typing import Any, Protocol, TypeVar
 
 from policyd.admission import mutating
 from policyd.admission.asked_namespace import AskedNamespaces, NamespaceName
+from policyd.admission.asked_params import AskedParams, KindOf, ParamsOf, open_questions
 from policyd.admission.authorizer import Attributes, Decision, Failure
 from policyd.admission.decision import respond
 from policyd.admission.engine import Engine, Matched, Only, Webhook
@@ -21,6 +22,7 @@ from policyd.admission.waiting import Wait, answer_by
 from policyd.errors import Unanswered
 from policyd.policy.compiled import Object
 from policyd.policy.policy_set import PolicySet
+from policyd.policy.reach import Served
 
 _LATE = Failure("there was no answer in time")
 Answer = TypeVar("Answer")
@@ -36,6 +38,18 @@ class Cluster(Protocol):
         """A Namespace object."""
 
     def known_namespace(self, name: str) -> Object | None:
+        """The same, where it need not ask."""
+
+    async def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
+        """The resource of a kind; empty where there is no such kind."""
+
+    def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
+        """The same, where it need not ask."""
+
+    async def params(self, question: ParamsOf) -> tuple[Object, ...] | Failure:
+        """Objects of a kind; empty where there are none."""
+
+    def known_params(self, question: ParamsOf) -> tuple[Object, ...] | None:
         """The same, where it need not ask."""
 
 
@@ -59,6 +73,20 @@ class Answers:
         if known is not None:
             return known
         return self._look("namespace", question, lambda: self._cluster.namespace(name))
+
+    def kind(self, question: KindOf) -> tuple[Served, ...] | Failure | None:
+        """The same for the resource of a parameter kind."""
+        known = self._cluster.known_kind(question)
+        if known is not None:
+            return known
+        return self._look("kind", question, lambda: self._cluster.kind(question))
+
+    def params(self, question: ParamsOf) -> tuple[Object, ...] | Failure | None:
+        """The same for parameter objects."""
+        known = self._cluster.known_params(question)
+        if known is not None:
+            return known
+        return self._look("param", question, lambda: self._cluster.params(question))
 
     def _look(
         self, what: Question, question: object, fetch: Callable[[], Awaitable[Answer | Failure]]
@@ -124,7 +152,10 @@ async def review_with(
     """
     recorder = recorder or NullRecorder()
     answers = Answers(cluster, recorder)
-    policies = policy_set.with_namespaces(AskedNamespaces(answers.namespace))
+    policies = policy_set.knowing(
+        AskedNamespaces(answers.namespace),
+        AskedParams(policy_set.params, answers.kind, answers.params),
+    )
     subjects = Subjects(request, policies.namespaces, answers)
     engine = Engine(policies, subjects, webhook, deadline, recorder)
     try:
@@ -151,10 +182,13 @@ async def _matched(engine: Engine, answers: Answers, only: Only | None) -> list[
                 for binding in policy.bindings:
                     if binding.rules is not None:
                         binding.rules.match(engine.view)  # to have it look at what it needs
+            wanted = open_questions(engine, matches)
         except Unanswered as unknown:
-            by = answer_by(engine.deadline)
-            await _waited(engine, answers, Wait(frozenset((unknown.question,)), by))
-            answers.give_up(unknown.question)
+            wanted = frozenset((unknown.question,))
+        if wanted:
+            await _waited(engine, answers, Wait(wanted, answer_by(engine.deadline)))
+            for question in wanted:
+                answers.give_up(question)
         else:
             engine.recorder.phase("match", perf_counter_ns() - started - engine.waited_ns)
             return matches

@@ -6,7 +6,7 @@ old one); this file says how to use it. What is asked is in the files beside it.
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
@@ -14,18 +14,22 @@ from typing import Any, TypeVar
 import httpx2
 import msgspec
 from lightkube import AsyncClient, KubeConfig
-from lightkube.config.client_adapter import verify_cluster
+from lightkube.config.client_adapter import AsyncClient as plain_client
+from lightkube.config.client_adapter import ConnectionParams, verify_cluster
 from lightkube.config.kubeconfig import SingleConfig
 from lightkube.config.models import User
 from lightkube.core.exceptions import ApiError
 from lightkube.core.exceptions import ConfigError as KubeConfigError
+from lightkube.core.generic_client import transform_exception
 
 from policyd._core.authorization import Attributes, Decision, Failure
-from policyd.cluster import access, namespaces
-from policyd.cluster.namespaces import Remembered
+from policyd.admission.asked_params import KindOf, ParamsOf
+from policyd.cluster import access, namespaces, params
+from policyd.cluster.memory import Remembered
 from policyd.errors import ConfigError, PolicySchemaError
 from policyd.policy.compiled import Object
 from policyd.policy.loader import read_one
+from policyd.policy.reach import Served
 
 Answer = TypeVar("Answer")
 
@@ -86,9 +90,18 @@ class ClusterClient:
                 trust_env=False,  # no proxy, no .netrc: what is configured, and nothing else
                 transport=self._transport,
             )
-            self._namespaces = Remembered(self._namespace)
+            # Gives objects as they are sent: typed models lose what they do not know.
+            self._plain = plain_client(
+                config,
+                ConnectionParams(
+                    timeout=httpx2.Timeout(timeout), trust_env=False, transport=self._transport
+                ),
+            )
         except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:
             raise ConfigError(f"cluster {config.cluster.server}: not usable: {error}") from None
+        self._namespaces = Remembered(self._namespace)
+        self._kinds = Remembered(self._kind, params.KIND_SECONDS)
+        self._params = Remembered(self._objects)
 
     async def may(self, asked: Attributes) -> Decision | Failure:
         """Whether a user may do something; raises nothing."""
@@ -105,9 +118,48 @@ class ClusterClient:
     async def _namespace(self, name: str) -> Object | Failure:
         return await self._told(lambda: namespaces.read(self._client, name))
 
+    def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
+        """What is remembered of a kind."""
+        return params.builtin(question) or self._kinds.known(question)
+
+    async def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
+        """The resource of a kind, none where it is not served; raises nothing."""
+        known = self.known_kind(question)
+        return await self._kinds.get(question) if known is None else known
+
+    async def _kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
+        return await self._told(lambda: params.served(self._object, question))
+
+    def known_params(self, question: ParamsOf) -> tuple[Object, ...] | None:
+        """The objects as they were a moment ago, if they were asked for then."""
+        return self._params.known(question)
+
+    async def params(self, question: ParamsOf) -> tuple[Object, ...] | Failure:
+        """Objects of a kind; raises nothing."""
+        return await self._params.get(question)
+
+    async def _objects(self, question: ParamsOf) -> tuple[Object, ...] | Failure:
+        kinds = await self.kind(KindOf(question.api_version, question.kind))
+        if isinstance(kinds, Failure) or not kinds:
+            return kinds if isinstance(kinds, Failure) else ()
+        return await self._told(lambda: params.read(self._object, kinds[0], question))
+
+    async def _object(self, path: str, query: Mapping[str, str]) -> Object | None:
+        """The JSON object at a path, None where there is none; raises what the client raises."""
+        answer = await self._plain.get(path.lstrip("/"), params=dict(query))
+        if answer.status_code == HTTPStatus.NOT_FOUND:
+            return None
+        raise_for_status(answer)
+        found = answer.json()
+        if not isinstance(found, dict):
+            raise ValueError(f"not an object: {path}")
+        return found
+
     async def close(self) -> None:
         """Close all connections."""
-        await self._namespaces.close()
+        for each in (self._namespaces, self._kinds, self._params):
+            await each.close()
+        await self._plain.aclose()
         await self._client.close()
 
     async def _told(self, ask: Callable[[], Awaitable[Answer]]) -> Answer | Failure:
@@ -124,6 +176,14 @@ class ClusterClient:
             return await ask()
         except PROBLEMS as error:
             return Failure(words(error))
+
+
+def raise_for_status(answer: httpx2.Response) -> None:
+    """Raise for an error status, in the API server's words where it sent some."""
+    try:
+        answer.raise_for_status()
+    except httpx2.HTTPStatusError as error:
+        raise transform_exception(error) from None
 
 
 def trusted(config: SingleConfig) -> ssl.SSLContext:

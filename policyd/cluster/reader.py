@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import httpx2
 import orjson
-from lightkube.config.client_adapter import AsyncClient, ConnectionParams
 from lightkube.config.kubeconfig import SingleConfig
 
 from policyd._core.authorization import Attributes, Decision, Failure
@@ -21,21 +20,7 @@ Answer = TypeVar("Answer")
 
 
 class _Client(ClusterClient):
-    """Gives objects as they are sent, too: typed models would lose what they do not know."""
-
-    def __init__(self, config: SingleConfig, timeout: float) -> None:
-        super().__init__(config, timeout)
-        self._plain = AsyncClient(
-            config,
-            ConnectionParams(
-                timeout=httpx2.Timeout(timeout), trust_env=False, transport=self._transport
-            ),
-        )
-
-    async def close(self) -> None:
-        """Close all connections."""
-        await self._plain.aclose()
-        await super().close()
+    """Gives any answer, too."""
 
     async def get(self, path: str, query: Mapping[str, str]) -> httpx2.Response | Failure:
         """Any answer but one that passes; raises nothing."""

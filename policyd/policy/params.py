@@ -16,11 +16,14 @@ class ParamError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ParamKind:
-    """What is known of a parameter kind: its objects by (namespace, name), in that order."""
+    """What is known of a parameter kind (apiVersion, kind): its objects by (namespace, name), in
+    that order.
+    """
 
     namespaced: bool
     builtin: bool
     objects: Mapping[tuple[str, str], Object]
+    name: tuple[str, str]
 
 
 class ParamStore:
@@ -37,13 +40,13 @@ class ParamStore:
             meta = metadata if isinstance(metadata, dict) else {}
             key = (str(meta.get("namespace") or ""), str(meta.get("name") or ""))
             found.setdefault(kind, {})[key] = obj
+        self._found = found
+        self._defined = frozenset(scopes)
         self._kinds: dict[tuple[str, str], ParamKind] = {}
         for kind in {*found, *scopes}:
-            members = found.get(kind, {})
-            namespaced = BUILTIN_KINDS.get(kind, scopes.get(kind, any(ns for ns, _ in members)))
-            self._kinds[kind] = ParamKind(
-                namespaced, kind in BUILTIN_KINDS, _sorted(members, namespaced)
-            )
+            guessed = any(ns for ns, _ in found.get(kind, ()))
+            namespaced = BUILTIN_KINDS.get(kind, scopes.get(kind, guessed))
+            self._kinds[kind] = self.kind_in(kind, namespaced)
 
     def kind(self, param_kind: tuple[str, str]) -> ParamKind:
         """The kind's objects; ParamError if nobody knows the kind."""
@@ -51,11 +54,33 @@ class ParamStore:
         if known is not None:
             return known
         if param_kind in BUILTIN_KINDS:
-            return ParamKind(BUILTIN_KINDS[param_kind], True, {})
-        api_version, kind = param_kind
-        raise ParamError(
-            f"failed to find resource referenced by paramKind: '{api_version}, Kind={kind}'"
-        )
+            return ParamKind(BUILTIN_KINDS[param_kind], True, {}, param_kind)
+        raise ParamError(unknown_kind(param_kind))
+
+    def kind_in(self, param_kind: tuple[str, str], namespaced: bool) -> ParamKind:
+        """The objects of a kind of which it is known whether they are in namespaces."""
+        objects = _sorted(self._found.get(param_kind, {}), namespaced)
+        return ParamKind(namespaced, param_kind in BUILTIN_KINDS, objects, param_kind)
+
+    def knows(self, param_kind: tuple[str, str]) -> bool:
+        """Whether the sources say anything of the kind."""
+        return param_kind in self._kinds
+
+    def is_certain(self, param_kind: tuple[str, str]) -> bool:
+        """Whether no cluster could tell more of the kind: only of its objects."""
+        return param_kind in BUILTIN_KINDS or param_kind in self._defined
+
+    def settles(self, param_kind: tuple[str, str], ref: ParamRef | None) -> bool:
+        """Whether no cluster could add to the params that ``ref`` names, whatever the request."""
+        if not self.is_certain(param_kind):
+            return False
+        if ref is None:
+            return True
+        kind = self.kind(param_kind)
+        if kind.namespaced and not ref.namespace:
+            return False
+        where = ref.namespace if kind.namespaced else ""
+        return (where, ref.name) in kind.objects
 
     def collect(self, kind: ParamKind, ref: ParamRef, namespace: str) -> list[Object]:
         """The params of a binding for a request in ``namespace``, in the order of their names."""
@@ -69,21 +94,38 @@ class ParamStore:
                 "cannot use namespaced paramRef in policy binding that matches "
                 "cluster-scoped resources"
             )
-        if ref.name:
-            obj = kind.objects.get((where, ref.name))
-            hits = [] if obj is None else [obj]
-        else:
-            selector = Selector(dict(ref.selector or {}))
-            hits = [
-                obj
-                for key, obj in kind.objects.items()
-                if key[0] == where and selector.matches(_labels(obj))
-            ]
+        hits = self.find(kind, ref, where)
         if not hits and ref.deny_when_missing:
             raise ParamError(
                 "no params found for policy binding with `Deny` parameterNotFoundAction"
             )
         return hits
+
+    def find(self, kind: ParamKind, ref: ParamRef, where: str) -> list[Object]:
+        """The objects that ``ref`` means in a namespace."""
+        if ref.name:
+            obj = kind.objects.get((where, ref.name))
+            return [] if obj is None else [obj]
+        selector = Selector(dict(ref.selector or {}))
+        return [
+            obj
+            for key, obj in kind.objects.items()
+            if key[0] == where and selector.matches(_labels(obj))
+        ]
+
+
+def unknown_kind(param_kind: tuple[str, str]) -> str:
+    """What is wrong where nobody knows a kind."""
+    api_version, kind = param_kind
+    # Kubernetes writes the core group as an empty name.
+    home = api_version if "/" in api_version else f"/{api_version}"
+    return f"failed to find resource referenced by paramKind: '{home}, Kind={kind}'"
+
+
+def key_of(obj: Object, namespaced: bool) -> tuple[str, str]:
+    """Where an object of a cluster is, and its name."""
+    metadata = obj.get("metadata") or {}
+    return (metadata.get("namespace") or "" if namespaced else "", metadata.get("name") or "")
 
 
 class Namespaces:

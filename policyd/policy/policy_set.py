@@ -74,8 +74,8 @@ class PolicySet:
         self.asking = frozenset(
             webhook
             for webhook, asks in (
-                ("validate", any(_asks(policy, policy.validation) for policy in validating)),
-                ("mutate", any(_asks(policy, policy.mutation) for policy in mutating)),
+                ("validate", any(_asks(p, p.validation, params) for p in validating)),
+                ("mutate", any(_asks(p, p.mutation, params) for p in mutating)),
             )
             if asks
         )
@@ -87,9 +87,14 @@ class PolicySet:
 
     def with_namespaces(self, namespaces: Namespaces) -> "PolicySet":
         """The same policies, knowing other namespaces."""
+        return self.knowing(namespaces, self.params)
+
+    def knowing(self, namespaces: Namespaces, params: ParamStore) -> "PolicySet":
+        """The same policies, knowing other namespaces and other params."""
         copy = object.__new__(PolicySet)
         copy.__dict__.update(self.__dict__)
         copy.namespaces = namespaces
+        copy.params = params
         return copy
 
     @property
@@ -120,8 +125,15 @@ class PolicySet:
         return self._indexes[webhook][1].match(request)
 
 
-def _asks(policy: CompiledPolicy, plan: ValidationPlan | MutationPlan | None) -> bool:
-    """Whether the policy uses the authorizer, namespaceObject or labels of namespaces."""
+def _asks(
+    policy: CompiledPolicy, plan: ValidationPlan | MutationPlan | None, params: ParamStore
+) -> bool:
+    """Whether the policy uses the authorizer, namespaceObject, labels of namespaces, or params that
+    the sources do not settle.
+    """
+    kind = policy.param_kind
+    if kind is not None and not all(params.settles(kind, b.param_ref) for b in policy.bindings):
+        return True
     rules = [policy.rules, policy.controllers, *(binding.rules for binding in policy.bindings)]
     if any(each is not None and each.selects_namespaces for each in rules):
         return True

@@ -13,6 +13,7 @@ from policyd.admission.engine import Webhook
 from policyd.admission.review import AdmissionResponse, decode
 from policyd.policy.policy_set import PolicySet
 from policyd.policy.reviews import build_review
+from tests.admission import clusters
 from tests.admission.test_asking import Json, Listening, adding, get, load, validating
 from tests.admission.test_engine import policy
 from tests.policy.builders import vap, vap_binding
@@ -50,7 +51,7 @@ SEES = f"{TIER} == 'gold' && namespaceObject.status.phase == 'Active'"
 BOUND = {"matchResources": {"namespaceSelector": {"matchLabels": {"team": "sales"}}}}
 
 
-class Cluster:
+class Cluster(clusters.Ignorant):
     """Knows the namespace shop, once it is asked for it."""
 
     def __init__(self, answer: Json | Failure | None = None, *, known: bool = False) -> None:

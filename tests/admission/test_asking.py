@@ -23,6 +23,7 @@ from policyd.admission.review import AdmissionResponse, decode, to_dict
 from policyd.policy import compiler, loader
 from policyd.policy.policy_set import PolicySet
 from policyd.policy.reviews import build_review
+from tests.admission import clusters
 from tests.admission.test_engine import POD, policy
 from tests.conformance.apiserver_rows import authorizer as recorded
 from tests.policy.builders import vap, vap_binding
@@ -97,7 +98,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
 Fetch = Callable[[Attributes], Awaitable[Decision | Failure]]
 
 
-class Asked:
+class Asked(clusters.Ignorant):
     """A cluster that knows users only."""
 
     def __init__(self, fetch: Fetch) -> None:
@@ -105,12 +106,6 @@ class Asked:
 
     async def may(self, asked: Attributes) -> Decision | Failure:
         return await self._fetch(asked)
-
-    async def namespace(self, name: str) -> Failure:
-        return Failure("nobody asked for namespaces")
-
-    def known_namespace(self, name: str) -> Json | None:
-        return None
 
 
 def waited(

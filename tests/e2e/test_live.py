@@ -1,20 +1,32 @@
-"""What only the cluster knows when policies load: definitions of custom resources."""
+"""What only the cluster knows of policies: definitions of custom resources, and params."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.builders import custom_resource_definition, policy, rule
+from tests.e2e.builders import (
+    ADMISSION,
+    Thing,
+    config_map,
+    custom_resource_definition,
+    policy,
+    rule,
+)
 from tests.e2e.client import Client
+from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import Install
-from tests.e2e.test_authorizer import kubeconfig  # noqa: F401 - a fixture
+from tests.e2e.in_tree import ALL, HOOK, TREE, both
+from tests.e2e.test_authorizer import bound, kubeconfig, role  # noqa: F401 - a fixture
 from tests.server.process import until
 
 GROUP = "live.policyd.dev"
+DENIED = "denied request: "
 
 
-def definition() -> dict[str, Any]:
+def definition() -> Thing:
     made = custom_resource_definition()
     made["metadata"]["name"] = f"widgets.{GROUP}"
     made["spec"]["group"] = GROUP
@@ -22,7 +34,7 @@ def definition() -> dict[str, Any]:
 
 
 @pytest.fixture
-def defining(client: Client) -> Iterator[dict[str, Any]]:
+def defining(client: Client) -> Iterator[Thing]:
     """The definition, not made yet; gone in the end."""
     made = definition()
     yield made
@@ -31,10 +43,10 @@ def defining(client: Client) -> Iterator[dict[str, Any]]:
 
 def test_a_definition_made_after_the_start_is_merged_by_its_keys(
     client: Client,
-    kubeconfig: object,  # noqa: F811
+    kubeconfig: Path,  # noqa: F811
     namespace: str,
     install: Install,
-    defining: dict[str, Any],
+    defining: Thing,
 ) -> None:
     overlay = {"spec": {"parts": [{"name": "b", "size": 7}]}}
     install(
@@ -55,3 +67,108 @@ def test_a_definition_made_after_the_start_is_merged_by_its_keys(
     until(lambda: client.create(widget, dryRun="All").status == 201, "the definition")
     parts = client.made(widget)["spec"]["parts"]
     assert parts == [{"name": "a"}, {"name": "b", "size": 7}]
+
+
+def limiting(kind: Thing, **ref: Any) -> list[Thing]:
+    """A ValidatingAdmissionPolicy about Secrets, with params."""
+    spec = {
+        "matchConstraints": {"resourceRules": [rule("secrets", operations=["CREATE"])]},
+        "paramKind": kind,
+        "validations": [
+            {
+                "expression": "!has(params.data.denied) || params.data.denied != 'yes'",
+                "messageExpression": "'denied by ' + string(params.metadata.name)",
+            }
+        ],
+    }
+    ref = {"parameterNotFoundAction": "Deny", **ref}
+    bound = {"policyName": "limits", "paramRef": ref, "validationActions": ["Deny"]}
+    meta = {"name": "limits"}
+    return [
+        {"apiVersion": ADMISSION, "kind": f"ValidatingAdmissionPolicy{end}", **rest}
+        for end, rest in (
+            ("", {"metadata": meta, "spec": spec}),
+            ("Binding", {"metadata": meta, "spec": bound}),
+        )
+    ]
+
+
+def secret(namespace: str) -> Thing:
+    """What the policy is about."""
+    return {**config_map(namespace, "asked"), "kind": "Secret", "data": {}}
+
+
+REFS: dict[str, Thing] = {
+    "named": {"name": "one"},
+    "selected": {"selector": {"matchLabels": {"limits": "yes"}}},
+    "lax": {"name": "one", "parameterNotFoundAction": "Allow"},
+}
+
+
+@pytest.mark.parametrize("name", REFS)
+def test_params_of_the_cluster_decide_alike(
+    api: Cluster,
+    client: Client,
+    tmp_path: Path,
+    kubeconfig: Path,  # noqa: F811
+    name: str,
+) -> None:
+    reading = role("params", {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]})
+    documents = limiting({"apiVersion": "v1", "kind": "ConfigMap"}, **REFS[name])
+    with ExitStack() as stack:
+        for each in (reading, bound(reading, "User", "policyd")):
+            client.made(each)
+            stack.callback(client.delete, each)
+        namespace = stack.enter_context(
+            both(api, client, documents, tmp_path, f"{name}-", kubeconfig=str(kubeconfig))
+        )
+
+        def alike() -> list[Any]:
+            """What both sides answer, once they agree: each looks at params when it pleases."""
+            answers = [
+                client.create(secret(namespace(side, ALL)), dryRun="All") for side in (TREE, HOOK)
+            ]
+            tree, hook = (
+                [each.status, "" if each.status == 201 else each.message.partition(DENIED)[2]]
+                for each in answers
+            )
+            return tree if tree == hook else []
+
+        def make(which: str, **data: str) -> None:
+            for side in (TREE, HOOK):
+                made = config_map(namespace(side, ALL), which, data)
+                made["metadata"]["labels"] = {"limits": "yes"}
+                if client.create(made).status != 201:
+                    assert client.replace(made).status == 200
+
+        missing = "failed to configure binding: no params found for policy binding"
+        if name == "lax":
+            until(lambda: alike() == [201, ""], "nobody denies")
+        else:
+            until(lambda: missing in (alike() or [0, ""])[1], "no params")
+        make("one", denied="yes")
+        until(lambda: alike() == [422, "denied by one"], "a param")
+        make("one", denied="no")
+        until(lambda: alike() == [201, ""], "its change")
+        make("two", denied="yes")
+        if name == "selected":
+            until(lambda: alike() == [422, "denied by two"], "another param")
+        assert alike()
+
+
+def test_params_that_policyd_may_not_read_are_a_configuration_error(
+    client: Client,
+    kubeconfig: Path,  # noqa: F811
+    namespace: str,
+    install: Install,
+    defining: Thing,
+) -> None:
+    client.made(defining)
+    kind = {"apiVersion": f"{GROUP}/v1", "kind": "Widget"}
+    install(*limiting(kind, name="one"), kubeconfig=str(kubeconfig))
+    answer = client.create(secret(namespace), dryRun="All")
+    assert answer.status == 422
+    assert (
+        f"failed to configure binding: paramKind kind `&ParamKind{{APIVersion:{GROUP}/v1,"
+        "Kind:Widget,}` not yet synced to use for admission: the API server answered 403"
+    ) in answer.message

@@ -172,3 +172,25 @@ def test_a_cluster_that_cannot_be_asked_ends_the_start(
     )
     assert done.returncode == 2
     assert message in done.stderr
+
+
+def test_params_of_the_cluster_are_seen_as_they_change(tmp_path: Path) -> None:
+    wanted = (
+        "paramKind: {apiVersion: v1, kind: ConfigMap}\n"
+        "  paramRef: {name: limits, parameterNotFoundAction: Deny}\n"
+        "  validations: [{expression: \"params.data.open == 'yes'\", message: closed}]"
+    )
+    with asking(tmp_path, judgement=wanted) as (server, cluster):
+        cluster.answer = lambda _: refusal(404, 'configmaps "limits" not found')
+        assert "no params found for policy binding" in answer(server)["status"]["message"]
+        data = {"open": "yes"}
+        found = {"metadata": {"name": "limits", "namespace": "shop"}, "data": data}
+        cluster.answer = lambda _: Reply(found)
+        until(lambda: answer(server)["allowed"], "the ConfigMap")
+        data["open"] = "no"
+        until(lambda: not answer(server)["allowed"], "its change")
+        assert {call.path for call in cluster.calls} == {
+            "/api/v1/namespaces/shop/configmaps/limits"
+        }
+        count = server.metric('policyd_cluster_lookups_total{question="param",result="success"}')
+        assert count == len(cluster.calls)

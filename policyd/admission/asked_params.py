@@ -1,0 +1,153 @@
+"""The params of one request, from a cluster that has to be asked for those that no document gives.
+
+Judges nothing; ``asking.py`` has what it does not know fetched.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from policyd._core.authorization import Failure
+from policyd.errors import Unanswered
+from policyd.policy.compiled import JSON, Object, ParamRef
+from policyd.policy.params import ParamError, ParamKind, ParamStore, key_of, unknown_kind
+from policyd.policy.reach import Served
+
+if TYPE_CHECKING:
+    from policyd.admission.engine import Engine, Matched
+
+Answer = TypeVar("Answer")
+
+
+class KindOf(NamedTuple):
+    """The question which resource a kind is; the answer is empty where nobody serves it."""
+
+    api_version: str
+    kind: str
+
+
+class ParamsOf(NamedTuple):
+    """The question for the objects of a kind in one namespace: the one of that name, or those that
+    a selector (in the API server's words) selects.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    selector: str = ""
+
+
+LookKind = Callable[[KindOf], "tuple[Served, ...] | Failure | None"]
+LookParams = Callable[[ParamsOf], "tuple[Object, ...] | Failure | None"]
+
+
+class AskedParams(ParamStore):
+    """Params of the sources and, as ``look_…`` give them, of a cluster; what the sources have wins.
+
+    None means not known yet, which ends the evaluation (Unanswered). Within one request everything
+    stays as it was first seen.
+    """
+
+    def __init__(self, given: ParamStore, look_kind: LookKind, look_params: LookParams) -> None:
+        self._given = given
+        self._look_kind = look_kind
+        self._look_params = look_params
+        self._seen: dict[object, object] = {}
+
+    def kind(self, param_kind: tuple[str, str]) -> ParamKind:
+        """The kind, as the sources or the cluster know it; ParamError if neither does."""
+        if self._given.is_certain(param_kind):
+            return self._given.kind(param_kind)
+        question = KindOf(*param_kind)
+        served = self._answer(question, self._look_kind, f"what a {param_kind[1]} is")
+        if isinstance(served, Failure):
+            if not self._given.knows(param_kind):
+                raise ParamError(f"{unknown_kind(param_kind)}: {served.why}")
+            return self._given.kind(param_kind)
+        if not served:
+            return self._given.kind(param_kind)
+        return self._given.kind_in(param_kind, served[0].namespaced)
+
+    def find(self, kind: ParamKind, ref: ParamRef, where: str) -> list[Object]:
+        """Those of the sources, and beside them those of the cluster."""
+        given = super().find(kind, ref, where)
+        if ref.name and given:
+            return given
+        api_version, name = kind.name
+        selector = "" if ref.name else selector_text(ref.selector or {})
+        question = ParamsOf(api_version, name, where, ref.name, selector)
+        found = self._answer(question, self._look_params, f"which params of kind {name} there are")
+        if isinstance(found, Failure):
+            raise ParamError(
+                f"paramKind kind `&ParamKind{{APIVersion:{api_version},Kind:{name},}}` "
+                f"not yet synced to use for admission: {found.why}"
+            )
+        typed = ({**each, "apiVersion": api_version, "kind": name} for each in found)
+        objects = {key_of(each, kind.namespaced): each for each in typed}
+        objects = {key: each for key, each in objects.items() if key not in kind.objects}
+        live = super().find(replace(kind, objects=objects), ref, where)
+        return sorted([*given, *live], key=lambda each: key_of(each, kind.namespaced))
+
+    def _answer(
+        self,
+        question: object,
+        look: Callable[..., Answer | Failure | None],
+        what: str,
+    ) -> Answer | Failure:
+        answer: Answer | Failure | None = self._seen.get(question)  # type: ignore[assignment]
+        if answer is None:
+            answer = look(question)
+            if answer is None:
+                raise Unanswered(question, f"it is not known in time {what}")
+            self._seen[question] = answer
+        return answer
+
+
+def open_questions(engine: "Engine", matches: Iterable["Matched"]) -> frozenset[object]:
+    """What must be answered before these policies can have their params."""
+    return frozenset(_open_questions(engine, matches))
+
+
+def _open_questions(engine: "Engine", matches: Iterable["Matched"]) -> Iterator[object]:
+    params, namespace = engine.policies.params, engine.request.namespace
+    for policy, hit in matches:
+        if policy.param_kind is None or policy.problem or hit.error or not policy.bindings:
+            continue
+        try:
+            kind = params.kind(policy.param_kind)
+        except ParamError:
+            continue  # said when the policy is judged
+        except Unanswered as unknown:
+            yield unknown.question
+            continue
+        for binding in policy.bindings:
+            fits = binding.rules.match(engine.view) if binding.rules is not None else None
+            if binding.param_ref is None or (
+                binding.rules is not None and (fits is None or fits.error)
+            ):
+                continue
+            try:
+                params.collect(kind, binding.param_ref, namespace)
+            except ParamError:
+                continue
+            except Unanswered as unknown:
+                yield unknown.question
+
+
+def selector_text(selector: Mapping[str, JSON]) -> str:
+    """A LabelSelector as the API server's lists take it."""
+    labels = sorted((selector.get("matchLabels") or {}).items())
+    parts = [f"{key}={value}" for key, value in labels]
+    for each in selector.get("matchExpressions") or ():
+        key, values = each["key"], ",".join(each.get("values") or ())
+        parts.append(_OPERATORS[each["operator"]].format(key=key, values=values))
+    return ",".join(parts)
+
+
+_OPERATORS = {
+    "In": "{key} in ({values})",
+    "NotIn": "{key} notin ({values})",
+    "Exists": "{key}",
+    "DoesNotExist": "!{key}",
+}
