@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from policyd._core.equivalents import BUILT_IN_GROUPS
 from policyd.mutation.schema import Gvk
-from policyd.policy.guards import PRESENT, Case, Place
+from policyd.policy.guard_forms import Place
+from policyd.policy.guards import PRESENT, Case
 from policyd.policy.kind_types import Checkable, KindTypes, TypedPolicies, kinds_of
 from policyd.policy.model import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
 from policyd.policy.model_match import NamedRuleWithOperations

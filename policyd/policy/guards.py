@@ -5,7 +5,6 @@ A place is the path to a value: ``("object", "spec", "nodeName")``. Variables ar
 expressions, and what a loop runs over is ``(…, "[*]")``.
 """
 
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -21,23 +20,24 @@ from policyd.cel.ast import (
     Select,
 )
 from policyd.cel.unparse import unparse
+from policyd.policy.guard_forms import (
+    EMPTY,
+    NONE,
+    RELATIONS,
+    Place,
+    Places,
+    below,
+    default_in,
+    is_bool,
+    is_empty,
+    keys_in,
+    with_above,
+)
 
-Place = tuple[str, ...]
-Places = frozenset[Place]
-NONE: Places = frozenset()
 EACH = "[*]"
 _NOBODY: Place = ("@",)
 PRESENT = object()  # the value of a place of which only that it is not null is known
 _UNKNOWN = object()
-_EMPTY = ("[]", "{}", '""', "''")
-_RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
-    "_==_": operator.eq,
-    "_!=_": operator.ne,
-    "_<_": operator.lt,
-    "_<=_": operator.le,
-    "_>_": operator.gt,
-    "_>=_": operator.ge,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +89,9 @@ class Case:
             case Ident():
                 return loops.names.get(node.name, (node.name,))
             case Select():
-                return _below(self.place(node.operand, loops), node.field)
+                return below(self.place(node.operand, loops), node.field)
             case Call(function="_[_]" | "_?._" | "_[?_]", args=(of, key)):
-                return _below(self.place(of, loops), self._key(key, loops))
+                return below(self.place(of, loops), self._key(key, loops))
             case Call(function="value" | "orValue", target=Expr() as target):
                 return self.place(target, loops)
             case Call(function="dyn", args=(value,)):
@@ -111,7 +111,7 @@ class Case:
             return self.holding(variable.expr, truth)
         match node:
             case Select(test_only=True):
-                return _one(self.place(node, loops)) if truth else NONE
+                return with_above(self.place(node, loops)) if truth else NONE
             case Call(function="!_", args=(inner,)):
                 return self.holding(inner, not truth, loops)
             case Call(function="_&&_" | "_||_", args=(left, right)):
@@ -121,11 +121,11 @@ class Case:
                 return self._of_choice(condition, then, other, truth, loops)
             case Call(function="@in", args=(key, of)):
                 name = self._key(key, loops)
-                return _one(_below(self.place(of, loops), name)) if truth else NONE
+                return with_above(below(self.place(of, loops), name)) if truth else NONE
             case Call(function="hasValue", target=Expr() as target):
-                return _one(self.place(target, loops)) if truth else NONE
+                return with_above(self.place(target, loops)) if truth else NONE
             case Call(function="orValue", target=Expr() as target, args=(Literal() as default,)):
-                return _one(self.place(target, loops)) if default.value is not truth else NONE
+                return with_above(self.place(target, loops)) if default.value is not truth else NONE
             case Call(args=(left, right)):
                 return self._of_comparison(node.function, left, right, truth, loops)
             case Comprehension(macro="all" | "exists"):
@@ -161,36 +161,41 @@ class Case:
         """``a.?b.orValue(x) == y`` and the like: with ``x`` in the place it had gone otherwise."""
         if isinstance(left, Literal | ListExpr) and function in ("_==_", "_!=_"):
             left, right = right, left
-        if function in ("_==_", "_!=_") and _is_bool(right):
+        if function in ("_==_", "_!=_") and is_bool(right):
             outcome = (unparse(right) == "true") is (truth is (function == "_==_"))
             return self.holding(left, outcome, loops)
-        found = _default_in(left)
+        if function in ("_==_", "_!=_") and isinstance(right, Call):
+            filled = {"optional.of": True, "optional.none": False}.get(right.function)
+            equal = truth is (function == "_==_")
+            return with_above(self.place(left, loops)) if filled is equal else NONE
+        found = default_in(left)
         if found is None or not isinstance(right, Literal | ListExpr | MapExpr):
             return NONE
         target, default = found
         if isinstance(default, int | float):
             number = right.value if isinstance(right, Literal) else None
-            if function not in _RELATIONS or not isinstance(number, int | float):
+            if function not in RELATIONS or not isinstance(number, int | float):
                 return NONE
-            absent = _RELATIONS[function](default, number)
+            absent = RELATIONS[function](default, number)
         elif function in ("_==_", "_!=_"):
             absent = (default == unparse(right)) is (function == "_==_")
         else:
             return NONE
-        return _one(self.place(target, loops)) if absent is not truth else NONE
+        return with_above(self.place(target, loops)) if absent is not truth else NONE
 
     def _of_loop(self, node: Comprehension, truth: bool, loops: Loops) -> Places:
         """``exists`` that holds, and ``all`` that does not, ran over something; the other way
         round, what was asked holds of each element.
         """
-        if (node.macro == "exists") is truth:
-            return frozenset(
-                each
-                for each in self.within(node.iter_range, _NOBODY, loops)
-                if each[0] != _NOBODY[0]
-            )
         if not isinstance(node.loop_step, Call):
             return NONE
+        if (node.macro == "exists") is truth:
+            inside = self.within(node.iter_range, _NOBODY, loops)
+            over = self.place(node.iter_range, loops)
+            keys = keys_in(node.loop_step.args[1], node.iter_var, truth)
+            return frozenset(each for each in inside if each[0] != _NOBODY[0]).union(
+                *(with_above(below(over, key)) for key in keys)
+            )
         name = node.iter_var2 or node.iter_var
         here = (f"@each{node.id}",)
         asked = self.holding(node.loop_step.args[1], truth, loops.within({name: here}, {}))
@@ -211,8 +216,8 @@ class Case:
                 Call(function="_+_", args=(left, right))
                 | Call(function="_?_:_", args=(_, left, right))
             ):
-                if _is_empty(left) or _is_empty(right):
-                    return self.sources(right if _is_empty(left) else left, loops, whole=whole)
+                if is_empty(left) or is_empty(right):
+                    return self.sources(right if is_empty(left) else left, loops, whole=whole)
                 one = self.sources(left, loops, whole=whole)
                 other = self.sources(right, loops, whole=whole)
                 return (*one, *other) if one and other else ()
@@ -230,22 +235,22 @@ class Case:
             return self.within(variable.expr, name, OUTSIDE)
         match node:
             case Call(function="_+_", args=(left, right)):
-                if _is_empty(left) or _is_empty(right):
-                    return self.within(right if _is_empty(left) else left, name, loops)
+                if is_empty(left) or is_empty(right):
+                    return self.within(right if is_empty(left) else left, name, loops)
                 return self.within(left, name, loops) & self.within(right, name, loops)
             case Call(function="_?_:_", args=(condition, then, other)):
                 ways = [
                     self.holding(condition, outcome, loops) | self.within(branch, name, loops)
                     for branch, outcome in ((then, True), (other, False))
-                    if not _is_empty(branch)
+                    if not is_empty(branch)
                 ]
                 return frozenset.intersection(*ways) if ways else NONE
             case Comprehension(macro="filter", loop_step=Call(args=(condition, *_))):
                 inner = loops.within({node.iter_var: name}, {})
                 above = self.within(node.iter_range, name, loops)
                 return above | self.holding(condition, True, inner)
-        found = _default_in(node)
-        return _one(self.place(found[0], loops)) if found and found[1] in _EMPTY else NONE
+        found = default_in(node)
+        return with_above(self.place(found[0], loops)) if found and found[1] in EMPTY else NONE
 
     def decide(self, node: Expr, loops: Loops = OUTSIDE) -> bool | None:
         """A condition's outcome, if kind and operation settle it."""
@@ -300,44 +305,3 @@ class Case:
             return self._value(node.args[0], loops)
         place = self.place(node, loops)
         return self.known.get(place, _UNKNOWN) if place is not None else _UNKNOWN
-
-
-def _below(place: Place | None, name: str | None) -> Place | None:
-    return None if place is None or name is None else (*place, name)
-
-
-def _one(place: Place | None) -> Places:
-    """A place, and all those above it."""
-    if place is None:
-        return NONE
-    return frozenset(place[:length] for length in range(2, len(place) + 1))
-
-
-def _is_empty(node: Expr) -> bool:
-    return isinstance(node, ListExpr) and not node.elements
-
-
-def _is_bool(node: Expr) -> bool:
-    return isinstance(node, Literal) and isinstance(node.value, bool)
-
-
-def _default_in(node: Expr) -> tuple[Expr, str | float] | None:
-    """The optional in ``a.?b.orValue(x)`` or in the size of that, and ``x``: as a number if it is
-    one, else its text.
-    """
-    match node:
-        case Call(
-            function="orValue",
-            target=Expr() as target,
-            args=(Literal(value=int() | float() as number),),
-        ) if not isinstance(number, bool):
-            return target, number
-        case Call(function="orValue", target=Expr() as target, args=(default,)):
-            return target, unparse(default)
-        case (
-            Call(function="size", target=Expr() as inner, args=())
-            | Call(function="size", target=None, args=(inner,))
-        ):
-            found = _default_in(inner)
-            return (found[0], 0) if found is not None and found[1] in _EMPTY else None
-    return None

@@ -51,6 +51,8 @@ RULES: Mapping[str, LintRule] = {
          "Write `true` or `false` if that is meant: those are not told."),
         ("dangling-binding", "a binding of a policy that is not there", "Correct policyName."),
         ("duplicate-variable", "two variables of one name", "Give each a name of its own."),
+        ("exact-version", "a rule with matchPolicy Exact that leaves out a version which is served",
+         "Name all versions, or leave matchPolicy at Equivalent: then one stands for all."),
         ("expensive-expression", "an expression that may cost more than an evaluation may",
          "Avoid lists within lists; match patterns and ask the authorizer outside of loops."),
         ("expired-exception", "an exception whose `until` has passed", "Remove it."),

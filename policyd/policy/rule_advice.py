@@ -26,6 +26,7 @@ from policyd.policy.served_resources import REMOVED, Resource, Resources, known_
 
 RULE = "no-such-resource"
 REMOVED_RULE = "removed-version"
+EXACT_RULE = "exact-version"
 _CLOSE = 0.85  # how near a group must be to be taken for a known one
 _CORE = ("core", "v1", "api", "core/v1")
 
@@ -39,12 +40,13 @@ def advise_rules(sources: Sources) -> list[Problem]:
     return [
         replace(document.problem(finding), severity="advice")
         for document in sources.documents
-        for path, rule in _rules(document)
-        for finding in _RuleAdvice(rule, path, known).findings()
+        for path, rule, exact in _rules(document)
+        for finding in _RuleAdvice(rule, path, known, exact).findings()
     ]
 
 
-def _rules(document: Document) -> Iterator[tuple[Path, NamedRuleWithOperations]]:
+def _rules(document: Document) -> Iterator[tuple[Path, NamedRuleWithOperations, bool]]:
+    """Each rule with its path, and whether only the versions count that it names."""
     model = document.model
     match: MatchResources | None = None
     field = "matchConstraints"
@@ -53,10 +55,11 @@ def _rules(document: Document) -> Iterator[tuple[Path, NamedRuleWithOperations]]
     elif isinstance(model, AnyBinding):
         match, field = model.spec.match_resources, "matchResources"
     if match is not None:
+        exact = match.match_policy == "Exact"
         for index, rule in enumerate(match.resource_rules):
-            yield ("spec", field, "resourceRules", index), rule
+            yield ("spec", field, "resourceRules", index), rule, exact
         for index, rule in enumerate(match.exclude_resource_rules):
-            yield ("spec", field, "excludeResourceRules", index), rule
+            yield ("spec", field, "excludeResourceRules", index), rule, exact
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class _RuleAdvice:
     rule: NamedRuleWithOperations
     path: Path
     known: Resources
+    exact: bool
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong with it, field by field."""
@@ -79,6 +83,7 @@ class _RuleAdvice:
                 if not resource.startswith("*"):
                     yield from self._resource(index, resource)
             yield from self._operations()
+            yield from self._exactness()
 
     def _groups(self) -> Iterator[Finding]:
         own = {group for group, _ in self.known} | BUILT_IN_GROUPS
@@ -160,6 +165,18 @@ class _RuleAdvice:
                     hint = "CONNECT is for pods/exec, pods/attach, services/proxy and the like"
                 message = f"there is no {operation} of {', '.join(named)}"
                 yield self._finding("operations", index, message, hint)
+
+    def _exactness(self) -> Iterator[Finding]:
+        """Served versions that matchPolicy Exact lets pass by."""
+        if not self.exact or "*" in self.rule.api_versions:
+            return
+        homes = [home for each in self.rule.resources for home in self._homes(each)]
+        served = {version for home in homes for version in home.usual}
+        passing = sorted(served.difference(self.rule.api_versions))
+        if passing and served.intersection(self.rule.api_versions):
+            message = f"matchPolicy is Exact: requests of {', '.join(passing)} are not matched"
+            hint = "name these versions too, or write matchPolicy: Equivalent"
+            yield Finding((*self.path, "apiVersions"), message, hint, rule=EXACT_RULE)
 
     def _seen(self, resource: str) -> frozenset[str]:
         sub = resource.partition("/")[2]

@@ -155,10 +155,11 @@ REMOVED: Mapping[tuple[str, str, str], Removal] = {
 @dataclass(frozen=True, slots=True)
 class Resource:
     """What there is of a resource; ``namespaced`` is None where that is not known. ``versions``
-    are those that a cluster can serve, the usual ones first.
+    are those that a cluster can serve, ``usual`` those that it serves unless told otherwise.
     """
 
     versions: tuple[str, ...]
+    usual: tuple[str, ...]
     namespaced: bool | None
     operations: frozenset[str] = WRITES
     subresources: tuple[str, ...] = ()
@@ -184,8 +185,10 @@ def known_resources(crds: Iterable[Mapping[str, Any]]) -> Resources:
         names, group = spec.get("names") or {}, spec.get("group", "")
         served = [each for each in spec.get("versions") or () if each.get("served")]
         subresources = {name for each in served for name in each.get("subresources") or ()}
+        versions = tuple(each.get("name", "") for each in served)
         found[group, names.get("plural", "")] = Resource(
-            tuple(each.get("name", "") for each in served),
+            versions,
+            versions,
             spec.get("scope") == "Namespaced",
             subresources=tuple(sorted(subresources)),
         )
@@ -200,14 +203,16 @@ def _builtin() -> Resources:
         group, _, version = api_version.rpartition("/")
         versions.setdefault((group, plural(kind)), []).append(version)
         namespaced[group, plural(kind)] = inside
-    usual = {api_version for api_version, _ in BUILTIN_KINDS}
+    usual = {key: tuple(listed) for key, listed in versions.items()}
+    served = {api_version for api_version, _ in BUILTIN_KINDS}
     for key in builtin_table().kinds:  # what a cluster may be told to serve
         group, version, kind = key.split("/")
-        if f"{group}/{version}".removeprefix("/") not in usual:
+        if f"{group}/{version}".removeprefix("/") not in served:
             versions.setdefault((group, plural(kind)), []).append(version)
     return {
         (group, name): Resource(
             tuple(listed),
+            usual.get((group, name), ()),
             namespaced.get((group, name)),
             _SPECIAL.get((group, name), WRITES),
             tuple(_SUBRESOURCES.get(group, {}).get(name, "").split()),

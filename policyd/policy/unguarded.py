@@ -19,7 +19,8 @@ from policyd.cel.unparse import unparse
 from policyd.errors import Problem
 from policyd.policy.cases import cases
 from policyd.policy.documents import Document, Sources
-from policyd.policy.guards import OUTSIDE, Case, Loops, Place, Places
+from policyd.policy.guard_forms import Place, Places
+from policyd.policy.guards import OUTSIDE, Case, Loops
 from policyd.policy.kind_types import Checkable, KindTypes, TypedPolicies
 from policyd.policy.model import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
 from policyd.policy.model_match import PATCH_FIELDS
@@ -222,6 +223,8 @@ class _Walk:
         sources = loops.elements.get(place[0], ())
         if sources and all((*source, *place[1:]) in there for source in sources):
             return
+        if "params" in (place[0], *(source[0] for source in sources)):
+            return  # who writes them knows the policy
         text = unparse(of)
         if kind.kind is Kind.MAP and place[0].startswith("@") and not sources:
             return  # the map is made in the expression, which knows what is in it

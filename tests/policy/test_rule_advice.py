@@ -106,6 +106,26 @@ def test_rules_that_match_nothing(
     assert found.line > 0
 
 
+HPA = {"apiGroups": ["autoscaling"], "resources": ["horizontalpodautoscalers"]}
+EXACT: list[tuple[JSON, str, str]] = [
+    ({**HPA, "apiVersions": ["v2"]}, "Exact", "requests of v1 are not matched"),
+    ({**HPA, "apiVersions": ["v2"]}, "Equivalent", ""),
+    ({**HPA, "apiVersions": ["v1", "v2"]}, "Exact", ""),
+    ({**HPA, "apiVersions": ["*"]}, "Exact", ""),
+    ({}, "Exact", ""),
+    ({"apiGroups": ["networking.k8s.io"], "resources": ["servicecidrs"]}, "Exact", ""),
+    ({"apiGroups": ["acme.example.org"], "resources": ["anvils"]}, "Exact", ""),
+]
+
+
+@pytest.mark.parametrize(("changes", "match_policy", "told"), EXACT)
+def test_versions_that_pass_by_exact_rules(changes: JSON, match_policy: str, told: str) -> None:
+    constraints = {"resourceRules": [rule(**changes)], "matchPolicy": match_policy}
+    found = advise_rules(loaded(policy(matchConstraints=constraints)))
+    assert [each.rule for each in found] == (["exact-version"] if told else [])
+    assert all(told in each.message for each in found)
+
+
 def test_excludes_and_bindings_are_looked_at() -> None:
     wrong = rule(resources=["pod"])
     sources = loaded(

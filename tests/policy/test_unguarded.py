@@ -40,6 +40,12 @@ def conditions(*expressions: str) -> list[JSON]:
 
 
 GUARDED = [
+    "object.metadata.?labels.orValue({}).exists(k, k == 'a') && object.metadata.labels['a'] == 'x'",
+    "object.metadata.?labels.orValue({}).all(k, k != 'a') || object.metadata.labels['a'] == 'x'",
+    "object.metadata.?labels.orValue({}).exists(k, k == 'a' && k != '') ? object.metadata.labels.a == 'x' : true",
+    "object.spec.?nodeName == optional.of('x') && object.spec.nodeName == 'x'",
+    "object.spec.?nodeName == optional.none() || object.spec.nodeName == 'x'",
+    "object.spec.?nodeName != optional.none() ? object.spec.nodeName == 'x' : true",
     "has(object.spec.nodeName) && object.spec.nodeName == 'x'",
     "object.spec.nodeName == 'x' && has(object.spec.nodeName)",
     "!has(object.spec.nodeName) || object.spec.nodeName == 'x'",
@@ -119,6 +125,10 @@ UNGUARDED: list[tuple[str, list[str]]] = [
     ("has(object.spec.nodeName) == false && object.spec.nodeName == 'x'", [NODE]),
     ("has(object.spec.hostname) ? object.spec.nodeName == 'x' : true", [NODE]),
     ("object.spec.?nodeName.orValue('') == '' && object.spec.nodeName == 'x'", [NODE]),
+    ("object.spec.?nodeName != optional.of('x') && object.spec.nodeName == 'x'", [NODE]),
+    ("has(object.metadata.labels) && object.metadata.labels.exists(k, k == 'b') && object.metadata.labels['app'] == 'x'", [APP]),
+    ("has(object.metadata.labels) && object.metadata.labels.all(k, k == 'app') && object.metadata.labels['app'] == 'x'", [APP]),
+    ("has(object.metadata.labels) && object.metadata.labels.exists(k, k == 'app' || k == 'b') && object.metadata.labels['app'] == 'x'", [APP]),
     ("object.spec.?nodeName.orValue('x') == 'x' && object.spec.nodeName == 'x'", [NODE]),
     ("!object.spec.?nodeName.hasValue() && object.spec.nodeName == 'x'", [NODE]),
     ("object.spec.?volumes.orValue([]).all(v, v.hostPath.path == '/')", [
@@ -303,6 +313,13 @@ def test_nothing_is_mutated_on_delete() -> None:
 
 def test_conditions_on_the_operation_guard() -> None:
     assert told(SAME, matchConditions=conditions("request.operation == 'UPDATE'")) == []
+
+
+def test_params_are_left_out() -> None:
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    expression = "params.data['x'] == 'y' && params.data.list.split(',').all(x, x != '')"
+    ref = {"name": "p", "parameterNotFoundAction": "Deny"}
+    assert told(expression, paramKind=kind, paramRef=ref) == []
 
 
 def test_names_of_rules() -> None:
