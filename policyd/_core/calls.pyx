@@ -27,8 +27,12 @@ cdef class Call(Node):
     cdef inline int64_t price(self, object first, object second, object result) except? -1:
         if self.cost is NULL:
             return 1
-        if self.kubernetes and type(first) is Optional:
-            first = True  # Kubernetes does not look into optionals, as cel-go does
+        if self.kubernetes:
+            # Kubernetes does not look into optionals, as cel-go does; but it asks for a format.
+            if type(first) is Optional:
+                first = (<Optional>first).held if self.name == "validate" else True
+            if type(second) is Optional:
+                second = True
         return self.cost(first, second, result)
 
     cdef object settle(self, Activation act, tuple arguments, object result):
