@@ -4,13 +4,21 @@ import sys
 
 from tests.fuzz import compare, questions
 
+MAKERS = (
+    questions.typed,
+    questions.untyped,
+    questions.misfits,
+    questions.admission,
+    questions.spliced,
+)
+
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 20_000
     seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
     wrong = 0
-    for make in (questions.typed, questions.untyped, questions.admission, questions.spliced):
-        for difference in compare.differences(list(make(count // 4, seed))):
+    for make in MAKERS:
+        for difference in compare.differences(list(make(count // len(MAKERS), seed))):
             wrong += 1
             print(f"{difference}\n", flush=True)
     print("Not counted as differences:")

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.fuzz import words
 from tests.fuzz.grammar import Grammar
+from tests.fuzz.misfits import Misfits
 from tests.fuzz.phrases import ADMISSION, Phrases
 from tests.fuzz.splices import Splices
 
@@ -29,6 +30,14 @@ def untyped(count: int, seed: int) -> Iterator[dict[str, Any]]:
     phrases = Phrases(random)
     for _ in range(count):
         yield question(random, phrases.expression())
+
+
+def misfits(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Calls of arguments that only show at run time that they do not fit."""
+    random = Random(seed)
+    made = Misfits(random)
+    for _ in range(count):
+        yield question(random, made.expression())
 
 
 def admission(count: int, seed: int) -> Iterator[dict[str, Any]]:
