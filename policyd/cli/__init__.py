@@ -1,5 +1,6 @@
 """The command line: a table of commands, each loaded only when it is asked for."""
 
+import io
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -63,10 +64,25 @@ def policyd() -> None:
     """Validate and mutate Kubernetes objects by policies, as the API server itself would."""
 
 
+INTERRUPTED = 130  # as a shell tells that SIGINT ended a command
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit; errors that policyd raises on purpose have no traceback."""
+    """Run a command and exit; what is wrong with the input or the policies has no traceback, nor
+    has Ctrl-C.
+    """
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # What a locale or UTF-8 cannot write (names of files are bytes) is written as stderr does.
+        sys.stdout.reconfigure(errors="backslashreplace")
+    given = arguments if arguments is None else list(arguments)
     try:
-        policyd.main(arguments if arguments is None else list(arguments), "policyd")
+        status = policyd.main(given, "policyd", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:
+        sys.exit(INTERRUPTED)
     except PolicydError as error:
         click.echo(f"Error: {error}", err=True)
         sys.exit(error.exit_code)
+    sys.exit(status)

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import click
 
 from policyd.cli._manifests import Who
-from policyd.errors import PolicySchemaError, ReviewError
+from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.policy.compiled import Object
 from policyd.policy.loader import read_one
 from policyd.policy.reviews import namespace
@@ -30,7 +30,7 @@ class RequestOptions:
 
     def review(self, file: BinaryIO) -> Object:
         """The AdmissionReview in the file, or the one that its manifest makes."""
-        given = read_object(file.read(), name_of(file))
+        given = read_object(content(file), name_of(file))
         if given.get("kind") == "AdmissionReview":
             if self.old or self.who != Who(None, None, ()):
                 raise click.UsageError(
@@ -38,7 +38,7 @@ class RequestOptions:
                     "an AdmissionReview says all of that itself"
                 )
             return given
-        old = None if self.old is None else read_object(self.old.read_bytes(), str(self.old))
+        old = None if self.old is None else read_object(content(self.old), str(self.old))
         return self.who.review(given, old)
 
     def namespace(self, review: Object) -> Object | None:
@@ -101,6 +101,15 @@ _OPTIONS = (OPERATION, OLD, USER, GROUP, NAMESPACE_LABELS)
 def name_of(file: BinaryIO) -> str:
     """What messages call a file that a command was given."""
     return str(getattr(file, "name", "-"))
+
+
+def content(file: BinaryIO | Path) -> bytes:
+    """All of a file; ConfigError where it cannot be read though it could be opened."""
+    try:
+        return file.read_bytes() if isinstance(file, Path) else file.read()
+    except OSError as error:
+        name = str(file) if isinstance(file, Path) else name_of(file)
+        raise ConfigError(f"{name}: {error.strerror}") from None
 
 
 def read_object(body: bytes, name: str) -> Object:

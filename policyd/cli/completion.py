@@ -9,6 +9,8 @@ Examples:
   source <(policyd completion bash)                     # in this shell, or in ~/.bashrc
   policyd completion zsh > ~/.zfunc/_policyd            # with fpath+=~/.zfunc before compinit
   policyd completion fish > ~/.config/fish/completions/policyd.fish
+
+Exit status: 0 when printed, 2 for another shell.
 """
 
 

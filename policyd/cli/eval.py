@@ -19,7 +19,7 @@ from policyd.cel.sizes import measured
 from policyd.cel.types import DYN
 from policyd.cli._authorizer import Asked, authorizer_option
 from policyd.cli._output import styled
-from policyd.cli._request import name_of
+from policyd.cli._request import content, name_of
 from policyd.cli._values import dump, to_json
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
 from policyd.policy.loader import read_one
@@ -33,7 +33,7 @@ Examples:
   kubectl get pod web -o json | policyd eval 'quantity(object.spec.containers[0]
       .resources.limits.memory).isLessThan(quantity("1Gi"))' -
   policyd eval 'object.x < limit' --var 'object={"x": 1}' --var limit=10
-  policyd eval --authorizer rules.yaml --user bob
+  policyd eval --authorizer rules.yaml --user bob \\
       'authorizer.group("apps").resource("deployments").check("create").allowed()'
   echo '{"expression": "1 + x", "variables": {"x": 2}}' | policyd eval --jsonl
 
@@ -113,12 +113,12 @@ def command(
         _answer_lines(file or sys.stdin.buffer, expression, given, with_cost, asked)
         return
     if load is not None:
-        given["object"] = read_one(load.read(), name_of(load))
+        given["object"] = read_one(content(load), name_of(load))
     if expression is None:
         _converse(given, asked)
         return
     if file is not None:
-        given["object"] = read_one(file.read(), name_of(file))
+        given["object"] = read_one(content(file), name_of(file))
     answer = evaluate(expression, given, with_cost=with_cost, asked=asked)
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)

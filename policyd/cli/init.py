@@ -50,9 +50,10 @@ def command(directory: Path | None, form: str) -> None:
         for file in _FILES:
             text = files("policyd.cli").joinpath("templates", form, file).read_text("utf-8")
             (folder / file).write_text(text.replace("NAME", name), "utf-8")
-            click.echo(f"wrote {styled(str(folder / file), bold=True)}")
     except OSError as error:
         raise ConfigError(f"{error.filename}: {error.strerror}") from None
+    for file in _FILES:
+        click.echo(f"wrote {styled(str(folder / file), bold=True)}")
     click.echo(
         f"""
 Next:

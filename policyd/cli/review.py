@@ -16,7 +16,7 @@ from policyd.admission.engine import Webhook
 from policyd.cli._authorizer import authorizer_option
 from policyd.cli._manifests import Who
 from policyd.cli._policies import policies_option
-from policyd.cli._request import GROUP, OLD, OPERATION, USER, name_of, read_object
+from policyd.cli._request import GROUP, OLD, OPERATION, USER, content, name_of, read_object
 from policyd.errors import ReviewError
 from policyd.policy.compiled import JSON, Object
 
@@ -77,9 +77,9 @@ def command(
     if jsonl:
         _answer_lines(policies, webhook, authorizer, file)
         return
-    body = file.read()
+    body = content(file)
     if as_object:
-        before = None if old is None else read_object(old.read_bytes(), str(old))
+        before = None if old is None else read_object(content(old), str(old))
         review: bytes | Object = who.review(read_object(body, name_of(file)), before)
     else:
         review = body if body.lstrip()[:1] == b"{" else read_object(body, name_of(file))

@@ -18,6 +18,8 @@ VS Code, with the YAML extension (.vscode/settings.json):
 \b
 Any editor with yaml-language-server (first line of a file):
   # yaml-language-server: $schema=../policyd.schema.json
+
+Exit status: 0 when printed, 2 for a kind that has no schema.
 """
 
 

@@ -10,12 +10,26 @@ from policyd.cli._options import settings_options
 from policyd.config import PREFIX, Settings, resolve
 from policyd.errors import ConfigError
 
+_EPILOG = """\b
+Examples:
+  policyd serve -p policies/ --self-signed                 # on this machine, to try it
+  policyd serve -p policies/ --tls-cert tls.crt --tls-key tls.key
+  policyd serve --config policyd.yaml --capture /var/lib/policyd/capture
+  POLICYD_LOG_FORMAT=text policyd serve -p policies/ --self-signed --bind 127.0.0.1:8443
 
-@click.command("serve")
+Exit status: 0 after SIGTERM or SIGINT, 2 for wrong settings.
+"""
+
+
+@click.command("serve", epilog=_EPILOG)
 @click.option("--config", type=click.Path(path_type=Path), help="Settings as YAML; flags win.")
 @settings_options
 def command(config: Path | None, **flags: Any) -> None:
-    """Answer admission reviews over TLS."""
+    """Answer admission reviews over TLS.
+
+    Each flag is also a variable of the environment, named beside it, and a key of the config file:
+    flag over environment over file.
+    """
     if config is None and os.environ.get(PREFIX + "CONFIG"):
         config = Path(os.environ[PREFIX + "CONFIG"])
     settings = resolve(flags, os.environ, _document(config), str(config))

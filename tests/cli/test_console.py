@@ -1,0 +1,316 @@
+"""Every command as it is installed: the script ``policyd`` in pipes, terminals and bad weather."""
+
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from policyd.cli import COMMANDS
+
+SCRIPT = Path(sys.executable).with_name("policyd")
+pytestmark = pytest.mark.skipif(
+    not SCRIPT.exists(), reason=f"policyd is not installed: no {SCRIPT} (make build installs it)"
+)
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+POD = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "web"},
+    "spec": {"containers": [{"name": "web", "image": "nginx:1"}]},
+}
+LABELLED = {**POD, "metadata": {"name": "web", "labels": {"example.com/team": "shop"}}}
+REVIEW = {
+    "apiVersion": "admission.k8s.io/v1",
+    "kind": "AdmissionReview",
+    "request": {
+        "uid": "1",
+        "kind": {"group": "", "version": "v1", "kind": "Pod"},
+        "resource": {"group": "", "version": "v1", "resource": "pods"},
+        "operation": "CREATE",
+        "name": "web",
+        "namespace": "default",
+        "userInfo": {"username": "alice"},
+        "object": POD,
+    },
+}
+# How each command is run with success; what is written to standard input follows.
+WORKS: dict[str, tuple[tuple[str, ...], str]] = {
+    "review": (("-p", "policies", "-"), json.dumps(REVIEW)),
+    "apply": (("-p", "policies", "-"), json.dumps(LABELLED)),
+    "explain": (("-p", "policies", "-"), json.dumps(POD)),
+    "test": (("policies",), ""),
+    "lint": (("policies",), ""),
+    "replay": (("-p", "policies", "--against", "policies", "-"), json.dumps(REVIEW)),
+    "eval": (("object.kind", "-"), json.dumps(POD)),
+    "init": (("fresh",), ""),
+    "schema": ((), ""),
+    "completion": (("bash",), ""),
+}  # fmt: skip
+OFFLINE = sorted(WORKS)
+NAMES = sorted(COMMANDS)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a policy, its suite and a Pod."""
+    done = run("init", "policies/team", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "pod.json").write_text(json.dumps(POD))
+    return tmp_path
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Nothing of the tests' own environment that could change what is written."""
+    return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "TERM": "xterm-256color", **more}
+
+
+def run(
+    *arguments: str, cwd: Path, text: str = "", **more: str
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [SCRIPT, *arguments],
+        cwd=cwd,
+        input=text,
+        env=environment(**more),
+        capture_output=True,
+        encoding="utf-8",
+        errors="replace",
+        timeout=60,
+        check=False,
+    )
+
+
+def in_terminal(*arguments: str, cwd: Path, **more: str) -> str:
+    """What a person would see."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [SCRIPT, *arguments],
+        cwd=cwd,
+        env=environment(**more),
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+    )
+    os.close(follower)
+    seen = b""
+    try:
+        while True:
+            ready, _, _ = select.select([leader], [], [], 60)
+            assert ready, seen
+            seen += os.read(leader, 65536)
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(leader)
+        process.wait(60)
+    return seen.decode()
+
+
+def test_every_command_has_a_way_to_work() -> None:
+    assert {*WORKS, "serve"} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_help_in_a_pipe_is_plain_and_has_examples(name: str, tmp_path: Path) -> None:
+    # Nothing but ASCII can be written there: what is more is escaped.
+    done = run(name, "--help", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Usage: policyd {name}")
+    assert "Examples:" in done.stdout
+    assert "Exit status: " in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("name", OFFLINE)
+def test_it_works_in_a_pipe_without_colours(name: str, folder: Path) -> None:
+    arguments, text = WORKS[name]
+    done = run(name, *arguments, cwd=folder, text=text)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+
+
+# What has colours in a terminal; the others write JSON or scripts.
+COLOURED = [
+    ("apply", ("-p", "policies", "pod.json")),
+    ("explain", ("-p", "policies", "pod.json")),
+    ("lint", ("broken.yaml",)),
+    ("test", ("policies",)),
+    ("init", ("fresh",)),
+]
+
+
+@pytest.mark.parametrize(("name", "arguments"), COLOURED, ids=[row[0] for row in COLOURED])
+def test_colours_are_for_terminals_that_want_them(
+    name: str, arguments: tuple[str, ...], folder: Path
+) -> None:
+    (folder / "broken.yaml").write_text("apiVersion: policyd.dev/v1\nkind: Policy\n")
+    if name == "init":
+        plain, arguments = in_terminal(name, "other", cwd=folder, NO_COLOR="1"), ("fresh",)
+    else:
+        plain = in_terminal(name, *arguments, cwd=folder, NO_COLOR="1")
+    coloured = in_terminal(name, *arguments, cwd=folder)
+    assert not COLOUR.search(plain)
+    assert COLOUR.search(coloured)
+    assert plain.strip()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_unknown_option_is_an_error_that_says_where_help_is(name: str, tmp_path: Path) -> None:
+    done = run(name, "--conquer", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"Usage: policyd {name}")
+    assert f"Try 'policyd {name} --help' for help." in done.stderr
+    assert "No such option '--conquer'." in done.stderr
+
+
+@pytest.mark.parametrize("name", ["review", "apply", "explain", "replay"])
+def test_policies_that_are_missing_are_asked_for(name: str, folder: Path) -> None:
+    done = run(name, "pod.json", cwd=folder)
+    assert done.returncode == 2
+    assert "Missing option '-p' / '--policies'." in done.stderr
+
+
+def test_serve_asks_for_policies(folder: Path) -> None:
+    done = run("serve", cwd=folder)
+    assert done.returncode == 2
+    assert done.stderr == "Error: no policies: give files or directories with -p\n"
+
+
+def closed_pipe(*arguments: str, cwd: Path, text: str) -> tuple[int, str]:
+    """As ``policyd … | true``: who reads is gone before the first line."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [SCRIPT, *arguments],
+            cwd=cwd,
+            input=text,
+            env=environment(),
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("name", OFFLINE)
+def test_a_reader_that_goes_away_is_no_error_to_tell(name: str, folder: Path) -> None:
+    arguments, text = WORKS[name]
+    _, errors = closed_pipe(name, *arguments, cwd=folder, text=text)
+    assert "Traceback" not in errors
+    assert "pipe" not in errors.lower()
+
+
+def interrupted(process: subprocess.Popen[str], ready: Callable[[], bool]) -> tuple[int, str]:
+    """Status and errors after Ctrl-C, which comes when the command has begun to wait."""
+    end = time.monotonic() + 30
+    while not ready():
+        assert process.poll() is None and time.monotonic() < end
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    return process.returncode, errors
+
+
+@pytest.mark.parametrize("name", [name for name in OFFLINE if WORKS[name][1]])
+def test_ctrl_c_ends_quietly(name: str, folder: Path) -> None:
+    process = subprocess.Popen(
+        [SCRIPT, name, *WORKS[name][0]],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    waits = Path(f"/proc/{process.pid}/wchan")
+    if not waits.exists():
+        process.kill()
+        pytest.skip("nobody says here for what a process waits")
+    status, errors = interrupted(process, lambda: "pipe" in waits.read_text())
+    assert (status, errors.strip()) == (130, "")
+
+
+# One argument is the file; what else is given is as it should be.
+READS = [
+    ("review", "-p", "policies", "FILE"),
+    ("review", "-p", "FILE", "pod.json"),
+    ("review", "-p", "policies", "--object", "pod.json", "--old", "FILE"),
+    ("apply", "-p", "policies", "FILE"),
+    ("apply", "-p", "FILE", "pod.json"),
+    ("apply", "-p", "policies", "pod.json", "--old", "FILE"),
+    ("apply", "-p", "policies", "pod.json", "--authorizer", "FILE"),
+    ("apply", "-p", "policies", "--cluster", "--kubeconfig", "FILE"),
+    ("explain", "-p", "policies", "FILE"),
+    ("explain", "-p", "FILE", "pod.json"),
+    ("explain", "-p", "policies", "pod.json", "--old", "FILE"),
+    ("test", "FILE"),
+    ("lint", "FILE"),
+    ("replay", "-p", "policies", "FILE"),
+    ("replay", "-p", "policies", "pod.json", "--against", "FILE"),
+    ("eval", "object", "FILE"),
+    ("eval", "1", "--load", "FILE"),
+    ("serve", "-p", "FILE", "--self-signed"),
+    ("serve", "-p", "policies", "--config", "FILE"),
+    ("serve", "-p", "policies", "--tls-cert", "FILE", "--tls-key", "FILE"),
+]
+# The second can be opened, but not read, by anybody.
+FILES = ("nowhere.yaml", "/proc/self/mem", "binary.yaml", "n\udcffo.yaml")
+
+
+@pytest.mark.parametrize(
+    ("number", "command"), list(enumerate(READS)), ids=[" ".join(row) for row in READS]
+)
+def test_what_cannot_be_read_is_told_with_its_name(
+    number: int, command: tuple[str, ...], folder: Path
+) -> None:
+    (folder / "binary.yaml").write_bytes(b"\xff\xfe\x00 no text")
+    for file in (FILES[number % 2], FILES[2 + number // 2 % 2]):
+        done = run(*(file if each == "FILE" else each for each in command), cwd=folder)
+        # lint tells what is wrong with policies: to it this is one more finding.
+        assert done.returncode == (1 if command[0] == "lint" else 2), (file, done.stderr)
+        told = done.stderr + done.stdout
+        assert "Traceback" not in told
+        assert "error" in told.lower()
+        named = Path(file).name.replace("\udcff", "")
+        assert named in re.sub(r"\\udcff|\ufffd", "", told), (file, told)
+
+
+LOCALES = [
+    {"LC_ALL": "C"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    {"PYTHONIOENCODING": "latin-1"},
+]
+
+
+@pytest.mark.parametrize("locale", LOCALES, ids=[" ".join(each.values()) for each in LOCALES])
+def test_any_locale_will_do(locale: dict[str, str], folder: Path) -> None:
+    snowman = "\N{SNOWMAN}"
+    name = f"\N{LATIN SMALL LETTER E WITH ACUTE} {snowman}.yaml"
+    policy = (folder / "policies/team/policy.yaml").read_text("utf-8")
+    policy = re.sub("message: .*", f"message: {snowman}", policy)
+    (folder / name).write_text(policy, "utf-8")
+    for command, status in (
+        (("apply", "--help"), 0),
+        (("apply", "-p", name, "pod.json"), 1),
+        (("apply", "-p", name, "pod.json", "--format", "junit"), 1),
+        (("explain", "-p", name, "pod.json"), 0),
+        (("lint", name), 0),
+        (("eval", f"'{snowman}' +"), 2),
+    ):
+        done = run(*command, cwd=folder, **locale)
+        assert done.returncode == status, (command, done.stderr)
+        assert "Traceback" not in done.stderr

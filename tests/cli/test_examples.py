@@ -1,0 +1,164 @@
+"""The examples of every ``--help`` do what a newcomer who types them expects: they run."""
+
+import gzip
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from policyd.cli import COMMANDS, policyd
+
+ROOT = Path(__file__).resolve().parents[2]
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: web}
+spec:
+  replicas: 3
+  containers:
+  - {name: web, image: "nginx:1", resources: {limits: {memory: 64Mi}}}
+"""
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {template: {spec: {containers: [{name: web, image: "nginx:1"}]}}}
+"""
+RULES = "- {user: bob, verb: create, group: apps, resource: deployments}\n"
+# What the examples read from, in place of programs that are not policyd's.
+PROGRAMS = {
+    "policyd": 'exec "$PYTHON" -m policyd "$@"',
+    "kubectl": "cat pod.json",
+    "helm": "cat pod.yaml",
+    "kustomize": "cat policies/require-limits/policy.yaml",
+    "jq": "exec cat",
+}
+# These run until they are stopped, or need a cluster or a terminal: only their options are checked.
+PARSED_ONLY = re.compile(r"policyd serve |--cluster|--watch|policyd eval --load \S+$")
+
+
+def examples() -> Iterator[tuple[str, str]]:
+    """(command, example) of each line below Examples; one that goes on is indented further."""
+    context = click.Context(policyd)
+    for name in COMMANDS:
+        command = policyd.get_command(context, name)
+        epilog = (command.epilog or "") if command else ""
+        for block in re.split(r"\n{2,}", epilog):
+            head, _, rest = block.removeprefix("\b\n").partition("\n")
+            if not head.startswith(("Examples:", "What is in a cluster", "In GitHub")):
+                continue
+            lines: list[str] = []
+            for line in rest.splitlines():
+                if line.startswith("   "):
+                    lines[-1] += "\n" + line
+                else:
+                    lines.append(line.strip())
+            yield from ((name, line) for line in lines)
+
+
+EXAMPLES = list(examples())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that has what the examples name."""
+    review = {
+        "apiVersion": "admission.k8s.io/v1",
+        "kind": "AdmissionReview",
+        "request": {
+            "uid": "1",
+            "kind": {"group": "", "version": "v1", "kind": "Pod"},
+            "resource": {"group": "", "version": "v1", "resource": "pods"},
+            "operation": "CREATE",
+            "name": "web",
+            "namespace": "default",
+            "userInfo": {"username": "alice"},
+            "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}},
+        },
+    }
+    line = json.dumps(review) + "\n"
+    for name in ("policies", "policies-new", "new", "old"):
+        shutil.copytree(
+            ROOT / "policyd/cli/templates/validation", tmp_path / name / "require-limits"
+        )
+        for file in (tmp_path / name / "require-limits").iterdir():
+            file.write_text(file.read_text().replace("NAME", "require-limits"))
+        suite = tmp_path / name / "require-limits" / "suite.yaml"
+        suite.write_text(re.sub("- name: .*", "- name: no limit", suite.read_text(), count=1))
+    texts = {
+        "pod.yaml": POD,
+        "pod-before.yaml": POD,
+        "deployment.yaml": DEPLOYMENT,
+        "deploy/all.yaml": DEPLOYMENT,
+        "pod.json": json.dumps({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
+                                "spec": {"containers": [{"name": "web", "image": "nginx:1",
+                                         "resources": {"limits": {"memory": "64Mi"}}}]}}),
+        "rules.yaml": RULES,
+        "review.json": line,
+        "reviews.jsonl": line,
+        "capture/one.jsonl": json.dumps({**review, "response": {"uid": "1", "allowed": True}}),
+        "home/.zfunc/_old": "",
+        "home/.config/fish/completions/old.fish": "",
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "reviews.jsonl.gz").write_bytes(gzip.compress(line.encode()))
+    (tmp_path / "bin").mkdir()
+    for name, text in PROGRAMS.items():
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    return tmp_path
+
+
+def test_every_command_has_examples() -> None:
+    assert {name for name, _ in EXAMPLES} == set(COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "example", [line for _, line in EXAMPLES if not PARSED_ONLY.search(line.partition("  #")[0])]
+)
+def test_an_example_runs(example: str, folder: Path) -> None:
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", example],
+        cwd=folder,
+        env={
+            "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
+            "HOME": str(folder / "home"),
+            "PYTHON": sys.executable,
+            "PYTHONPATH": str(ROOT),
+        },
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    # 1 is an answer, too: denied, different, not well.
+    assert done.returncode in (0, 1), done.stderr
+    assert not re.search("Traceback|Usage:|Error:", done.stderr), done.stderr
+
+
+@pytest.mark.parametrize(
+    "example", [line for _, line in EXAMPLES if PARSED_ONLY.search(line.partition("  #")[0])]
+)
+def test_an_example_that_is_not_run_has_options_that_exist(
+    example: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    words = shlex.split(example, comments=True)
+    words = words[words.index("policyd") + 1 :]
+    if ">" in words:
+        words = words[: words.index(">")]
+    command = policyd.get_command(click.Context(policyd), words[0])
+    assert command is not None
+    with command.make_context(words[0], words[1:]):
+        pass
