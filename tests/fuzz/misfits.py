@@ -16,7 +16,13 @@ VALUES = (
     *("'a'", "'b'", "''", "true", "false", "null", "int", "[1]", "['a']", "{'a': 1}", "[[1], [2]]"),
     *("duration('1h')", "duration('1s')", "timestamp(0)", "timestamp('2024-06-15T08:09:10+05:30')"),
     *("quantity('1')", "semver('1.2.3')", "ip('10.0.0.1')", "cidr('10.0.0.0/8')", "url('/a')"),
-    *("format.uri()", "optional.none()", "optional.of('a')", "object.spec", "object.?spec"),
+    *(
+        "format.uri()",
+        "optional.none()",
+        "optional.of('a')",
+        "object.spec.list",
+        "object.?spec.list",
+    ),
 )
 # Operators and macros are the business of the other grammars.
 NAMES = sorted(name for name in functions() if name.replace(".", "").isalnum())

@@ -16,7 +16,7 @@ from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
 from policyd._core.library cimport binary, pattern_search, ternary
 from policyd._core.regex cimport Regex, cached_regex, compile_regex
 from policyd._core.rereading cimport native_text
-from policyd._core.values cimport MISSING
+from policyd._core.values cimport MISSING, Optional
 
 from policyd._core import estimates
 from policyd._core.library import Library
@@ -66,6 +66,8 @@ cdef object find_all_limited(Activation act, object text, object pattern, object
     if type(pattern) is Regex:
         if type(text) is not str:
             text = native_text(text)
+        while type(limit) is Optional:  # Go's own number is asked for, as the text is
+            limit = (<Optional> limit).held
         if text is None or type(limit) is not int:
             return NO_SUCH_OVERLOAD
         work(act, len(<str> text))
