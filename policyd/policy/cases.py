@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from policyd._core.equivalents import BUILT_IN_GROUPS
 from policyd.mutation.schema import Gvk
+from policyd.policy.builtin_kinds import BUILTIN_KINDS
 from policyd.policy.guard_forms import Place
 from policyd.policy.guards import PRESENT, Case
 from policyd.policy.kind_types import Checkable, KindTypes, TypedPolicies, kinds_of
@@ -46,6 +47,12 @@ def _subjects(policy: Checkable, schemas: KindSchemas) -> dict[Gvk | None, set[s
         for kind in kinds if asked else ():
             found.setdefault(kind, set()).update(asked)
     return found
+
+
+def in_no_namespace(gvk: Gvk) -> bool:
+    """Whether objects of a built-in kind live in no namespace; requests for Namespaces have one."""
+    api_version = f"{gvk.group}/{gvk.version}".removeprefix("/")
+    return gvk.kind != "Namespace" and BUILTIN_KINDS.get((api_version, gvk.kind)) is False
 
 
 def _has_kind(rule: NamedRuleWithOperations, resource: str, schemas: KindSchemas) -> bool:
@@ -91,6 +98,8 @@ def _known(policy: Checkable, gvk: Gvk | None, operation: str) -> Mapping[Place,
     }
     if gvk is None:
         return known
+    if in_no_namespace(gvk):
+        known["namespaceObject",] = None
     for root in ("object", "oldObject"):
         if known[root,] is not None:
             known[root, "kind"] = gvk.kind

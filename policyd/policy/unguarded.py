@@ -9,7 +9,7 @@ Fields are those of the kinds that ``type_check`` looks at. What is not certain 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from policyd.cel.ast import Call, Checked, Comprehension, Expr, Literal, Select
 from policyd.cel.recursion import children, deep_recursion
@@ -17,10 +17,10 @@ from policyd.cel.source import Source
 from policyd.cel.types import Kind
 from policyd.cel.unparse import unparse
 from policyd.errors import Problem
-from policyd.policy.cases import cases
+from policyd.policy.cases import cases, in_no_namespace
 from policyd.policy.documents import Document, Sources
 from policyd.policy.guard_forms import Place, Places
-from policyd.policy.guards import OUTSIDE, Case, Loops
+from policyd.policy.guards import OUTSIDE, PRESENT, Case, Loops
 from policyd.policy.kind_types import Checkable, KindTypes, TypedPolicies
 from policyd.policy.model import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
 from policyd.policy.model_match import PATCH_FIELDS
@@ -105,9 +105,12 @@ class _Walk:
         if any(each and self._case.decide(each.expr) is False for _, each in texts):
             return None
         asked = [self._case.holding(each.expr, True) if each else Places() for _, each in texts]
+        case = self._case
+        self._case = replace(case, known={**case.known, ("namespaceObject",): None})
         for index, (path, checked) in enumerate(texts):
             others = asked[:index] + asked[index + 1 :]
             self._expression(path, checked, Places().union(*others))
+        self._case = case
         return Places().union(*asked)
 
     def _validations(self, there: Places) -> None:
@@ -203,14 +206,19 @@ class _Walk:
     def _null(self, node: Expr, of: Expr, loops: Loops) -> bool:
         """Tells a field of an object that is null in this operation."""
         place = self._case.place(of, loops)
-        if place not in (("object",), ("oldObject",)) or self._case.known[place] is not None:
+        if place is None or self._case.known.get(place, PRESENT) is not None:
             return False
-        operation = self._case.known["request", "operation"]
+        operation = f"on {self._case.known['request', 'operation']}"
         if place == ("object",):
             hint = "write request.operation != 'DELETE' && …, or use oldObject"
+        elif place == ("namespaceObject",):
+            if self._text.path.startswith("spec.matchConditions"):
+                operation, hint = "in matchConditions", "write a namespaceSelector, or a validation"
+            else:
+                operation, hint = f"for {self._types.gvk}", "write namespaceObject == null || …"
         else:
             hint = "write oldObject == null || …, or a matchCondition request.operation == 'UPDATE'"
-        self._tell(NULL, node, f"{place[0]} is null on {operation}: an error for each", hint)
+        self._tell(NULL, node, f"{place[0]} is null {operation}: an error for each", hint)
         return True
 
     def _read(self, node: Expr, of: Expr, name: str, there: Places, loops: Loops) -> None:
@@ -232,9 +240,18 @@ class _Walk:
             key = f"'{name}'"
             hint = f"write {key} in {text} && …, or {text}[?{key}].orValue(…)"
             self._tell(FIELD, node, f"{text} may be without {name}", hint)
-        elif self._types.objects.may_lack(kind, name):
+        elif self._types.objects.may_lack(kind, name) or self._request_lacks(place):
             hint = f"write has({text}.{name}) && …, or {text}.?{name}.orValue(…)"
             self._tell(FIELD, node, f"{text} may be without {name}", hint)
+
+    def _request_lacks(self, place: Place) -> bool:
+        """Whether requests are without a field that others have."""
+        if place == ("request", "namespace"):
+            return self._types.gvk is not None and in_no_namespace(self._types.gvk)
+        if place in (("request", "subResource"), ("request", "requestSubResource")):
+            rules = self._policy.spec.match_constraints.resource_rules
+            return any("/" not in resource for rule in rules for resource in rule.resources)
+        return place == ("request", "userInfo", "extra")
 
     def _tell(self, rule: str, node: Expr, message: str, hint: str) -> None:
         self._found.append(_Hit(rule, self._text, node.pos, message, hint))

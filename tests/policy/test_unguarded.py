@@ -315,6 +315,42 @@ def test_conditions_on_the_operation_guard() -> None:
     assert told(SAME, matchConditions=conditions("request.operation == 'UPDATE'")) == []
 
 
+NODES, EXEC = rule(resources=["nodes"]), rule(resources=["pods/exec"], operations=["CONNECT"])
+REQUESTS: list[tuple[str, list[JSON], list[str]]] = [
+    ("request.subResource == ''", [rule()], ["request may be without subResource"]),
+    ("request.?subResource.orValue('') == ''", [rule()], []),
+    ("!has(request.subResource) || request.subResource == 'exec'", [rule()], []),
+    ("request.subResource == 'exec'", [EXEC], []),
+    ("request.requestSubResource == ''", [rule(), EXEC], ["request may be without requestSubResource"]),
+    ("request.userInfo.extra.size() == 0", [rule()], ["request.userInfo may be without extra"]),
+    ("request.userInfo.username == 'x' && request.userInfo.groups.size() > 1", [rule()], []),
+    ("request.namespace == 'x' && request.name == 'y'", [rule()], []),
+    ("request.namespace == 'x'", [rule(resources=["namespaces"])], []),
+    ("request.namespace == 'x'", [NODES], ["request may be without namespace"]),
+    ("namespaceObject.metadata.name == 'x'", [rule()], []),
+    ("namespaceObject.metadata.name == 'x'", [NODES], [
+        "namespaceObject is null for /v1, Kind=Node: an error for each"]),
+    ("namespaceObject == null || namespaceObject.metadata.name == 'x'", [NODES], []),
+    ("namespaceObject.metadata.labels['a'] == 'x'", [rule()], [
+        "namespaceObject.metadata.labels may be without a"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "rules", "expected"), REQUESTS)
+def test_what_requests_may_be_without(
+    expression: str, rules: list[JSON], expected: list[str]
+) -> None:
+    assert told(expression, *rules) == expected
+
+
+def test_conditions_know_no_namespace() -> None:
+    """As recorded: there it is null, whatever the object."""
+    asked = conditions("namespaceObject.metadata.name == 'x'")
+    assert told("namespaceObject.metadata.name == 'x'", matchConditions=asked) == [
+        "namespaceObject is null in matchConditions: an error for each"
+    ]
+
+
 def test_params_are_left_out() -> None:
     kind = {"apiVersion": "v1", "kind": "ConfigMap"}
     expression = "params.data['x'] == 'y' && params.data.list.split(',').all(x, x != '')"
