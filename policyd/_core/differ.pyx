@@ -8,7 +8,7 @@ from cpython.object cimport PyObject
 
 from policyd._core.alignment cimport equal_pairs, guessed, identified, kept_pairs
 from policyd._core.json_equality cimport PyDict_Next, alike, check_depth, counterpart, same
-from policyd._core.pointer cimport pointer_of
+from policyd._core.pointer cimport escape, pointer_of
 
 # Lists nested deeper than any of Kubernetes are not searched for equal containers at their ends.
 cdef int DEEP = 32
@@ -74,9 +74,12 @@ cdef class Differ:
             if value != other and not alike(<object>value, <object>other):
                 self.walk_at(<object>key, <object>value, <object>other, depth + 1)
         if common < len(new):
+            here = pointer_of(self.path)
             for name, added in new.items():
                 if name not in old:
-                    self.emit_at(name, "add", added)
+                    token = escape(<str>name) if type(name) is str else str(name)
+                    path = f"{here}/{token}"
+                    self.operations.append({"op": "add", "path": path, "value": added})
         return 0
 
     cdef int lists(self, list old, list new, int depth) except -1:

@@ -30,6 +30,11 @@ def apply(operations, object obj):
     return document.root
 
 
+cdef str parent_of(str pointer):
+    """The pointer without its last token."""
+    return pointer[:max(pointer.rfind("/"), 0)]
+
+
 cdef str name_of(object value):
     """What a value is in JSON, with its article."""
     if value is None:
@@ -118,7 +123,18 @@ cdef class Document:
                 else:
                     (<list>container)[index_of(token)] = below
             container = below
+        self.latest = container
         return container
+
+    cdef bint added_beside(self, dict operation) except -1:
+        """Add to the map that the operation before this one added to; False if it is another."""
+        cdef object path = operation.get("path")
+        if self.beside is None or type(path) is not str or "value" not in operation:
+            return False
+        if not (<str>path).startswith("/") or "~" in <str>path or parent_of(<str>path) != self.place:
+            return False
+        self.beside[(<str>path)[len(self.place) + 1:]] = operation["value"]
+        return True
 
     cdef int add(self, tuple tokens, object value) except -1:
         if not tokens:
@@ -162,9 +178,16 @@ cdef class Document:
 
     cdef int perform(self, dict operation) except -1:
         cdef object op = member(operation, "op")
-        cdef tuple path = location(operation, "path"), source
+        cdef tuple path, source
+        if op == "add" and self.added_beside(operation):
+            return 0
+        self.beside = None
+        path = location(operation, "path")
         if op == "add":
             self.add(path, member(operation, "value"))
+            if path and type(self.latest) is dict:
+                self.beside = self.latest
+                self.place = parent_of(<str>operation["path"])
         elif op == "replace":
             self.replace(path, member(operation, "value"))
         elif op == "remove":

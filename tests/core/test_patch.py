@@ -28,6 +28,42 @@ def test_apply_shares_what_it_does_not_change() -> None:
     assert value == {"deep": {}}
 
 
+def test_operations_on_one_map_one_after_the_other() -> None:
+    old = {"a": {"b": {}, "~": {}}, "a/": [], "": {}}
+    new = apply(
+        [
+            {"op": "add", "path": "/a/b/x", "value": 1},
+            {"op": "add", "path": "/a/b/y~1", "value": 2},
+            {"op": "add", "path": "/a/b/z", "value": 3},
+            {"op": "add", "path": "/a/b", "value": {"new": 4}},
+            {"op": "add", "path": "/a/b/x", "value": 5},
+            {"op": "remove", "path": "/a/b"},
+            {"op": "add", "path": "/a/~0/x", "value": 6},
+            {"op": "add", "path": "/a/~0/y", "value": 7},
+            {"op": "add", "path": "/a~1/0", "value": 8},
+            {"op": "add", "path": "/a~1/0", "value": 9},
+            {"op": "add", "path": "//x", "value": 10},
+            {"op": "add", "path": "//", "value": 11},
+            {"op": "add", "path": "/x", "value": 12},
+            {"op": "add", "path": "/", "value": 13},
+        ],
+        old,
+    )
+    assert new == {"a": {"~": {"x": 6, "y": 7}}, "a/": [9, 8], "": 13, "x": 12}
+    assert old == {"a": {"b": {}, "~": {}}, "a/": [], "": {}}
+    gone = [
+        {"op": "add", "path": "/a/b/x", "value": 1},
+        {"op": "remove", "path": "/a/b"},
+        {"op": "add", "path": "/a/b/y", "value": 2},
+    ]
+    first = {"op": "add", "path": "/x", "value": 1}
+    assert apply([first, {"op": "add", "path": "", "value": 2}], old) == 2
+    with pytest.raises(PatchError, match=r"operation 1 \(add y\): 'y' is no JSON pointer"):
+        apply([first, {"op": "add", "path": "y", "value": 2}], old)
+    with pytest.raises(PatchError, match=r"operation 2 \(add /a/b/y\): there is no key 'b'"):
+        apply(gone, old)
+
+
 def test_apply_never_writes_to_what_was_copied_or_moved() -> None:
     old = {"a": {"x": 1}, "b": {}}
     new = apply(
