@@ -122,8 +122,12 @@ cdef class Differ:
             if type(old[i]) is not dict or type(new[i]) is not dict:
                 return False
             value = (<dict>old[i]).get(field)
-            if type(value) is not str or (<dict>new[i]).get(field) != value:
+            if type(value) is not str:
                 return False
+            if old[i] is not new[i]:
+                other = (<dict>new[i]).get(field)
+                if other is not value and (type(other) is not str or <str>other != <str>value):
+                    return False
             seen.add(value)
         return len(seen) == len(old)
 

@@ -131,7 +131,9 @@ cdef class Document:
         cdef object path = operation.get("path")
         if self.beside is None or type(path) is not str or "value" not in operation:
             return False
-        if not (<str>path).startswith("/") or "~" in <str>path or parent_of(<str>path) != self.place:
+        if "~" in <str>path or not (<str>path).startswith("/"):
+            return False
+        if parent_of(<str>path) != self.place:
             return False
         self.beside[(<str>path)[len(self.place) + 1:]] = operation["value"]
         return True

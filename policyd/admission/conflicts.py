@@ -46,11 +46,8 @@ class Conflict:
         return f"changes {', '.join(self.places[:SHOWN])}{more}, written by {word} {writers}"
 
 
-class _Change(NamedTuple):
-    policy: str
-    operations: Sequence[Object]
-    before: JSON
-    after: JSON
+# The policy, its operations, and the object before and after them.
+_Change = tuple[str, Sequence[Object], JSON, JSON]
 
 
 class Conflicts:
@@ -82,12 +79,12 @@ class Conflicts:
             if any(map(self._suspect, operations)):
                 found = self._conflict(policy, before, after)
         self._only_adds = self._only_adds and adds
-        self._changes.append(_Change(policy, operations, before, after))
+        self._changes.append((policy, operations, before, after))
         return found
 
     def _index(self) -> None:
-        for change in self._changes[self._indexed :]:
-            for operation in change.operations:
+        for _, operations, _, _ in self._changes[self._indexed :]:
+            for operation in operations:
                 place = _INDEX.sub("/*", operation["path"])
                 (self._removed if operation["op"] == "remove" else self._written).add(place)
                 self._above.update(_ancestors(place))
@@ -115,9 +112,9 @@ class Conflicts:
 
     def _writer(self, path: Path) -> str | None:
         """Who changed a place last."""
-        for change in reversed(self._changes):
-            if not _same(_at(change.before, path), _at(change.after, path)):
-                return change.policy
+        for policy, _, before, after in reversed(self._changes):
+            if not _same(_at(before, path), _at(after, path)):
+                return policy
         return None
 
 

@@ -128,14 +128,17 @@ class Tree:
             text = f"failed to convert object version: {judged.hit.mismatch}"
             self.engine.failed(policy, judged.binding, text)
             return False
-        matched = policy.mutation.matches(self._subject(judged), judged.param, deadline)
+        subject = self._subject(judged)
+        matched = policy.mutation.matches(subject, judged.param, deadline)
         if matched is not True:
             if matched is not False:
                 self.engine.failed(policy, judged.binding, matched)
             return False
         self._changes, self._failures = 0, []
         for mutation in policy.mutations:
-            self._mutate(judged, mutation, deadline)
+            if self._changes:
+                subject = self._subject(judged)
+            self._mutate(judged, mutation, subject, deadline)
         for failure in self._failures:
             self.engine.failed(policy, judged.binding, failure)
         if not self._failures:
@@ -144,10 +147,11 @@ class Tree:
             self._note(policy, before)
         return True
 
-    def _mutate(self, judged: Judged, mutation: Mutation, deadline: int) -> None:
-        """Apply one mutation to the current tree; a failure leaves the tree as it was."""
+    def _mutate(self, judged: Judged, mutation: Mutation, subject: Subject, deadline: int) -> None:
+        """Apply one mutation to the current tree, which the policy sees as ``subject``; a failure
+        leaves the tree as it was.
+        """
         policy, before = judged.policy, self.current
-        subject = self._subject(judged)
         target = subject.object
         if policy.mutation is None or not isinstance(target, dict) or not isinstance(before, dict):
             return

@@ -68,10 +68,10 @@ def test_a_defect_between_two_mutations_leaves_nothing_of_the_first(
 ) -> None:
     whole = mutating.Tree._mutate
 
-    def mutate(self: mutating.Tree, judged: engine.Judged, mutation: Any, deadline: int) -> None:
+    def mutate(self: mutating.Tree, judged: engine.Judged, mutation: Any, *seen: Any) -> None:
         if judged.policy.name == "a" and mutation.index == 1:
             raise RuntimeError("a defect")
-        whole(self, judged, mutation, deadline)
+        whole(self, judged, mutation, *seen)
 
     monkeypatch.setattr(mutating.Tree, "_mutate", mutate)
     half = policy("a", mutations=[labels("'1'", "y"), labels("'2'")], failurePolicy="Ignore")
