@@ -29,7 +29,7 @@ def test_apply_shares_what_it_does_not_change() -> None:
 
 
 def test_operations_on_one_map_one_after_the_other() -> None:
-    old = {"a": {"b": {}, "~": {}}, "a/": [], "": {}}
+    old: dict[str, Any] = {"a": {"b": {}, "~": {}}, "a/": [], "": {}}
     new = apply(
         [
             {"op": "add", "path": "/a/b/x", "value": 1},
@@ -56,7 +56,7 @@ def test_operations_on_one_map_one_after_the_other() -> None:
         {"op": "remove", "path": "/a/b"},
         {"op": "add", "path": "/a/b/y", "value": 2},
     ]
-    first = {"op": "add", "path": "/x", "value": 1}
+    first: dict[str, Any] = {"op": "add", "path": "/x", "value": 1}
     assert apply([first, {"op": "add", "path": "", "value": 2}], old) == 2
     with pytest.raises(PatchError, match=r"operation 1 \(add y\): 'y' is no JSON pointer"):
         apply([first, {"op": "add", "path": "y", "value": 2}], old)
