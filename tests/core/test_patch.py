@@ -30,28 +30,26 @@ def test_apply_shares_what_it_does_not_change() -> None:
 
 def test_operations_on_one_map_one_after_the_other() -> None:
     old: dict[str, Any] = {"a": {"b": {}, "~": {}}, "a/": [], "": {}}
-    new = apply(
-        [
-            {"op": "add", "path": "/a/b/x", "value": 1},
-            {"op": "add", "path": "/a/b/y~1", "value": 2},
-            {"op": "add", "path": "/a/b/z", "value": 3},
-            {"op": "add", "path": "/a/b", "value": {"new": 4}},
-            {"op": "add", "path": "/a/b/x", "value": 5},
-            {"op": "remove", "path": "/a/b"},
-            {"op": "add", "path": "/a/~0/x", "value": 6},
-            {"op": "add", "path": "/a/~0/y", "value": 7},
-            {"op": "add", "path": "/a~1/0", "value": 8},
-            {"op": "add", "path": "/a~1/0", "value": 9},
-            {"op": "add", "path": "//x", "value": 10},
-            {"op": "add", "path": "//", "value": 11},
-            {"op": "add", "path": "/x", "value": 12},
-            {"op": "add", "path": "/", "value": 13},
-        ],
-        old,
-    )
+    operations: list[dict[str, Any]] = [
+        {"op": "add", "path": "/a/b/x", "value": 1},
+        {"op": "add", "path": "/a/b/y~1", "value": 2},
+        {"op": "add", "path": "/a/b/z", "value": 3},
+        {"op": "add", "path": "/a/b", "value": {"new": 4}},
+        {"op": "add", "path": "/a/b/x", "value": 5},
+        {"op": "remove", "path": "/a/b"},
+        {"op": "add", "path": "/a/~0/x", "value": 6},
+        {"op": "add", "path": "/a/~0/y", "value": 7},
+        {"op": "add", "path": "/a~1/0", "value": 8},
+        {"op": "add", "path": "/a~1/0", "value": 9},
+        {"op": "add", "path": "//x", "value": 10},
+        {"op": "add", "path": "//", "value": 11},
+        {"op": "add", "path": "/x", "value": 12},
+        {"op": "add", "path": "/", "value": 13},
+    ]
+    new = apply(operations, old)
     assert new == {"a": {"~": {"x": 6, "y": 7}}, "a/": [9, 8], "": 13, "x": 12}
     assert old == {"a": {"b": {}, "~": {}}, "a/": [], "": {}}
-    gone = [
+    gone: list[dict[str, Any]] = [
         {"op": "add", "path": "/a/b/x", "value": 1},
         {"op": "remove", "path": "/a/b"},
         {"op": "add", "path": "/a/b/y", "value": 2},
