@@ -7,9 +7,10 @@ those that something is said about are kept. Nothing is written to the cluster.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Protocol
 
 from policyd.admission.asked_namespace import AskedNamespaces, NamespaceName
+from policyd.admission.asked_params import AskedParams, KindOf, ParamsOf
 from policyd.admission.authorizer import Authorizer, Failure
 from policyd.admission.engine import Webhook
 from policyd.admission.judging import Judge, Judgement
@@ -25,6 +26,16 @@ from policyd.policy.reach import Key, Reach, Served, Target
 from policyd.policy.reviews import build_review
 
 _NAMESPACES = Served("", "v1", "namespaces", "Namespace", False)
+
+
+class Cluster(Reader, Protocol):
+    """Reads objects and, of any kind, params; where it cannot, it says why."""
+
+    def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
+        """The resource of a kind of params; none where it is not served."""
+
+    def params(self, question: ParamsOf) -> tuple[Object, ...] | Failure:
+        """Params that no document gives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +69,7 @@ class Scan:
 
     def __init__(
         self,
-        reader: Reader,
+        reader: Cluster,
         *,
         sources: Sources,
         policies: PolicySet,
@@ -75,7 +86,8 @@ class Scan:
             self._asked += [each for each in policies.policies if each.bindings and each.mutation]
         self._reach = Reach(sources, (each.sort_key for each in self._asked))
         self._namespaces: dict[str, Object] = {}
-        known = policies.with_namespaces(AskedNamespaces(self._namespace))
+        params = AskedParams(policies.params, reader.kind, reader.params)
+        known = policies.knowing(AskedNamespaces(self._namespace), params)
         self._judge = Judge(known, authorizer)
         # The kinds of objects that each policy judged: (group, kind).
         self._seen: dict[Key, set[tuple[str, str]]] = {}

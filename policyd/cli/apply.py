@@ -112,8 +112,8 @@ def command(
 
     With --cluster the objects in a cluster are judged as they are, as if each were created now:
     validated, not mutated. What the rules of the policies name is read. Pods and the like whose
-    owner the same policy judges are left out. Params come from POLICIES; authorizer checks are
-    asked of the cluster if --user says for whom.
+    owner the same policy judges are left out. Params that are not in POLICIES are read there;
+    authorizer checks are asked of the cluster if --user says for whom.
     """
     sources = load(paths)
     policies = compiler.compile_strict(sources)

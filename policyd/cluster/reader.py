@@ -12,9 +12,11 @@ import orjson
 from lightkube.config.kubeconfig import SingleConfig
 
 from policyd._core.authorization import Attributes, Decision, Failure
+from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.cluster.client import PASSING, ClusterClient
 from policyd.cluster.listing import Unreadable
 from policyd.policy.compiled import Object
+from policyd.policy.reach import Served
 
 Answer = TypeVar("Answer")
 
@@ -72,6 +74,14 @@ class ClusterReader:
         if known is None:
             known = self._decisions[attributes] = self._run(self._client.may(attributes))
         return known
+
+    def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
+        """The resource of a kind of params."""
+        return self._run(self._client.kind(question))
+
+    def params(self, question: ParamsOf) -> tuple[Object, ...] | Failure:
+        """Params that no document gives."""
+        return self._run(self._client.params(question))
 
     def _run(self, work: Coroutine[Any, Any, Answer]) -> Answer:
         return self._runner.run(work)

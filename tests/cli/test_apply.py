@@ -194,3 +194,19 @@ def test_bad_input_is_told(arguments: list[str], text: str, message: str) -> Non
     done = run(*arguments, text=text)
     assert done.exit_code not in (0, 1) or done.exception is not None
     assert message in done.output + str(done.exception)
+
+
+MISUSED = [
+    (["--cluster", "pod.yaml"], "are for manifests, not for --cluster"),
+    (["--cluster", "--operation", "DELETE"], "are for manifests, not for --cluster"),
+    (["-n", "shop", "pod.yaml"], "go with --cluster"),
+    (["--kubeconfig", "x", "pod.yaml"], "go with --cluster"),
+    ([], "Missing argument 'RESOURCES...' (or --cluster)."),
+]
+
+
+@pytest.mark.parametrize(("flags", "message"), MISUSED, ids=[row[1][:20] for row in MISUSED])
+def test_options_that_do_not_go_together(flags: list[str], message: str) -> None:
+    done = run(*flags)
+    assert done.exit_code == 2
+    assert message in " ".join(done.stderr.split())

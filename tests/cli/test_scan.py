@@ -146,6 +146,7 @@ def test_wildcards_reach_everything_that_can_be_listed_and_that_policies_may_see
     assert listed(server) == [
         "/api/v1/namespaces",
         "/api/v1/secrets",
+        "/api/v1/configmaps",
         "/api/v1/events",  # and not again as those of events.k8s.io
         "/apis/apps/v1/deployments",
         "/apis/autoscaling/v2/horizontalpodautoscalers",
@@ -302,6 +303,32 @@ def test_without_the_right_to_list_namespaces_each_is_asked_for(
     assert problem in run(asks).stdout
 
 
+def test_params_are_those_of_the_cluster_where_no_document_gives_them(
+    contents: Contents, run: Run, server: ApiServer
+) -> None:
+    for name in ("a", "b"):
+        contents.add(PODS, name, "shop")
+    contents.add("/api/v1/configmaps", "allowed", "mail", data={"name": "a"})
+    about = "admissionregistration.k8s.io/v1"
+    spec = {
+        "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
+        "matchConstraints": {"resourceRules": [rule("pods")]},
+        "validations": [demand("object.metadata.name == params.data.name", "another name")],
+    }
+    given = {"name": "allowed", "namespace": "mail", "parameterNotFoundAction": "Deny"}
+    bound = {"policyName": "named", "validationActions": ["Deny"], "paramRef": given}
+    kind, metadata = "ValidatingAdmissionPolicy", {"name": "named"}
+    made = [
+        {"apiVersion": about, "kind": kind, "metadata": metadata, "spec": spec},
+        {"apiVersion": about, "kind": f"{kind}Binding", "metadata": metadata, "spec": bound},
+    ]
+    assert [row[1] for row in found(run(*made))] == ["Pod shop/b"]
+    path = f"{NAMESPACES}/mail/configmaps/allowed"
+    assert [call.path for call in server.calls].count(path) == 1
+    contents.special = lambda call: refusal(403, "not for you") if call.path == path else None
+    assert "403: not for you" in run(*made).stdout
+
+
 MUTATION = policy(
     "quiet",
     rule("pods"),
@@ -367,24 +394,6 @@ def test_a_cluster_that_cannot_be_asked(run: Run, server: ApiServer) -> None:
     assert "cannot find out what the cluster serves: the API server answered 401" in str(
         done.exception
     )
-
-
-MISUSED = [
-    (["--cluster", "pod.yaml"], "are for manifests, not for --cluster"),
-    (["--cluster", "--operation", "DELETE"], "are for manifests, not for --cluster"),
-    (["-n", "shop", "pod.yaml"], "go with --cluster"),
-    (["--kubeconfig", "x", "pod.yaml"], "go with --cluster"),
-    ([], "Missing argument 'RESOURCES...' (or --cluster)."),
-]
-
-
-@pytest.mark.parametrize(("flags", "message"), MISUSED, ids=[row[1][:20] for row in MISUSED])
-def test_options_that_do_not_go_together(flags: list[str], message: str, tmp_path: Path) -> None:
-    file = tmp_path / "policies.yaml"
-    file.write_text(json.dumps(teams()))
-    done = CliRunner().invoke(policyd, ["apply", "-p", str(file), *flags])
-    assert done.exit_code == 2
-    assert message in " ".join(done.stderr.split())
 
 
 def test_which_cluster(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

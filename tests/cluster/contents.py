@@ -14,6 +14,7 @@ SERVED: Mapping[tuple[str, str], tuple[tuple[str, str, bool], ...]] = {
         ("namespaces", "Namespace", False),
         ("pods", "Pod", True),
         ("secrets", "Secret", True),
+        ("configmaps", "ConfigMap", True),
         ("events", "Event", True),
     ),
     ("apps", "v1"): (("deployments", "Deployment", True), ("replicasets", "ReplicaSet", True)),
@@ -82,12 +83,15 @@ class Contents:
 
     def _one(self, path: str) -> Reply | None:
         folder, _, name = path.rpartition("/")
-        if folder != "/api/v1/namespaces":
+        prefix, inside, rest = folder.partition("/namespaces/")
+        namespace, _, resource = rest.partition("/")
+        if not resource and folder != "/api/v1/namespaces":
             return None
-        for each in self.objects.get(folder, ()):
-            if each["metadata"]["name"] == name:
-                return Reply({"apiVersion": "v1", "kind": "Namespace", **each})
-        return refusal(404, f'namespaces "{name}" not found')
+        for each in self.objects.get(f"{prefix}/{resource}" if inside else folder, ()):
+            metadata = each["metadata"]
+            if metadata["name"] == name and metadata.get("namespace", "") == namespace:
+                return Reply(each)
+        return refusal(404, f'"{name}" not found')
 
     def _list(self, path: str, query: Json) -> Reply:
         prefix, inside, rest = path.partition("/namespaces/")
