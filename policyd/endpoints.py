@@ -112,6 +112,11 @@ class Reviews:
             await refuse(scope, body, send, error, closing=self._lifecycle.draining)
         except Disconnected:
             self._recorder.request(webhook, "", "bad_request", perf_counter_ns() - arrived)
+        except Exception:
+            # A defect of ours before any policy was judged: the server makes a 500 of it, and the
+            # webhook's own failurePolicy decides.
+            self._recorder.request(webhook, "", "error", perf_counter_ns() - arrived)
+            raise
         else:
             await respond(scope, send, 200, answer, closing=self._lifecycle.draining)
 

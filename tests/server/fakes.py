@@ -99,6 +99,8 @@ def judge(
     for policy in asked:
         if policy.verb == "slow":
             time.sleep(float(policy.text))
+        if policy.verb == "break":
+            raise KeyError("a defect of the engine")
     left = (deadline - time.perf_counter_ns()) / 1e9
     said = json.dumps({"texts": [p.text for p in asked], "webhook": webhook, "left": left})
     denied = any(policy.verb == "deny" for policy in asked)

@@ -72,6 +72,20 @@ def test_waiting_counts_against_the_deadline(tmp_path: Path) -> None:
         assert server.metric('policyd_shed_requests_total{reason="deadline"}') >= 1
 
 
+def test_a_defect_of_the_engine_is_a_500_that_is_logged_and_counted(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="break")
+    with fake_server(tmp_path, sources) as server:
+        for times in (1, 2):
+            connection = server.connect()
+            connection.request("POST", "/validate", body())
+            assert connection.getresponse().status == 500
+            connection.close()
+            counted = 'operation="",result="error",webhook="validate"'
+            assert server.metric(f"policyd_admission_requests_total{{{counted}}}") == times
+        assert server.metric("policyd_in_flight_requests") == 0
+        assert any("a defect of the engine" in json.dumps(line) for line in server.lines())
+
+
 def test_room_is_counted_exactly() -> None:
     in_flight = InFlight(2, 100)
     first, second = in_flight.enter(60), in_flight.enter(0)
