@@ -45,9 +45,13 @@ PASSING = frozenset((
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
 ))  # fmt: skip
-# All that can be wrong with an answer or with the credentials that are read for a question; the
-# last three are what lightkube raises for an answer without Content-Type, or one that is no JSON.
-PROBLEMS = (httpx2.HTTPError, KubeConfigError, OSError, msgspec.MsgspecError, KeyError, ValueError)
+# All that can be wrong with an answer or with the credentials that are read for a question.
+# KeyError and ValueError lightkube raises, too, for an answer without Content-Type or no JSON; the
+# last three come of an answer that has another form than it should.
+PROBLEMS = (
+    *(httpx2.HTTPError, KubeConfigError, OSError, msgspec.MsgspecError),
+    *(KeyError, ValueError, AttributeError, TypeError),
+)
 
 
 def configuration(kubeconfig: Path | None, context: str | None = None) -> SingleConfig:

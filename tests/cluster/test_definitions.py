@@ -113,6 +113,7 @@ def test_what_counts_as_a_change(asked: Asked, crds: dict[str, Json]) -> None:
         (Reply(b"<html>"), "the API server cannot be asked"),
         (Reply([1]), "the API server cannot be asked"),
         (Reply({}), "the API server cannot be asked"),
+        (Reply({"items": [{"metadata": []}]}), "the API server cannot be asked"),
     ],
 )
 def test_no_answer_changes_nothing(server: ApiServer, asked: Asked, reply: Reply, why: str) -> None:

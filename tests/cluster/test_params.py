@@ -127,6 +127,7 @@ def test_an_object_is_remembered_for_a_moment_also_that_it_is_not_there(
         (Reply([1]), "the API server cannot be asked"),
         (Reply(b"<html>"), "the API server cannot be asked"),
         (Reply({"items": [1], "metadata": []}), "the API server cannot be asked"),
+        (Reply({"items": [], "metadata": [1]}), "the API server cannot be asked"),
     ],
 )
 def test_an_answer_that_is_none(server: ApiServer, reply: Reply, why: str) -> None:
