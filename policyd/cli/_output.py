@@ -21,7 +21,8 @@ def problem_text(problem: Problem) -> str:
     advice = problem.severity == "advice"
     word = styled("advice" if advice else "error", fg="yellow" if advice else "red")
     path = f"{problem.path}: " if problem.path else ""
-    lines = [f"{styled(place, bold=True)}: {word}: {path}{problem.message}"]
+    rule = f" [{problem.rule}]" if advice else ""  # the name by which it is disabled
+    lines = [f"{styled(place, bold=True)}: {word}: {path}{problem.message}{rule}"]
     if problem.excerpt:
         lines.append(problem.excerpt)
     if problem.hint:

@@ -69,8 +69,8 @@ RULES: Mapping[str, LintRule] = {
          "Add one, or write a policyd.dev/v1 Policy, which needs none."),
         ("no-such-resource", "a rule that matches nothing that exists",
          "Name group, version, resource and operation as `kubectl api-resources -o wide` does."),
-        ("null-object", "`oldObject`, `object` or `namespaceObject` used where it is null: on CREATE, on DELETE, …",
-         "Ask `request.operation` or `oldObject != null` first, or leave the operation out. "
+        ("null-object", "`oldObject`, `object` or `namespaceObject` used where it is null",
+         "On CREATE, or DELETE: ask `request.operation` or `oldObject != null` first. "
          "Without namespace, and in matchConditions, there is no `namespaceObject`."),
         ("pattern-type", "a pattern that does not fit the schema of its kind",
          "The hint has the nearest field or the right form."),

@@ -84,7 +84,7 @@ def test_json_is_a_list_of_problems(tmp_path: Path) -> None:
 def test_advice_is_no_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [write(tmp_path, vap())])
     assert result.exit_code == 0
-    assert "no binding" in result.stdout
+    assert "the policy does nothing [no-binding]\n" in result.stdout
 
 
 def test_strict_proves_that_mutations_are_idempotent(tmp_path: Path) -> None:
