@@ -32,7 +32,7 @@ class Settings:
     """How the server runs. Times are seconds, sizes bytes; each field's ``doc`` is its help."""
 
     policies: tuple[Path, ...] = setting(
-        (), Path, "A policy file or directory, read recursively; may be given again.", many=True
+        (), Path, "A policy file or directory, read recursively; may be repeated.", many=True
     )
     bind: Address = setting(
         Address("0.0.0.0", 8443),
@@ -53,7 +53,7 @@ class Settings:
         None, Path, "Refuse clients without a certificate of this authority (PEM)."
     )
     client_name: tuple[str, ...] = setting(
-        (), str, "Accept only client certificates of this name; may be given again.", many=True
+        (), str, "Accept only client certificates of this name; may be repeated.", many=True
     )
     timeout: float = setting(
         10.0, units.positive_duration, "Answer within this time even if the client allows more."

@@ -15,7 +15,7 @@ from policyd.errors import PolicydError
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("policyd.cli.serve", "Answer admission reviews over TLS."),
     "review": ("policyd.cli.review", "Answer one AdmissionReview, without a server."),
-    "apply": ("policyd.cli.apply", "Judge manifests offline, before they reach a cluster."),
+    "apply": ("policyd.cli.apply", "Judge manifests offline, or what is in a cluster."),
     "explain": ("policyd.cli.explain", "Tell why each policy did or did not act on a request."),
     "test": ("policyd.cli.test", "Run suites: requests and what the policies must answer."),
     "lint": ("policyd.cli.lint", "Tell everything that is wrong with policies, and advice."),

@@ -8,7 +8,7 @@ import click
 
 
 def policies_option(
-    text: str = "A policy file or directory; may be given more than once.",
+    text: str = "A policy file or directory; may be repeated.",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the argument ``paths``; ``text`` is its help."""
     return click.option(
