@@ -5,8 +5,9 @@ A place is the path to a value: ``("object", "spec", "nodeName")``. Variables ar
 expressions, and what a loop runs over is ``(…, "[*]")``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from policyd.cel.ast import (
     Call,
@@ -34,7 +35,9 @@ from policyd.policy.guard_forms import (
     with_above,
 )
 
+Read = TypeVar("Read")
 EACH = "[*]"
+_LONGEST_KEY = 200  # what is longer is made to be so: a[a] of a[a] doubles
 _NOBODY: Place = ("@",)
 PRESENT = object()  # the value of a place of which only that it is not null is known
 _UNKNOWN = object()
@@ -68,6 +71,14 @@ class Case:
     variables: Mapping[str, Checked]
     known: Mapping[Place, object]
     lacks: Callable[[Place], bool]
+    _memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def _once(self, key: Hashable, read: Callable[[], Read]) -> Read:
+        """What a variable's expression says, read once: each may use earlier ones many times."""
+        if key not in self._memo:
+            self._memo[key] = read()
+        found: Read = self._memo[key]
+        return found
 
     def variable(self, node: Expr, loops: Loops) -> Checked | None:
         """The expression of ``variables.NAME``."""
@@ -84,7 +95,7 @@ class Case:
         """Where a value comes from; None if it is made here."""
         variable = self.variable(node, loops)
         if variable is not None:
-            return self.place(variable.expr)
+            return self._once(("place", id(variable)), lambda: self.place(variable.expr))
         match node:
             case Ident():
                 return loops.names.get(node.name, (node.name,))
@@ -102,13 +113,15 @@ class Case:
         if isinstance(key, Literal):
             return str(key.value)
         place = self.place(key, loops)
-        return None if place is None else f"[{'.'.join(place)}]"
+        text = "" if place is None else f"[{'.'.join(place)}]"
+        return text if 0 < len(text) <= _LONGEST_KEY else None
 
     def holding(self, node: Expr, truth: bool, loops: Loops = OUTSIDE) -> Places:
         """The places that are there if a condition has this outcome."""
         variable = self.variable(node, loops)
         if variable is not None:
-            return self.holding(variable.expr, truth)
+            known = ("holding", id(variable), truth)
+            return self._once(known, lambda: self.holding(variable.expr, truth))
         match node:
             case Select(test_only=True):
                 return with_above(self.place(node, loops)) if truth else NONE
@@ -210,7 +223,8 @@ class Case:
         """
         variable = self.variable(node, loops)
         if variable is not None:
-            return self.sources(variable.expr, OUTSIDE, whole=whole)
+            key = ("sources", id(variable), whole)
+            return self._once(key, lambda: self.sources(variable.expr, OUTSIDE, whole=whole))
         match node:
             case (
                 Call(function="_+_", args=(left, right))
@@ -220,7 +234,7 @@ class Case:
                     return self.sources(right if is_empty(left) else left, loops, whole=whole)
                 one = self.sources(left, loops, whole=whole)
                 other = self.sources(right, loops, whole=whole)
-                return (*one, *other) if one and other else ()
+                return tuple(dict.fromkeys((*one, *other))) if one and other else ()
             case Comprehension(macro="filter"):
                 return () if whole else self.sources(node.iter_range, loops)
         place = self.place(node, loops)
@@ -232,7 +246,8 @@ class Case:
         """
         variable = self.variable(node, loops)
         if variable is not None:
-            return self.within(variable.expr, name, OUTSIDE)
+            key = ("within", id(variable), name)
+            return self._once(key, lambda: self.within(variable.expr, name, OUTSIDE))
         match node:
             case Call(function="_+_", args=(left, right)):
                 if is_empty(left) or is_empty(right):
@@ -256,7 +271,7 @@ class Case:
         """A condition's outcome, if kind and operation settle it."""
         variable = self.variable(node, loops)
         if variable is not None:
-            return self.decide(variable.expr)
+            return self._once(("decide", id(variable)), lambda: self.decide(variable.expr))
         match node:
             case Literal(value=bool() as value):
                 return value

@@ -365,6 +365,26 @@ def test_names_of_rules() -> None:
     assert [each.rule for each in found] == [NULL, FIELD]
 
 
+@pytest.mark.parametrize(
+    "doubling",
+    [
+        "{0} && {0}",
+        "{0} ? {0} : {0}",
+        "{0} + {0}",
+        "{0}[{0}]",
+        "{0}.filter(x, {0} == x)",
+        "[{0}, {0}] == []",
+        "{0} == {0}",
+    ],
+)
+def test_variables_that_double_are_read_once(doubling: str) -> None:
+    later = {f"v{n}": doubling.format(f"variables.v{n - 1}") for n in range(1, 40)}
+    rows = variables(v0="dyn(object.metadata.name)", **later)
+    texts = ["variables.v39 && true", "variables.v39.all(x, x)", "variables.v39.a == 1"]
+    sources = loaded(policy(variables=rows, validations=[{"expression": text} for text in texts]))
+    assert unguarded(sources) == []
+
+
 def test_variables_of_variables_end() -> None:
     doubled = {
         f"v{n}": f"has(object.a{n}) ? variables.v{n - 1} : variables.v{n - 1}" for n in range(1, 40)
