@@ -50,6 +50,8 @@ Without an EXPRESSION:
 \b
 With --jsonl, one JSON object a line:
   in   {"expression": CEL, "variables": {NAME: JSON}}
+       with "mode": "vap", request and namespaceObject are typed as in the expressions of policies,
+       and with "mode": "map", as in those of mutations (Object{…}, JSONPatch{…})
   out  {"value": JSON, "type": "int", "cost": 3}
        {"error": text, "stage": "compile" or "run"}
        with --cost also "estimate": {"min": 2, "max": 12}
@@ -57,6 +59,8 @@ What JSON lacks is written as CEL's string() would.
 
 Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not compile.
 """
+# Everything that Kubernetes has and nothing typed; what policies see; what mutations see.
+MODES = ("", "vap", "map")
 _NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
 JSON = dict[str, Any]
 _UNASKED = "no such attribute(s): authorizer"
@@ -186,7 +190,11 @@ def _answer_line(
     if not isinstance(text, str) or not isinstance(variables, dict):
         wrong = "expected {expression: a string, variables: an object}"
         return {"error": wrong, "stage": "question"}
-    return evaluate(text, {**given, **variables}, with_cost=with_cost, asked=asked)
+    mode = question.get("mode") or ""
+    if mode not in MODES:
+        return {"error": f"expected mode {' or '.join(MODES[1:])}", "stage": "question"}
+    given = {**given, **variables}
+    return evaluate(text, given, with_cost=with_cost, asked=asked, mode=mode)
 
 
 def evaluate(
@@ -195,11 +203,13 @@ def evaluate(
     *,
     with_cost: bool = False,
     asked: Asked | None = None,
+    mode: str = "",
 ) -> JSON:
     """``{value, type, cost}`` of an expression, or ``{error, stage}``; with ``estimate``, if asked
-    for, where the expression compiles. ``asked`` answers for ``authorizer``.
+    for, where the expression compiles. ``asked`` answers for ``authorizer``; ``mode`` is one of
+    ``MODES``.
     """
-    environment = _environment(frozenset(variables) - set(_NAMES))
+    environment = _environment(frozenset(variables) - set(_NAMES), mode)
     given = {**dict.fromkeys(_NAMES), **variables}
     try:
         program = environment.compile(expression)
@@ -225,5 +235,10 @@ def run(program: Program, given: JSON) -> JSON:
 
 
 @cache
-def _environment(names: frozenset[str]) -> Environment:
-    return Environment.kubernetes().extend(dict.fromkeys(sorted(names), DYN))
+def _environment(names: frozenset[str], mode: str) -> Environment:
+    environment = Environment.kubernetes()
+    if mode:
+        environment = Environment.admission(
+            params=True, authorizer=True, patch_types=mode == "map"
+        ).extend({"variables": DYN})
+    return environment.extend(dict.fromkeys(sorted(names), DYN))

@@ -134,3 +134,20 @@ def test_each_line_is_answered_before_the_next_is_sent() -> None:
             assert orjson.loads(process.stdout.readline())["value"] == number + 1
         process.stdin.close()
     assert process.returncode == 0
+
+
+MODES = [
+    ("map", "Object{a: 1}.a", None),
+    ("vap", "Object{a: 1}.a", "compile"),
+    ("vap", "request.nothing", "compile"),
+    ("", "request.nothing", "run"),
+    ("other", "1", "question"),
+]
+
+
+@pytest.mark.parametrize("mode, expression, stage", MODES)
+def test_lines_may_ask_for_what_policies_see(mode: str, expression: str, stage: str | None) -> None:
+    question = {"expression": expression, "mode": mode, "variables": {"request": {}}}
+    line = orjson.dumps(question)
+    result = CliRunner().invoke(command, ["--jsonl"], input=line)
+    assert orjson.loads(result.stdout).get("stage") == stage

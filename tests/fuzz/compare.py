@@ -6,10 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from policyd.cel.env import Environment
-from policyd.cel.types import DYN
 from policyd.cli import eval as evaluation
-from policyd.errors import CelCompileError
 from tests.fuzz import oracle
 
 JSON = dict[str, Any]
@@ -27,13 +24,6 @@ ALLOWED = {
     "long quantities": "add and sub change those of over 18 digits themselves there; not asked often enough to matter",
     "lists made by +": "a key that is one is named *types.concatList; not asked often enough to matter",
     "panic": "cel-go panics: no answer to compare with",
-}
-_OTHERS = dict.fromkeys(("variables", "a0", "a1"), DYN)
-ENVIRONMENTS = {
-    mode: Environment.admission(params=True, authorizer=True, patch_types=mode == "map").extend(
-        _OTHERS
-    )
-    for mode in ("vap", "map")
 }
 _REFUSED = "program instantiation failed: "
 
@@ -54,23 +44,12 @@ class Difference:
 
 def answer(question: JSON) -> JSON:
     """policyd's own answer, that of ``policyd eval --jsonl``."""
-    if environment := ENVIRONMENTS.get(question.get("mode", "")):
-        found = _admission(environment, question["expression"], question["variables"])
-    else:
-        found = evaluation.evaluate(question["expression"], question["variables"])
+    text, variables, mode = question["expression"], question["variables"], question.get("mode", "")
+    found = evaluation.evaluate(text, variables, mode=mode)
     error = found.get("error", "")
     if found.get("stage") == "compile" and error.startswith(_REFUSED):
         return {"error": error.removeprefix(_REFUSED), "stage": "program"}
     return dict(json.loads(json.dumps(found)))
-
-
-def _admission(environment: Environment, text: str, variables: JSON) -> JSON:
-    """The same for a policy's environment."""
-    try:
-        program = environment.compile(text)
-    except CelCompileError as error:
-        return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
-    return evaluation.run(program, variables)
 
 
 def differences(questions: Sequence[JSON]) -> Iterator[Difference]:
