@@ -18,7 +18,7 @@ from policyd.admission.engine import Engine, Matched, Only, Webhook
 from policyd.admission.recorder import LookupResult, NullRecorder, Question, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
-from policyd.admission.waiting import Wait, answer_by
+from policyd.admission.waiting import Wait, answer_by, resume, wait_of
 from policyd.errors import Unanswered
 from policyd.policy.compiled import Object
 from policyd.policy.policy_set import PolicySet
@@ -206,8 +206,8 @@ def _steps(engine: Engine, matches: list[Matched]) -> Generator[Wait, None, Admi
     started, waited = perf_counter_ns(), engine.waited_ns
     engine.validate(matches)
     while engine.waiting:
-        yield engine.wait
-        engine.resume()
+        yield wait_of(engine.waiting)
+        resume(engine)
     waited = engine.waited_ns - waited
     engine.recorder.phase("evaluate", perf_counter_ns() - started - waited)
     return respond(engine.request, engine.verdict, engine.policies.generation)

@@ -6,7 +6,6 @@ A request that cannot be judged follows the policy's failurePolicy; nothing here
 
 import logging
 from collections.abc import Callable, Container, Iterator
-from itertools import chain
 from time import perf_counter_ns
 from typing import Literal, NamedTuple, TypeVar, TypeVarTuple
 
@@ -19,7 +18,7 @@ from policyd.admission.decision import Finding, Verdict, respond
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
-from policyd.admission.waiting import Wait, answer_by
+from policyd.admission.waiting import Waiting, answer_by, resume
 from policyd.errors import StatusError, Unanswered
 from policyd.policy.compiled import JSON, Binding, CompiledPolicy
 from policyd.policy.controllers import CONTROLLERS
@@ -48,17 +47,6 @@ class Judged(NamedTuple):
     exempt: frozenset[int] = _NOTHING
 
 
-class _Waiting(NamedTuple):
-    """What is left of a policy until a question is answered: ``judged`` and ``rest``."""
-
-    policy: CompiledPolicy
-    judged: Judged
-    rest: Iterator[Judged]
-    unknown: Unanswered
-    deadline: int
-    answer_by: int
-
-
 class Engine:
     """What one review needs on its way; made anew for each request."""
 
@@ -79,7 +67,7 @@ class Engine:
         self.verdict = Verdict()
         self.view = policies.view(self.request.raw)
         self._by_template: set[tuple[str, str]] = set()
-        self.waiting: tuple[_Waiting, ...] = ()
+        self.waiting: tuple[Waiting, ...] = ()
         self.pending: Container[object] = ()  # told by who waits: what has no answer yet
         self.waited_ns = 0
 
@@ -118,7 +106,7 @@ class Engine:
             try:
                 plan = policy.validation
                 if not (usual and policy.simple) or plan is None or hit.error:
-                    self._validate_each(policy, self.judged(match))
+                    self.validate_each(policy, self.judged(match))
                     continue
                 # The usual case, short: one binding that adds nothing, and no params to find.
                 if subject is None or hit is not seen:
@@ -127,18 +115,18 @@ class Engine:
                 if outcome is not None:
                     self._note(policy, policy.bindings[0], outcome)
             except Unanswered:
-                self.guarded(policy, self._validate_each, policy, self.judged(match))
+                self.guarded(policy, self.validate_each, policy, self.judged(match))
             except Exception as error:
                 self.broken(policy, error)
 
-    def _validate_each(
+    def validate_each(
         self,
         policy: CompiledPolicy,
         each: Iterator[Judged],
         asked: object = None,
         deadline: int = 0,
     ) -> None:
-        """In their order: where one must wait for the authorizer, so must those after it.
+        """Validate in their order: where one must wait for the authorizer, so must those after it.
 
         ``asked`` is what the first one waited for; if it is not known yet, that is an error.
         ``deadline`` is what it had, as waiting takes of its time.
@@ -154,31 +142,13 @@ class Engine:
             except Unanswered as unknown:
                 if unknown.question != asked:
                     by = answer_by(deadline)
-                    self.waiting += (_Waiting(policy, judged, each, unknown, deadline, by),)
+                    self.waiting += (Waiting(policy, judged, each, unknown, deadline, by),)
                     return
                 self.failed(policy, judged.binding, str(unknown))
                 outcome = None
             if outcome is not None:
                 self._note(policy, judged.binding, outcome)
             asked, deadline = None, 0
-
-    def resume(self) -> None:
-        """Go on with the policies that wait: an answer that is still pending is an error now,
-        unless there is time to wait for it.
-        """
-        waiting, self.waiting = self.waiting, ()
-        for each in waiting:
-            policy, judged, rest, unknown, deadline, by = each
-            if unknown.question not in self.pending:
-                rest = chain((judged,), rest)
-                question = unknown.question
-                self.guarded(policy, self._validate_each, policy, rest, question, deadline)
-            elif 0 < by <= perf_counter_ns():
-                self.failed(policy, judged.binding, str(unknown))
-                self.guarded(policy, self._validate_each, policy, rest)
-            else:
-                self.waiting += (each,)
-        self.verdict.findings.sort(key=lambda finding: finding.policy.sort_key)
 
     def judged(self, match: Matched) -> Iterator[Judged]:
         """A matched policy under each binding and parameter that applies; configuration errors are
@@ -264,12 +234,6 @@ class Engine:
             return self.deadline
         own = perf_counter_ns() + policy.timeout_ns
         return min(own, self.deadline) if self.deadline else own
-
-    @property
-    def wait(self) -> Wait:
-        """For what the policies wait, until the first of them can wait no longer."""
-        until = min((each.answer_by for each in self.waiting if each.answer_by), default=0)
-        return Wait(frozenset(each.unknown.question for each in self.waiting), until)
 
     def misconfigured(self, policy: CompiledPolicy, text: str, binding: str | None) -> None:
         """A configuration error: denies whatever the actions, unless failurePolicy is Ignore."""
@@ -371,7 +335,7 @@ def judge(engine: Engine, only: Only | None = None) -> AdmissionResponse:
         return mutating.run(engine, matches)
     engine.validate(matches)
     while engine.waiting:  # in vain: nobody fetches the answers here
-        engine.resume()
+        resume(engine)
     engine.recorder.phase("evaluate", perf_counter_ns() - matched)
     return respond(engine.request, engine.verdict, engine.policies.generation)
 

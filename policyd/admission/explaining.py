@@ -26,6 +26,7 @@ from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, to_dict
 from policyd.admission.stories import BOTH, Applied, PolicyStory, Visit, WebhookStory
 from policyd.admission.subject import Subjects
+from policyd.admission.waiting import resume
 from policyd.cel.steps import steps
 from policyd.errors import InternalError, MutationError, StatusError
 from policyd.policy import compiler
@@ -130,10 +131,10 @@ class _Watching(Engine):
             self._leftover()
             return response
         for policy, hit in matches:
-            work = partial(self._validate_each, policy, self.judged((policy, hit)))
+            work = partial(self.validate_each, policy, self.judged((policy, hit)))
             self.guarded(policy, work)
         while self.waiting:
-            self.resume()
+            resume(self)
         self._leftover()
         return respond(self.request, self.verdict, self.policies.generation)
 

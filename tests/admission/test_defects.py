@@ -89,7 +89,7 @@ def test_a_defect_in_what_has_to_wait_is_one_of_the_policy(
 
     asking = {"expression": "namespaceObject.metadata.name == 'shop'"}
     waiting = policy("a", validations=[asking], failurePolicy=failure_policy)
-    monkeypatch.setattr(engine.Engine, "_validate_each", defect)
+    monkeypatch.setattr(engine.Engine, "validate_each", defect)
     policies = compiler.compile_strict(loader.load_text(json.dumps(waiting)))
     response = waited(never, policies)
     assert response.allowed is allowed
