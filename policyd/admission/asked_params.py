@@ -3,7 +3,7 @@
 Judges nothing; ``asking.py`` has what it does not know fetched.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -78,6 +78,8 @@ class AskedParams(ParamStore):
         selector = "" if ref.name else selector_text(ref.selector or {})
         question = ParamsOf(api_version, name, where, ref.name, selector)
         found = self._answer(question, self._look_params, f"which params of kind {name} there are")
+        if not isinstance(found, Failure) and not all(map(_is_identified, found)):
+            found = Failure("the API server answered with something else than objects with names")
         if isinstance(found, Failure):
             raise ParamError(
                 f"paramKind kind `&ParamKind{{APIVersion:{api_version},Kind:{name},}}` "
@@ -104,35 +106,40 @@ class AskedParams(ParamStore):
         return answer
 
 
-def open_questions(engine: "Engine", matches: Iterable["Matched"]) -> frozenset[object]:
-    """What must be answered before these policies can have their params."""
-    return frozenset(_open_questions(engine, matches))
-
-
-def _open_questions(engine: "Engine", matches: Iterable["Matched"]) -> Iterator[object]:
-    params, namespace = engine.policies.params, engine.request.namespace
-    for policy, hit in matches:
-        if policy.param_kind is None or policy.problem or hit.error or not policy.bindings:
-            continue
+def open_questions(engine: "Engine", match: "Matched") -> list[object]:
+    """What must be answered before a policy can have its params: for its bindings, too."""
+    policy, hit = match
+    questions: list[object] = []
+    param_kind = None if policy.problem or hit.error else policy.param_kind
+    kind: ParamKind | None = None
+    try:
+        if param_kind is not None and policy.bindings:
+            kind = engine.policies.params.kind(param_kind)
+    except ParamError:
+        pass  # said when the policy is judged
+    except Unanswered as unknown:
+        questions.append(unknown.question)
+    for binding in policy.bindings:
         try:
-            kind = params.kind(policy.param_kind)
+            if binding.rules is not None:
+                fits = binding.rules.match(engine.view)
+                if fits is None or fits.error:
+                    continue
+            if kind is not None and binding.param_ref is not None:
+                engine.policies.params.collect(kind, binding.param_ref, engine.request.namespace)
         except ParamError:
-            continue  # said when the policy is judged
-        except Unanswered as unknown:
-            yield unknown.question
             continue
-        for binding in policy.bindings:
-            fits = binding.rules.match(engine.view) if binding.rules is not None else None
-            if binding.param_ref is None or (
-                binding.rules is not None and (fits is None or fits.error)
-            ):
-                continue
-            try:
-                params.collect(kind, binding.param_ref, namespace)
-            except ParamError:
-                continue
-            except Unanswered as unknown:
-                yield unknown.question
+        except Unanswered as unknown:
+            questions.append(unknown.question)
+    return questions
+
+
+def _is_identified(obj: object) -> bool:
+    """Whether it can be told where an object of an answer is, and its name."""
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
+        return False
+    return isinstance(metadata.get("namespace") or "", str)
 
 
 def selector_text(selector: Mapping[str, JSON]) -> str:

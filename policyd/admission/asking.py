@@ -175,23 +175,43 @@ async def review_with(
 async def _matched(engine: Engine, answers: Answers, only: Only | None) -> list[Matched]:
     """The policies that the request concerns, when all that it takes to tell is known."""
     started = perf_counter_ns()
+    broken: set[tuple[str, str]] = set()
     while True:
+        matches: list[Matched] = []
         try:
-            matches = engine.matches(only)
-            for policy, _ in matches:
-                for binding in policy.bindings:
-                    if binding.rules is not None:
-                        binding.rules.match(engine.view)  # to have it look at what it needs
-            wanted = open_questions(engine, matches)
+            matches = [each for each in engine.matches(only) if each[0].sort_key not in broken]
+            wanted = _wanted(engine, matches, started, broken)
         except Unanswered as unknown:
-            wanted = frozenset((unknown.question,))
-        if wanted:
-            await _waited(engine, answers, Wait(wanted, answer_by(engine.deadline)))
-            for question in wanted:
-                answers.give_up(question)
-        else:
+            wanted = {unknown.question: answer_by(engine.deadline, started)}
+        if not wanted:
             engine.recorder.phase("match", perf_counter_ns() - started - engine.waited_ns)
-            return matches
+            return [each for each in matches if each[0].sort_key not in broken]
+        until = min((by for by in wanted.values() if by), default=0)
+        await _waited(engine, answers, Wait(frozenset(wanted), until))
+        now = perf_counter_ns()
+        for question, by in wanted.items():
+            if 0 < by <= now:
+                answers.give_up(question)
+
+
+def _wanted(
+    engine: Engine, matches: list[Matched], started: int, broken: set[tuple[str, str]]
+) -> dict[object, int]:
+    """What must be answered before these policies can be judged, and until when (0: whenever): for
+    as long as one of those who ask may wait. A policy with a defect is noted in ``broken``.
+    """
+    wanted: dict[object, int] = {}
+    for match in matches:
+        policy = match[0]
+        questions = engine.guarded(policy, open_questions, engine, match)
+        if questions is None:
+            broken.add(policy.sort_key)
+        elif questions:
+            by = answer_by(engine.deadline_of(policy, started), started)
+            for question in questions:
+                known = wanted.get(question, by)
+                wanted[question] = max(by, known) if by and known else 0
+    return wanted
 
 
 async def _waited(engine: Engine, answers: Answers, wanted: Wait) -> None:

@@ -228,11 +228,13 @@ class Engine:
                 lifted |= exemption.validations
         return frozenset(lifted)
 
-    def deadline_of(self, policy: CompiledPolicy) -> int:
-        """The moment by which the policy must have answered, in perf_counter_ns; 0: none."""
+    def deadline_of(self, policy: CompiledPolicy, now: int = 0) -> int:
+        """The moment by which the policy must have answered, in perf_counter_ns; 0: none. ``now``
+        is when it began (0: at this moment).
+        """
         if not policy.timeout_ns:
             return self.deadline
-        own = perf_counter_ns() + policy.timeout_ns
+        own = (now or perf_counter_ns()) + policy.timeout_ns
         return min(own, self.deadline) if self.deadline else own
 
     def misconfigured(self, policy: CompiledPolicy, text: str, binding: str | None) -> None:

@@ -36,11 +36,14 @@ class Waiting(NamedTuple):
     answer_by: int
 
 
-def answer_by(deadline: int) -> int:
-    """The moment after which an answer is too late for a policy's ``deadline``; 0: none."""
+def answer_by(deadline: int, now: int = 0) -> int:
+    """The moment after which an answer is too late for a policy's ``deadline``; 0: none.
+
+    ``now`` is when the policy began to wait (0: at this moment).
+    """
     if not deadline:
         return 0
-    return deadline - min(_LAST_NS, max(0, deadline - perf_counter_ns()) // 10)
+    return deadline - min(_LAST_NS, max(0, deadline - (now or perf_counter_ns())) // 10)
 
 
 def wait_of(waiting: tuple[Waiting, ...]) -> Wait:

@@ -9,15 +9,16 @@ import pytest
 from policyd.admission import engine
 from policyd.admission.asked_params import KindOf, ParamsOf, selector_text
 from policyd.admission.asking import review_with
-from policyd.admission.authorizer import Failure
+from policyd.admission.authorizer import Attributes, Decision, Failure
 from policyd.admission.engine import Webhook
 from policyd.admission.review import AdmissionResponse, decode
 from policyd.policy.policy_set import PolicySet
 from policyd.policy.reach import Served
 from policyd.policy.reviews import build_review
 from tests.admission import clusters
-from tests.admission.test_asking import Json, Listening, load
-from tests.admission.test_engine import POD
+from tests.admission.test_asking import Json, Listening, get, load
+from tests.admission.test_engine import POD, policy
+from tests.admission.test_engine import labels as label
 from tests.policy.builders import vap, vap_binding
 
 SECOND = 1_000_000_000
@@ -81,6 +82,9 @@ class Silent(Cluster):
     async def params(self, question: ParamsOf) -> tuple[Json, ...]:
         await asyncio.Event().wait()
         return ()
+
+    async def may(self, asked: Attributes) -> Decision | Failure:
+        return Decision(True, "yes")
 
 
 def review(
@@ -216,6 +220,64 @@ def test_what_cannot_be_found_out_is_a_configuration_error(name: str, failure: s
     assert why in row[2]
 
 
+class Odd(Cluster):
+    """Gives whatever it is told to."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__()
+        self.answer = answer
+
+    async def params(self, question: ParamsOf) -> Any:
+        return self.answer
+
+
+ODD: dict[str, tuple[Any, str]] = {
+    "no objects": (("p",), "not yet synced to use for admission"),
+    "metadata that are none": (({**HERE, "metadata": "p"},), "not yet synced"),
+    "no name": (({**HERE, "metadata": {}},), "not yet synced"),
+    "a name that is no text": (({**HERE, "metadata": {"name": 1}},), "not yet synced"),
+    "names of two types": (
+        (LATER, {**HERE, "metadata": {"name": ["p"], "namespace": NAMESPACE}}),
+        "not yet synced",
+    ),
+    "a namespace that is none": (
+        ({**HERE, "metadata": {"name": "p", "namespace": ["p"]}},),
+        "not yet synced",
+    ),
+    "nothing that could be read": (7, "internal error"),
+}
+
+
+@pytest.mark.parametrize("webhook", ["validate", "mutate"])
+@pytest.mark.parametrize("failure", ["Fail", "Ignore"])
+@pytest.mark.parametrize("name", ODD)
+def test_an_odd_answer_is_an_error_of_the_policy_that_asked(
+    name: str, failure: str, webhook: Webhook
+) -> None:
+    answer, why = ODD[name]
+    work = {"mutations": [label("'1'")]} if webhook == "mutate" else {}
+    asking = vap("v", paramKind=MAPS, validations=SAYS, failurePolicy=failure)
+    bound = judging(selector={})[1]
+    if webhook == "mutate":
+        asking["kind"] = "MutatingAdmissionPolicy"
+        bound["kind"] = "MutatingAdmissionPolicyBinding"
+        del asking["spec"]["validations"], bound["spec"]["validationActions"]
+        asking["spec"] |= {**work, "reinvocationPolicy": "Never"}
+    other = policy("z", **(work or {"validations": [{"expression": "false"}]}))
+    told = Listening()
+    response = review(Odd(answer), load(asking, bound, other), webhook, recorder=told)
+    errors = [row for row in told.told if row[0] == "error"]
+    assert len(errors) == 1
+    assert errors[0][1] == "v"
+    assert why in errors[0][2]
+    if webhook == "validate":
+        assert len(response.causes) == (2 if failure == "Fail" else 1)
+        assert "policy 'z' denied request" in str(response.causes[-1])
+    else:
+        assert response.allowed is (failure == "Ignore")
+        assert ("operations", "z", "1") in told.told
+
+
 @pytest.mark.parametrize(
     ("selector", "text"),
     [
@@ -237,3 +299,39 @@ def test_what_cannot_be_found_out_is_a_configuration_error(name: str, failure: s
 )
 def test_selectors_in_the_words_of_lists(selector: Json, text: str) -> None:
     assert selector_text(selector) == text
+
+
+class Slow(Cluster):
+    """Takes longer for params than some policies have."""
+
+    async def params(self, question: ParamsOf) -> tuple[Json, ...] | Failure:
+        await asyncio.sleep(0.3)
+        return await super().params(question)
+
+
+def limited(name: str, param: str, **more: Any) -> Json:
+    """A policy of policyd's own with a param."""
+    ref = {"name": param, "parameterNotFoundAction": "Allow"}
+    return policy(name, paramKind=MAPS, paramRef=ref, validations=SAYS, **more)
+
+
+def test_a_policy_waits_for_its_params_no_longer_than_its_timeout() -> None:
+    asking = policy("b", validations=[{"expression": f"{get('pods')}.allowed()"}])
+    policies = load(limited("a", "p", timeoutSeconds=0.1), asking)
+    started = perf_counter_ns()
+    response = review(Silent(HERE), policies, deadline=started + 20 * SECOND)
+    assert perf_counter_ns() - started < 10 * SECOND
+    (cause,) = map(str, response.causes)
+    assert "policy 'a' denied request" in cause
+    assert "there was no answer in time" in cause
+
+
+def test_params_that_several_ask_for_are_waited_for_as_long_as_one_of_them_may() -> None:
+    policies = load(limited("a", "p", timeoutSeconds=0.1), limited("b", "p"))
+    response = review(Slow(HERE), policies, deadline=perf_counter_ns() + 20 * SECOND)
+    assert [str(each).rpartition(": ")[2] for each in response.causes] == ["here", "here"]
+    apart = load(limited("a", "p", timeoutSeconds=0.1), limited("b", "q"))
+    response = review(Slow(HERE, LATER), apart, deadline=perf_counter_ns() + 20 * SECOND)
+    first, second = (str(each) for each in response.causes)
+    assert "there was no answer in time" in first
+    assert second.endswith("later")
