@@ -47,13 +47,13 @@ cdef str unknown_escape(str text):
 
 cdef object member(object container, str key):
     """The value at the key; None for a missing key of an object."""
-    if container.__class__ is dict:
+    if type(container) is dict:
         return (<dict>container).get(key)
     return container[place(key, container)]
 
 
 cdef int insert(object container, str key, object value) except -1:
-    if container.__class__ is dict:
+    if type(container) is dict:
         (<dict>container)[key] = value
     elif key == "-":
         container.append(value)
@@ -69,7 +69,7 @@ cdef int insert(object container, str key, object value) except -1:
 
 
 cdef int assign(object container, str key, object value) except -1:
-    if container.__class__ is dict:
+    if type(container) is dict:
         (<dict>container)[key] = value
     else:
         container[place(key, container)] = value
@@ -77,7 +77,7 @@ cdef int assign(object container, str key, object value) except -1:
 
 
 cdef int delete(object container, str key) except -1:
-    if container.__class__ is dict:
+    if type(container) is dict:
         if key not in <dict>container:
             raise KeyProblem(f"Unable to remove nonexistent key: {key}: missing value")
         del (<dict>container)[key]
@@ -112,8 +112,8 @@ cdef bint equal(object one, object other) except -1:
 
     A null beside an object counts as an empty one, as the library has it.
     """
-    cdef object kind = one.__class__
-    cdef object other_kind = other.__class__
+    cdef object kind = type(one)
+    cdef object other_kind = type(other)
     cdef Py_ssize_t index
     if kind is dict or other_kind is dict:
         if (kind is not dict and one is not None) or (other_kind is not dict and other is not None):
@@ -150,8 +150,8 @@ cdef Py_ssize_t size(object value, Py_ssize_t limit) except -1:
     while waiting and count < limit:
         node = waiting.pop()
         count += 1
-        if node.__class__ is dict:
+        if type(node) is dict:
             waiting.extend((<dict>node).values())
-        elif node.__class__ is list:
+        elif type(node) is list:
             waiting.extend(node)
     return count

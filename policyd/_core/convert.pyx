@@ -52,7 +52,7 @@ class _Unnamed(Exception):
 
 def json_value(value, tuple sources=None):
     cdef Converter converter
-    if value.__class__ is str:
+    if type(value) is str:
         return value
     if isinstance(value, StructValue):
         if (<StructValue>value).type_name == "JSONPatch":
@@ -75,7 +75,7 @@ def object_value(StructValue value not None, tuple sources=None):
 # JSON Patch values: by way of google.protobuf.Value.
 
 cdef object to_json(object value, tuple sources):
-    cdef object kind = value.__class__
+    cdef object kind = type(value)
     if kind is str or kind is bool or value is None:
         return value
     if kind is int or kind is UInt:
@@ -134,7 +134,7 @@ cdef list json_list(list value, tuple sources):
 cdef dict json_dict(dict value, tuple sources):
     cdef dict out = value
     for key, item in value.items():
-        if key.__class__ is not str:
+        if type(key) is not str:
             raise ConversionError(NO_JSON + key_problem(key))
         after = to_json(item, sources)
         if after is not item:
@@ -145,7 +145,7 @@ cdef dict json_dict(dict value, tuple sources):
 
 
 cdef str key_problem(object key):
-    cdef object kind = key.value.__class__ if key.__class__ is Key else key.__class__
+    cdef object kind = type(key.value) if type(key) is Key else type(key)
     if kind is int or kind is UInt:
         name = "int" if kind is int else "uint"
         return f"unsupported type conversion from '{name}' to string"
@@ -155,7 +155,7 @@ cdef str key_problem(object key):
 
 cdef object bounded(object value):
     """Object{...} as a JSON Patch value: what Go's structpb takes."""
-    cdef object kind = value.__class__
+    cdef object kind = type(value)
     if kind is dict:
         return {name: bounded(item) for name, item in value.items()}
     if kind is list:
@@ -206,10 +206,10 @@ cdef class Converter:
                 "which matches field name path from root Object type"
             )
         for name, item in value.fields.items():
-            kind = item.__class__
+            kind = type(item)
             if kind is Optional and (<Optional>item).held is not MISSING:
                 item = (<Optional>item).held
-                kind = item.__class__
+                kind = type(item)
             if kind is str or kind is int or kind is bool or kind is float:
                 out[name] = item
             elif kind is list:
@@ -226,7 +226,7 @@ cdef class Converter:
     cdef list items(self, list value, str expected):
         cdef list out
         for item in value:
-            if item is None or item.__class__ is list or item.__class__ is dict:
+            if item is None or type(item) is list or type(item) is dict:
                 if self.came_as_json(value):
                     return value
                 break
@@ -236,18 +236,18 @@ cdef class Converter:
     cdef dict entries(self, dict value, str expected):
         cdef dict out = {}
         for item in value.values():
-            if item is None or item.__class__ is list or item.__class__ is dict:
+            if item is None or type(item) is list or type(item) is dict:
                 if self.came_as_json(value):
                     return value
                 break
         for key, item in value.items():
-            if key.__class__ is not str:
+            if type(key) is not str:
                 raise _Unnamed(f"map key {key_text(key)} is of type {key_type(key)}, not string")
             out[key] = self.inner(item, expected)
         return out
 
     cdef object inner(self, object value, str expected):
-        cdef object kind = value.__class__
+        cdef object kind = type(value)
         if kind is str or kind is int or kind is bool or kind is float:
             return value
         if kind is StructValue:
@@ -269,9 +269,9 @@ cdef class Converter:
     cdef object written(self, object value, str expected):
         """A list or map that the expression wrote inside another one: it has no native form."""
         if self.sources is None:
-            return self.items(value, expected) if value.__class__ is list \
+            return self.items(value, expected) if type(value) is list \
                 else self.entries(value, expected)
-        if value.__class__ is list:
+        if type(value) is list:
             inside = [self.inner(item, expected) for item in value]
             shown = ", ".join([syntax(item) for item in inside])
             return Foreign(plain(inside), f"[]ref.Val{{{shown}}}", "[]ref.Val")
@@ -291,11 +291,11 @@ cdef class Converter:
 
 cdef int collect(object value, set known) except -1:
     """The ids of all containers of the tree; it outlives the set."""
-    if value.__class__ is dict:
+    if type(value) is dict:
         known.add(id(value))
         for item in (<dict>value).values():
             collect(item, known)
-    elif value.__class__ is list:
+    elif type(value) is list:
         known.add(id(value))
         for item in <list>value:
             collect(item, known)
@@ -304,7 +304,7 @@ cdef int collect(object value, set known) except -1:
 
 cdef object foreign(object value):
     """A value that is no JSON to Go, as it prints in error messages."""
-    cdef object kind = value.__class__
+    cdef object kind = type(value)
     if value is None:
         return Foreign("NULL_VALUE", "0", "structpb.NullValue")
     if kind is UInt:
@@ -327,7 +327,7 @@ cdef object foreign(object value):
 cdef str key_text(object key):
     """%q of a CEL value that is no string."""
     kind = key_type(key)
-    value = key.value if key.__class__ is Key or key.__class__ is UInt else key
+    value = key.value if type(key) is Key or type(key) is UInt else key
     if kind == "types.Int" or kind == "types.Uint":
         character = chr(value) if 0 <= value < 0x110000 else "\ufffd"
         if character == "'":
@@ -338,8 +338,8 @@ cdef str key_text(object key):
 
 
 cdef str key_type(object key):
-    if key.__class__ is UInt:
+    if type(key) is UInt:
         return "types.Uint"
-    if key.__class__ is Key:
-        return "types.Bool" if key.value.__class__ is bool else "types.Double"
+    if type(key) is Key:
+        return "types.Bool" if type(key.value) is bool else "types.Double"
     return "types.Int"

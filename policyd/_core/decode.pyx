@@ -14,8 +14,11 @@ from cpython.object cimport PyObject
 from policyd._core.json_equality cimport PyDict_Next, counterpart
 from policyd._core.schema cimport (
     ANYTHING, FLOAT, INT32, INT64, LEAF, LIST, MAP, STRUCT, TEXT, TRUTH, Decoding, Field, Type,
+    kind_of,
 )
 
+# Lists are searched item by item up to this length, larger ones by the identities of their items.
+cdef Py_ssize_t FEW = 16
 cdef object ABSENT = object()
 cdef object LOW32 = -(2**31)
 cdef object HIGH32 = 2**31
@@ -62,7 +65,7 @@ cdef class Decoder:
             return new
         if new is None:
             return empty(type)
-        kind = new.__class__
+        kind = kind_of(new)
         if decoding == STRUCT:
             if kind is dict:
                 return self.members(<dict>new, old, type)
@@ -85,7 +88,7 @@ cdef class Decoder:
         return self.fail(new, field)
 
     cdef object members(self, dict new, object old, Type type):
-        cdef dict before = <dict>old if old.__class__ is dict else {}
+        cdef dict before = <dict>old if kind_of(old) is dict else {}
         cdef dict out = new
         cdef Field field
         cdef str outer = self.struct
@@ -125,7 +128,7 @@ cdef class Decoder:
         return out
 
     cdef object entries(self, dict new, object old, Type type):
-        cdef dict before = <dict>old if old.__class__ is dict else {}
+        cdef dict before = <dict>old if kind_of(old) is dict else {}
         cdef dict out = new
         cdef Py_ssize_t at = 0, place = 0
         cdef PyObject* key
@@ -147,7 +150,7 @@ cdef class Decoder:
         return out
 
     cdef object items(self, list new, object old, Type type):
-        cdef list before = <list>old if old.__class__ is list else []
+        cdef list before = <list>old if kind_of(old) is list else []
         cdef list out = new
         cdef set known = None
         cdef Py_ssize_t index, size = len(before)
@@ -157,10 +160,14 @@ cdef class Decoder:
             if member is not None:
                 if was is member:
                     continue
-                if known is None:
-                    known = {id(item) for item in before}
-                if id(member) in known:
-                    continue
+                if size <= FEW:
+                    if holds(before, member):
+                        continue
+                else:
+                    if known is None:
+                        known = {id(item) for item in before}
+                    if id(member) in known:
+                        continue
             self.path.append(index)
             after = self.value(member, was, type.item)
             self.path.pop()
@@ -184,7 +191,7 @@ cdef class Decoder:
         cdef Decoding decoding = field.type.decoding
         if decoding == FLOAT:
             return new
-        if new.__class__ is float:
+        if kind_of(new) is float:
             if not new.is_integer():
                 if self.convert and self.failure is None:
                     self.failure = f"cannot convert float64 to {field.go}"
@@ -206,6 +213,14 @@ cdef class Decoder:
                 if self.struct and not self.convert else f"Go value of type {go}"
             self.failure = f"json: cannot unmarshal {found_text(new, go)} into {place}"
         return new
+
+
+cdef bint holds(list items, object item):
+    """Whether that very object is in the list."""
+    for each in items:
+        if each is item:
+            return True
+    return False
 
 
 cdef object empty(Type type):
@@ -232,13 +247,13 @@ cdef bint is_empty(object value, Field field):
 
 
 cdef str path_text(list path):
-    text = "".join([f"[{step}]" if step.__class__ is int else f".{step}" for step in path])
+    text = "".join([f"[{step}]" if kind_of(step) is int else f".{step}" for step in path])
     return text.removeprefix(".")
 
 
 cdef str found_text(object value, str go):
     """The JSON value in the words of ``json.UnmarshalTypeError``."""
-    cdef object kind = value.__class__
+    cdef object kind = kind_of(value)
     if kind is bool:
         return "bool"
     if kind is int or kind is float:

@@ -110,7 +110,7 @@ cdef class Target:
                 below = member(node, step)
             except KeyProblem:
                 return False
-            if below.__class__ is not dict and below.__class__ is not list:
+            if type(below) is not dict and type(below) is not list:
                 return False
             if write and id(below) not in self.own:
                 below = self.owned(below)
@@ -162,7 +162,7 @@ cdef int replace(Target target, Operation operation) except -1:
         value = operation.value
         if value is None:
             value = {}
-        if value.__class__ is not dict and value.__class__ is not list:
+        if type(value) is not dict and type(value) is not list:
             raise failure("replace operation value must be object or array: %!w(<nil>)")
         target.root = value
         return 0

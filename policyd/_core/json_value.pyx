@@ -42,7 +42,7 @@ cdef object json_of(object value):
 cdef object json_map(dict value):
     cdef dict out = value
     for name, member in value.items():
-        if name.__class__ is not str:
+        if type(name) is not str:
             return error(f"the key {text_of(name)} of a map is no string")
         after = json_of(member)
         if type(after) is CelError:

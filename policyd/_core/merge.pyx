@@ -2,6 +2,7 @@
 
     problems(patch, type)          # what does not fit the schema: [(path, message)], or None
     atomics(patch, type)           # paths of what only merges as a whole, or None
+    flawless(patch, type)          # True: neither of them finds anything
     merge(live, patch, type)       # the merged tree; shares with ``live`` whatever stayed the same
 
 Trees are plain JSON values (a patch may hold ``go_printing.Foreign`` leaves, which fit nowhere).
@@ -10,7 +11,7 @@ Neither argument is changed.
 
 from policyd._core import go_printing
 from policyd._core.schema cimport (
-    ATOMIC, BOOLEAN, NO_SCALAR, NUMERIC, SET, STRING, Field, Type,
+    ATOMIC, BOOLEAN, NO_SCALAR, NUMERIC, SET, STRING, Field, Type, kind_of,
 )
 
 cdef object ABSENT = object()
@@ -28,6 +29,10 @@ def atomics(patch, Type type not None):
     return atomic_paths(patch, type)
 
 
+def flawless(patch, Type type not None):
+    return is_flawless(patch, type)
+
+
 def merge(live, patch, Type type not None):
     return merge_value(live, patch, type)
 
@@ -35,7 +40,7 @@ def merge(live, patch, Type type not None):
 # Checking against the schema.
 
 cdef list value_problems(object value, Type type, bint live):
-    cdef object kind = value.__class__
+    cdef object kind = kind_of(value)
     if kind is dict:
         if type.is_map:
             return map_problems(value, type, live)
@@ -57,7 +62,7 @@ cdef list value_problems(object value, Type type, bint live):
 
 
 cdef list scalar_problems(object value, Type type):
-    cdef object kind = value.__class__
+    cdef object kind = kind_of(value)
     cdef bint is_number = kind is int or kind is float
     if type.scalar == NUMERIC:
         if is_number:
@@ -122,7 +127,7 @@ cdef list atomic_paths(object value, Type type):
     cdef list found = None, below
     cdef Field field
     cdef Py_ssize_t index
-    if value.__class__ is dict and type.is_map:
+    if kind_of(value) is dict and type.is_map:
         if type.atomic:
             found = [""]
         for name, member in (<dict>value).items():
@@ -131,7 +136,7 @@ cdef list atomic_paths(object value, Type type):
                 below = atomic_paths(member, field.type)
                 if below is not None:
                     found = (found or []) + [f".{name}{path}" for path in below]
-    elif value.__class__ is list and type.is_list:
+    elif kind_of(value) is list and type.is_list:
         if type.relation == ATOMIC:
             found = [""]
         for index, item in enumerate(<list>value):
@@ -139,6 +144,39 @@ cdef list atomic_paths(object value, Type type):
             if below is not None:
                 found = (found or []) + [f"[{index}]{path}" for path in below]
     return found
+
+
+# Both of these at once, for the usual patch. Where it is not sure, they have to tell.
+
+cdef bint is_flawless(object value, Type type) except -1:
+    cdef object kind = kind_of(value)
+    cdef Field field
+    if kind is dict:
+        if not type.is_map or type.atomic:
+            return False
+        for name, member in (<dict>value).items():
+            field = type.fields.get(name, type.extra)
+            if field is None or not is_flawless(member, field.type):
+                return False
+        return True
+    if kind is list:
+        return type.is_list and type.relation != ATOMIC and are_flawless(<list>value, type)
+    return value is None or (
+        type.scalar != NO_SCALAR
+        and (kind is str or kind is int or kind is bool or kind is float)
+        and scalar_problems(value, type) is None
+    )
+
+
+cdef bint are_flawless(list items, Type type) except -1:
+    for item in items:
+        if not is_flawless(item, type.item.type):
+            return False
+    try:
+        keys = keys_of(items, type)
+    except MergeError:
+        return False
+    return len(set(keys)) == len(keys)
 
 
 # Keys of list items.
@@ -151,11 +189,11 @@ cdef object item_key(object item, Type type):
         return set_key(item)
     if item is None:
         raise MergeError("associative list with keys may not have a null element")
-    if item.__class__ is not dict:
+    if kind_of(item) is not dict:
         raise MergeError("associative list with keys may not have non-map elements")
     if len(type.keys) == 1:
         found = (<dict>item).get(type.keys[0])
-        if found.__class__ is str:
+        if kind_of(found) is str:
             return found
     parts = [key_value(<dict>item, name, type) for name in type.keys]
     if all([part is ABSENT for part in parts]):
@@ -175,7 +213,7 @@ cdef object key_value(dict item, str name, Type type):
 
 
 cdef object set_key(object item):
-    cdef object kind = item.__class__
+    cdef object kind = kind_of(item)
     if kind is dict:
         raise MergeError("associative list without keys has an element that's a map type")
     if kind is list:
@@ -187,7 +225,7 @@ cdef object set_key(object item):
 
 cdef object comparable(object value):
     """The value, or a stand-in: True must not equal 1, and containers have no hash."""
-    cdef object kind = value.__class__
+    cdef object kind = kind_of(value)
     if kind is str or kind is int or kind is float:
         return value
     return (kind, repr(value)) if kind is dict or kind is list else (kind, value)
@@ -206,28 +244,28 @@ cdef str key_text(object item, Type type):
 
 
 cdef str scalar_text(object value):
-    if value.__class__ is str:
+    if kind_of(value) is str:
         return go_printing.quoted(value)
-    return "{{undefined}}" if value.__class__ is go_printing.Foreign else go_printing.plain(value)
+    return "{{undefined}}" if kind_of(value) is go_printing.Foreign else go_printing.plain(value)
 
 
 # Merging.
 
 cdef object merge_value(object live, object patch, Type type):
-    if patch.__class__ is dict and type.is_map and not type.atomic:
-        if live.__class__ is dict:
+    if kind_of(patch) is dict and type.is_map and not type.atomic:
+        if kind_of(live) is dict:
             return merge_map(<dict>live, <dict>patch, type)
-    elif patch.__class__ is list and type.is_list and type.relation != ATOMIC:
-        if live.__class__ is list and (live or patch):
+    elif kind_of(patch) is list and type.is_list and type.relation != ATOMIC:
+        if kind_of(live) is list and (live or patch):
             return merge_list(<list>live, <list>patch, type)
     elif patch is None:
         # Null merges like an empty map or list: what is there stays. Other values give way.
-        if live.__class__ is dict and live and type.is_map and not type.atomic:
+        if kind_of(live) is dict and live and type.is_map and not type.atomic:
             return live
-        if live.__class__ is list and live and type.is_list and type.relation != ATOMIC:
+        if kind_of(live) is list and live and type.is_list and type.relation != ATOMIC:
             return live
-    if live.__class__ is patch.__class__ and live == patch and patch.__class__ is not dict \
-            and patch.__class__ is not list:
+    if kind_of(live) is kind_of(patch) and live == patch and kind_of(patch) is not dict \
+            and kind_of(patch) is not list:
         return live
     return patch
 
@@ -269,13 +307,13 @@ cdef list pairing(list live_keys, list patch_keys):
     cdef set merged = set()
     cdef list out = []
     cdef Py_ssize_t at = 0, to = 0, shared_at = 0, index
+    if live_keys == patch_keys and len(set(live_keys)) == len(live_keys):
+        return [(index, index) for index in range(len(live_keys))]
     for index, key in enumerate(live_keys):
         # Duplicates give way to the patch as a whole.
         live_places[key] = -1 if key in live_places else index
     for index, key in enumerate(patch_keys):
         patch_places[key] = index
-    if live_keys == patch_keys and len(live_places) == len(live_keys):
-        return [(index, index) for index in range(len(live_keys))]
     shared = [key for key in patch_keys if key in live_places]
     while at < len(live_keys) or to < len(patch_keys):
         if at < len(live_keys):

@@ -7,7 +7,7 @@ from policyd._core.json_equality cimport same
 from policyd._core.json_value cimport NO_VALUE, json_of, text_for
 from policyd._core.merge cimport ABSENT, item_key, keys_of, pairing, same_items, value_problems
 from policyd._core.plan cimport POLICY_BUDGET, error_text, run
-from policyd._core.schema cimport ATOMIC, Field
+from policyd._core.schema cimport ATOMIC, Field, kind_of
 
 
 class OverlayError(Exception):
@@ -59,8 +59,8 @@ cdef class Scope:
         for path, pattern in self.conditions:
             place = value
             for name in <tuple>path:
-                place = (<dict>place).get(name) if place.__class__ is dict else None
-            if not pattern.holds(place if place.__class__ is dict else {}):
+                place = (<dict>place).get(name) if kind_of(place) is dict else None
+            if not pattern.holds(place if kind_of(place) is dict else {}):
                 return False
         return True
 
@@ -116,7 +116,7 @@ cdef class Text(Change):
         cdef list words = []
         cdef Expression expression
         for part in self.parts:
-            if part.__class__ is str:
+            if kind_of(part) is str:
                 words.append(part)
                 continue
             expression = <Expression>part
@@ -136,7 +136,7 @@ cdef class MapChange(Change):
         self.empty = empty
 
     cdef object merged(self, object live, Work work):
-        cdef dict before = <dict>live if live.__class__ is dict else {}
+        cdef dict before = <dict>live if kind_of(live) is dict else {}
         cdef dict out = before
         cdef Py_ssize_t index
         for index in range(len(self.names)):
@@ -153,7 +153,7 @@ cdef class MapChange(Change):
                 del out[name]
             else:
                 out[name] = after
-        if out is not before or live.__class__ is dict:
+        if out is not before or kind_of(live) is dict:
             return out
         return {} if self.empty else live
 
@@ -189,7 +189,7 @@ cdef class Each:
         cdef list out = []
         key = ABSENT if self.key is None else key_of(self.key, type, work)
         for item in items:
-            if item.__class__ is dict and self.scope.holds(item) and (
+            if kind_of(item) is dict and self.scope.holds(item) and (
                 self.key is None or item_key(item, type) == key
             ):
                 if self.change is None:
@@ -210,14 +210,14 @@ cdef class ListChange(Change):
         self.path = path
 
     cdef object merged(self, object live, Work work):
-        cdef list before = <list>live if live.__class__ is list else []
+        cdef list before = <list>live if kind_of(live) is list else []
         cdef list out = before
         cdef Each each
         if self.items or self.removed:
             out = self.keyed(before, work)
         for each in self.each:
             out = each.applied(out, self.type, work)
-        if out is not before or live.__class__ is list:
+        if out is not before or kind_of(live) is list:
             return out
         return live if self.items or self.removed or self.each else []
 
@@ -300,13 +300,13 @@ cdef Change change_of(object value, Type type):
     cdef list changes
     if value is None:
         return Removed()
-    if value.__class__ is dict and type.is_map:
+    if kind_of(value) is dict and type.is_map:
         changes = []
         for name, member in (<dict>value).items():
             field = type.fields.get(name, type.extra)
             changes.append(change_of(member, field.type))
         return MapChange(value, changes, empty=not value)
-    if value.__class__ is list and type.is_list and type.relation != ATOMIC:
+    if kind_of(value) is list and type.is_list and type.relation != ATOMIC:
         changes = [
             Item(change_of(item, type.item.type), item_key(item, type)) for item in <list>value
         ]
@@ -317,7 +317,7 @@ cdef Change change_of(object value, Type type):
 cdef object without_nulls(object value):
     """Nothing is there that a null could remove; ``value`` itself if it holds none."""
     cdef object out = value
-    if value.__class__ is dict:
+    if kind_of(value) is dict:
         for name, member in (<dict>value).items():
             after = ABSENT if member is None else without_nulls(member)
             if after is member:
@@ -328,7 +328,7 @@ cdef object without_nulls(object value):
                 del (<dict>out)[name]
             else:
                 (<dict>out)[name] = after
-    elif value.__class__ is list:
+    elif kind_of(value) is list:
         members = [without_nulls(member) for member in <list>value]
         out = value if same_items(<list>value, members) else members
     return out

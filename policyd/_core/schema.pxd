@@ -58,3 +58,8 @@ cdef class Field:
     cdef readonly bint pointer      # zero differs from absent
     cdef readonly bint omitted      # an empty value is not printed
     cdef readonly bint omitted_zero  # nor is a struct without content
+
+
+cdef inline object kind_of(object value):
+    """The class of a JSON value, where ``type`` is the name of a schema's."""
+    return type(value)

@@ -32,7 +32,7 @@ cdef class Field:
     def list_keys(self, tuple path not None):
         cdef Field field = self
         for step in path:
-            field = field.type.item if step.__class__ is int \
+            field = field.type.item if type(step) is int \
                 else field.type.fields.get(step, field.type.extra)
             if field is None:
                 return None

@@ -17,7 +17,7 @@ def unsendable(list operations not None):
 
 
 cdef str problem_of(object value, int depth):
-    cdef object kind = value.__class__
+    cdef object kind = type(value)
     cdef str problem
     if depth > MAX_DEPTH:
         return f"a value nested deeper than {MAX_DEPTH} levels"

@@ -3,7 +3,8 @@
 from typing import Any
 
 from policyd._core.convert import EMPTY, ConversionError, object_value
-from policyd._core.merge import MergeError, atomics, merge, problems
+from policyd._core.merge import MergeError, atomics, flawless, merge, problems
+from policyd._core.schema import Type
 from policyd._core.values import StructValue
 from policyd.errors import MutationError, StatusError
 from policyd.mutation.decoding import converted
@@ -62,17 +63,23 @@ def mergeable(target: Target) -> KindSchema:
 def merged_object(obj: JSONObject, patch: JSONObject, schema: KindSchema) -> JSONObject:
     """``obj`` itself if the patch changes nothing."""
     kind = schema.root.type
+    if not flawless(patch, kind):
+        check(patch, kind)
+    try:
+        merged: JSONObject = merge(obj, patch, kind)  # type: ignore[assignment]
+    except MergeError as error:
+        raise MutationError(NOT_MERGED + str(error)) from None
+    return merged if schema.native or merged is obj else without_empty(merged)
+
+
+def check(patch: JSONObject, kind: Type) -> None:
+    """MutationError if the patch does not fit the kind, or touches what only merges as a whole."""
     wrong = problems(patch, kind)
     if wrong:
         raise MutationError(NOT_TYPED + listed(wrong))
     untouchable = atomics(patch, kind)
     if untouchable:
         raise MutationError(ATOMIC + ", ".join(untouchable))
-    try:
-        merged: JSONObject = merge(obj, patch, kind)  # type: ignore[assignment]
-    except MergeError as error:
-        raise MutationError(NOT_MERGED + str(error)) from None
-    return merged if schema.native or merged is obj else without_empty(merged)
 
 
 def listed(found: list[tuple[str, str]]) -> str:

@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from policyd._core.merge import MergeError, atomics, merge, problems
+from policyd._core.merge import MergeError, atomics, flawless, merge, problems
 from policyd._core.schema import Field, Type
 from policyd.mutation.type_builder import Builder
 from tests.shared import rows
@@ -54,6 +54,17 @@ def test_merging_twice_is_merging_once() -> None:
     for row in ROWS:
         if row.get("ok"):
             assert merge(row["ok"], row["patch"], kind) == row["ok"], row
+
+
+def test_a_flawless_patch_is_one_of_which_nothing_is_told() -> None:
+    kind = schema()
+    counts = {True: 0, False: 0}
+    for row in ROWS:
+        for tree in (row["patch"], row["live"]):
+            sure = flawless(tree, kind)
+            assert not sure or (problems(tree, kind), atomics(tree, kind)) == (None, None), tree
+            counts[sure] += 1
+    assert min(counts.values()) > 100, counts
 
 
 def test_atomics_are_named_by_path() -> None:
