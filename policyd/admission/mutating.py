@@ -192,7 +192,7 @@ class Tree:
             seen,
             subject.old_object,
             subject.request,
-            subject.namespace_object,
+            _namespace_seen(plan, subject),
             judged.param,
         )
         return mutation.mutator.apply(value, seen, target, sources), None
@@ -303,6 +303,14 @@ def _patch(engine: Engine, tree: Tree) -> bytes | None:
             engine.broken(policy, error)
         return None
     return orjson.dumps(operations) if operations else None
+
+
+def _namespace_seen(plan: MutationPlan, subject: Subject) -> JSON:
+    """The namespace that an expression could read; asked for again, it is the one that was seen."""
+    found = subject.namespace_object
+    if callable(found):
+        found = found() if plan.frame.sees_namespace else None
+    return found
 
 
 def _in_version_of(before: Object, after: Object) -> Object:

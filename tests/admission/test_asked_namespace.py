@@ -92,6 +92,14 @@ def review(
     return asyncio.run(review_with(cluster, policies, request, webhook=webhook, **more))
 
 
+def copying(name: str, items: str) -> Json:
+    """A mutation with an Object that holds a list of maps, which Kubernetes takes only as JSON."""
+    value = f"Object.spec{{imagePullSecrets: {items}}}"
+    expression = f"[JSONPatch{{op: 'add', path: '/spec', value: {value}}}]"
+    patch = {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+    return policy(name, matchConstraints=PODS, mutations=[patch])
+
+
 SETS: dict[str, tuple[Webhook, tuple[Json, ...]]] = {
     "selected": ("validate", (validating("a", "false", **SALES),)),
     "not selected": ("validate", (validating("a", "false", **BUYERS),)),
@@ -124,6 +132,8 @@ SETS: dict[str, tuple[Webhook, tuple[Json, ...]]] = {
         ),
     ),
     "mutated": ("mutate", (adding("a", TIER, **SALES), adding("b", "'b'", **BUYERS))),
+    "copied within an Object": ("mutate", (copying("a", "[namespaceObject.metadata.labels]"),)),
+    "written within an Object": ("mutate", (copying("a", "[{'a': 'b'}]"), adding("b", TIER))),
     "beside the authorizer": (
         "validate",
         (validating("a", f"{get('pods')}.allowed() && !({SEES})"), validating("b", "false")),
