@@ -13,6 +13,7 @@ from policyd._core.program cimport Program
 from policyd._core.merge import MergeError
 from policyd._core.overlay import OverlayError
 from policyd._core.plan import Stopped, TimedOut
+from policyd.errors import DeadlineExceeded
 
 
 @cython.final
@@ -72,13 +73,15 @@ cdef class MutationPlan(Plan):
         Its expressions have one budget together, and each is evaluated at most once.
         """
         cdef int64_t started = now()
-        cdef Work work = work_of(overlay)
+        cdef Work work = work_of(overlay, deadline)
         try:
             if overlay.expressions:
                 work.activation = self.activation(subject, params, deadline)
             return overlay.applied(subject.object, work), None
         except Stopped as stopped:
             return None, stopped
+        except DeadlineExceeded as exceeded:
+            return None, TimedOut(str(exceeded))
         except OverlayError as error:
             return None, f"overlay: {error}"
         except MergeError as error:

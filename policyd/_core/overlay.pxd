@@ -12,8 +12,12 @@ from policyd._core.schema cimport Type
 
 
 cdef class Work:
-    """One application of an overlay: its budget, and the values that its expressions had so far."""
+    """One application of an overlay: its budget, and the values that its expressions had so far.
 
+    ``looking`` has the deadline of the search for what fulfils conditions; it spends no budget.
+    """
+
+    cdef Activation looking
     cdef Activation activation      # None for an overlay without expressions
     cdef int64_t budget             # of all its expressions together
     cdef list values                # by Expression.number; ABSENT: not evaluated yet
@@ -36,14 +40,15 @@ cdef class Scope:
 
     cdef tuple conditions
 
-    cdef bint holds(self, object value) except -1
+    # Raises DeadlineExceeded.
+    cdef bint holds(self, object value, Work work) except -1
 
 
 cdef class Change:
     """What an overlay does at one place.
 
     ``merged`` gives what stands there afterwards: ``live`` itself if nothing changes. Either may be
-    ABSENT. It raises OverlayError, MergeError or Stopped.
+    ABSENT. It raises OverlayError, MergeError, Stopped or DeadlineExceeded.
     """
 
     cdef object merged(self, object live, Work work)
@@ -140,4 +145,4 @@ cdef class Overlay:
 
 
 # Before anything is evaluated; an overlay with expressions needs the activation too.
-cdef Work work_of(Overlay overlay)
+cdef Work work_of(Overlay overlay, int64_t deadline)

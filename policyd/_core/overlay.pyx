@@ -2,12 +2,18 @@
 
 cimport cython
 
+from policyd._core.activation cimport activation
+from policyd._core.activation cimport work as spend
 from policyd._core.cel_errors cimport CelError
 from policyd._core.json_equality cimport same
 from policyd._core.json_value cimport NO_VALUE, json_of, text_for
 from policyd._core.merge cimport ABSENT, item_key, keys_of, pairing, same_items, value_problems
-from policyd._core.plan cimport POLICY_BUDGET, error_text, run
+from policyd._core.pattern cimport HOLDS, Pattern
+from policyd._core.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, error_text, run
 from policyd._core.schema cimport ATOMIC, Field, kind_of
+
+cdef enum:
+    ITEM = 10  # units of work (10 ns) that an item of a list stands for where all are looked at
 
 
 class OverlayError(Exception):
@@ -22,8 +28,9 @@ cdef class Work:
         self.budget = POLICY_BUDGET
 
 
-cdef Work work_of(Overlay overlay):
+cdef Work work_of(Overlay overlay, int64_t deadline):
     cdef Work work = Work()
+    work.looking = activation(0, PER_CALL_LIMIT, deadline)
     work.values = [ABSENT] * overlay.expressions
     return work
 
@@ -54,13 +61,15 @@ cdef class Scope:
     def __init__(self, conditions=()):
         self.conditions = tuple(conditions)
 
-    cdef bint holds(self, object value) except -1:
+    cdef bint holds(self, object value, Work work) except -1:
         """A map that is not there is taken for an empty one: only some conditions hold of it."""
+        cdef Pattern pattern
         for path, pattern in self.conditions:
             place = value
             for name in <tuple>path:
                 place = (<dict>place).get(name) if kind_of(place) is dict else None
-            if not pattern.holds(place if kind_of(place) is dict else {}):
+            place = place if kind_of(place) is dict else {}
+            if pattern.test(place, work.looking) != HOLDS:
                 return False
         return True
 
@@ -189,7 +198,8 @@ cdef class Each:
         cdef list out = []
         key = ABSENT if self.key is None else key_of(self.key, type, work)
         for item in items:
-            if kind_of(item) is dict and self.scope.holds(item) and (
+            spend(work.looking, ITEM)
+            if kind_of(item) is dict and self.scope.holds(item, work) and (
                 self.key is None or item_key(item, type) == key
             ):
                 if self.change is None:
@@ -273,11 +283,11 @@ cdef class Overlay:
         self.expressions = expressions
 
     cdef object applied(self, object obj, Work work):
-        return self.change.merged(obj, work) if self.scope.holds(obj) else obj
+        return self.change.merged(obj, work) if self.scope.holds(obj, work) else obj
 
     def apply(self, dict obj not None):
         """For overlays without expressions."""
-        return self.applied(obj, work_of(self))
+        return self.applied(obj, work_of(self, 0))
 
 
 cdef object replaced(object live, object value):

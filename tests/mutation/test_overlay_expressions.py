@@ -1,10 +1,14 @@
 """``${CEL}`` in overlays: types, texts, what is left out, errors, budgets; judged as policies."""
 
+import json
+from time import perf_counter_ns
 from typing import Any
 
 import pytest
 
+from policyd._core.plan import Subject, TimedOut
 from policyd.mutation.overlay_text import Unclosed, expressions_in, pieces
+from policyd.policy import compiler, loader
 from tests.mutation.overlays import Json, ask, load, mutated, policy
 
 POD: Json = {
@@ -163,6 +167,23 @@ def test_a_deadline_ends_the_mutation() -> None:
     answer = ask(load(policy({"metadata": {"labels": labels}}, timeoutSeconds=0.02)), POD)
     assert not answer["allowed"]
     assert "deadline" in answer["status"]["message"]
+
+
+def test_a_deadline_ends_the_search_for_what_fulfils_the_conditions() -> None:
+    document = policy({"spec": {"containers": [{"(image)": "*a?b", "stdin": True}]}})
+    policies = compiler.compile_strict(loader.load_text(json.dumps(document)))
+    (made,) = policies.policies
+    (mutation,) = made.mutations
+    assert made.mutation is not None
+    assert mutation.overlay is not None
+    bound = mutation.overlay.bound(policies.schemas.target(("", "v1", "Pod")))
+    # Each item is quick; all of them take some hundred milliseconds.
+    item = {"name": "c", "image": "a" * 100 + "xb"}
+    subject = Subject({**POD, "spec": {"containers": [item] * 3_000_000}}, None, {}, {}, None)
+    after, error = made.mutation.merge(bound, subject, None, perf_counter_ns() + 10**7)
+    assert after is None
+    assert isinstance(error, TimedOut)
+    assert made.counters.snapshot()["seconds"] < 0.2
 
 
 PIECES = [
