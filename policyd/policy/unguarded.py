@@ -234,8 +234,8 @@ class _Walk:
         if "params" in (place[0], *(source[0] for source in sources)):
             return  # who writes them knows the policy
         text = unparse(of)
-        if kind.kind is Kind.MAP and place[0].startswith("@") and not sources:
-            return  # the map is made in the expression, which knows what is in it
+        if kind.kind is Kind.MAP and _is_made(place[0], loops):
+            return  # the expression made the map, and knows what is in it
         if kind.kind is Kind.MAP:
             key = f"'{name}'"
             hint = f"write {key} in {text} && …, or {text}[?{key}].orValue(…)"
@@ -255,6 +255,14 @@ class _Walk:
 
     def _tell(self, rule: str, node: Expr, message: str, hint: str) -> None:
         self._found.append(_Hit(rule, self._text, node.pos, message, hint))
+
+
+def _is_made(name: str, loops: Loops) -> bool:
+    """Whether what a loop gave that name is in a list, or a list of lists, of the expression's own
+    making.
+    """
+    sources = loops.elements.get(name, ())
+    return name.startswith("@") and all(_is_made(source[0], loops) for source in sources)
 
 
 def _problem(document: Document, hit: _Hit, where: str) -> Problem:

@@ -152,11 +152,17 @@ def test_what_may_be_missing_is_told(expression: str, expected: list[str]) -> No
     assert told(expression) == expected
 
 
-def test_maps_that_the_expression_makes_are_its_own() -> None:
-    assert (
-        told("object.spec.containers.map(c, {'a': c.image}).all(m, m.a != '' && m['a'] != '')")
-        == []
-    )
+IMAGES = "object.spec.containers.map(c, {'a': c.image})"
+MADE = [
+    (IMAGES, "MADE.all(m, m.a != '' && m['a'] != '') && MADE.sortBy(m, m.a)[0].a != ''"),
+    (f"[{IMAGES}]", "MADE.all(l, l.all(m, m.a != '' && m['a'] != ''))"),
+]
+
+
+@pytest.mark.parametrize(("made", "expression"), MADE)
+def test_maps_that_the_policy_makes_are_its_own(made: str, expression: str) -> None:
+    assert told(expression.replace("MADE", made)) == []
+    assert told(expression.replace("MADE", "variables.m"), variables=variables(m=made)) == []
 
 
 VARIABLES: list[tuple[JSON, str, list[str]]] = [
