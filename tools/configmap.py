@@ -1,11 +1,9 @@
-"""Write deploy/base/policies.yaml: a ConfigMap of every policy below the given folders.
-
-Usage: ``python tools/configmap.py [FOLDER…]``, by default the baseline of Pod Security. Suites stay
-out: they are run where policies are written, not where they are served.
+"""A ConfigMap of policies, for deploy/base. Suites stay out: they are run where policies are
+written, not where they are served.
 """
 
+import argparse
 import os
-import sys
 from pathlib import Path
 
 import yaml
@@ -43,5 +41,25 @@ def policies(folder: Path) -> list[Path]:
     return sorted(Path(each, "policy.yaml") for each, _, names in walked if "policy.yaml" in names)
 
 
+def main() -> None:
+    """Print the ConfigMap of some folders, or write that of the deployment."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "folders",
+        metavar="FOLDER",
+        nargs="*",
+        type=Path,
+        help="pack every policy below it and print the ConfigMap; without one, the baseline of "
+        f"Pod Security is written to {TARGET.relative_to(ROOT)}",
+    )
+    parser.add_argument("--write", action="store_true", help="write it there in either case")
+    given = parser.parse_args()
+    packed = config_map(given.folders or [DEFAULT])
+    if given.write or not given.folders:
+        TARGET.write_text(packed, encoding="utf-8")
+    else:
+        print(packed, end="")
+
+
 if __name__ == "__main__":
-    TARGET.write_text(config_map([Path(each) for each in sys.argv[1:]] or [DEFAULT]))
+    main()
