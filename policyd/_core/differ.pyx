@@ -75,11 +75,13 @@ cdef class Differ:
                 self.walk_at(<object>key, <object>value, <object>other, depth + 1)
         if common < len(new):
             here = pointer_of(self.path)
-            for name, added in new.items():
+            # What stands before ``place`` was found in the old map, key by key.
+            while PyDict_Next(<PyObject*>new, &place, &key, &value):
+                name = <object>key
                 if name not in old:
                     token = escape(<str>name) if type(name) is str else str(name)
                     path = f"{here}/{token}"
-                    self.operations.append({"op": "add", "path": path, "value": added})
+                    self.operations.append({"op": "add", "path": path, "value": <object>value})
         return 0
 
     cdef int lists(self, list old, list new, int depth) except -1:

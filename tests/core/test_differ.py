@@ -30,6 +30,18 @@ CASES: list[tuple[Any, Any, list[dict[str, Any]]]] = [
     ({"": {"": 1}}, {"": {"": 2}}, [{"op": "replace", "path": "//", "value": 2}]),
     ({"-": 1}, {"-": 2}, [{"op": "replace", "path": "/-", "value": 2}]),
     ({"a": 1}, [], [{"op": "replace", "path": "", "value": []}]),
+    # New keys are found wherever they stand among the old ones.
+    (
+        {"a": 1, "b": 2},
+        {"x": 0, "a": 1, "y": 0, "b": 2, "z": 0},
+        [{"op": "add", "path": path, "value": 0} for path in ("/x", "/y", "/z")],
+    ),
+    ({"a": 1, "b": 2}, {"b": 2, "n": 0, "a": 1}, [{"op": "add", "path": "/n", "value": 0}]),
+    (
+        {"r": 1, "a": 1},
+        {"a": 1, "n": 2},
+        [{"op": "remove", "path": "/r"}, {"op": "add", "path": "/n", "value": 2}],
+    ),
     # Scalars: what stays, stays.
     ([1, 2, 3], [1, 3], [{"op": "remove", "path": "/1"}]),
     ([1, 3], [1, 2, 3], [{"op": "add", "path": "/1", "value": 2}]),
