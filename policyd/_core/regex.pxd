@@ -2,6 +2,8 @@
 
 from libc.stdint cimport int64_t
 
+from policyd._core.dfa cimport Dfa
+
 
 cdef enum Engine:
     EQUALS      # ^text$
@@ -9,7 +11,8 @@ cdef enum Engine:
     SUFFIX      # text$
     CONTAINS    # text
     ONE_OF      # ^(a|b|c)$
-    RE2         # everything else
+    DFA         # everything else, if it is small: ASCII texts, and whether there is a match
+    RE2
 
 
 cdef class Regex:
@@ -18,9 +21,12 @@ cdef class Regex:
     cdef str literal        # for the first four engines
     cdef frozenset choices  # for ONE_OF
     cdef str rewritten      # the same pattern as RE2 writes it
+    cdef Dfa dfa            # for DFA: None before it is worth its making
+    cdef int asked          # texts until then
     cdef object match       # RE2's method
 
     cdef bint search(self, str text) except -1
+    cdef int ask_dfa(self, str text) except -2
     # The first match, "" where there is none.
     cdef str find(self, str text)
     # At most `limit` matches, all if it is negative; an empty match next to the one before does not
