@@ -105,8 +105,9 @@ def test_commands_that_are_shown_exist(page: Path) -> None:
 
 
 def flags() -> set[str]:
-    """Every flag of every command."""
-    found = {"--help"}
+    """Every flag of every command, and of the tool that operators are told of."""
+    tool = Path(__file__).resolve().parent.parent / "tools" / "configmap.py"
+    found = {"--help", *re.findall(r'"(--[a-z-]+)"', tool.read_text())}
     with click.Context(policyd) as context:
         for name in COMMANDS:
             command = policyd.get_command(context, name)
