@@ -50,7 +50,7 @@ class Capture:
     """
 
     def __init__(
-        self, folder: Path, max_bytes: int, told: Callable[[Outcome, OSError | None], None]
+        self, folder: Path, max_bytes: int, told: Callable[[Outcome, Exception | None], None]
     ) -> None:
         self._folder = folder
         self._file_bytes = max(1, max_bytes // _FILES)
@@ -99,18 +99,19 @@ class Capture:
                     break
                 item = self._waiting.popleft()
                 self._bytes -= item.size
-            self._write(line(item.webhook, item.request, item.response, item.time))
+            self._write(item)
         if self._file is not None:
             self._file.close()
 
-    def _write(self, data: bytes) -> None:
+    def _write(self, item: _Item) -> None:
         try:
+            data = line(item.webhook, item.request, item.response, item.time)
             if self._file is None or self._file.tell() + len(data) > self._file_bytes:
                 self._next_file()
             if self._file is not None:
                 self._file.write(data)
                 self._file.flush()
-        except OSError as error:
+        except (OSError, orjson.JSONEncodeError) as error:  # also of what is nested too deep for it
             self._told("failed", None if self._broken else error)
             self._broken = True
         else:

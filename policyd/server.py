@@ -208,10 +208,10 @@ class Server:
                 errors=list(attempt.errors),
             )
 
-    def _captured(self, outcome: Outcome, error: OSError | None) -> None:
+    def _captured(self, outcome: Outcome, error: Exception | None) -> None:
         self.recorder.captured(outcome)
         if error is not None:
-            message = f"reviews cannot be recorded: {error.strerror or error}"
+            message = f"reviews cannot be recorded: {error}"
             self.log.write("error", "capture", message)
 
     def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

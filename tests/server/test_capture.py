@@ -74,8 +74,8 @@ def test_other_objects_are_whole() -> None:
     assert written["captured"]["redacted"] is False
 
 
-class Told(list[tuple[str, OSError | None]]):
-    def __call__(self, outcome: str, error: OSError | None) -> None:
+class Told(list[tuple[str, Exception | None]]):
+    def __call__(self, outcome: str, error: Exception | None) -> None:
         self.append((outcome, error))
 
 
@@ -118,6 +118,21 @@ def test_a_disk_that_fails_is_told_once(tmp_path: Path, monkeypatch: pytest.Monk
     capture.close(20)
     assert [outcome for outcome, _ in told] == ["failed"] * 3
     assert [type(error) for _, error in told] == [FileNotFoundError, type(None), type(None)]
+
+
+def test_what_cannot_be_written_does_not_end_the_recording(tmp_path: Path) -> None:
+    deep: Any = {}
+    for _ in range(500):  # a webhook takes 1,000 levels, the encoder 254
+        deep = {"a": deep}
+    told = Told()
+    capture = Capture(tmp_path, 80_000, told)
+    specs: list[Any] = [deep, {}]
+    for spec in specs:
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
+        capture.note("validate", request(pod), allowed(), 500)
+    capture.close(20)
+    assert [outcome for outcome, _ in told] == ["failed", "written"]
+    assert "ecursion" in str(told[0][1])
 
 
 def test_a_folder_that_cannot_be_is_told_at_start(tmp_path: Path) -> None:
