@@ -323,22 +323,23 @@ def review(
 
     Whatever goes wrong inside a policy, a defect of ours included, follows its failurePolicy.
     """
-    subjects = Subjects(request, policy_set.namespaces, authorizer)
-    return judge(Engine(policy_set, subjects, webhook, deadline, recorder or NullRecorder()), only)
-
-
-def judge(engine: Engine, only: Only | None = None) -> AdmissionResponse:
-    """What ``review`` does, with an engine whose verdict can be looked at afterwards."""
     started = perf_counter_ns()
+    subjects = Subjects(request, policy_set.namespaces, authorizer)
+    engine = Engine(policy_set, subjects, webhook, deadline, recorder or NullRecorder())
     matches = engine.matches(only)
-    matched = perf_counter_ns()
-    engine.recorder.phase("match", matched - started)
+    engine.recorder.phase("match", perf_counter_ns() - started)
+    return judge(engine, matches)
+
+
+def judge(engine: Engine, matches: list[Matched]) -> AdmissionResponse:
+    """What is answered by these policies; the engine's verdict can be looked at afterwards."""
+    started = perf_counter_ns()
     if engine.webhook == "mutate":
         return mutating.run(engine, matches)
     engine.validate(matches)
     while engine.waiting:  # in vain: nobody fetches the answers here
         resume(engine)
-    engine.recorder.phase("evaluate", perf_counter_ns() - matched)
+    engine.recorder.phase("evaluate", perf_counter_ns() - started)
     return respond(engine.request, engine.verdict, engine.policies.generation)
 
 

@@ -85,8 +85,9 @@ class Judge:
         for webhook in webhooks:
             subjects = Subjects(request, self._policies.namespaces, self._authorizer)
             engine = Engine(self._policies, subjects, webhook, 0, NullRecorder())
-            answer = to_dict(judge(engine, only))["response"]
-            matched.update((policy.name, None) for policy, _ in engine.matches(only))
+            matches = engine.matches(only)
+            matched.update((policy.name, None) for policy, _ in matches)
+            answer = to_dict(judge(engine, matches))["response"]
             said += [each for finding in engine.verdict.findings for each in _said(finding)]
             warnings += answer.get("warnings", ())
             if "patch" in answer:
