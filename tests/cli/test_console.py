@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from policyd.cli import COMMANDS
+from policyd.policy.reviews import build_review
 
 SCRIPT = Path(sys.executable).with_name("policyd")
 pytestmark = pytest.mark.skipif(
@@ -28,20 +29,7 @@ POD = {
     "spec": {"containers": [{"name": "web", "image": "nginx:1"}]},
 }
 LABELLED = {**POD, "metadata": {"name": "web", "labels": {"example.com/team": "shop"}}}
-REVIEW = {
-    "apiVersion": "admission.k8s.io/v1",
-    "kind": "AdmissionReview",
-    "request": {
-        "uid": "1",
-        "kind": {"group": "", "version": "v1", "kind": "Pod"},
-        "resource": {"group": "", "version": "v1", "resource": "pods"},
-        "operation": "CREATE",
-        "name": "web",
-        "namespace": "default",
-        "userInfo": {"username": "alice"},
-        "object": POD,
-    },
-}
+REVIEW = build_review(POD)
 # How each command is run with success; what is written to standard input follows.
 WORKS: dict[str, tuple[tuple[str, ...], str]] = {
     "review": (("-p", "policies", "-"), json.dumps(REVIEW)),

@@ -15,6 +15,7 @@ import click
 import pytest
 
 from policyd.cli import COMMANDS, policyd
+from policyd.policy.reviews import build_review
 
 ROOT = Path(__file__).resolve().parents[2]
 POD = """\
@@ -70,20 +71,7 @@ EXAMPLES = list(examples())
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A folder that has what the examples name."""
-    review = {
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": "1",
-            "kind": {"group": "", "version": "v1", "kind": "Pod"},
-            "resource": {"group": "", "version": "v1", "resource": "pods"},
-            "operation": "CREATE",
-            "name": "web",
-            "namespace": "default",
-            "userInfo": {"username": "alice"},
-            "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}},
-        },
-    }
+    review = build_review({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}})
     line = json.dumps(review) + "\n"
     for name in ("policies", "policies-new", "new", "old"):
         shutil.copytree(
