@@ -8,6 +8,11 @@ the clock is still read every few microseconds.
 
 from libc.stdint cimport int64_t
 
+cdef enum:
+    # Bytes of strings, bytes, lists and maps that the functions of one policy may make for one
+    # request: twenty times the largest object that an API server takes (3 MiB).
+    MOST_TAKEN = 64 << 20
+
 
 cdef class Activation:
     cdef list slots             # values by slot number; MISSING: not set (yet)
@@ -16,6 +21,7 @@ cdef class Activation:
     cdef int64_t deadline       # moment of time.perf_counter_ns(), 0: none
     cdef int64_t checkpoint     # look at limit and clock when spent exceeds this
     cdef int64_t variables_spent  # cost units of variables.* computed so far, beside spent
+    cdef int64_t taken          # bytes of the values that functions made so far
     cdef int nested             # variables that are being computed
 
     # Count the next expression from 0, or go on with one that had spent so much. How far it is to
@@ -24,6 +30,8 @@ cdef class Activation:
     cdef int count_from(self, int64_t spent) except -1
     # Raises CostExceeded or DeadlineExceeded; else sets the next checkpoint.
     cdef int check(self) except -1
+    # Raises CostExceeded: too much memory.
+    cdef int refuse(self) except -1
 
 
 cdef Activation activation(Py_ssize_t slots, int64_t limit, int64_t deadline)
@@ -42,4 +50,12 @@ cdef inline int work(Activation act, int64_t units) except -1:
     act.checkpoint -= units
     if act.spent > act.checkpoint:
         return act.check()
+    return 0
+
+# Bytes of a value that is about to be made. Kubernetes bounds only cost, and does not charge for
+# what `replace` or `format` make: see MOST_TAKEN.
+cdef inline int take(Activation act, int64_t size) except -1:
+    act.taken += size
+    if act.taken > MOST_TAKEN:
+        return act.refuse()
     return 0

@@ -31,6 +31,11 @@ cdef class Activation:
         self.checkpoint = min(self.limit, self.spent + STRIDE)
         return 0
 
+    cdef int refuse(self) except -1:
+        raise CostExceeded(
+            "operation cancelled: the strings and lists that expressions make take more than "
+            f"{MOST_TAKEN >> 20} MiB")
+
 
 cdef Activation activation(Py_ssize_t slots, int64_t limit, int64_t deadline):
     return over([MISSING] * slots, limit, deadline)

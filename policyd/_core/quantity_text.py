@@ -1,7 +1,6 @@
 """Quantities as Kubernetes prints them: ``1536Mi``, ``100m``, ``1e21``."""
 
 from decimal import Decimal
-from itertools import takewhile
 
 DECIMAL, BINARY, EXPONENT = "decimal", "binary", "exponent"
 _DECIMAL_SUFFIXES = {
@@ -20,7 +19,7 @@ def canonical(number: int, scale: int, notation: str) -> str:
     if notation == BINARY and _is_whole(number, scale) and _reaches(number, scale, 1024):
         return _binary(number * 10**scale if scale > 0 else number // 10**-scale)
     digits = str(Decimal(number))  # Python refuses to print more than 4,300 digits of an int
-    zeros = sum(1 for _ in takewhile("0".__eq__, reversed(digits)))
+    zeros = len(digits) - len(digits.rstrip("0"))
     exponent = scale + zeros
     kept = digits[: len(digits) - zeros] + "0" * (exponent % 3)
     exponent -= exponent % 3
@@ -38,8 +37,6 @@ def _reaches(number: int, scale: int, limit: int) -> bool:
 
 
 def _binary(number: int) -> str:
-    power = 0
-    while number % 1024 == 0:
-        number //= 1024
-        power += 1
-    return str(Decimal(number)) + (_BINARY_SUFFIXES[power] if power < len(_BINARY_SUFFIXES) else "")
+    power = ((number & -number).bit_length() - 1) // 10 if number else 0
+    suffix = _BINARY_SUFFIXES[power] if power < len(_BINARY_SUFFIXES) else ""
+    return str(Decimal(number >> 10 * power)) + suffix

@@ -9,20 +9,10 @@ import base64
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, timezone
-from decimal import ROUND_UP, Decimal, localcontext
+
+from policyd._core.lib.quantity import canonical_text
 
 Leaf = Callable[[object], object]
-
-WRONG_FORMAT = (
-    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
-)
-QUANTITY = re.compile(r"[+-]?(0*)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)\Z", re.ASCII)
-EXPONENT = re.compile(r"[eE]([-+]?\d+)\Z", re.ASCII)
-DECIMAL = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
-BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
-LARGEST = Decimal(2**63 - 1)
-NANO = Decimal("1e-9")
-EXACT_DIGITS = 18  # what surely fits in an int64
 
 
 def quantity(value: object) -> object:
@@ -30,66 +20,7 @@ def quantity(value: object) -> object:
     if value is None:
         return "0"
     text = value if isinstance(value, str) else json_text(value)
-    found = QUANTITY.match(text.strip()) if text else None
-    if not found:
-        raise ValueError(WRONG_FORMAT)
-    text = text.strip()
-    zeros, digits, fraction, suffix = found[1], found[2], found[3] or "", found[4]
-    exponent = EXPONENT.match(suffix)
-    if suffix not in DECIMAL and suffix not in BINARY and not exponent:
-        raise ValueError("unable to parse quantity's suffix")
-    power = int(exponent[1]) if exponent else DECIMAL.get(suffix, 0)
-    if kept_as_written(digits or "0", fraction, suffix, power) and (digits or zeros):
-        return text
-    with localcontext() as context:
-        context.prec = 1000
-        number = Decimal(f"{digits or '0'}.{fraction or '0'}")
-        number = number * 2 ** BINARY[suffix] if suffix in BINARY else number.scaleb(power)
-        number = number.quantize(NANO, rounding=ROUND_UP)
-        if suffix in BINARY:
-            number = min(number, LARGEST)
-        sign = "-" if text.startswith("-") and number else ""
-        return sign + canonical(number, binary=suffix in BINARY, scientific=bool(exponent))
-
-
-def kept_as_written(digits: str, fraction: str, suffix: str, power: int) -> bool:
-    """Whether Go reuses the text: a shape that it takes for canonical without looking further."""
-    figures = digits + fraction
-    if suffix in BINARY:
-        room = 15 - len(digits) - BINARY[suffix] * 3 // 10 - 1
-        return not fraction and room >= 0 and int(digits) % 8 != 0
-    scale = power - len(fraction)
-    return (
-        len(figures) <= EXACT_DIGITS
-        and scale >= -9
-        and scale % 3 == 0
-        and not figures.endswith("000")
-        and not figures.startswith("0")
-    )
-
-
-def canonical(number: Decimal, *, binary: bool, scientific: bool) -> str:
-    """Digits without trailing zeros and a suffix whose exponent is a multiple of three (or ten)."""
-    if not number:
-        return "0"
-    whole = number == number.to_integral_value()
-    if binary and whole and number >= 1024:
-        mantissa, step = int(number), 0
-        while mantissa % 1024 == 0:
-            mantissa, step = mantissa // 1024, step + 10
-        suffixes = {power: name for name, power in BINARY.items()}
-        return f"{mantissa}{suffixes.get(step, '')}"
-    _, figures, exponent = number.normalize().as_tuple()
-    assert isinstance(exponent, int)  # finite by construction
-    mantissa = int("".join(map(str, figures)))
-    while exponent % 3:
-        mantissa, exponent = mantissa * 10, exponent - 1
-    if scientific:
-        return f"{mantissa}e{exponent}" if exponent else str(mantissa)
-    names = {power: name for name, power in DECIMAL.items()}
-    if exponent > 18:
-        mantissa, exponent = mantissa * 10 ** (exponent - 18), 18
-    return f"{mantissa}{names[exponent]}"
+    return canonical_text(text.strip())
 
 
 def json_text(value: object) -> str:

@@ -8,22 +8,18 @@
 Cost: a tenth of the text's length to read it, 1 unit for everything else.
 """
 
-import re
-
 from libc.math cimport INFINITY
+from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation
+from policyd._core.activation cimport Activation, take, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
 from policyd._core.library cimport binary, first_tenths, unary
+from policyd._core.quantity_grammar cimport Written, read
 from policyd._core.values cimport Opaque
 
 from policyd._core import estimates, quantity_text
 from policyd._core.library import Library
 
-cdef object GRAMMAR = re.compile(
-    r"(?P<sign>[+-]?)(?P<zeros>0*)(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?"
-    r"(?P<suffix>[eEinumkKMGTP]*[+-]?[0-9]*)"
-)
 cdef dict DECIMAL_SUFFIXES = {
     "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,
 }
@@ -42,6 +38,8 @@ cdef enum:
     MAX_EXPONENT = 100000
     # Reading digits takes time that grows with their square; Python refuses more than 4,300.
     MAX_WRITTEN = 4000
+    MAX_INT64_DIGITS = 19
+    BITS_A_UNIT = 512  # of a number that is computed, for a unit of work (10 ns)
 
 cdef object MAX_INT64 = 9223372036854775807
 cdef str DECIMAL = quantity_text.DECIMAL
@@ -81,59 +79,65 @@ cdef Quantity made(object number, object scale, bint decimal, str notation=DECIM
 cdef object parse(str text):
     """The Quantity, or the text of Kubernetes' error."""
     cdef Quantity short
-    found = GRAMMAR.fullmatch(text) if text else None
-    if found is None:
+    cdef Written parts
+    if not read(text, &parts):
         return WRONG_FORMAT
-    whole = found["whole"] or "0"
-    fraction = found["fraction"] or ""
-    suffix = found["suffix"]
-    cdef bint negative = found["sign"] == "-"
-    cdef bint empty = not found["zeros"] and not found["whole"] and not fraction
-    if suffix in BINARY_SUFFIXES:
-        return parse_binary(text, whole, fraction, BINARY_SUFFIXES[suffix], negative, empty)
+    cdef Py_ssize_t places = parts.fraction_end - parts.fraction
+    cdef Py_ssize_t digits = max(parts.whole_end - parts.whole, 1) + places
+    cdef str suffix = text[parts.suffix:]
+    power = BINARY_SUFFIXES.get(suffix)
     notation = DECIMAL
     exponent = DECIMAL_SUFFIXES.get(suffix)
-    if exponent is None:
+    if power is None and exponent is None:
         exponent, notation = parse_exponent(suffix), EXPONENT
-    if exponent is None or abs(exponent) > MAX_EXPONENT or len(whole + fraction) > MAX_WRITTEN:
+        if exponent is None or abs(exponent) > MAX_EXPONENT:
+            return WRONG_SUFFIX
+    if digits > MAX_WRITTEN:
         return WRONG_SUFFIX
-    scale = exponent - len(fraction)
-    number = int(whole + fraction)
-    if len(whole) + len(fraction) <= MAX_DIGITS and scale >= NANO:
-        short = made(-number if negative else number, scale, False, notation)
-        digits = whole + fraction
-        if scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0":
+    cdef str whole = text[parts.whole:parts.whole_end] or "0"
+    cdef str figures = whole + text[parts.fraction:parts.fraction_end]
+    if power is not None:
+        return parse_binary(text, whole, figures, power, &parts)
+    scale = exponent - places
+    number = int(figures)
+    if digits <= MAX_DIGITS and scale >= NANO:
+        short = made(-number if parts.negative else number, scale, False, notation)
+        if scale % 3 == 0 and not figures.endswith("000") and figures[0] != "0":
             short.written = text
         return short
-    return WRONG_NUMBER if empty else rounded(number, scale, negative, notation)
+    return WRONG_NUMBER if parts.empty else rounded(number, scale, parts.negative, notation)
 
 
 cdef object parse_exponent(str suffix):
     """``e3``, ``E-3``: the exponent, None for anything else. Go cuts it to 32 bits."""
-    if len(suffix) < 2 or suffix[0] not in "eE" or suffix[1:].lstrip("+-") == "":
+    if len(suffix) < 2 or suffix[0] not in "eE":
         return None
-    digits = suffix[1:].lstrip("+-")
-    if not digits.isdigit() or len(digits) > 19:
+    cdef str digits = suffix[1:].lstrip("+-")
+    if not digits.isdigit():  # only ASCII is left here
         return None
-    if not -MAX_INT64 - 1 <= int(suffix[1:]) <= MAX_INT64:
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > 19:
         return None
-    return (int(suffix[1:]) + 2147483648) % 4294967296 - 2147483648
+    exponent = -int(digits) if suffix[1] == "-" else int(digits)
+    if not -MAX_INT64 - 1 <= exponent <= MAX_INT64:
+        return None
+    return (exponent + 2147483648) % 4294967296 - 2147483648
 
 
-cdef object parse_binary(
-    str text, str whole, str fraction, object power, bint negative, bint empty
-):
+cdef object parse_binary(str text, str whole, str figures, object power, Written* parts):
     cdef Quantity short
-    if len(whole) + len(fraction) > MAX_WRITTEN:
-        return WRONG_SUFFIX
-    number = int(whole + fraction) * 2 ** power
+    cdef bint negative = parts.negative
+    number = int(figures) * 2 ** power
     # Kubernetes' own guess at what fits, with its rounding.
-    if not fraction and 15 - len(whole) - power * 3 // 10 - 1 >= 0 and number <= MAX_INT64:
-        short = made(-number if negative else number, 0, False, BINARY)
-        if int(whole) & 7:
-            short.written = text
-        return short
-    return WRONG_NUMBER if empty else rounded(number, -len(fraction), negative, BINARY)
+    if len(figures) == len(whole) and 15 - len(whole) - power * 3 // 10 - 1 >= 0:
+        if number <= MAX_INT64:
+            short = made(-number if negative else number, 0, False, BINARY)
+            if int(whole) & 7:
+                short.written = text
+            return short
+    if parts.empty:
+        return WRONG_NUMBER
+    return rounded(number, len(whole) - len(figures), negative, BINARY)
 
 
 cdef Quantity rounded(object number, object scale, bint negative, str notation):
@@ -154,17 +158,39 @@ cdef Quantity rounded(object number, object scale, bint negative, str notation):
     return made(-number if negative else number, scale, True, notation)
 
 
+cdef Quantity counted(Activation act, Quantity quantity):
+    """With its size and what it took counted: a short text can stand for a long number."""
+    cdef int64_t bits = quantity.number.bit_length()
+    work(act, bits // BITS_A_UNIT)
+    take(act, bits // 8)
+    return quantity
+
+
 cdef object to_quantity(Activation act, object text):
     if type(text) is not str:
         return NO_OVERLOAD
+    work(act, len(<str> text) // 8)
     found = parse(<str> text)
-    return error(<str> found) if type(found) is str else found
+    return error(<str> found) if type(found) is str else counted(act, <Quantity> found)
+
+
+def canonical_text(str text not None):
+    """A quantity as Kubernetes prints it again; ValueError with the words of its parser."""
+    found = parse(text)
+    if type(found) is str:
+        raise ValueError(found)
+    return str(found)
 
 
 cdef object is_quantity(Activation act, object text):
     if type(text) is not str:
         return NO_OVERLOAD
-    return type(parse(<str> text)) is Quantity
+    work(act, len(<str> text) // 8)
+    found = parse(<str> text)
+    if type(found) is not Quantity:
+        return False
+    counted(act, <Quantity> found)
+    return True
 
 
 # Order
@@ -202,6 +228,7 @@ cdef object sign(Activation act, object quantity):
 cdef object is_greater(Activation act, object left, object right):
     if type(left) is not Quantity or type(right) is not Quantity:
         return NO_OVERLOAD
+    weigh(act, <Quantity> left, <Quantity> right)
     return order(<Quantity> left, <Quantity> right) > 0
 
 
@@ -212,7 +239,13 @@ cdef object is_less(Activation act, object left, object right):
 cdef object compare_to(Activation act, object left, object right):
     if type(left) is not Quantity or type(right) is not Quantity:
         return NO_OVERLOAD
+    weigh(act, <Quantity> left, <Quantity> right)
     return order(<Quantity> left, <Quantity> right)
+
+
+cdef int weigh(Activation act, Quantity left, Quantity right) except -1:
+    """Count the work of a comparison."""
+    return work(act, (left.number.bit_length() + right.number.bit_length()) // BITS_A_UNIT)
 
 
 # Numbers
@@ -269,52 +302,65 @@ cdef double power_of_ten(object exponent) except? -1:
 # Sums
 
 
-cdef object plus(Quantity left, Quantity right, int sign):
-    cdef Quantity total
-    cdef bint decimal = left.decimal or right.decimal
-    if not decimal and not right.number:
-        total = made(left.number, left.scale, False)
-    elif not decimal and not left.number:
-        # the negative of the smallest int64 is itself
-        same = right.number == -MAX_INT64 - 1
-        total = made(right.number if same else sign * right.number, right.scale, False)
-    elif abs(left.scale - right.scale) > MAX_EXPONENT:
-        return error("quantities are too far apart to be added")
-    else:
+cdef object plus(Activation act, Quantity left, Quantity right, int sign):
+    cdef Quantity total = None
+    if not left.decimal and not right.decimal:
+        total = short_sum(left, right, sign)
+    if total is None:
+        if abs(left.scale - right.scale) > MAX_EXPONENT:
+            return error("quantities are too far apart to be added")
         scale = min(left.scale, right.scale)
         number = left.number * 10 ** (left.scale - scale)
-        change = right.number * 10 ** (right.scale - scale)
-        if sign < 0 and not decimal and right.number == -MAX_INT64 - 1 and number >= 0:
-            sign = 1  # the negative of the smallest int64 is itself
-        number += sign * change
-        total = made(number, scale, decimal or abs(number) > MAX_INT64)
+        number += sign * right.number * 10 ** (right.scale - scale)
+        total = counted(act, made(number, scale, True))
     total.computed = True
     total.notation = left.notation if left.number else right.notation
     return total
 
 
+cdef Quantity short_sum(Quantity left, Quantity right, int sign):
+    """The sum in an int64, as Kubernetes tries it first; None: it becomes a decimal, even where the
+    sum would fit but a summand with its zeros written out does not."""
+    change = right.number
+    if sign < 0 and change != -MAX_INT64 - 1:  # whose negative is itself in Go
+        change = -change
+    if not change:
+        return made(left.number, left.scale, False)
+    if not left.number:
+        return made(change, right.scale, False)
+    if abs(left.scale - right.scale) > MAX_INT64_DIGITS:
+        return None
+    scale = min(left.scale, right.scale)
+    base = left.number * 10 ** (left.scale - scale)
+    change *= 10 ** (right.scale - scale)
+    for number in (base, change, base + change):
+        if not -MAX_INT64 - 1 <= number <= MAX_INT64:
+            return None
+    return made(base + change, scale, False)
+
+
 cdef object add(Activation act, object left, object right):
     if type(left) is not Quantity or type(right) is not Quantity:
         return NO_OVERLOAD
-    return plus(<Quantity> left, <Quantity> right, 1)
+    return plus(act, <Quantity> left, <Quantity> right, 1)
 
 
 cdef object add_int(Activation act, object left, object right):
     if type(left) is not Quantity or type(right) is not int:
         return NO_OVERLOAD
-    return plus(<Quantity> left, made(right, 0, False, EXPONENT), 1)
+    return plus(act, <Quantity> left, made(right, 0, False, EXPONENT), 1)
 
 
 cdef object subtract(Activation act, object left, object right):
     if type(left) is not Quantity or type(right) is not Quantity:
         return NO_OVERLOAD
-    return plus(<Quantity> left, <Quantity> right, -1)
+    return plus(act, <Quantity> left, <Quantity> right, -1)
 
 
 cdef object subtract_int(Activation act, object left, object right):
     if type(left) is not Quantity or type(right) is not int:
         return NO_OVERLOAD
-    return plus(<Quantity> left, made(right, 0, False, EXPONENT), -1)
+    return plus(act, <Quantity> left, made(right, 0, False, EXPONENT), -1)
 
 
 LIBRARY = Library("quantity", (

@@ -1,0 +1,38 @@
+"""The grammar of Kubernetes quantities, read from left to right once. Makes no numbers.
+
+It is that of ``parseQuantityString`` in apimachinery's ``pkg/api/resource/quantity.go``: a sign,
+digits with a point, then a suffix of letters, a sign and digits. Each character decides alone what
+it belongs to, so the time is linear whatever the text is.
+"""
+
+
+cdef inline Py_ssize_t after_digits(str text, Py_ssize_t at, Py_ssize_t end) except -1:
+    while at < end and u"0" <= text[at] <= u"9":
+        at += 1
+    return at
+
+
+cdef bint read(str text, Written* out) except -1:
+    cdef Py_ssize_t at = 0, start, end = len(text)
+    if end == 0:
+        return False
+    out.negative = text[0] == u"-"
+    if text[0] == u"-" or text[0] == u"+":
+        at = 1
+    start = at
+    while at < end and text[at] == u"0":
+        at += 1
+    out.whole = at
+    at = out.whole_end = after_digits(text, at, end)
+    out.empty = at == start
+    out.fraction = out.fraction_end = at
+    if at < end and text[at] == u".":
+        out.fraction = at + 1
+        at = out.fraction_end = after_digits(text, at + 1, end)
+        out.empty = out.empty and at == out.fraction
+    out.suffix = at
+    while at < end and text[at] in u"eEinumkKMGTP":
+        at += 1
+    if at < end and (text[at] == u"-" or text[at] == u"+"):
+        at += 1
+    return after_digits(text, at, end) == end
