@@ -37,6 +37,8 @@ class Connections:
         self.draining = False
         self.closing = False
         self.open: set[Connection] = set()
+        # Called with the reason when a client is refused; replaced by who logs and counts it.
+        self.on_refused: Callable[[str], None] = _ignore
 
     def install(self) -> None:
         """Make Hypercorn use ``Connection``; raises InternalError where that cannot work."""
@@ -81,6 +83,7 @@ class Connection(TCPServer):
             self._one_at_a_time = secure.selected_alpn_protocol() != "h2"
             names = self._connections.client_names
             if names and not has_name(secure.getpeercert(), names):
+                self._connections.on_refused("the client certificate has none of the names")
                 self.writer.transport.abort()
                 return
         self._connections.open.add(self)
@@ -172,6 +175,10 @@ class Connection(TCPServer):
             self._arm(left)
         else:
             self.close_if_idle()
+
+
+def _ignore(_: str) -> None:
+    """Nobody wants to know."""
 
 
 class _NoTask:
