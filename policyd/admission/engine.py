@@ -61,27 +61,36 @@ class Engine:
         self.policies = policies
         self.subjects = subjects
         self.request = subjects.request
+        self.object: JSON = subjects.request.object  # as it was when policies were matched
         self.webhook = webhook
         self.deadline = deadline
         self.recorder = recorder
         self.verdict = Verdict()
         self.view = policies.view(self.request.raw)
         self._by_template: set[tuple[str, str]] = set()
+        self._only: Only | None = None
         self.waiting: tuple[Waiting, ...] = ()
         self.pending: Container[object] = ()  # told by who waits: what has no answer yet
         self.waited_ns = 0
 
     def matches(self, only: Only | None) -> list[Matched]:
         """The policies that the request concerns, in the order of decisions."""
-        request, policies = self.request, self.policies
+        request, policies, self._only = self.request, self.policies, only
         found = policies.match(self.view, self.webhook)
         if request.resource[2] in CONTROLLERS and not request.sub_resource:
             found = self._with_controllers(found)
         return found if only is None else [match for match in found if only(match[0])]
 
+    def match_anew(self, changed: JSON) -> list[Matched]:
+        """The same once policies have changed the object; from now on they see it so."""
+        self.object, self.subjects = changed, self.subjects.showing(changed)
+        self.view = self.policies.view(self.request.raw, changed)
+        self._by_template = set()
+        return self.matches(self._only)
+
     def _with_controllers(self, found: list[Matched]) -> list[Matched]:
         """``found`` and the policies that judge the template; such a one sees the Pod only."""
-        pod = self.subjects.pod(self.request.object)
+        pod = self.subjects.pod(self.object)
         if pod is None:
             return found
         view = self.policies.view(self.request.raw, pod, self.subjects.pod(self.request.old_object))

@@ -121,11 +121,16 @@ class _Watching(Engine):
         self.notes: dict[tuple[str, str], _Notes] = {}
         self.matched: dict[tuple[str, str], Matched] = {}
         self._told: list[Finding] = []
+        # How the request was when policies were matched first, and whether they were once more.
+        self.sent = self.view
+        self.templates = frozenset[tuple[str, str]]()
+        self._again = False
 
     def run(self) -> AdmissionResponse:
         """Judge the request."""
         matches = self.matches(None)
         self.matched = {policy.sort_key: (policy, hit) for policy, hit in matches}
+        self.templates = frozenset(self._by_template)
         if self.webhook == "mutate":
             response = mutating.run(self, matches, _WatchingTree)
             self._leftover()
@@ -137,6 +142,10 @@ class _Watching(Engine):
             resume(self)
         self._leftover()
         return respond(self.request, self.verdict, self.policies.generation)
+
+    def match_anew(self, changed: JSON) -> list[Matched]:
+        self._again = True
+        return super().match_anew(changed)
 
     def _leftover(self) -> None:
         """What was told where no visit noted it: defects of ours."""
@@ -184,12 +193,14 @@ class _Watching(Engine):
 
     def _bound(self, policy: CompiledPolicy, binding: Binding) -> bool:
         bound = super()._bound(policy, binding)
-        self.of(policy).bindings.append((binding.name, Reason(bound, "")))
+        if not self._again:
+            self.of(policy).bindings.append((binding.name, Reason(bound, "")))
         return bound
 
     def _params(self, policy: CompiledPolicy, binding: Binding) -> Iterator[JSON]:
         found = list(super()._params(policy, binding))
-        if policy.param_kind is not None and binding.param_ref is not None:
+        asked = policy.param_kind is not None and binding.param_ref is not None
+        if asked and not self._again:
             self.of(policy).params.append((binding.name, len(found)))
         return iter(found)
 
@@ -211,11 +222,9 @@ class _WatchingTree(Tree):
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
         self._done: list[Applied] = []
-        self._invoked: list[Judged] = []
 
     def _invoke(self, judged: Judged, deadline: int) -> Any:
-        self._done, again = [], any(each is judged for each in self._invoked)
-        self._invoked.append(judged)
+        self._done = []
         refused = ""
         try:
             return super()._invoke(judged, deadline)
@@ -225,8 +234,9 @@ class _WatchingTree(Tree):
         finally:
             visit = self.engine.visit(judged)
             done = tuple(self._done)
-            visit = replace(visit, mutations=done, again=again, refused=refused)
-            self.engine.of(judged.policy).visits.append(visit)
+            visit = replace(visit, mutations=done, again=self.again, refused=refused)
+            if visit.findings or not self.passed_over(judged):
+                self.engine.of(judged.policy).visits.append(visit)
 
     def _applied(
         self, plan: MutationPlan, judged: Judged, mutation: Mutation, *others: Any
@@ -276,7 +286,7 @@ def _stories(
 
 def _reason(document: Document, watching: _Watching) -> Reason:
     constraints = document.match_constraints
-    return why({} if constraints is None else constraints.plain(), watching.view)
+    return why({} if constraints is None else constraints.plain(), watching.sent)
 
 
 def _bound_reason(document: Document | None, reason: Reason, watching: _Watching) -> Reason:
@@ -285,7 +295,7 @@ def _bound_reason(document: Document | None, reason: Reason, watching: _Watching
     rules = spec.get("matchResources") if isinstance(spec, dict) else None
     if not isinstance(rules, dict):
         return Reason(reason.applies, "has no rules of its own")
-    found = why(rules, watching.view)
+    found = why(rules, watching.sent)
     return found if found.applies == reason.applies else replace(found, applies=reason.applies)
 
 
@@ -297,7 +307,7 @@ def _controllers(policy: CompiledPolicy, document: Document, watching: _Watching
     pod = watching.subjects.pod(request.object)
     if pod is None or request.sub_resource:
         return Reason(False, "podControllers: there is no template to judge")
-    if watching.as_pod(policy):
+    if policy.sort_key in watching.templates:
         return Reason(True, "podControllers: the template is judged as the Pod it will become")
     constraints = document.match_constraints
     given = {} if constraints is None else constraints.plain()

@@ -8,21 +8,21 @@ the API server can do. No validation is judged here.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from itertools import chain
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import orjson
 
 from policyd._core.json_equality import equal
 from policyd._core.patch import apply, diff
 from policyd._core.sendable import unsendable
+from policyd.admission import rounds
 from policyd.admission.conflicts import Conflicts
 from policyd.admission.decision import refused, respond
 from policyd.admission.waiting import Wait, answer_by
 from policyd.errors import InternalError, MutationError, StatusError, Unanswered
 from policyd.mutation.decoding import converted
-from policyd.policy.controllers import CONTROLLERS, template_is_settled, with_pod
+from policyd.policy.controllers import with_pod
 
 if TYPE_CHECKING:
     from policyd._core.mutation import MutationPlan
@@ -33,13 +33,6 @@ if TYPE_CHECKING:
     from policyd.policy.compiled import JSON, CompiledPolicy, Mutation, Object
 
 _ADMIT = 0
-
-
-class _Run(NamedTuple):
-    """One invocation (policy, binding, param) and the object that it saw."""
-
-    judged: Judged
-    saw: JSON
 
 
 class Tree:
@@ -59,29 +52,44 @@ class Tree:
         self._latest: list[Object] = []
         # Told when the invocation is over: one that has to wait for an answer begins anew.
         self._failures: list[str | Stopped] = []
-        # How policies see the tree as it is now, by how they saw the object that was sent.
+        # How policies see the tree as it is now, by how they saw it when they were matched.
         self._subjects: dict[Subject, Subject] = {}
+        # The second round: what each invocation of the first with IfNeeded saw.
+        self.again = False
+        self._saw: dict[rounds.Key, JSON] = {}
 
-    def mutate(self, invocations: Iterable[Judged]) -> Iterator[Wait]:
-        """Apply every invocation in order, then those once more that saw an older object.
+    def mutate(self, matches: list[Matched]) -> Iterator[Wait]:
+        """Two rounds, if the first changes anything. The second matches all policies anew, with the
+        object as it is then; invoked are those that the first invoked, with IfNeeded. Of other
+        policies that match now only the errors count: of their configuration and matchConditions.
 
-        Yields where the authorizer has to answer first.
+        Yields where a cluster has to answer first.
         """
-        runs = yield from self._each(invocations)
-        yield from self._each(run.judged for run in runs if run.saw is not self.current)
+        self._saw = yield from self._each(rounds.first(self.engine, matches))
+        if self.writers and not self.engine.verdict.findings:
+            self.again = True
+            again = yield from rounds.second(self.engine, self.current, self._saw)
+            yield from self._each(again)
 
-    def _each(self, invocations: Iterable[Judged]) -> Generator[Wait, None, list[_Run]]:
-        """Apply them in order; those that may have to be invoked once more."""
-        runs, engine = [], self.engine
+    def passed_over(self, judged: Judged) -> bool:
+        """Whether only errors of its matchConditions count, as it is not invoked once more."""
+        return self.again and rounds.key(judged) not in self._saw
+
+    def _each(self, invocations: Iterable[Judged]) -> Generator[Wait, None, dict[rounds.Key, JSON]]:
+        """Apply them in order; what those saw that may have to be invoked once more."""
+        runs: dict[rounds.Key, JSON] = {}
+        engine = self.engine
         for judged in invocations:
             policy, saw = judged.policy, self.current
+            if self.again and self._saw.get(rounds.key(judged)) is saw:
+                continue  # It would see what it saw, and do nothing.
             deadline = engine.deadline_of(policy) if policy.timeout_ns else engine.deadline
             try:
                 invoked = self._guarded(judged, deadline)
             except Unanswered as unknown:
                 invoked = yield from self._answered(judged, deadline, unknown)
             if invoked and policy.reinvoke:
-                runs.append(_Run(judged, saw))
+                runs[rounds.key(judged)] = saw
         return runs
 
     def _answered(
@@ -122,9 +130,10 @@ class Tree:
     def _invoke(self, judged: Judged, deadline: int) -> bool:
         """One invocation; False if its matchConditions did not hold."""
         policy, before = judged.policy, self.current
+        passed_over = self.passed_over(judged)
         if policy.mutation is None:
             return False
-        if judged.hit.mismatch:
+        if judged.hit.mismatch and not passed_over:
             text = f"failed to convert object version: {judged.hit.mismatch}"
             self.engine.failed(policy, judged.binding, text)
             return False
@@ -133,6 +142,8 @@ class Tree:
         if matched is not True:
             if matched is not False:
                 self.engine.failed(policy, judged.binding, matched)
+            return False
+        if passed_over:
             return False
         self._changes, self._failures = 0, []
         for mutation in policy.mutations:
@@ -207,7 +218,7 @@ class Tree:
 
     def _subject(self, judged: Judged) -> Subject:
         """What the policy sees of the tree as it is now."""
-        if self.current is self.engine.request.object:
+        if self.current is self.engine.object:
             return judged.subject
         subject = self._subjects.get(judged.subject)
         if subject is None:
@@ -272,13 +283,9 @@ def steps(
     started, waited = perf_counter_ns(), engine.waited_ns
     if request.operation in ("DELETE", "CONNECT") or request.object is None:
         return respond(request, engine.verdict, generation)
-    if request.resource[2] in CONTROLLERS and template_is_settled(
-        request.operation, request.object
-    ):
-        matches = [match for match in matches if not engine.as_pod(match[0])]
     tree = grow(engine)
     try:
-        yield from tree.mutate(list(chain.from_iterable(_judged(engine, matches))))
+        yield from tree.mutate(matches)
     except StatusError as error:
         return refused(request, error, generation)
     evaluated = perf_counter_ns()
@@ -286,12 +293,6 @@ def steps(
     patch = _patch(engine, tree) if tree.current is not request.object else None
     engine.recorder.phase("patch", perf_counter_ns() - evaluated)
     return respond(request, engine.verdict, generation, patch)
-
-
-def _judged(engine: Engine, matches: list[Matched]) -> Iterator[list[Judged]]:
-    """What applies of each matched policy; found before the first one changes anything."""
-    for match in matches:
-        yield engine.guarded(match[0], list, engine.judged(match)) or []
 
 
 def _patch(engine: Engine, tree: Tree) -> bytes | None:

@@ -4,6 +4,8 @@ the rest.
 Does not match and does not judge.
 """
 
+from copy import copy
+
 from policyd._core.cel_errors import CelError
 from policyd._core.matcher import Hit
 from policyd._core.plan import Subject
@@ -28,6 +30,7 @@ class Subjects:
         authorizer: Authorizer | None = None,
     ) -> None:
         self.request = request
+        self.object: JSON = request.object
         self.authorizer = authorizer
         self._shown = request.shown()
         # Null for cluster-scoped objects and for Namespaces.
@@ -35,16 +38,22 @@ class Subjects:
         self._namespace = namespaces.object(request.namespace) if in_namespace else None
         self._made: dict[tuple[Gvk, Gvk, bool], Subject] = {}
 
+    def showing(self, changed: JSON) -> "Subjects":
+        """The same request with its object changed."""
+        made = copy(self)
+        made.object, made._made = changed, {}
+        return made
+
     def subject(self, hit: Hit, as_pod: bool) -> Subject:
         """The subject as a policy matched by ``hit`` sees it."""
         key = (hit.kind, hit.resource, as_pod)
         made = self._made.get(key)
         if made is None:
-            obj = self.seen(self.request.object, hit, as_pod)
+            obj = self.seen(self.object, hit, as_pod)
             old = self.seen(self.request.old_object, hit, as_pod)
             if hit.mismatch:
                 obj, old = _unreadable(obj, hit.mismatch), _unreadable(old, hit.mismatch)
-            within = ".".join(template_path(self.request.object)) if as_pod else ""
+            within = ".".join(template_path(self.object)) if as_pod else ""
             made = self._made[key] = self._make(hit, obj, old, within)
         return made
 

@@ -1,0 +1,102 @@
+"""What is invoked in each of the two rounds of mutating policies: policies that match, under their
+bindings and params. Mutates nothing.
+
+All that a round invokes is found before it changes anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator
+from typing import TYPE_CHECKING, NamedTuple
+
+from policyd.admission.asked_params import open_questions
+from policyd.admission.waiting import Wait, answer_by
+from policyd.errors import Unanswered
+from policyd.policy.controllers import CONTROLLERS, template_is_settled
+
+if TYPE_CHECKING:
+    from policyd.admission.engine import Engine, Judged, Matched
+    from policyd.policy.compiled import JSON
+
+
+class Key(NamedTuple):
+    """What makes an invocation of the second round the one of the first."""
+
+    policy: tuple[str, str]
+    binding: str
+    param: tuple[str, str]
+
+
+def key(judged: Judged) -> Key:
+    """The policy, the binding and the param of an invocation."""
+    param, where = judged.param, ("", "")
+    if judged.policy.param_kind is not None and isinstance(param, dict):
+        metadata = param.get("metadata") or {}
+        where = (metadata.get("namespace") or "", metadata.get("name") or "")
+    return Key(judged.policy.sort_key, judged.binding.name, where)
+
+
+def first(engine: Engine, matches: list[Matched]) -> list[Judged]:
+    """The invocations of the first round."""
+    found: list[Judged] = []
+    for match in settled(engine, matches):
+        found += engine.guarded(match[0], list, engine.judged(match)) or []
+    return found
+
+
+def second(engine: Engine, obj: JSON, due: Collection[Key]) -> Generator[Wait, None, list[Judged]]:
+    """The invocations of the second round, in which ``obj`` is seen; ``due`` are those that are
+    invoked once more. Errors of the configuration count whatever is due.
+    """
+    try:
+        matches = yield from rematched(engine, obj)
+    except Unanswered as unknown:
+        waiting = {each.policy for each in due}
+        for policy in engine.policies.policies:
+            if policy.sort_key in waiting:
+                engine.misconfigured(policy, f"failed to configure policy: {unknown}", None)
+        return []
+    found: list[Judged] = []
+    for match in settled(engine, matches):
+        policy = match[0]
+        # Nothing can come of one that is not invoked and whose errors do not count.
+        if policy.reinvoke or policy.fail:
+            found += yield from bound(engine, match)
+    return found
+
+
+def settled(engine: Engine, matches: list[Matched]) -> list[Matched]:
+    """``matches`` without those for whom a template must stay as it is."""
+    request = engine.request
+    if request.resource[2] in CONTROLLERS and template_is_settled(
+        request.operation, request.object
+    ):
+        return [match for match in matches if not engine.as_pod(match[0])]
+    return matches
+
+
+def rematched(engine: Engine, obj: JSON) -> Generator[Wait, None, list[Matched]]:
+    """The policies that match the changed object. Raises Unanswered for what nobody answers."""
+    while True:
+        try:
+            return engine.match_anew(obj)
+        except Unanswered as unknown:
+            yield Wait(frozenset((unknown.question,)), answer_by(engine.deadline))
+            if unknown.question in engine.pending:
+                raise
+
+
+def bound(engine: Engine, match: Matched) -> Generator[Wait, None, list[Judged]]:
+    """A policy matched in the second round under its bindings and params."""
+    policy = match[0]
+    if not policy.plain:
+        by = answer_by(engine.deadline_of(policy))
+        while questions := engine.guarded(policy, open_questions, engine, match):
+            yield Wait(frozenset(questions), by)
+            if any(question in engine.pending for question in questions):
+                text = "failed to configure policy: its params or namespace are not known in time"
+                engine.misconfigured(policy, text, None)
+                return []
+        if questions is None:
+            return []
+    return engine.guarded(policy, list, engine.judged(match)) or []
