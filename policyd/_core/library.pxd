@@ -44,6 +44,8 @@ cdef class Overload:
     cdef Prepare prepare         # NULL: constants are passed as they are
     cdef readonly object estimate  # a Rule of estimates.py; None: 1 unit
     cdef object element          # the Python type of the list's first element, or None: any
+    cdef readonly object introduced  # the KubernetesVersion that it came with; None: before 1.30
+    cdef readonly object removed     # the first KubernetesVersion without it; None: it stays
 
     # Charged always: Kubernetes' estimator goes by the function's name. Beside it the rule of
     # ``estimates`` that says what may be charged.
@@ -54,6 +56,10 @@ cdef class Overload:
     cdef Overload estimated(self, object estimate)
     # One of several rows of one function that differ in the type of the list's elements.
     cdef Overload of(self, element)
+    # The first version of Kubernetes (1.MINOR) that has it, and the first that has it no more. Two
+    # rows of one id, one until and one since a version, are one overload that changed.
+    cdef Overload since(self, int minor)
+    cdef Overload until(self, int minor)
     # The function takes a constant second argument in prepared form (and any other as it comes).
     cdef Overload prepares(self, Prepare prepare)
 

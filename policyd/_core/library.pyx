@@ -4,6 +4,8 @@ from libc.math cimport ceil
 
 from policyd._core.values cimport MISSING, Optional, size_of
 
+from policyd.versions import KubernetesVersion
+
 cdef enum:
     ANY_NUMBER = -1
     DECLARED = -2
@@ -30,6 +32,14 @@ cdef class Overload:
         self.element = element
         return self
 
+    cdef Overload since(self, int minor):
+        self.introduced = KubernetesVersion(1, minor)
+        return self
+
+    cdef Overload until(self, int minor):
+        self.removed = KubernetesVersion(1, minor)
+        return self
+
     cdef Overload prepares(self, Prepare prepare):
         self.prepare = prepare
         return self
@@ -38,6 +48,12 @@ cdef class Overload:
     def charges(self):
         """Whether a call may cost more than 1 unit."""
         return self.cost is not NULL
+
+    def known_to(self, version):
+        """Whether Kubernetes of this version has it."""
+        if self.introduced is not None and version < self.introduced:
+            return False
+        return self.removed is None or version < self.removed
 
     @property
     def runs(self):
@@ -97,9 +113,15 @@ cdef Overload declared(str name, str signature, str id):
 
 
 cdef class Library:
-    def __init__(self, str name not None, tuple overloads not None):
+    def __init__(self, str name not None, tuple overloads not None, int since=0):
+        """``since`` is the minor version that brought the library, 0: one before 1.30."""
+        cdef Overload row
         self.name = name
         self.overloads = overloads
+        if since:
+            for row in overloads:
+                if row.introduced is None:
+                    row.since(since)
 
     def __repr__(self):
         return f"<Library {self.name}: {len(self.overloads)} overloads>"

@@ -10,6 +10,7 @@ macro it was, so that the planner can make a specialised node of it.
 from dataclasses import dataclass
 
 from policyd.cel.types import Type
+from policyd.versions import NEWEST, KubernetesVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +126,15 @@ class Checked:
 
     ``expr`` is the tree with names resolved: ``a.b`` that names one variable has become an
     ``Ident``, and ``sets.contains(x, y)`` a call of ``sets.contains`` without target. ``types`` and
-    ``references`` are keyed by node id; every type is free of type parameters.
+    ``references`` are keyed by node id; every type is free of type parameters. ``version`` is the
+    one whose functions it may call.
     """
 
     text: str
     expr: Expr
     types: dict[int, Type]
     references: dict[int, Reference]
+    version: KubernetesVersion = NEWEST
 
     @property
     def result_type(self) -> Type:

@@ -74,7 +74,7 @@ class Checker:
             node: self._bindings.substitute(found, free_to_dyn=True)
             for node, found in self._types.items()
         }
-        return Checked(text, expr, solved, self._references)
+        return Checked(text, expr, solved, self._references, self._scope.version)
 
     def visit(self, node: Expr) -> Expr:
         """Checks a node and returns it resolved; its type is in ``_types`` then."""

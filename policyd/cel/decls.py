@@ -8,6 +8,7 @@ from itertools import count
 
 from policyd.cel import types
 from policyd.cel.types import Kind, Type, TypeProvider
+from policyd.versions import NEWEST, KubernetesVersion
 
 _ALIASES = {
     "null": "null_type",
@@ -135,6 +136,7 @@ class Scope:
     functions: Mapping[str, tuple[OverloadDecl, ...]] = field(default_factory=dict)
     provider: TypeProvider = field(default_factory=NoStructs)
     container: str = ""
+    version: KubernetesVersion = NEWEST
 
     def candidates(self, name: str) -> Iterator[str]:
         """The full names that a name may stand for."""

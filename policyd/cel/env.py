@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from policyd._core.layout import Layout
-from policyd._core.libraries import KNOWN_LIBRARIES
 from policyd._core.program import Program
 from policyd.cel import types
 from policyd.cel.ast import Call, Checked, Literal
 from policyd.cel.checker import check
 from policyd.cel.decls import OverloadDecl, Scope, group, parse_signature
+from policyd.cel.functions import functions
 from policyd.cel.overload_order import in_order
 from policyd.cel.parser import parse
 from policyd.cel.planner import plan
@@ -24,33 +24,42 @@ from policyd.cel.structs import ADMISSION, NAMESPACE, REQUEST, VARIABLES, Struct
 from policyd.cel.types import DYN, Type
 from policyd.cel.validators import validate
 from policyd.errors import CelCompileError, CelTypeError, EvaluationError, Problem
+from policyd.versions import NEWEST, KubernetesVersion
 
 AUTHORIZER = Type("kubernetes.authorization.Authorizer")
 RESOURCE_CHECK = Type("kubernetes.authorization.ResourceCheck")
-# Only mutations may use it.
-_PATCH_LIBRARY = "jsonpatch"
+# Only mutations may use these functions.
+_PATCHES_ONLY = "jsonpatch."
 
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What names mean. ``composed`` are the programs behind ``variables.*``."""
+    """What names mean, to one version of Kubernetes. ``composed`` are the programs behind
+    ``variables.*``.
+    """
 
     variables: Mapping[str, Type] = field(default_factory=dict)
     structs: Structs = field(default_factory=Structs)
     composed: Mapping[str, Program] = field(default_factory=dict)
     patch_types: bool = False
     container: str = ""
+    version: KubernetesVersion = NEWEST
 
     @classmethod
-    def kubernetes(cls) -> "Environment":
+    def kubernetes(cls, version: KubernetesVersion = NEWEST) -> "Environment":
         """Every library, and the variables of admission untyped: for ``policyd eval``."""
         names = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
         variables = dict.fromkeys(names, DYN) | _authorizer()
-        return cls(variables, Structs(patches=True), patch_types=True)
+        return cls(variables, Structs(patches=True), patch_types=True, version=version)
 
     @classmethod
     def admission(
-        cls, *, params: bool = False, authorizer: bool = False, patch_types: bool = False
+        cls,
+        *,
+        params: bool = False,
+        authorizer: bool = False,
+        patch_types: bool = False,
+        version: KubernetesVersion = NEWEST,
     ) -> "Environment":
         """The environment of a policy's expressions (k8s-semantics 1.1, 1.5)."""
         variables = {
@@ -63,7 +72,8 @@ class Environment:
             variables["params"] = DYN
         if authorizer:
             variables |= _authorizer()
-        return cls(variables, Structs(ADMISSION, patches=patch_types), patch_types=patch_types)
+        structs = Structs(ADMISSION, patches=patch_types)
+        return cls(variables, structs, patch_types=patch_types, version=version)
 
     def extend(self, variables: Mapping[str, Type], *, container: str = "") -> "Environment":
         """The same with more variables, and names looked up in a container (see ``Scope``)."""
@@ -93,7 +103,7 @@ class Environment:
         """
         try:
             with deep_recursion():
-                checked = check(text, parse(text), self.scope())
+                checked = check(text, parse(text, self.version), self.scope())
                 issues = validate(checked, self._fails)
             if issues:
                 raise Source(text).error(CelTypeError, issues)
@@ -123,8 +133,8 @@ class Environment:
 
     def scope(self) -> Scope:
         """What names may refer to."""
-        functions = _functions(self.patch_types)
-        return Scope(self.variables, functions, self.structs, self.container)
+        declared = _functions(self.version, self.patch_types)
+        return Scope(self.variables, declared, self.structs, self.container, self.version)
 
     def _fails(self, function: str, values: tuple[object, ...]) -> bool:
         """Whether a call on literals ends in an error: asked of the run-time library itself."""
@@ -142,14 +152,15 @@ def _authorizer() -> dict[str, Type]:
 
 
 @cache
-def _functions(patch_types: bool) -> Mapping[str, tuple[OverloadDecl, ...]]:
-    """The functions of all libraries; those for patches only where patches are made."""
+def _functions(
+    version: KubernetesVersion, patch_types: bool
+) -> Mapping[str, tuple[OverloadDecl, ...]]:
+    """The functions that a version knows; those for patches only where patches are made."""
     return group(
         in_order(
             parse_signature(row.signature, row.name, row.id)
-            for library in KNOWN_LIBRARIES
-            if patch_types or library.name != _PATCH_LIBRARY
-            for row in library.overloads
+            for row in functions(version).by_id.values()
+            if patch_types or not row.name.startswith(_PATCHES_ONLY)
         )
     )
 

@@ -25,7 +25,7 @@ from policyd.cel.ast import (
     Select,
     StructExpr,
 )
-from policyd.cel.functions import FUNCTIONS
+from policyd.cel.functions import functions
 from policyd.cel.macros import ACCUMULATOR
 from policyd.cel.recursion import deep_recursion
 from policyd.cel.types import Kind, Type, is_optional
@@ -249,7 +249,7 @@ class _Estimator:
         before = ZERO
         for cost in costs:
             before = before.plus(cost)
-        rule = FUNCTIONS.by_id[overload].estimate
+        rule = functions(self.checked.version).by_id[overload].estimate
         if overload in _JOINING:
             left, right = map(self._parts_of, node.args)
             self._keep(node, None, left.union(right) if left else None)

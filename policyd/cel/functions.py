@@ -1,11 +1,15 @@
-"""The overload rows of the known libraries, by id and by name, as the planner looks them up."""
+"""The overload rows that a version of Kubernetes knows, by id and by name, as the planner looks
+them up.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
 from policyd._core.libraries import KNOWN_LIBRARIES
-from policyd._core.library import Library, Overload
+from policyd._core.library import Overload
+from policyd.versions import KubernetesVersion
 
 _ANY_NUMBER = -1
 
@@ -16,13 +20,12 @@ class Functions:
     by_name: dict[str, tuple[Overload, ...]]
 
     @classmethod
-    def of(cls, libraries: Iterable[Library]) -> "Functions":
-        by_name = defaultdict(list)
-        for library in libraries:
-            for overload in library.overloads:
-                by_name[overload.name].append(overload)
-        rows = {row.id: row for library in libraries for row in library.overloads}
-        return cls(rows, {name: tuple(found) for name, found in by_name.items()})
+    def of(cls, rows: Iterable[Overload]) -> "Functions":
+        by_id, by_name = {}, defaultdict(list)
+        for row in rows:
+            by_id[row.id] = row
+            by_name[row.name].append(row)
+        return cls(by_id, {name: tuple(found) for name, found in by_name.items()})
 
     def candidates(self, name: str, arity: int) -> tuple[Overload, ...]:
         """The rows that a call with this many arguments may run, in the order they are tried."""
@@ -30,4 +33,8 @@ class Functions:
         return tuple(row for row in rows if row.arity in (arity, _ANY_NUMBER) and row.runs)
 
 
-FUNCTIONS = Functions.of(KNOWN_LIBRARIES)
+@cache
+def functions(version: KubernetesVersion) -> Functions:
+    """The rows that a version knows."""
+    rows = (row for library in KNOWN_LIBRARIES for row in library.overloads)
+    return Functions.of(row for row in rows if row.known_to(version))

@@ -31,6 +31,7 @@ from policyd.cel.recursion import deep_recursion, depth_of
 from policyd.cel.source import NOWHERE, Issue, Source
 from policyd.cel.syntax_errors import explain
 from policyd.errors import CelSyntaxError
+from policyd.versions import ESCAPED_IDENTIFIERS, NEWEST, KubernetesVersion
 
 MAX_CODE_POINTS = 100_000
 MAX_NESTING = 250
@@ -55,8 +56,10 @@ class _Stop(Exception):
 _Piece = tuple[Expr, int]
 
 
-def parse(text: str) -> Expr:
-    """The tree of an expression; raises CelSyntaxError with every error found."""
+def parse(text: str, version: KubernetesVersion = NEWEST) -> Expr:
+    """The tree of an expression as a version of Kubernetes reads it; raises CelSyntaxError with
+    every error found.
+    """
     source = Source(text)
     if len(text) > MAX_CODE_POINTS:
         message = (
@@ -66,7 +69,7 @@ def parse(text: str) -> Expr:
     tokens, issues = tokenize(text)
     if len(issues) > MAX_SYNTAX_ERRORS:
         raise source.error(CelSyntaxError, _limited(issues))
-    parser = _Parser(text, tokens, issues)
+    parser = _Parser(text, tokens, issues, version)
     with deep_recursion():
         expr = parser.parse()
         if not issues and parser.nodes > MAX_TREE_DEPTH and depth_of(expr) > MAX_TREE_DEPTH:
@@ -91,8 +94,11 @@ class _Parser(Cursor):
     collected.
     """
 
-    def __init__(self, text: str, tokens: list[Token], issues: list[Issue]) -> None:
+    def __init__(
+        self, text: str, tokens: list[Token], issues: list[Issue], version: KubernetesVersion
+    ) -> None:
         self._text = text
+        self._version = version
         super().__init__(tokens)
         self._issues = issues
         self._ids = count(1)
@@ -254,12 +260,20 @@ class _Parser(Cursor):
         if name.kind == "IDENTIFIER" and not optional and (paren := self.accept("(")) is not None:
             args, height = self._arguments()
             return self._call(paren.pos, name.text, args, operand), height
-        if name.kind == "ESC_IDENTIFIER":
-            self._issues.append(Issue(name.pos, "unsupported syntax: '`'"))
+        field = self._field(name)
         if optional:
-            field = Literal(next(self._ids), name.pos, name.text)
-            return Call(next(self._ids), dot.pos, "_?._", None, (operand, field)), 0
-        return Select(next(self._ids), dot.pos, operand, name.text), 0
+            literal = Literal(next(self._ids), name.pos, field)
+            return Call(next(self._ids), dot.pos, "_?._", None, (operand, literal)), 0
+        return Select(next(self._ids), dot.pos, operand, field), 0
+
+    def _field(self, name: Token) -> str:
+        """The name of a field, which may stand in backquotes since 1.37."""
+        if name.kind != "ESC_IDENTIFIER":
+            return name.text
+        if not self._version.has(ESCAPED_IDENTIFIERS):
+            self._issues.append(Issue(name.pos, "unsupported syntax: '`'"))
+            return name.text
+        return name.text[1:-1]
 
     def _arguments(self) -> tuple[tuple[Expr, ...], int]:
         """What stands between parentheses, and the closing one."""

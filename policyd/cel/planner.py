@@ -33,12 +33,13 @@ from policyd.cel.ast import (
 from policyd.cel.attributes import Attribute, Hop, Mode, NodeBase, SlotBase, VariableBase
 from policyd.cel.decls import TYPE_NAMES
 from policyd.cel.fold_planner import Names, plan_fold
-from policyd.cel.functions import FUNCTIONS
+from policyd.cel.functions import functions
 from policyd.cel.reads import only_reads
 from policyd.cel.recursion import deep_recursion
 from policyd.cel.specialise import conjunction, specialised
 from policyd.cel.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.errors import CelTypeError, Problem
+from policyd.versions import NEWEST, KubernetesVersion
 
 # The calls that cel-go computes when the program is made, if their argument is a constant.
 _CONVERSIONS = frozenset((
@@ -55,15 +56,19 @@ def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
     ``program instantiation failed``. Without ``fold`` constants cost what cel-go charges for them
     in programs that it does not optimise; policies are always folded.
     """
-    planner = Planner(layout, checked.types, checked.references, fold=fold)
+    planner = Planner(
+        layout, checked.types, checked.references, fold=fold, version=checked.version
+    )
     with deep_recursion():
         root = planner.node(checked.expr)
     return Program(checked.text, root, layout, checked.result_type)
 
 
-def plan_unchecked(text: str, expr: Expr, layout: Layout) -> Program:
+def plan_unchecked(
+    text: str, expr: Expr, layout: Layout, *, version: KubernetesVersion = NEWEST
+) -> Program:
     """The program of an expression that was only parsed: all overloads are chosen at run time."""
-    planner = Planner(layout, {}, {}, fold=True)
+    planner = Planner(layout, {}, {}, fold=True, version=version)
     with deep_recursion():
         root = planner.node(expr)
     return Program(text, root, layout, DYN)
@@ -85,8 +90,10 @@ class Planner:
         references: Mapping[int, Reference],
         *,
         fold: bool,
+        version: KubernetesVersion,
     ) -> None:
         self.layout = layout
+        self._functions = functions(version)
         self.locals: Names = {}
         self.folds = fold
         self._types = types
@@ -268,7 +275,7 @@ class Planner:
             return None, expr.function.removeprefix(".")
         prefix = "" if self._types else self._dotted(expr.target)
         qualified = f"{prefix}.{expr.function}"
-        if prefix and qualified in FUNCTIONS.by_name:
+        if prefix and qualified in self._functions.by_name:
             return None, qualified
         return expr.target, expr.function
 
@@ -276,12 +283,13 @@ class Planner:
         reference = self._references.get(expr.id)
         ids = reference.overload_ids if reference is not None else ()
         known = len(ids) == 1
-        if known and ids[0] in FUNCTIONS.by_id:
-            overloads: tuple[Overload, ...] = (FUNCTIONS.by_id[ids[0]],)
+        rows = self._functions
+        if known and ids[0] in rows.by_id:
+            overloads: tuple[Overload, ...] = (rows.by_id[ids[0]],)
             if name in _ONE_FOR_ALL:
-                overloads += FUNCTIONS.candidates(name, len(arguments))
+                overloads += rows.candidates(name, len(arguments))
         else:
-            overloads = FUNCTIONS.candidates(name, len(arguments))
+            overloads = rows.candidates(name, len(arguments))
         if not overloads or not overloads[0].runs:
             raise refuse(f"no such overload: {name}")
         if self.folds and name == "@in" and ids == ("in_list",):

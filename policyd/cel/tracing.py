@@ -56,7 +56,9 @@ class _TracingPlanner(Planner):
 
     def __init__(self, layout: Layout, expression: TracedExpression, tracer: Tracer) -> None:
         checked = expression.checked
-        super().__init__(layout, checked.types, checked.references, fold=True)
+        super().__init__(
+            layout, checked.types, checked.references, fold=True, version=checked.version
+        )
         self.expression = expression
         self.tracer = tracer
 

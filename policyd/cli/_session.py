@@ -27,6 +27,7 @@ from policyd.cli._tree import Style, tree
 from policyd.cli._values import shown, to_json
 from policyd.errors import BudgetExceeded, CelCompileError, PolicydError
 from policyd.policy.loader import read_one
+from policyd.versions import NEWEST, KubernetesVersion
 
 # Null where nothing is known of them.
 ROOTS = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
@@ -37,11 +38,16 @@ class Session:
     """Variables, and what is answered to a line; ``done`` after ``:quit``."""
 
     def __init__(
-        self, given: Mapping[str, Any], asked: Asked | None = None, width: int = 100
+        self,
+        given: Mapping[str, Any],
+        asked: Asked | None = None,
+        width: int = 100,
+        version: KubernetesVersion = NEWEST,
     ) -> None:
         self.variables = dict(given)
         self.width = width
         self.done = False
+        self.version = version
         self._asked = asked
 
     def answer(self, line: str) -> Lines:
@@ -72,7 +78,7 @@ class Session:
     def environment(self) -> Environment:
         """The names that are known now."""
         own = sorted(set(self.variables) - set(ROOTS))
-        return Environment.kubernetes().extend(dict.fromkeys(own, DYN))
+        return Environment.kubernetes(self.version).extend(dict.fromkeys(own, DYN))
 
     def _given(self) -> dict[str, Any]:
         given = {**dict.fromkeys(ROOTS), **self.variables}

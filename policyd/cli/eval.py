@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, BinaryIO
 
@@ -21,8 +22,10 @@ from policyd.cli._authorizer import Asked, authorizer_option
 from policyd.cli._output import styled
 from policyd.cli._request import content, name_of
 from policyd.cli._values import dump, to_json
+from policyd.cli._version import version_option
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
 from policyd.policy.loader import read_one
+from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported
 
 _EPILOG = """\b
 Examples:
@@ -51,7 +54,8 @@ Without an EXPRESSION:
 With --jsonl, one JSON object a line:
   in   {"expression": CEL, "variables": {NAME: JSON}}
        with "mode": "vap", request and namespaceObject are typed as in the expressions of policies,
-       and with "mode": "map", as in those of mutations (Object{…}, JSONPatch{…})
+       and with "mode": "map", as in those of mutations (Object{…}, JSONPatch{…});
+       "version": "1.36" is the Kubernetes version for this line
   out  {"value": JSON, "type": "int", "cost": 3}
        {"error": text, "stage": "compile" or "run"}
        with --cost also "estimate": {"min": 2, "max": 12}
@@ -89,6 +93,7 @@ _ASK = "say what its checks answer with --authorizer FILE"
 @authorizer_option
 @click.option("--user", help="For whom the authorizer answers; else the user of `request`.")
 @click.option("--group", "groups", multiple=True, help="A group of that user; may be repeated.")
+@version_option()
 def command(
     *,
     expression: str | None,
@@ -100,8 +105,9 @@ def command(
     authorizer: Authorizer | None,
     user: str | None,
     groups: tuple[str, ...],
+    version: KubernetesVersion | None,
 ) -> None:
-    """Evaluate a CEL EXPRESSION with every function that Kubernetes has.
+    """Evaluate a CEL EXPRESSION with every function of a Kubernetes version.
 
     FILE (JSON or YAML; - is standard input) is seen as `object`. The value is written as JSON.
 
@@ -113,17 +119,19 @@ def command(
     if authorizer is None and (user or groups):
         raise click.UsageError("--user and --group are for the rules of --authorizer FILE")
     asked = Asked(authorizer, user, groups) if authorizer is not None else None
+    version = version or NEWEST
     if jsonl:
-        _answer_lines(file or sys.stdin.buffer, expression, given, with_cost, asked)
+        lines = file or sys.stdin.buffer
+        _answer_lines(lines, _Lines(expression, given, with_cost, asked, version))
         return
     if load is not None:
         given["object"] = read_one(content(load), name_of(load))
     if expression is None:
-        _converse(given, asked)
+        _converse(given, asked, version)
         return
     if file is not None:
         given["object"] = read_one(content(file), name_of(file))
-    answer = evaluate(expression, given, with_cost=with_cost, asked=asked)
+    answer = evaluate(expression, given, with_cost=with_cost, asked=asked, version=version)
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)
     if "error" in answer:
@@ -134,14 +142,14 @@ def command(
     click.echo(dump(answer["value"]))
 
 
-def _converse(given: JSON, asked: Asked | None) -> None:
+def _converse(given: JSON, asked: Asked | None, version: KubernetesVersion) -> None:
     """Expressions as they are typed, where somebody can type."""
     if not sys.stdin.isatty():
         raise click.UsageError("give an EXPRESSION, or --jsonl")
     from policyd.cli._repl import repl
     from policyd.cli._session import Session
 
-    repl(Session(given, asked))
+    repl(Session(given, asked, version=version))
 
 
 def _cost_text(answer: JSON) -> str:
@@ -161,40 +169,50 @@ def _variable(text: str) -> tuple[str, Any]:
         raise click.BadParameter(str(error), param_hint="--var") from None
 
 
-def _answer_lines(
-    lines: Iterable[bytes],
-    expression: str | None,
-    given: JSON,
-    with_cost: bool,
-    asked: Asked | None,
-) -> None:
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """What holds for every line that does not say otherwise."""
+
+    expression: str | None
+    given: JSON
+    with_cost: bool
+    asked: Asked | None
+    version: KubernetesVersion
+
+
+def _answer_lines(lines: Iterable[bytes], defaults: _Lines) -> None:
     """One answer a line, written at once: another program may wait for it."""
     for line in lines:
         if not line.strip():
             continue
-        answer = _answer_line(line, expression, given, with_cost, asked)
+        answer = _answer_line(line, defaults)
         sys.stdout.buffer.write(dump(answer) + b"\n")
         sys.stdout.buffer.flush()
 
 
-def _answer_line(
-    line: bytes, expression: str | None, given: JSON, with_cost: bool, asked: Asked | None
-) -> JSON:
+def _answer_line(line: bytes, defaults: _Lines) -> JSON:
     try:
         question = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         return {"error": f"not JSON: {error}", "stage": "question"}
     if not isinstance(question, dict):
         return {"error": "expected an object", "stage": "question"}
-    text, variables = question.get("expression", expression), question.get("variables", {})
+    text = question.get("expression", defaults.expression)
+    variables = question.get("variables", {})
     if not isinstance(text, str) or not isinstance(variables, dict):
         wrong = "expected {expression: a string, variables: an object}"
         return {"error": wrong, "stage": "question"}
     mode = question.get("mode") or ""
     if mode not in MODES:
         return {"error": f"expected mode {' or '.join(MODES[1:])}", "stage": "question"}
-    given = {**given, **variables}
-    return evaluate(text, given, with_cost=with_cost, asked=asked, mode=mode)
+    try:
+        version = supported(question["version"]) if "version" in question else defaults.version
+    except (TypeError, ValueError, AttributeError):
+        return {"error": f"expected version {SPAN}", "stage": "question"}
+    given = {**defaults.given, **variables}
+    return evaluate(
+        text, given, with_cost=defaults.with_cost, asked=defaults.asked, mode=mode, version=version
+    )
 
 
 def evaluate(
@@ -204,12 +222,13 @@ def evaluate(
     with_cost: bool = False,
     asked: Asked | None = None,
     mode: str = "",
+    version: KubernetesVersion = NEWEST,
 ) -> JSON:
     """``{value, type, cost}`` of an expression, or ``{error, stage}``; with ``estimate``, if asked
     for, where the expression compiles. ``asked`` answers for ``authorizer``; ``mode`` is one of
     ``MODES``.
     """
-    environment = _environment(frozenset(variables) - set(_NAMES), mode)
+    environment = _environment(frozenset(variables) - set(_NAMES), mode, version)
     given = {**dict.fromkeys(_NAMES), **variables}
     try:
         program = environment.compile(expression)
@@ -235,10 +254,10 @@ def run(program: Program, given: JSON) -> JSON:
 
 
 @cache
-def _environment(names: frozenset[str], mode: str) -> Environment:
-    environment = Environment.kubernetes()
+def _environment(names: frozenset[str], mode: str, version: KubernetesVersion) -> Environment:
+    environment = Environment.kubernetes(version)
     if mode:
         environment = Environment.admission(
-            params=True, authorizer=True, patch_types=mode == "map"
+            params=True, authorizer=True, patch_types=mode == "map", version=version
         ).extend({"variables": DYN})
     return environment.extend(dict.fromkeys(sorted(names), DYN))

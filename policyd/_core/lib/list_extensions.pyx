@@ -25,6 +25,8 @@ from policyd.errors import CelPanic
 cdef enum:
     CALL_AND_LIST = 11
     MAX_DEPTH = 1000
+    # cel-go's own limit since 1.37.
+    MAX_RANGE = 1_000_000
     # Go's sort.Slice is a stable insertion sort up to here.
     SMALL = 12
 cdef int64_t UNPAYABLE = 1 << 60
@@ -75,6 +77,16 @@ cdef object cut(Activation act, object items, object start, object end):
 
 
 cdef object integers(Activation act, object end):
+    if type(end) is not int:
+        return NO_OVERLOAD
+    if end < 0:
+        return error(f"lists.range: size must be non-negative, got {end}")
+    if end > MAX_RANGE:
+        return error(f"lists.range: size {end} exceeds maximum allowed ({MAX_RANGE})")
+    return integers_or_none(act, end)
+
+
+cdef object integers_or_none(Activation act, object end):
     if type(end) is not int:
         return NO_OVERLOAD
     cdef int64_t count = max(<int64_t> end, 0)
@@ -291,9 +303,12 @@ LIBRARY = Library("list_extensions", (
         for name in COMPARABLE.values()
     ],
     unary(
+        "lists.range", "lists.range(int) -> list(int)", "lists_range", integers_or_none,
+    ).costs_when_known(output_size, _range_estimate).until(37),
+    unary(
         "lists.range", "lists.range(int) -> list(int)", "lists_range", integers,
         "lists.range(3) // [0, 1, 2]",
-    ).costs_when_known(output_size, _range_estimate),
+    ).costs_when_known(output_size, _range_estimate).since(37),
     unary(
         "reverse", "list(T).reverse() -> list(T)", "list_reverse", backwards,
         "[1, 2].reverse() // [2, 1]",
@@ -302,4 +317,4 @@ LIBRARY = Library("list_extensions", (
         "distinct", "list(T).distinct() -> list(T)", "list_distinct", distinct,
         "[1, 2, 1].distinct() // [1, 2]",
     ).costs_when_known(self_compare, _distinct_estimate),
-))
+), since=34)

@@ -1,0 +1,98 @@
+"""Kubernetes versions: which are supported, and what differs between them.
+
+Nothing here evaluates. The CEL environment, the parser and the planner get a version once, when
+policies load; requests never test one. The versions of functions stand in the tables of their
+libraries (``_core/lib``); everything else that changed is a ``Feature`` in this file.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_VERSION = re.compile(r"v?([0-9]{1,4})\.([0-9]{1,4})(?:[.+-].*)?", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class KubernetesVersion:
+    """A minor version, such as 1.37."""
+
+    major: int
+    minor: int
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}"
+
+    @classmethod
+    def parse(cls, text: str) -> "KubernetesVersion":
+        """The version of ``1.37``, ``v1.37.1`` or ``1.37+``; ValueError for any other text."""
+        match = _VERSION.fullmatch(text.strip())
+        if match is None:
+            raise ValueError(f"a Kubernetes version, {SPAN}")
+        return cls(int(match[1]), int(match[2]))
+
+    def has(self, feature: "Feature") -> bool:
+        """Whether Kubernetes of this version behaves so."""
+        return feature.since <= self
+
+
+OLDEST = KubernetesVersion(1, 30)
+NEWEST = KubernetesVersion(1, 37)
+SUPPORTED = tuple(KubernetesVersion(1, minor) for minor in range(OLDEST.minor, NEWEST.minor + 1))
+# Those whose answers were recorded. The older ones differ from 1.36 in their functions only.
+RECORDED = (KubernetesVersion(1, 36), NEWEST)
+SPAN = f"{OLDEST} to {NEWEST}"
+
+
+def supported(text: str) -> KubernetesVersion:
+    """The version that a person named; ValueError with what is expected if it is not supported."""
+    version = KubernetesVersion.parse(text)
+    if version not in SUPPORTED:
+        raise ValueError(f"a Kubernetes version, {SPAN}")
+    return version
+
+
+def nearest(version: KubernetesVersion) -> tuple[KubernetesVersion, str]:
+    """The supported version to use for a cluster of any version, and a warning if they differ."""
+    if version > NEWEST:
+        return NEWEST, (
+            f"the cluster is Kubernetes {version}, newer than the newest supported version: "
+            f"policies are evaluated as by {NEWEST}"
+        )
+    if version < OLDEST:
+        return OLDEST, (
+            f"the cluster is Kubernetes {version}, which is not supported (supported are {SPAN}): "
+            f"policies are evaluated as by {OLDEST}"
+        )
+    return version, ""
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A change of behaviour; ``source`` is where Kubernetes or cel-go makes it."""
+
+    name: str
+    since: KubernetesVersion
+    about: str
+    source: str
+
+
+def _since(minor: int, name: str, about: str, source: str) -> Feature:
+    return Feature(name, KubernetesVersion(1, minor), about, source)
+
+
+ESCAPED_IDENTIFIERS = _since(
+    37,
+    "escaped-identifiers",
+    "fields named in backquotes: object.spec.`dash-name`",
+    "cel-go 0.29 parser/parser.go: NewParser enables the escape syntax",
+)
+ALL_AUDIT_FAILURES = _since(
+    37,
+    "all-audit-failures",
+    "the audit annotation validation_failure lists up to 50 failures of a request, not one",
+    "apiserver pkg/admission/plugin/policy/validating/dispatcher.go",
+)
+
+FEATURES: Mapping[str, Feature] = {
+    each.name: each for each in (ESCAPED_IDENTIFIERS, ALL_AUDIT_FAILURES)
+}
