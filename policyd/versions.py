@@ -93,6 +93,46 @@ ALL_AUDIT_FAILURES = _since(
     "apiserver pkg/admission/plugin/policy/validating/dispatcher.go",
 )
 
+OPTIONAL_OR_CHECKS = _since(
+    37,
+    "optional-or-checks",
+    "or() and orValue() of what is no optional are an error; before, they gave it back",
+    "cel-go 0.29 cel/library.go: evalOptionalOr, evalOptionalOrValue",
+)
+VARIABLE_BEFORE_TYPE = _since(
+    37,
+    "variable-before-type",
+    "a macro's variable that holds a type is read; before, its name was taken for a type's",
+    "cel-go 0.29 interpreter/planner.go: planIdent",
+)
+LEADING_DOT_IS_GLOBAL = _since(
+    37,
+    "leading-dot-is-global",
+    "inside a macro whose variable is x, .x means the variable x of the policy, not the macro's",
+    "cel-go 0.29 checker/env.go: resolveSimpleIdent",
+)
+TWO_VARIABLE_MACROS = _since(
+    32,
+    "two-variable-macros",
+    "all, exists, existsOne with two variables, transformList, transformMap, transformMapEntry",
+    "apiserver pkg/cel/environment/base.go: ext.TwoVarComprehensions",
+)
+SORT_BY = _since(
+    34,
+    "sort-by",
+    "the macro sortBy",
+    "apiserver pkg/cel/environment/base.go: ext.Lists version 3",
+)
+
 FEATURES: Mapping[str, Feature] = {
-    each.name: each for each in (ESCAPED_IDENTIFIERS, ALL_AUDIT_FAILURES)
+    each.name: each
+    for each in (
+        TWO_VARIABLE_MACROS,
+        SORT_BY,
+        ESCAPED_IDENTIFIERS,
+        LEADING_DOT_IS_GLOBAL,
+        VARIABLE_BEFORE_TYPE,
+        OPTIONAL_OR_CHECKS,
+        ALL_AUDIT_FAILURES,
+    )
 }

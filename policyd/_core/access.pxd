@@ -87,6 +87,7 @@ cdef class OptionalOr(Node):
     cdef Node left
     cdef Node right
     cdef bint unwrap
+    cdef bint checks  # that a is an optional
 
 
 # The value under key, a CelError, or (only if ``test``) MISSING.

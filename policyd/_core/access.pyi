@@ -57,4 +57,6 @@ class Chain(Node):
 
 @final
 class OptionalOr(Node):
-    def __init__(self, left: Node, right: Node, unwrap: bool = False) -> None: ...
+    def __init__(
+        self, left: Node, right: Node, unwrap: bool = False, checks: bool = True
+    ) -> None: ...

@@ -6,6 +6,7 @@ from libc.stdint cimport INT64_MAX, uint64_t
 
 from policyd._core.activation cimport charge
 from policyd._core.cel_errors cimport (
+    NO_SUCH_OVERLOAD,
     CelError,
     error,
     index_out_of_bounds,
@@ -307,15 +308,17 @@ cdef inline bint _is_key(object key):
 @cython.final
 @cython.auto_pickle(False)
 cdef class OptionalOr(Node):
-    def __init__(self, Node left not None, Node right not None, unwrap=False):
+    def __init__(self, Node left not None, Node right not None, unwrap=False, checks=True):
         self.left = left
         self.right = right
         self.unwrap = unwrap
+        self.checks = checks
 
     cdef object eval(self, Activation act):
         value = self.left.eval(act)
         if type(value) is not Optional:
-            return value  # what is no optional stands for itself
+            # Before 1.37 what is no optional stands for itself.
+            return NO_SUCH_OVERLOAD if self.checks and type(value) is not CelError else value
         if (<Optional>value).held is MISSING:
             return self.right.eval(act)
         return (<Optional>value).held if self.unwrap else value

@@ -40,5 +40,5 @@ cdef class TextTest(Node):
     cdef Path path
     cdef str part
     cdef TextRelation relation
-    cdef int64_t part_tenths   # what the part adds to the cost: 1, or for contains its length
-    cdef bint charges          # by length: the overload was known when checked
+    cdef int64_t part_tenths   # a factor of the cost: 1, or for contains the part's length
+    cdef int64_t fixed         # what it costs whatever the text is; -1: that depends on its length

@@ -25,4 +25,6 @@ class PathTests(Node):
 
 @final
 class TextTest(Node):
-    def __init__(self, call: Call2, path: Path, part: str, charges: bool) -> None: ...
+    def __init__(
+        self, call: Call2, path: Path, part: str, charges: bool, by_part: bool = False
+    ) -> None: ...

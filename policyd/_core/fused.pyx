@@ -69,15 +69,18 @@ cdef class PathTests(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class TextTest(Node):
-    """``charges``: by the lengths of both texts, 1 unit if not."""
+    """``charges``: by the lengths of both texts, 1 unit if not; ``by_part``: by that of the part."""
 
-    def __init__(self, Call2 call not None, Path path not None, str part not None, charges):
+    def __init__(self, Call2 call not None, Path path not None, str part not None, charges,
+                 by_part=False):
         self.call = call
         self.path = path
         self.part = part
         self.relation = RELATIONS[call.name]
         self.part_tenths = tenths(len(part)) if self.relation == CONTAINS else 1
-        self.charges = charges
+        self.fixed = -1 if charges else 1
+        if by_part:
+            self.fixed = tenths(len(part))
 
     cdef object eval(self, Activation act):
         cdef Path path = self.path
@@ -86,10 +89,10 @@ cdef class TextTest(Node):
         if found is NULL or not PyUnicode_CheckExact(found):
             return self.call.eval(act)
         charge(act, path.units + size)
-        if self.charges:
-            charge(act, tenths(PyUnicode_GET_LENGTH(<object>found)) * self.part_tenths)
+        if self.fixed >= 0:
+            charge(act, self.fixed)
         else:
-            charge(act, 1)
+            charge(act, tenths(PyUnicode_GET_LENGTH(<object>found)) * self.part_tenths)
         if self.relation == CONTAINS:
             return PyUnicode_Contains(<object>found, self.part) == 1
         return matches_end(<object>found, self.part, self.relation == ENDS)

@@ -86,6 +86,7 @@ cdef int64_t outer_size(object value) except -1
 
 # Cost functions that several libraries share.
 cdef int64_t first_tenths(object first, object second, object result) except -1
+cdef int64_t second_tenths(object first, object second, object result) except -1
 cdef int64_t first_fifths(object first, object second, object result) except -1
 cdef int64_t traversal(object first, object second, object result) except -1
 cdef int64_t pattern_search(object first, object second, object result) except -1

@@ -49,6 +49,11 @@ cdef class Overload:
         """Whether a call may cost more than 1 unit."""
         return self.cost is not NULL
 
+    @property
+    def charges_second(self):
+        """Whether the second argument alone decides what a call costs."""
+        return self.cost is second_tenths
+
     def known_to(self, version):
         """Whether Kubernetes of this version has it."""
         if self.introduced is not None and version < self.introduced:
@@ -133,6 +138,10 @@ cdef int64_t outer_size(object value) except -1:
 
 cdef int64_t first_tenths(object first, object second, object result) except -1:
     return tenths(size_of(first))
+
+
+cdef int64_t second_tenths(object first, object second, object result) except -1:
+    return tenths(size_of(second))
 
 
 cdef int64_t first_fifths(object first, object second, object result) except -1:

@@ -302,7 +302,7 @@ class Checker:
         return self._typed(replace(node, entries=tuple(entries)), found)
 
     def _struct(self, node: StructExpr) -> Expr:
-        variable = self._names.variable(node.type_name)
+        variable = self._names.struct(node.type_name)
         if variable is None:
             return self._undeclared(node, node.type_name)
         name, found = variable

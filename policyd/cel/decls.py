@@ -8,7 +8,7 @@ from itertools import count
 
 from policyd.cel import types
 from policyd.cel.types import Kind, Type, TypeProvider
-from policyd.versions import NEWEST, KubernetesVersion
+from policyd.versions import LEADING_DOT_IS_GLOBAL, NEWEST, KubernetesVersion
 
 _ALIASES = {
     "null": "null_type",
@@ -151,11 +151,16 @@ class Scope:
 
     def variable(self, name: str) -> Type | None:
         """The type of a variable or of a type's name."""
-        found = self.variables.get(name) or TYPE_NAMES.get(name)
+        found = self.variables.get(name)
         if found is not None:
             return found
-        if name in CONSTANTS:
-            return types.INT
+        return types.INT if name in CONSTANTS else self.type_name(name)
+
+    def type_name(self, name: str) -> Type | None:
+        """The type of a type's name."""
+        found = TYPE_NAMES.get(name)
+        if found is not None:
+            return found
         struct = self.provider.find(name)
         return types.type_of(struct) if struct is not None else None
 
@@ -165,6 +170,7 @@ class Names:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
+        self._dot_is_global = bool(scope.container) or scope.version.has(LEADING_DOT_IS_GLOBAL)
         self._locals: list[dict[str, Type]] = []
 
     def enter(self, variables: dict[str, Type]) -> None:
@@ -176,10 +182,10 @@ class Names:
         self._locals.pop()
 
     def variable(self, name: str) -> tuple[str, Type] | None:
-        """The full name and the type of a variable: macros' variables first, also after a leading
-        dot in Kubernetes. In a container, which Kubernetes has none, the specification is followed.
+        """The full name and the type of a variable: macros' variables first, before 1.37 also after
+        a leading dot. In a container, which Kubernetes has none, the specification is followed.
         """
-        if not self._scope.container and name.startswith("."):
+        if name.startswith(".") and not self._dot_is_global:
             local = self._local(name[1:])
             if local is not None:
                 return name[1:], local
@@ -195,6 +201,16 @@ class Names:
                 return full, found
         return None
 
+    def struct(self, name: str) -> tuple[str, Type] | None:
+        """The full name and the type behind ``name{…}``: since 1.37 no variable stands before it."""
+        if not self._scope.version.has(LEADING_DOT_IS_GLOBAL):
+            return self.variable(name)
+        for full in self._scope.candidates(name):
+            found = self._scope.type_name(full)
+            if found is not None:
+                return full, found
+        return None
+
     def _local(self, name: str) -> Type | None:
         """The type of a macro's variable."""
         return next((names[name] for names in reversed(self._locals) if name in names), None)
@@ -202,7 +218,7 @@ class Names:
     def hides(self, name: str) -> bool:
         """Whether a macro's variable hides a variable of the scope, which a dot brings back."""
         return (
-            bool(self._scope.container)
+            self._dot_is_global
             and self._scope.variable(name) is not None
             and (self._local(name) is not None)
         )

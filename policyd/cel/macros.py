@@ -22,6 +22,7 @@ from policyd.cel.ast import (
     Select,
     StructField,
 )
+from policyd.versions import SORT_BY, TWO_VARIABLE_MACROS, Feature, KubernetesVersion
 
 ACCUMULATOR = "@result"
 _UNUSED = "#unused"
@@ -43,11 +44,12 @@ class MacroError(Exception):
 class Factory:
     """Makes nodes at one place, with fresh ids of the tree's counter."""
 
-    __slots__ = ("_ids", "pos")
+    __slots__ = ("_ids", "pos", "version")
 
-    def __init__(self, ids: "count[int]", pos: int) -> None:
+    def __init__(self, ids: "count[int]", pos: int, version: KubernetesVersion) -> None:
         self._ids = ids
         self.pos = pos
+        self.version = version
 
     def literal(self, value: object) -> Literal:
         return Literal(next(self._ids), self.pos, value)
@@ -132,8 +134,16 @@ def expand(make: Factory, function: str, target: Expr | None, args: Sequence[Exp
     """The expansion of a call, or None if it is no macro. Raises MacroError."""
     if target is None:
         return _has(make, args[0]) if function == "has" and len(args) == 1 else None
-    expander = RECEIVER_MACROS.get((function, len(args)))
-    return expander(make, target, args) if expander else None
+    form = function, len(args)
+    expander = RECEIVER_MACROS.get(form)
+    if expander is None or not known_macro(form, make.version):
+        return None
+    return expander(make, target, args)
+
+
+def known_macro(form: tuple[str, int], version: KubernetesVersion) -> bool:
+    """Whether a version of Kubernetes has the macro of that name and number of arguments."""
+    return form not in INTRODUCED or version.has(INTRODUCED[form])
 
 
 def _has(make: Factory, arg: Expr) -> Expr:
@@ -295,4 +305,16 @@ RECEIVER_MACROS: dict[tuple[str, int], Expander] = {
     ("optMap", 2): _opt_map,
     ("optFlatMap", 2): _opt_flat_map,
     ("sortBy", 2): _sort_by,
+}
+# The features that brought macros; all others are older than 1.30.
+INTRODUCED: dict[tuple[str, int], Feature] = {
+    **dict.fromkeys(
+        [
+            *(("all", 3), ("exists", 3), ("exists_one", 3), ("existsOne", 3)),
+            *(("transformList", 3), ("transformList", 4), ("transformMap", 3)),
+            *(("transformMap", 4), ("transformMapEntry", 3), ("transformMapEntry", 4)),
+        ],
+        TWO_VARIABLE_MACROS,
+    ),
+    ("sortBy", 2): SORT_BY,
 }

@@ -29,7 +29,7 @@ from policyd.cel.cursor import Cursor, Unexpected
 from policyd.cel.lexer import EOF, RESERVED, Token, tokenize
 from policyd.cel.recursion import deep_recursion, depth_of
 from policyd.cel.source import NOWHERE, Issue, Source
-from policyd.cel.syntax_errors import explain
+from policyd.cel.syntax_errors import UNSUPPORTED_BACKQUOTE, explain
 from policyd.errors import CelSyntaxError
 from policyd.versions import ESCAPED_IDENTIFIERS, NEWEST, KubernetesVersion
 
@@ -116,7 +116,7 @@ class _Parser(Cursor):
             expr, height = self._expr()
             self.expect(EOF)
         except Unexpected:
-            self._issues[:] = _limited(unrecognized + explain(self._text, self._tokens))
+            self._issues[:] = _limited(unrecognized + explain(self._text, self._tokens, self._version))
             return None
         except _Stop:
             return None
@@ -141,13 +141,16 @@ class _Parser(Cursor):
     ) -> Expr:
         """A call, or what it expands to if it is a macro."""
         try:
-            expansion = macros.expand(macros.Factory(self._ids, pos), function, target, args)
+            expansion = macros.expand(self._maker(pos), function, target, args)
         except macros.MacroError as error:
             self._issues.append(Issue(error.pos, error.message))
             return self._broken(error.pos)
         if expansion is not None:
             return expansion
         return Call(next(self._ids), pos, function, target, args)
+
+    def _maker(self, pos: int) -> macros.Factory:
+        return macros.Factory(self._ids, pos, self._version)
 
     def _broken(self, pos: int) -> Expr:
         """Stands for what an error was reported about."""
@@ -260,18 +263,18 @@ class _Parser(Cursor):
         if name.kind == "IDENTIFIER" and not optional and (paren := self.accept("(")) is not None:
             args, height = self._arguments()
             return self._call(paren.pos, name.text, args, operand), height
-        field = self._field(name)
+        field = self._field(name, name.pos)
         if optional:
             literal = Literal(next(self._ids), name.pos, field)
             return Call(next(self._ids), dot.pos, "_?._", None, (operand, literal)), 0
         return Select(next(self._ids), dot.pos, operand, field), 0
 
-    def _field(self, name: Token) -> str:
+    def _field(self, name: Token, pos: int) -> str:
         """The name of a field, which may stand in backquotes since 1.37."""
         if name.kind != "ESC_IDENTIFIER":
             return name.text
         if not self._version.has(ESCAPED_IDENTIFIERS):
-            self._issues.append(Issue(name.pos, "unsupported syntax: '`'"))
+            self._issues.append(Issue(pos, UNSUPPORTED_BACKQUOTE))
             return name.text
         return name.text[1:-1]
 
@@ -378,11 +381,10 @@ class _Parser(Cursor):
             name = self.take()
             if name.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
                 raise Unexpected
-            if name.kind == "ESC_IDENTIFIER":
-                self._issues.append(Issue(start, "unsupported syntax: '`'"))
+            field = self._field(name, start)
             colon = self.expect(":")
             value, value_height = self._expr()
-            made.append(StructField(next(self._ids), colon.pos, name.text, value, optional))
+            made.append(StructField(next(self._ids), colon.pos, field, value, optional))
             height = max(height, value_height)
             if not self.at(",") or self.kind(1) in ("}", ","):
                 break

@@ -39,7 +39,12 @@ from policyd.cel.recursion import deep_recursion
 from policyd.cel.specialise import conjunction, specialised
 from policyd.cel.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.errors import CelTypeError, Problem
-from policyd.versions import NEWEST, KubernetesVersion
+from policyd.versions import (
+    NEWEST,
+    OPTIONAL_OR_CHECKS,
+    VARIABLE_BEFORE_TYPE,
+    KubernetesVersion,
+)
 
 # The calls that cel-go computes when the program is made, if their argument is a constant.
 _CONVERSIONS = frozenset((
@@ -93,6 +98,7 @@ class Planner:
         version: KubernetesVersion,
     ) -> None:
         self.layout = layout
+        self._version = version
         self._functions = functions(version)
         self.locals: Names = {}
         self.folds = fold
@@ -141,7 +147,9 @@ class Planner:
             known = self._types.get(node_id)
             if known is None or known.kind is not Kind.TYPE:
                 return Attribute(local)
-            return _type_named(name)  # cel-go takes the variable's name for that of a type
+            if self._version.has(VARIABLE_BEFORE_TYPE):
+                return Attribute(local)
+            return _type_named(name)  # cel-go took the variable's name for that of a type
         name = name.removeprefix(".")
         reference = self._references.get(node_id)
         if reference is not None and reference.value is not None:
@@ -242,7 +250,7 @@ class Planner:
         target, name = self._resolve(expr)
         arguments = tuple(map(self.node, (*(() if target is None else (target,)), *expr.args)))
         if name in ("or", "orValue") and len(arguments) == len(("optional", "other")):
-            return _optional_or(*arguments, unwrap=name == "orValue")
+            return self._optional_or(*arguments, unwrap=name == "orValue")
         return self._function(expr, name, arguments)
 
     def _branch(self, expr: Expr) -> Node:
@@ -301,6 +309,12 @@ class Planner:
             return made
         return _computed(made, name, overloads[0] if known else None)
 
+    def _optional_or(self, left: Node, right: Node, *, unwrap: bool) -> Node:
+        if unwrap and isinstance(left, OptionalPath):
+            return OptionalPathOr(left, right)
+        checks = self._version.has(OPTIONAL_OR_CHECKS)
+        return OptionalOr(left, right, unwrap, checks)
+
     # Literals
 
     def _list(self, expr: ListExpr) -> Node:
@@ -338,12 +352,6 @@ def _all_const(nodes: tuple[Node, ...]) -> bool:
     return all(isinstance(node, Const) for node in nodes)
 
 
-def _optional_or(left: Node, right: Node, *, unwrap: bool) -> Node:
-    if unwrap and isinstance(left, OptionalPath):
-        return OptionalPathOr(left, right)
-    return OptionalOr(left, right, unwrap)
-
-
 def _membership(value: Node, container: Node) -> Node | None:
     """``x in [literals]`` as a set; None if the list is not made of such literals."""
     if not isinstance(container, Const) or type(container.value) is not list:
@@ -379,7 +387,7 @@ def _make_call(
             return Call1(name, overloads, only, known)
         case (first, second):
             call = Call2(name, overloads, first, second, known, _prepared(overloads, second))
-            return specialised(call, first, second, charges=known and overloads[0].charges)
+            return specialised(call, first, second, overloads[0] if known else None)
         case (first, second, third):
             return Call3(name, overloads, first, second, third, known, _prepared(overloads, second))
     return CallMany(name, overloads, arguments, known)

@@ -12,6 +12,7 @@ from policyd.cel.ast import Call, Expr, Literal
 from policyd.cel.lexer import Token
 from policyd.cel.recovery import Kinds, Recovery
 from policyd.cel.source import BEFORE, Issue
+from policyd.versions import KubernetesVersion
 
 # What cel-go makes of a rule that failed at its beginning.
 _NOTHING = Literal(0, BEFORE, None)
@@ -20,8 +21,9 @@ _NOTHING = Literal(0, BEFORE, None)
 class Tree(Recovery):
     """The nodes that the rules of a replay make."""
 
-    def __init__(self, text: str, tokens: list[Token]) -> None:
+    def __init__(self, text: str, tokens: list[Token], version: KubernetesVersion) -> None:
         super().__init__(text, tokens)
+        self._version = version
         # What is wrong with the parts that are well-formed; cel-go reads these as well.
         self.meanings: list[Issue] = []
         self._depth = 0
@@ -38,7 +40,8 @@ class Tree(Recovery):
     def _called(self, pos: int, function: str, target: Expr | None, args: list[Expr]) -> Expr:
         """A call, or what it expands to if it is a macro."""
         try:
-            made = macros.expand(macros.Factory(self._ids, pos), function, target, args)
+            make = macros.Factory(self._ids, pos, self._version)
+            made = macros.expand(make, function, target, args)
         except macros.MacroError as error:
             self.meanings.append(Issue(error.pos, error.message))
             return Literal(0, error.pos, None)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from policyd._core.access import HasPath, Path
 from policyd._core.calls import Call2
 from policyd._core.fused import PathTests, TextTest
+from policyd._core.library import Overload
 from policyd._core.logic import And
 from policyd._core.nodes import Const, Node
 from policyd._core.shared_keys import shared_key
@@ -18,8 +19,9 @@ _TEXT_TESTS = frozenset(("startsWith", "endsWith", "contains"))
 _LONGEST = 100  # fields of a path, so that what a lookup costs fits into its code
 
 
-def specialised(call: Call2, first: Node, second: Node, *, charges: bool) -> Node:
-    """A call of two arguments, or the node that does the same; ``charges``: by their sizes."""
+def specialised(call: Call2, first: Node, second: Node, known: Overload | None) -> Node:
+    """A call of two arguments, or the node that does the same; ``known`` is what it runs."""
+    charges = known is not None and known.charges
     match first, second:
         case Const(value=str(key)), Path(units=1, fields=fields) if (
             call.name == "@in" and not charges and len(fields) < _LONGEST
@@ -27,7 +29,8 @@ def specialised(call: Call2, first: Node, second: Node, *, charges: bool) -> Nod
             term = _Term(second.slot, fields, shared_key(key), len(fields) + 2, call)
             return _Walk(term).node()
         case Path(), Const(value=str(part)) if call.name in _TEXT_TESTS:
-            return TextTest(call, first, part, charges)
+            by_part = known is not None and known.charges_second
+            return TextTest(call, first, part, charges, by_part)
     return call
 
 

@@ -14,6 +14,7 @@ from policyd.cel.literals import parse_literal
 from policyd.cel.recovery import END, GivenUp, Kinds, RuleError
 from policyd.cel.remains import Tree
 from policyd.cel.source import NOWHERE, Issue
+from policyd.versions import ESCAPED_IDENTIFIERS, NEWEST, KubernetesVersion
 
 MAX_NESTING = 250
 
@@ -25,6 +26,7 @@ _EXPR = _PRIMARY | {"!"}
 _RELATIONS = frozenset(("==", "!=", "in", "<", "<=", ">=", ">"))
 _PRODUCTS = frozenset(("*", "/", "%"))
 _SUMS = frozenset(("+", "-"))
+UNSUPPORTED_BACKQUOTE = "unsupported syntax: '`'"
 _NAMES = frozenset(("IDENTIFIER", "ESC_IDENTIFIER"))
 _NUMBERS = frozenset(("NUM_INT", "NUM_FLOAT"))
 _AFTER_CALC = _PRODUCTS | _SUMS | {END}
@@ -33,9 +35,9 @@ _AFTER_MEMBER = frozenset((".", "[", END))
 _ENDED = frozenset((END,))
 
 
-def explain(text: str, tokens: list[Token]) -> list[Issue]:
+def explain(text: str, tokens: list[Token], version: KubernetesVersion = NEWEST) -> list[Issue]:
     """The syntax errors of a token stream that is not an expression."""
-    replay = _Replay(text, tokens)
+    replay = _Replay(text, tokens, version)
     with suppress(GivenUp):
         replay.start()
         replay.issues += replay.meanings
@@ -191,7 +193,7 @@ class _Replay(Tree):
         pos = self.token().pos
         self._named_by = ""
         self.call(self._name, _AFTER_MEMBER, "member.name")
-        if problem := _name_problem(self._named_by):
+        if problem := self._name_problem():
             self.meanings.append(Issue(pos, problem))
         self._value = value
 
@@ -349,7 +351,7 @@ class _Replay(Tree):
         """A problem of a field's name is told at the first field, and hides those of its value."""
         self._named_by = ""
         self.call(self._optional_name, frozenset((":",)), f"field.name{state}")
-        problem = _name_problem(self._named_by)
+        problem = self._name_problem()
         self.match(":", _EXPR, f"field.colon{state}")
         known = len(self.meanings)
         self.call(self._expr, frozenset((",", END)), f"field.value{state}")
@@ -375,9 +377,9 @@ class _Replay(Tree):
         self._named_by = self.la()
         self.take("name.token")
 
-
-def _name_problem(kind: str) -> str:
-    """What cel-go says of a name of that kind of token; "" of one that is right."""
-    if kind == "ESC_IDENTIFIER":
-        return "unsupported syntax: '`'"
-    return "" if kind else "unsupported ident kind"
+    def _name_problem(self) -> str:
+        """What cel-go says of the last name's kind of token; "" of one that is right."""
+        kind = self._named_by
+        if kind == "ESC_IDENTIFIER" and not self._version.has(ESCAPED_IDENTIFIERS):
+            return UNSUPPORTED_BACKQUOTE
+        return "" if kind else "unsupported ident kind"

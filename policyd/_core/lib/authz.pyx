@@ -331,7 +331,7 @@ LIBRARY = Library("authz", (
         "authorizer_fieldselector", field_selector,
         "authorizer.group('').resource('pods').fieldSelector('spec.nodeName=a').check('list')"
         ".allowed() // true",
-    ).costs(selector_units, selector_estimate),
+    ).costs(selector_units, selector_estimate).since(31),
     binary(
         "labelSelector",
         "kubernetes.authorization.ResourceCheck.labelSelector(string)"
@@ -339,7 +339,7 @@ LIBRARY = Library("authz", (
         "authorizer_labelselector", label_selector,
         "authorizer.group('').resource('pods').labelSelector('app=web').check('list').allowed()"
         " // true",
-    ).costs(selector_units, selector_estimate),
+    ).costs(selector_units, selector_estimate).since(31),
     binary(
         "check",
         "kubernetes.authorization.PathCheck.check(string) -> kubernetes.authorization.Decision",

@@ -344,4 +344,4 @@ LIBRARY = Library("format", (
         "format-validate", validate,
         "format.date().validate('2024-02-30').value() // ['invalid date']",
     ).costs(validate_cost, _validate_estimate),
-))
+), since=31)

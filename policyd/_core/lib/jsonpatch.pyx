@@ -24,4 +24,4 @@ LIBRARY = Library("jsonpatch", (
         "string_jsonpatch_escapeKey_string", escape_key,
         "jsonpatch.escapeKey('k8s.io/my~label') // 'k8s.io~1my~0label'",
     ).costs(first_tenths, estimates.same_length),
-))
+), since=32)

@@ -3,7 +3,7 @@
 ``[1, 2].isSorted()``, ``.min()``, ``.max()``: of int, uint, double, bool, duration, timestamp,
 string, bytes;
 ``.sum()``: of int, uint, double, duration; ``.indexOf(1)``, ``.lastIndexOf(1)``: -1 where it is
-not.
+not; ``.includes(1)``.
 
 Cost: one walk through the list, 1 for a scalar, a tenth of its bytes for a string.
 """
@@ -162,6 +162,18 @@ cdef object last_index_of(Activation act, object items, object wanted):
     return -1
 
 
+cdef object includes(Activation act, object items, object wanted):
+    """``x.includes(y)`` also means equality where x is no list."""
+    if type(items) is not list:
+        return equal(act, items, wanted) is True
+    return index_of(act, items, wanted) >= 0
+
+
+def _includes_estimate(operands):
+    whole = operands[0]
+    return estimates.Charge(whole.size) if whole.part is None else estimates.traversal(operands)
+
+
 LIBRARY = Library("lists", (
     *[
         unary(
@@ -207,4 +219,8 @@ LIBRARY = Library("lists", (
         "lastIndexOf", "list(A).lastIndexOf(A) -> int", "list_a_last_index_of_int", last_index_of,
         "[1, 2, 2].lastIndexOf(2) // 2",
     ).costs(traversal, estimates.traversal),
+    binary(
+        "includes", "dyn.includes(dyn) -> bool", "list_includes_dyn_dyn", includes,
+        "[1, 2, 3].includes(2) // true",
+    ).costs(traversal, _includes_estimate).since(37),
 ))

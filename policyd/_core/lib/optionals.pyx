@@ -146,17 +146,17 @@ LIBRARY = Library("optionals", (
     unary(
         "last", "list(A).last() -> optional_type(A)", "list_last", last,
         "[1, 2, 3].last().value() // 3",
-    ),
+    ).since(33),
     unary(
         "first", "list(A).first() -> optional_type(A)", "list_first", first,
         "[].first().hasValue() // false",
-    ),
+    ).since(33),
     unary(
         "optional.unwrap", "optional.unwrap(list(optional_type(A))) -> list(A)", "optional_unwrap",
         unwrap, "optional.unwrap([optional.of(1), optional.none()]) // [1]",
-    ),
+    ).since(33),
     unary(
         "unwrapOpt", "list(optional_type(A)).unwrapOpt() -> list(A)", "optional_unwrapOpt", unwrap,
         "[optional.of(1), optional.none()].unwrapOpt() // [1]",
-    ),
+    ).since(33),
 ))

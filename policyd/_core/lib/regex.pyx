@@ -88,8 +88,11 @@ def _finding(operands):
 LIBRARY = Library("regex", (
     binary(
         "matches", "matches(string, string) -> bool", "matches", matches,
+    ).prepares(prepare).until(37),
+    binary(
+        "matches", "matches(string, string) -> bool", "matches", matches,
         "matches('nginx:1.25', ':[0-9.]+$') // true",
-    ).prepares(prepare),
+    ).costs_when_known(pattern_search, estimates.pattern_search).prepares(prepare).since(37),
     binary(
         "matches", "string.matches(string) -> bool", "matches_string", matches,
         "'nginx:latest'.matches(':[0-9.]+$') // false",

@@ -238,4 +238,4 @@ LIBRARY = Library("semver", (
         "compareTo", "kubernetes.Semver.compareTo(kubernetes.Semver) -> int", "semver_compare_to",
         compare_to, "semver('1.2.3').compareTo(semver('1.2.3')) // 0",
     ),
-))
+), since=33)

@@ -26,7 +26,7 @@ LIBRARY = Library("special forms", (
              "optional_map_optindex_optional_value"),
     declared("@not_strictly_false", "@not_strictly_false(bool) -> bool", "not_strictly_false"),
     declared("cel.@mapInsert", "cel.@mapInsert(map(K, V), K, V) -> map(K, V)",
-             "@mapInsert_map_key_value"),
+             "@mapInsert_map_key_value").since(32),
     declared("cel.@mapInsert", "cel.@mapInsert(map(K, V), map(K, V)) -> map(K, V)",
-             "@mapInsert_map_map"),
+             "@mapInsert_map_map").since(32),
 ))

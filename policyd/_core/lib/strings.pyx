@@ -87,11 +87,17 @@ cdef object index_of_from(Activation act, object text, object part, object offse
         return NO_OVERLOAD
     cdef str s = <str> text
     cdef int64_t at = offset
-    if not <str> part:  # cel-go answers before it looks at the range
-        return at
     if at < 0:
         return out_of_range(at)
+    if not <str> part:
+        return min(at, len(s))
     return -1 if at >= len(s) else s.find(<str> part, at)
+
+
+cdef object index_of_from_anywhere(Activation act, object text, object part, object offset):
+    if type(part) is str and not <str> part and type(text) is str and type(offset) is int:
+        return offset  # before 1.37 cel-go answered before it looked at the range
+    return index_of_from(act, text, part, offset)
 
 
 cdef object last_index_of(Activation act, object text, object part):
@@ -106,11 +112,17 @@ cdef object last_index_of_from(Activation act, object text, object part, object 
     cdef str s = <str> text
     cdef str wanted = <str> part
     cdef int64_t at = offset
-    if not wanted:
-        return at
     if at < 0:
         return out_of_range(at)
+    if not wanted:
+        return min(at, len(s))
     return -1 if at >= len(s) else s.rfind(wanted, 0, at + len(wanted))
+
+
+cdef object last_index_of_from_anywhere(Activation act, object text, object part, object offset):
+    if type(part) is str and not <str> part and type(text) is str and type(offset) is int:
+        return offset
+    return last_index_of_from(act, text, part, offset)
 
 
 cdef object lower_ascii(Activation act, object text):
@@ -277,9 +289,13 @@ LIBRARY = Library("strings", (
     ).costs(traversal, estimates.traversal),
     ternary(
         "indexOf", "string.indexOf(string, int) -> int", "string_index_of_string_int",
+        index_of_from_anywhere,
+    ).costs(traversal, estimates.traversal).until(37),
+    ternary(
+        "indexOf", "string.indexOf(string, int) -> int", "string_index_of_string_int",
         index_of_from,
         "'hello mellow'.indexOf('ello', 2) // 7",
-    ).costs(traversal, estimates.traversal),
+    ).costs(traversal, estimates.traversal).since(37),
     binary(
         "lastIndexOf", "string.lastIndexOf(string) -> int", "string_last_index_of_string",
         last_index_of,
@@ -287,9 +303,13 @@ LIBRARY = Library("strings", (
     ).costs(traversal, estimates.traversal),
     ternary(
         "lastIndexOf", "string.lastIndexOf(string, int) -> int", "string_last_index_of_string_int",
+        last_index_of_from_anywhere,
+    ).costs(traversal, estimates.traversal).until(37),
+    ternary(
+        "lastIndexOf", "string.lastIndexOf(string, int) -> int", "string_last_index_of_string_int",
         last_index_of_from,
         "'hello mellow'.lastIndexOf('ello', 6) // 1",
-    ).costs(traversal, estimates.traversal),
+    ).costs(traversal, estimates.traversal).since(37),
     unary(
         "lowerAscii", "string.lowerAscii() -> string", "string_lower_ascii", lower_ascii,
         "'TacoCÆt'.lowerAscii() // 'tacocÆt'",

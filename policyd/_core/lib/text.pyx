@@ -8,7 +8,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation
 from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD
-from policyd._core.library cimport binary, first_tenths, tenths
+from policyd._core.library cimport binary, first_tenths, second_tenths, tenths
 from policyd._core.values cimport size_of
 
 from policyd._core import estimates
@@ -44,10 +44,16 @@ LIBRARY = Library("text", (
     ).costs_when_known(contains_cost, estimates.search),
     binary(
         "startsWith", "string.startsWith(string) -> bool", "starts_with_string", starts_with,
+    ).costs_when_known(first_tenths, estimates.second_tenths).until(37),
+    binary(
+        "startsWith", "string.startsWith(string) -> bool", "starts_with_string", starts_with,
         "'abc'.startsWith('a') // true",
-    ).costs_when_known(first_tenths, estimates.second_tenths),
+    ).costs_when_known(second_tenths, estimates.second_tenths).since(37),
+    binary(
+        "endsWith", "string.endsWith(string) -> bool", "ends_with_string", ends_with,
+    ).costs_when_known(first_tenths, estimates.second_tenths).until(37),
     binary(
         "endsWith", "string.endsWith(string) -> bool", "ends_with_string", ends_with,
         "'abc'.endsWith('c') // true",
-    ).costs_when_known(first_tenths, estimates.second_tenths),
+    ).costs_when_known(second_tenths, estimates.second_tenths).since(37),
 ))

@@ -289,7 +289,7 @@ LIBRARY = Library("timestamps", (
         "duration", "duration(duration) -> duration", "duration_to_duration", to_duration,
         "duration(duration('1s')) == duration('1s') // true",
     ),
-    unary("duration", "duration(int) -> duration", "int64_to_duration", int_to_duration),
+    unary("duration", "duration(int) -> duration", "int64_to_duration", int_to_duration).until(37),
     unary(
         "duration", "duration(string) -> duration", "string_to_duration", string_to_duration,
         "duration('1h30m') == duration('90m') // true",
