@@ -1,5 +1,9 @@
 # Everything runs in .venv, which `build` makes and keeps up to date.
 RUN = .venv/bin/
+# K8S=1.36 selects the version of Kubernetes that policyd is compared with.
+ifdef K8S
+export POLICYD_KUBERNETES = $(K8S)
+endif
 
 .PHONY: demo test fuzz-cel check build bench cov e2e clean
 
@@ -9,7 +13,7 @@ demo: build            # a real server, real reviews, the answers explained
 test: build            # every test; ends with pytest's summary
 	$(RUN)python -m pytest
 
-fuzz-cel: build        # random expressions, beside Kubernetes' own CEL: N=100000 SEED=7 (needs Go)
+fuzz-cel: build        # random expressions, beside Kubernetes' own CEL: N=100000 SEED=7 K8S=1.36 (needs Go)
 	$(RUN)python -m tests.fuzz $(or $(N),20000) $(or $(SEED),1)
 
 check: build           # lint, format, types, layers, stubs

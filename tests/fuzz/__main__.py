@@ -2,6 +2,7 @@
 
 import sys
 
+from tests import kubernetes
 from tests.fuzz import compare, questions
 
 MAKERS = (
@@ -24,7 +25,8 @@ def main() -> None:
     print("Not counted as differences:")
     for name, reason in compare.ALLOWED.items():
         print(f"  {name}: {reason}")
-    print(f"{wrong} of {count} expressions differ (seed {seed})")
+    version = kubernetes.chosen()
+    print(f"{wrong} of {count} expressions differ from Kubernetes {version} (seed {seed})")
     raise SystemExit(1 if wrong else 0)
 
 

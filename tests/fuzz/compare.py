@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policyd.cli import eval as evaluation
+from tests import kubernetes
 from tests.fuzz import oracle
 
 JSON = dict[str, Any]
@@ -53,7 +54,9 @@ def answer(question: JSON) -> JSON:
 
 
 def differences(questions: Sequence[JSON]) -> Iterator[Difference]:
-    """Every question that policyd answers otherwise than the oracle."""
+    """Every question that policyd answers otherwise than the oracle of this run's version."""
+    version = {"version": kubernetes.chosen()}
+    questions = [question | version for question in questions]
     for question, want in zip(questions, oracle.ask(questions), strict=True):
         if want.get("stage") in ("panic", "died"):
             continue

@@ -1,56 +1,47 @@
-"""Asks the Go program in tests/oracle, which it builds if there is a Go to build it with."""
+"""Asks the Go program in tests/oracle, which it builds if there is a Go to build it with.
+
+There is one program for each version of Kubernetes; a question's ``version`` names it, and without
+one that of the run (``tests/kubernetes.py``) is asked.
+"""
 
 import functools
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Timer
 from typing import Any
 
+from tests import kubernetes
 from tests.shared import ROOT
 
 SOURCE = ROOT / "tests" / "oracle"
-BUILT = ROOT / "build" / "oracle"
-# Names a program that is there already.
+BUILT = ROOT / "build"
+# Names a folder of programs that are there already, such as oracle-1.37.
 VARIABLE = "POLICYD_ORACLE"
 JSON = dict[str, Any]
 MEMORY = 3 << 30
 SECONDS = 5.0
 
 
-class Unavailable(Exception):
-    """There is no oracle on this machine; the text says why."""
-
-
 @functools.cache
-def program() -> Path:
-    """The oracle's path; built once (Go's own cache makes a second build quick)."""
+def program(version: str) -> Path:
+    """The path of a version's oracle, built once; ``kubernetes.Unavailable`` where that fails."""
+    name = f"oracle-{version}"
     if given := os.environ.get(VARIABLE):
-        return Path(given)
-    go = shutil.which("go")
-    if go is None:
-        raise Unavailable(f"no Go to build tests/oracle with (or set {VARIABLE})")
-    made = subprocess.run(
-        [go, "build", "-trimpath", "-o", str(BUILT), "."],
-        cwd=SOURCE,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if made.returncode:
-        raise Unavailable(f"tests/oracle does not build: {made.stderr.strip()[-300:]}")
-    return BUILT
+        return Path(given) / name
+    kubernetes.build(SOURCE, version, BUILT / name, ".")
+    return BUILT / name
 
 
 class Conversation:
-    """A running oracle. What it cannot answer within its memory and time gets the stage ``died``: cel-go
+    """A running oracle of one version. What it cannot answer within its memory and time gets the stage ``died``: cel-go
     builds ``lists.range(1000000000000)`` before it counts what that costs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, version: str) -> None:
+        self._program = str(program(version))
         self._process = self._start()
 
     def ask(self, questions: Iterable[JSON]) -> Iterator[JSON]:
@@ -63,7 +54,7 @@ class Conversation:
         self._process.communicate()
 
     def _start(self) -> "subprocess.Popen[bytes]":
-        limited = ["prlimit", f"--as={MEMORY}", str(program())]
+        limited = ["prlimit", f"--as={MEMORY}", self._program]
         return subprocess.Popen(
             limited,
             stdin=subprocess.PIPE,
@@ -95,8 +86,17 @@ class Conversation:
 
 def ask(questions: Iterable[JSON]) -> list[JSON]:
     """The answers to questions, in order."""
-    conversation = Conversation()
+    conversations: dict[str, Conversation] = {}
+    answers: list[JSON] = []
     try:
-        return list(conversation.ask(questions))
+        for question in questions:
+            version = question.get("version") or kubernetes.chosen()
+            # One of an older version than any oracle's is put to the newest, which knows them all.
+            of = version if version in kubernetes.RELEASES else kubernetes.NEWEST
+            if of not in conversations:
+                conversations[of] = Conversation(of)
+            answers += conversations[of].ask([question])
     finally:
-        conversation.close()
+        for each in conversations.values():
+            each.close()
+    return answers

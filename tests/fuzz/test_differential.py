@@ -1,6 +1,7 @@
 """policyd's CEL beside that of Kubernetes: thousands of random expressions, compared in value, type, error text, stage and cost.
 
-``make fuzz-cel N=100000 SEED=7`` asks as many as wanted, and others.
+``make fuzz-cel N=100000 SEED=7`` asks as many as wanted, and others; ``K8S=1.36`` compares with that
+version of Kubernetes.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests import kubernetes
 from tests.fuzz import compare, oracle, questions
 
 SEED = 1
@@ -29,8 +31,8 @@ def test_random_expressions_answer_as_in_kubernetes(
     make: Callable[[int, int], Iterator[dict[str, Any]]], count: int, rare: int
 ) -> None:
     try:
-        oracle.program()
-    except oracle.Unavailable as reason:
+        oracle.program(kubernetes.chosen())
+    except kubernetes.Unavailable as reason:
         pytest.skip(str(reason))
     wrong = list(compare.differences(list(make(count, SEED))))
     print(f"{count - len(wrong)} passed of {count}", *wrong[:20], sep="\n")

@@ -42,6 +42,11 @@ type question struct {
 	Variables  map[string]any `json:"variables"`
 	// Mode is "" (every variable dyn), "vap" (request and namespaceObject typed) or "map" (vap and the patch types).
 	Mode string `json:"mode"`
+	// Version is a Kubernetes version, "1.33": what new expressions may use there. Without it, or with
+	// the oracle's own: all that stored expressions may use.
+	Version string `json:"version"`
+	// List asks what the environment declares; there is no expression then.
+	List bool `json:"list"`
 }
 
 type answer struct {
@@ -75,7 +80,7 @@ func main() {
 	}
 }
 
-func ask(environments map[string]*cel.Env, line []byte) (result answer) {
+func ask(environments map[string]*cel.Env, line []byte) (result any) {
 	defer func() {
 		if panicked := recover(); panicked != nil {
 			result = answer{Error: fmt.Sprint(panicked), Stage: "panic"}
@@ -91,6 +96,13 @@ func ask(environments map[string]*cel.Env, line []byte) (result answer) {
 	if err != nil {
 		return answer{Error: err.Error(), Stage: "environment"}
 	}
+	if asked.List {
+		return declarationsOf(env)
+	}
+	return evaluate(env, asked)
+}
+
+func evaluate(env *cel.Env, asked question) answer {
 	ast, issues := env.Compile(asked.Expression)
 	if issues.Err() != nil {
 		return answer{Error: issues.String(), Stage: "compile"}
@@ -114,7 +126,7 @@ func ask(environments map[string]*cel.Env, line []byte) (result answer) {
 	return answer{Value: toJSON(value), Type: value.Type().TypeName(), Cost: cost}
 }
 
-// environmentFor returns the environment of Kubernetes 1.36 with the question's variables declared; it is kept for the next one.
+// environmentFor returns the environment of a question's version with its variables declared; it is kept for the next one.
 func environmentFor(environments map[string]*cel.Env, asked question) (*cel.Env, error) {
 	names := []string{"object", "oldObject", "request", "namespaceObject", "params", "variables", "authorizer"}
 	for name := range asked.Variables {
@@ -123,7 +135,7 @@ func environmentFor(environments map[string]*cel.Env, asked question) (*cel.Env,
 		}
 	}
 	slices.Sort(names[7:])
-	key := asked.Mode + " " + strings.Join(names, " ")
+	key := asked.Version + " " + asked.Mode + " " + strings.Join(names, " ")
 	if env, found := environments[key]; found {
 		return env, nil
 	}
@@ -145,7 +157,11 @@ func environmentFor(environments map[string]*cel.Env, asked question) (*cel.Env,
 	if asked.Mode != "" {
 		options.DeclTypes = []*apiservercel.DeclType{namespace, request}
 	}
-	set, err := environment.MustBaseEnvSet(version.MajorMinor(1, 36)).Extend(options, environment.StrictCostOpt)
+	base, stored, err := baseFor(asked.Version)
+	if err != nil {
+		return nil, err
+	}
+	set, err := base.Extend(options, environment.StrictCostOpt)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +177,11 @@ func environmentFor(environments map[string]*cel.Env, asked question) (*cel.Env,
 			return nil, err
 		}
 	}
-	environments[key] = set.StoredExpressionsEnv()
+	if stored {
+		environments[key] = set.StoredExpressionsEnv()
+	} else {
+		environments[key] = set.NewExpressionsEnv()
+	}
 	return environments[key], nil
 }
 

@@ -1,0 +1,54 @@
+"""The versions of Kubernetes that policyd is compared with, and Go programs built of one of them. No tests here.
+
+``POLICYD_KUBERNETES`` selects the version of a run (``make e2e K8S=1.36``); without it that is
+``DEFAULT``. A Go module of the tests has one ``kubernetes-VERSION.mod`` for each version, all for the
+same sources.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+VARIABLE = "POLICYD_KUBERNETES"
+# What runs as each version; the newest comes last.
+RELEASES = {"1.36": "v1.36.3", "1.37": "v1.37.1"}
+NEWEST = list(RELEASES)[-1]
+DEFAULT = "1.36"
+
+
+class Unavailable(Exception):
+    """A program cannot be built on this machine; the text says why."""
+
+
+def chosen() -> str:
+    """The version of this run; ValueError for one that policyd is not compared with."""
+    version = os.environ.get(VARIABLE) or DEFAULT
+    if version not in RELEASES:
+        raise ValueError(f"{VARIABLE}={version}: expected one of {', '.join(RELEASES)}")
+    return version
+
+
+def build(module: Path, version: str, target: Path, *packages: str, link: str = "") -> None:
+    """Build ``packages`` of a Go module with the Kubernetes of ``version`` into ``target``: a folder if it
+    ends with a slash, as in ``go build -o``. Go's own cache makes a second build quick.
+    """
+    command = go(module, version, "build", "-trimpath", "-ldflags", link)
+    built = subprocess.run(
+        [*command, "-o", f"{target}/" if len(packages) > 1 else str(target), *packages],
+        cwd=module,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if built.returncode:
+        raise Unavailable(f"{module.name} does not build: {built.stderr.strip()[-300:]}")
+
+
+def go(module: Path, version: str, command: str, *arguments: str) -> Sequence[str]:
+    """The command line of ``go build`` or ``go run`` with the Kubernetes of a version."""
+    program = shutil.which("go")
+    if program is None:
+        raise Unavailable(f"no Go to build tests/{module.name} with")
+    return [program, command, f"-modfile=kubernetes-{version}.mod", *arguments]
