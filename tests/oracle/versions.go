@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"strings"
 
 	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/checker"
 	"github.com/google/cel-go/common/decls"
 
 	"k8s.io/apimachinery/pkg/util/version"
@@ -51,60 +53,56 @@ func baseFor(named string) (*environment.EnvSet, bool, error) {
 	return environment.MustBaseEnvSet(wanted), wanted.EqualTo(newest), nil
 }
 
-// declarations are everything that an environment declares: functions by name and overload, macros, variables.
+// declarations are everything that an environment declares: overloads sorted by function, in the order in which a function tries
+// them, macros and variables.
 type declarations struct {
-	Functions map[string]map[string]overload `json:"functions"`
-	Macros    []string                       `json:"macros"`
-	Variables map[string]string              `json:"variables"`
-	// Types are those that overloads and variables name, without parameters.
-	Types []string `json:"types"`
+	Overloads []overload `json:"overloads"`
+	Macros    []macro    `json:"macros"`
+	Variables []variable `json:"variables"`
 }
 
 type overload struct {
-	Member    bool     `json:"member"`
-	Arguments []string `json:"arguments"`
-	Result    string   `json:"result"`
+	Function  string `json:"function"`
+	ID        string `json:"id"`
+	Signature string `json:"signature"`
+}
+
+type macro struct {
+	Name      string `json:"name"`
+	Arguments int    `json:"arguments"`
+	Member    bool   `json:"member"`
+}
+
+type variable struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
 }
 
 func declarationsOf(env *cel.Env) declarations {
-	found := declarations{Functions: map[string]map[string]overload{}, Macros: []string{}, Variables: map[string]string{}}
-	named := map[string]bool{}
-	for name, function := range env.Functions() {
-		overloads := map[string]overload{}
-		for _, each := range function.OverloadDecls() {
-			overloads[each.ID()] = described(each, named)
+	found := declarations{}
+	functions := env.Functions()
+	for _, name := range slices.Sorted(maps.Keys(functions)) {
+		for _, each := range functions[name].OverloadDecls() {
+			found.Overloads = append(found.Overloads, overload{name, each.ID(), signature(name, each)})
 		}
-		found.Functions[name] = overloads
 	}
-	for _, macro := range env.Macros() {
-		found.Macros = append(found.Macros, macro.MacroKey()) // name:arguments:whether a member
+	for _, each := range env.Macros() {
+		found.Macros = append(found.Macros, macro{each.Function(), each.ArgCount(), each.IsReceiverStyle()})
 	}
-	for _, variable := range env.Variables() {
-		found.Variables[variable.Name()] = noted(variable.Type(), named)
+	for _, each := range env.Variables() {
+		found.Variables = append(found.Variables, variable{each.Name(), checker.FormatCELType(each.Type())})
 	}
-	for name := range named {
-		found.Types = append(found.Types, name)
-	}
-	slices.Sort(found.Macros)
-	slices.Sort(found.Types)
 	return found
 }
 
-func described(each *decls.OverloadDecl, named map[string]bool) overload {
-	made := overload{Member: each.IsMemberFunction(), Arguments: []string{}, Result: noted(each.ResultType(), named)}
+func signature(name string, each *decls.OverloadDecl) string {
+	types := []string{}
 	for _, argument := range each.ArgTypes() {
-		made.Arguments = append(made.Arguments, noted(argument, named))
+		types = append(types, checker.FormatCELType(argument))
 	}
-	return made
-}
-
-// noted is the text of a type; the names in it are added to those that were seen.
-func noted(t *cel.Type, named map[string]bool) string {
-	if t.Kind() != cel.TypeParamKind {
-		named[strings.TrimSuffix(strings.TrimPrefix(t.DeclaredTypeName(), "wrapper("), ")")] = true
+	receiver := ""
+	if each.IsMemberFunction() {
+		receiver, types = types[0]+".", types[1:]
 	}
-	for _, parameter := range t.Parameters() {
-		noted(parameter, named)
-	}
-	return t.String()
+	return fmt.Sprintf("%s%s(%s) -> %s", receiver, name, strings.Join(types, ", "), checker.FormatCELType(each.ResultType()))
 }
