@@ -17,13 +17,13 @@ schema without texts and value rules, plus in each place
 
 import gzip
 import json
-import shutil
 import subprocess
 from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.cluster import MODULE, VERSION, cluster
+from tests import kubernetes
+from tests.e2e.cluster import MODULE, cluster
 
 TARGET = Path(__file__).resolve().parent.parent / "policyd" / "mutation" / "schemas"
 KEPT = {
@@ -66,10 +66,11 @@ def main() -> None:
                 home = "/".join(filter(None, (kind["group"], kind["version"])))
                 key = f"{kind['group']}/{kind['version']}/{kind['kind']}"
                 (kinds if home == group_version else elsewhere)[key] = name
-    add_go_types(definitions)
+    add_go_types(definitions, server.version)
     decoded = {kind: name for kind, name in sorted(elsewhere.items()) if kind not in kinds}
     used = reachable(definitions, [*kinds.values(), *decoded.values()])
-    write({"version": VERSION, "kinds": dict(sorted(kinds.items())), "decoded": decoded}, used)
+    head = {"version": kubernetes.RELEASES[server.version], "kinds": dict(sorted(kinds.items()))}
+    write(server.version, {**head, "decoded": decoded}, used)
 
 
 def keys_of_items(name: str, document: JSONObject) -> set[str]:
@@ -108,11 +109,9 @@ def reference(schema: JSONObject) -> str:
     return path.rpartition("/")[2]
 
 
-def add_go_types(definitions: dict[str, JSONObject]) -> None:
-    go = shutil.which("go") or "go"
-    printed = subprocess.run(
-        [go, "run", "./gotypes"], cwd=MODULE, check=True, capture_output=True
-    ).stdout
+def add_go_types(definitions: dict[str, JSONObject], version: str) -> None:
+    command = kubernetes.go(MODULE, version, "run", "./gotypes")
+    printed = subprocess.run(command, cwd=MODULE, check=True, capture_output=True).stdout
     for line in printed.splitlines():
         struct = json.loads(line)
         definition = definitions.get(definition_name(struct["name"]))
@@ -164,15 +163,14 @@ def references(schema: Any) -> list[str]:
     return own + [name for member in schema.values() for name in references(member)]
 
 
-def write(head: JSONObject, definitions: dict[str, JSONObject]) -> None:
+def write(version: str, head: JSONObject, definitions: dict[str, JSONObject]) -> None:
     lines: list[JSONObject] = [head]
     lines += [{"name": name, "schema": schema} for name, schema in definitions.items()]
     text = "\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
-    minor = ".".join(VERSION.removeprefix("v").split(".")[:2])
     TARGET.mkdir(exist_ok=True)
     # No time stamp, so that the same server gives the same bytes.
     packed = gzip.compress(text.encode(), 9, mtime=0)
-    (TARGET / f"kubernetes-{minor}.jsonl.gz").write_bytes(packed)
+    (TARGET / f"kubernetes-{version}.jsonl.gz").write_bytes(packed)
     print(f"{len(head['kinds'])} kinds, {len(definitions)} definitions, {len(packed)} bytes")
 
 

@@ -3,15 +3,15 @@
     with cluster() as api:
         api.call("POST", "/api/v1/namespaces/default/configmaps", {...})
 
-The two programs are built from the Go module in ``tests/e2e/apiserver`` (about three minutes the
-first time) unless ``$POLICYD_APISERVER_BIN`` names a folder that holds them. There are no
-controllers: no service accounts, no type checking, no pods that run. No tests here.
+The two programs are those of ``kubernetes.chosen()``, built from the Go module in
+``tests/e2e/apiserver`` (about four minutes the first time) unless ``$POLICYD_APISERVER_BIN`` names a
+folder that holds them. There are no controllers: no service accounts, no type checking, no pods
+that run. No tests here.
 """
 
 import contextlib
 import json
 import os
-import shutil
 import socket
 import ssl
 import subprocess
@@ -24,18 +24,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests import kubernetes
+
 MODULE = Path(__file__).resolve().parent / "apiserver"
+BUILT = Path(__file__).resolve().parents[2] / "build" / "apiserver"
 BINARIES = "POLICYD_APISERVER_BIN"
-VERSION = "v1.36.3"
 READY_WITHIN = 60.0  # seconds; two suffice on an idle machine
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A running API server: ``server`` is its address, ``folder`` holds certificates and logs."""
+    """A running API server: ``server`` is its address, ``folder`` holds certificates and logs;
+    ``version`` is that of Kubernetes, such as 1.37.
+    """
 
     server: str
     folder: Path
+    version: str
 
     def client_context(self) -> ssl.SSLContext:
         """TLS as a member of system:masters."""
@@ -74,7 +79,8 @@ class Cluster:
 @contextlib.contextmanager
 def cluster(folder: Path | None = None, flags: Sequence[str] = ()) -> Iterator[Cluster]:
     """Build, start, wait until ready, hand over, stop. ``flags`` go to kube-apiserver as they are."""
-    programs = binaries()
+    programs, version = binaries()
+    # The API server ends before etcd: 1.37 does not end without it.
     with contextlib.ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="apiserver-")))
@@ -86,29 +92,39 @@ def cluster(folder: Path | None = None, flags: Sequence[str] = ()) -> Iterator[C
         )
         command = [str(programs / "kube-apiserver"), *apiserver_flags(folder, etcd, port), *flags]
         server = stack.enter_context(process(command, folder / "kube-apiserver.log"))
-        running = Cluster(f"https://127.0.0.1:{port}", folder)
+        running = Cluster(f"https://127.0.0.1:{port}", folder, version)
         wait_until_ready(running, server)
         yield running
 
 
-def binaries() -> Path:
-    """The folder of the two programs, built if need be. RuntimeError where there is no Go."""
+def binaries() -> tuple[Path, str]:
+    """The folder of the two programs, built if need be, and the version of Kubernetes they are of.
+
+    kubernetes.Unavailable where they cannot be built.
+    """
     named = os.environ.get(BINARIES)
     if named:
-        return Path(named)
-    target = MODULE / "bin"
-    if all((target / name).exists() for name in ("etcd", "kube-apiserver")):
-        return target
-    go = shutil.which("go")
-    if go is None:
-        raise RuntimeError(f"no kube-apiserver: install Go, or set {BINARIES} to a folder with it")
-    stamp = "k8s.io/component-base/version"
-    major, minor = VERSION.removeprefix("v").split(".")[:2]
-    link = f"-s -w -X {stamp}.gitVersion={VERSION} -X {stamp}.gitMajor={major}"
-    link += f" -X {stamp}.gitMinor={minor}"
-    command = [go, "build", "-trimpath", "-ldflags", link, "-o", "bin/"]
-    subprocess.run([*command, "./etcd", "./kube-apiserver"], cwd=MODULE, check=True)
-    return target
+        return Path(named), version_of(Path(named))
+    version = kubernetes.chosen()
+    target = BUILT / version
+    if not all((target / name).exists() for name in ("etcd", "kube-apiserver")):
+        release = kubernetes.RELEASES[version]
+        stamp = "k8s.io/component-base/version"
+        major, minor = version.split(".")
+        link = f"-s -w -X {stamp}.gitVersion={release}"
+        link += f" -X {stamp}.gitMajor={major} -X {stamp}.gitMinor={minor}"
+        kubernetes.build(MODULE, version, target, "./etcd", "./kube-apiserver", link=link)
+    return target, version
+
+
+def version_of(folder: Path) -> str:
+    """The version of a kube-apiserver; ValueError if the run asks for another one."""
+    command = [str(folder / "kube-apiserver"), "--version"]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    version = ".".join(shown.split()[-1].removeprefix("v").split(".")[:2])
+    if os.environ.get(kubernetes.VARIABLE, version) != version:
+        raise ValueError(f"{BINARIES} holds {shown.strip()}, not {kubernetes.chosen()}")
+    return version
 
 
 def etcd_flags(folder: Path, client: str, peer: int) -> list[str]:
@@ -140,6 +156,8 @@ def apiserver_flags(folder: Path, etcd: str, port: int) -> list[str]:
         "--service-cluster-ip-range=10.0.0.0/24",
         "--authorization-mode=RBAC",
         "--allow-privileged=true",
+        # 1.37 refuses to announce a loopback address as an endpoint of the kubernetes Service.
+        "--endpoint-reconciler-type=none",
         # There is no controller that would make the default service accounts.
         "--disable-admission-plugins=ServiceAccount",
     ]
