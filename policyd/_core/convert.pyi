@@ -2,8 +2,6 @@ from typing import Any
 
 from policyd._core.values import StructValue
 
-EMPTY: list[Any]
-
 class ConversionError(Exception): ...
 
 def json_value(value: object, sources: tuple[object, ...] | None = None) -> Any: ...

@@ -17,7 +17,7 @@ from libc.math cimport isfinite
 
 import base64
 
-from policyd._core.go_printing import Foreign, moment, plain, quoted, span, syntax
+from policyd._core.go_printing import EMPTY, Foreign, moment, plain, quoted, span, syntax
 from policyd._core.rendering cimport text_of
 from policyd._core.values cimport (
     MISSING, Duration, Key, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
@@ -36,11 +36,6 @@ cdef dict GO_TYPES = {
     "CIDR": "netip.Prefix",
     "Semver": "semver.Version",
 }
-
-# What an empty list in Object{...} becomes. By identity: Kubernetes has a null in its place where
-# no Go type says that it is a list.
-EMPTY = []
-
 
 class ConversionError(Exception):
     """The value has no JSON form; the text is Kubernetes'."""
@@ -224,14 +219,14 @@ cdef class Converter:
         return out
 
     cdef list items(self, list value, str expected):
-        cdef list out
         for item in value:
             if item is None or type(item) is list or type(item) is dict:
                 if self.came_as_json(value):
                     return value
                 break
-        out = [self.inner(item, expected) for item in value]
-        return out if out else EMPTY
+        if not value:
+            return value if self.came_as_json(value) else EMPTY
+        return [self.inner(item, expected) for item in value]
 
     cdef dict entries(self, dict value, str expected):
         cdef dict out = {}

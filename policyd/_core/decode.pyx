@@ -19,6 +19,8 @@ from policyd._core.schema cimport (
 
 # Lists are searched item by item up to this length, larger ones by the identities of their items.
 cdef Py_ssize_t FEW = 16
+# Go's decoder remembers no more unknown fields than these.
+cdef Py_ssize_t MOST_UNKNOWN = 100
 cdef object ABSENT = object()
 cdef object LOW32 = -(2**31)
 cdef object HIGH32 = 2**31
@@ -30,20 +32,54 @@ class DecodeError(Exception):
     """The object does not decode; the text is Go's."""
 
 
-def decode(new, old, Field root not None, *, convert=False):
-    """``convert``: as after a merge, where whole floats are integers and the words are others."""
+class Base64Error(ValueError):
+    """A text that is no base64: Go goes on after it, which it does not after other leaves."""
+
+
+def decode(new, old, Field root not None, *, convert=False, kept=None, given=None):
+    """``convert``: as after a merge, where whole floats are integers and the words are others.
+    ``kept`` is the tree before the change, where that is not ``old``; ``given`` holds the values
+    that a patch gave, which may be parts of it.
+    """
+    cdef set given_maps = set()
+    cdef Decoder decoder = new_decoder(convert)
+    out = decoder.value(new, old, root)
+    if decoder.failure is None and decoder.unknown is None:
+        return out
+    if not convert:
+        # Once more, in the order of the document: which error comes first hangs on it.
+        decoder = new_decoder(convert)
+        decoder.written = set()
+        note_maps(old if kept is None else kept, decoder.written)
+        note_maps(given, given_maps)
+        decoder.written -= given_maps
+        decoder.value(new, old, root)
+    if decoder.failure is not None:
+        raise DecodeError(decoder.failure)
+    listed = ", ".join([f'unknown field "{path}"' for path in decoder.unknown[:MOST_UNKNOWN]])
+    raise DecodeError(f"strict decoding error: {listed}")
+
+
+cdef Decoder new_decoder(bint convert):
     cdef Decoder decoder = Decoder()
     decoder.convert = convert
     decoder.path = []
     decoder.places = []
     decoder.struct = ""
-    out = decoder.value(new, old, root)
-    if decoder.failure is not None:
-        raise DecodeError(decoder.failure)
-    if decoder.unknown is not None:
-        listed = ", ".join([f'unknown field "{path}"' for path in decoder.unknown])
-        raise DecodeError(f"strict decoding error: {listed}")
-    return out
+    return decoder
+
+
+cdef int note_maps(object value, set noted) except -1:
+    """The identities of all maps in a tree."""
+    cdef object kind = kind_of(value)
+    if kind is dict:
+        noted.add(id(value))
+        for member in (<dict>value).values():
+            note_maps(member, noted)
+    elif kind is list:
+        for member in <list>value:
+            note_maps(member, noted)
+    return 0
 
 
 @cython.final
@@ -55,7 +91,9 @@ cdef class Decoder:
     cdef list places        # the names of struct fields alone, with the embedded structs between
     cdef str struct         # Go's name of the innermost struct
     cdef str failure        # the first value of a wrong type wins over all unknown fields
+    cdef bint over          # the failure is one after which Go does not go on
     cdef list unknown
+    cdef set written        # the second time: maps that a patch wrote nothing into (identities)
 
     cdef object value(self, object new, object old, Field field):
         cdef Type type = field.type
@@ -87,6 +125,12 @@ cdef class Decoder:
             return self.number(new, field)
         return self.fail(new, field)
 
+    cdef dict ordered(self, dict members):
+        """The members as they stand in the patched document: what was written is sorted by name."""
+        if self.written is None or id(members) in self.written:
+            return members
+        return dict(sorted(members.items()))
+
     cdef object members(self, dict new, object old, Type type):
         cdef dict before = <dict>old if kind_of(old) is dict else {}
         cdef dict out = new
@@ -96,6 +140,7 @@ cdef class Decoder:
         cdef PyObject* key
         cdef PyObject* value
         cdef PyObject* former
+        new = out = self.ordered(new)
         while PyDict_Next(<PyObject*>new, &at, &key, &value):
             former = counterpart(<PyObject*>before, key, &place)
             if former == value:
@@ -105,7 +150,9 @@ cdef class Decoder:
             field = type.fields.get(name)
             self.path.append(name)
             if field is None:
-                self.unknown = (self.unknown or []) + [path_text(self.path)]
+                if self.unknown is None:
+                    self.unknown = []
+                self.unknown.append(path_text(self.path))
                 after = member
             else:
                 self.struct = type.name
@@ -134,6 +181,7 @@ cdef class Decoder:
         cdef PyObject* key
         cdef PyObject* value
         cdef PyObject* former
+        new = out = self.ordered(new)
         while PyDict_Next(<PyObject*>new, &at, &key, &value):
             former = counterpart(<PyObject*>before, key, &place)
             if former == value:
@@ -178,14 +226,28 @@ cdef class Decoder:
         return out
 
     cdef object leaf(self, object new, Field field):
+        if self.over:
+            return new
         try:
             return field.type.leaf(new)
-        except ValueError as error:
+        except Base64Error as error:
             if self.failure is None:
-                self.failure = str(error)
-            return new
+                self.failure = f"error decoding from json: {error}" if self.convert else str(error)
+        except ValueError as error:
+            self.end()
+            self.failure = str(error) if self.failure is None else self.failure
         except TypeError as error:
-            return self.fail(new, field, error.args[0] if error.args else None)
+            if error.args:
+                self.end()
+            self.fail(new, field, error.args[0] if error.args else None)
+        return new
+
+    cdef int end(self) except -1:
+        """From here on nothing counts; in a document, not even what went wrong before."""
+        self.over = True
+        if not self.convert:
+            self.failure = None
+        return 0
 
     cdef object number(self, object new, Field field):
         cdef Decoding decoding = field.type.decoding

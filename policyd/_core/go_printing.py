@@ -22,6 +22,9 @@ ESCAPES = {
     "\\": r"\\",
     '"': r"\"",
 }
+# What an empty list in Object{...} becomes, a nil slice of Go. By identity: Kubernetes has a null
+# in its place where no Go type says that it is a list.
+EMPTY: list[object] = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,8 @@ def syntax(value: object) -> str:
         return "interface {}(nil)"
     if isinstance(value, str):
         return quoted(value)
+    if value is EMPTY:
+        return "[]interface {}(nil)"
     if isinstance(value, list):
         return f"[]interface {{}}{{{', '.join(map(syntax, value))}}}"
     if isinstance(value, dict):

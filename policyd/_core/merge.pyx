@@ -1,6 +1,7 @@
 """Merging by schema, as server-side apply merges: the rules of structured-merge-diff (typed/).
 
     problems(patch, type)          # what does not fit the schema: [(path, message)], or None
+    live_problems(live, type)      # the same of the object that is there, which may repeat itself
     atomics(patch, type)           # paths of what only merges as a whole, or None
     flawless(patch, type)          # True: neither of them finds anything
     merge(live, patch, type)       # the merged tree; shares with ``live`` whatever stayed the same
@@ -23,6 +24,10 @@ class MergeError(Exception):
 
 def problems(patch, Type type not None):
     return value_problems(patch, type, False)
+
+
+def live_problems(live, Type type not None):
+    return value_problems(live, type, True)
 
 
 def atomics(patch, Type type not None):
@@ -244,9 +249,16 @@ cdef str key_text(object item, Type type):
 
 
 cdef str scalar_text(object value):
-    if kind_of(value) is str:
+    cdef object kind = kind_of(value)
+    if kind is str:
         return go_printing.quoted(value)
-    return "{{undefined}}" if kind_of(value) is go_printing.Foreign else go_printing.plain(value)
+    if value is None:
+        return "null"
+    if kind is dict:
+        return "".join([f"{name}={scalar_text(member)}" for name, member in value.items()])
+    if kind is list:
+        return f"[{','.join([scalar_text(item) for item in value])}]"
+    return "{{undefined}}" if kind is go_printing.Foreign else go_printing.plain(value)
 
 
 # Merging.

@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from policyd._core.convert import EMPTY, ConversionError, object_value
-from policyd._core.merge import MergeError, atomics, flawless, merge, problems
+from policyd._core.convert import ConversionError, object_value
+from policyd._core.go_printing import EMPTY
+from policyd._core.merge import MergeError, atomics, flawless, live_problems, merge, problems
 from policyd._core.schema import Type
 from policyd._core.values import StructValue
 from policyd.errors import MutationError, StatusError
@@ -17,6 +18,7 @@ ATOMIC = (
     "error applying patch: invalid ApplyConfiguration: "
     "may not mutate atomic arrays, maps or structs: "
 )
+UNFIT = "error applying patch: failed to convert original object to typed object: "
 NOT_MERGED = "error applying patch: failed to merge patch: "
 
 
@@ -65,6 +67,11 @@ def merged_object(obj: JSONObject, patch: JSONObject, schema: KindSchema) -> JSO
     kind = schema.root.type
     if not flawless(patch, kind):
         check(patch, kind)
+    if not schema.native:
+        # What has a Go type was decoded into it; a custom resource is validated much later.
+        wrong = live_problems(obj, kind)
+        if wrong:
+            raise MutationError(UNFIT + listed(wrong))
     try:
         merged: JSONObject = merge(obj, patch, kind)  # type: ignore[assignment]
     except MergeError as error:

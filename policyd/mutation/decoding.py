@@ -6,6 +6,7 @@ Custom resources have no Go type: they stay as they are. Not here: which mutatio
 from typing import Any
 
 from policyd._core.decode import DecodeError, decode
+from policyd._core.go_json import go_json
 from policyd.errors import MutationError, StatusError
 from policyd.mutation.schema import Gvk, Target
 
@@ -19,11 +20,13 @@ NOT_A_STRUCT = (
 )
 
 
-def decoded(patched: Any, before: JSONObject, target: Target) -> JSONObject:
+def decoded(
+    patched: Any, before: JSONObject, target: Target, given: list[Any] | None = None
+) -> JSONObject:
     """The patched object; StatusError 500 where it does not decode (conformance fact 53).
 
     A missing apiVersion or kind is that of ``before``. A changed one cannot work: if the object
-    decodes as what it now claims to be, that is an error too.
+    decodes as what it now claims to be, that is an error too. ``given`` are the patch's values.
     """
     if not isinstance(patched, dict):
         raise undecodable(NO_KIND + NOT_A_STRUCT)
@@ -38,18 +41,27 @@ def decoded(patched: Any, before: JSONObject, target: Target) -> JSONObject:
     if "metadata" not in after and "metadata" in before:
         after = {**after, "metadata": {}}  # a struct is never absent
     try:
-        result: JSONObject = decode(after, before, schema.root)  # type: ignore[assignment]
+        result: JSONObject = decode(after, before, schema.root, given=given)  # type: ignore[assignment]
     except DecodeError as error:
         raise undecodable(str(error)) from None
     return result
 
 
 def renamed(after: JSONObject, before: JSONObject, target: Target) -> JSONObject:
-    """``after`` with the apiVersion and kind that a patch took away; another kind is an error."""
+    """``after`` with the apiVersion and kind that a patch took away, where Go's type tells them;
+    another kind is an error.
+    """
     for word in KIND:
         if not isinstance(after.get(word), str | None):
             found = WORDS.get(type(after[word]), "object")
             raise undecodable(f"{NO_KIND}{found} into Go struct field .{word} of type string")
+    if target.native is None and not after.get("kind"):
+        raise undecodable(f"Object 'Kind' is missing in '{go_json(after)}'")
+    version = after.get("apiVersion") or ""
+    if version.count("/") > 1:
+        raise undecodable(f"unexpected GroupVersion string: {version}")
+    if target.native is None:
+        refuse_conversion(version.rpartition("/"), after, before, target)
     named = {word: after.get(word) or before.get(word) for word in KIND}
     after = {**after, **{word: name for word, name in named.items() if name is not None}}
     if all(after.get(word) == before.get(word) for word in KIND):
@@ -62,10 +74,28 @@ def renamed(after: JSONObject, before: JSONObject, target: Target) -> JSONObject
                 'in scheme "pkg/runtime/scheme.go:111"'
             )
         try:
-            decode(after, {}, other.root)
+            decode(after, {}, other.root, kept=before)
         except DecodeError as error:
             raise undecodable(str(error)) from None
     raise undecodable(f"the patch makes {claim(after)} of {claim(before)}")
+
+
+def refuse_conversion(
+    version: tuple[str, str, str], after: JSONObject, before: JSONObject, target: Target
+) -> None:
+    """The words for a custom resource that cannot be converted back to the version it was."""
+    group, _, name = version
+    claimed = Gvk(group, name, after["kind"])
+    if group != target.gvk.group:
+        raise undecodable(
+            f"failed to convert object: {claimed} is unstructured and is not suitable for "
+            f'converting to "{before.get("apiVersion")}"'
+        )
+    if target.schema is not None and not target.schemas.serves(group, name):
+        raise undecodable(
+            "failed to convert object: request to convert CR from an invalid group/version: "
+            f"{after['apiVersion']}"
+        )
 
 
 def converted(after: JSONObject, before: JSONObject, target: Target) -> JSONObject:

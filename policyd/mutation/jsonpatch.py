@@ -26,7 +26,11 @@ class JSONPatch:
             raise MutationError("type mismatch: JSONPatchType.expression should evaluate to array")
         operations = [operation(item, sources) for item in value]
         after = apply(operations, obj)
-        return obj if after is obj else decoded(after, obj, target)
+        return (
+            obj
+            if after is obj
+            else decoded(after, obj, target, [each.value for each in operations])
+        )
 
 
 def operation(item: object, sources: tuple[object, ...] | None) -> Operation:

@@ -8,12 +8,14 @@ type apply; its argument is the Go type that was to be read, if that is not the 
 import base64
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone
 
+from policyd._core.decode import Base64Error
 from policyd._core.lib.quantity import canonical_text
+from policyd.mutation import go_times
 
 Leaf = Callable[[object], object]
 
+NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/\r\n]")
 
 def quantity(value: object) -> object:
     """``resource.Quantity``: the canonical text, as the API server has it (``1024Mi``: ``1Gi``)."""
@@ -44,89 +46,59 @@ def int_or_string(value: object) -> object:
 
 
 def octets(value: object) -> object:
-    """``[]byte``: base64; the error counts the bytes up to the group that cannot be read."""
+    """``[]byte``: base64, line breaks in it aside."""
     if value is None:
         return None
     if not isinstance(value, str):
         raise TypeError
     plain = value.replace("\n", "").replace("\r", "")
-    bad = re.search(r"[^A-Za-z0-9+/]", plain.rstrip("=") if len(plain) % 4 == 0 else plain)
-    if bad is None and len(plain) % 4 == 0:
+    if len(plain) % 4 == 0 and not plain.endswith("==="):
         try:
             return base64.b64encode(base64.b64decode(plain, validate=True)).decode()
         except ValueError:
-            pass  # padding that covers more than it may
-    at = bad.start() if bad else len(plain) - len(plain) % 4
-    raise ValueError(f"illegal base64 data at input byte {at}")
+            pass  # where it goes wrong is found below
+    raise Base64Error(f"illegal base64 data at input byte {corrupt_at(value)}")
 
 
-LAYOUT = (
-    ("2006", r"\d{4}"),
-    ("-", "-"),
-    ("01", r"\d\d"),
-    ("-", "-"),
-    ("02", r"\d\d"),
-    ("T", "T"),
-    ("15", r"\d\d"),
-    (":", ":"),
-    ("04", r"\d\d"),
-    (":", ":"),
-    ("05", r"\d\d(?:[.,]\d+)?"),
-    ("Z07:00", r"Z|[+-]\d\d:\d\d"),
-)
-RANGES = (("month", 2, 1, 12), ("hour", 6, 0, 23), ("minute", 8, 0, 59), ("second", 10, 0, 59))
-SECONDS = "2006-01-02T15:04:05Z07:00"
-MICROSECONDS = "2006-01-02T15:04:05.000000Z07:00"
+def corrupt_at(text: str) -> int:
+    """The byte that Go complains about, of a text that is not base64."""
+    wrong = NOT_BASE64.search(text)
+    at = len(text) if wrong is None else wrong.start()
+    breaks = text.count("\n", 0, at) + text.count("\r", 0, at)
+    digits = (at - breaks) % 4  # of the group that is not complete
+    if wrong is None:
+        return at - digits
+    if text[at] != "=" or digits < 2:
+        return at
+    after = after_breaks(text, at + 1)
+    if digits == 2:
+        if after == len(text):
+            return after
+        if text[after] != "=":
+            return after - 1
+        after = after_breaks(text, after + 1)
+    return after
+
+
+def after_breaks(text: str, at: int) -> int:
+    """The place of the first character from ``at`` on that is no line break."""
+    return len(text) - len(text[at:].lstrip("\r\n"))
 
 
 def time(value: object) -> object:
     """``metav1.Time``: RFC 3339, printed in UTC without fractions of a second."""
-    if value is None:
-        return None
-    return moment(value, SECONDS).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return None if value is None else go_times.seconds_text(text_of(value))
 
 
 def micro_time(value: object) -> object:
-    """``metav1.MicroTime``: the same with microseconds."""
-    if value is None:
-        return None
-    return moment(value, MICROSECONDS).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """``metav1.MicroTime``: the same with six digits of the second."""
+    return None if value is None else go_times.micros_text(text_of(value))
 
 
-def moment(value: object, layout: str) -> datetime:
+def text_of(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("string")
-    parts: list[str] = []
-    rest = value
-    for element, pattern in LAYOUT:
-        found = re.match(pattern, rest, re.ASCII)
-        if not found:
-            raise ValueError(
-                f'parsing time "{value}" as "{layout}": cannot parse "{rest}" as "{element}"'
-            )
-        parts.append(found[0])
-        rest = rest[found.end() :]
-    if rest:
-        raise ValueError(f'parsing time "{value}": extra text: "{rest}"')
-    for name, index, low, high in RANGES:
-        if not low <= int(parts[index][:2]) <= high:
-            raise ValueError(f'parsing time "{value}": {name} out of range')
-    return assembled(value, parts)
-
-
-def assembled(value: str, parts: list[str]) -> datetime:
-    seconds, _, fraction = parts[10].replace(",", ".").partition(".")
-    zone = UTC
-    if parts[11] != "Z":
-        offset = timedelta(hours=int(parts[11][1:3]), minutes=int(parts[11][4:6]))
-        zone = timezone(-offset if parts[11][0] == "-" else offset)
-    year, month, day, hour, minute = (int(parts[index]) for index in (0, 2, 4, 6, 8))
-    micros = int(fraction[:6].ljust(6, "0") or 0)
-    try:
-        found = datetime(year, month, day, hour, minute, int(seconds), micros, zone)
-        return found.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise ValueError(f'parsing time "{value}": day out of range') from error
+    return value
 
 
 # By the Go type. Types that are not here and decode themselves accept any JSON.

@@ -1,6 +1,6 @@
 """Parameter resources and namespaces that are known without a cluster. Compiles nothing."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from policyd._core.selectors import Selector
@@ -32,6 +32,7 @@ class ParamStore:
     """
 
     def __init__(self, objects: Iterable[Object], crds: Iterable[Object] = ()) -> None:
+        crds = list(crds)
         scopes = dict(_crd_scopes(crds))
         found: dict[tuple[str, str], dict[tuple[str, str], Object]] = {}
         for obj in objects:
@@ -40,6 +41,8 @@ class ParamStore:
             meta = metadata if isinstance(metadata, dict) else {}
             key = (str(meta.get("namespace") or ""), str(meta.get("name") or ""))
             found.setdefault(kind, {})[key] = obj
+        for versions in map(_versions_alike, crds):
+            _convert(found, versions)
         self._found = found
         self._defined = frozenset(scopes)
         self._kinds: dict[tuple[str, str], ParamKind] = {}
@@ -207,16 +210,43 @@ def _sorted(
 
 
 def _crd_scopes(crds: Iterable[Object]) -> Iterable[tuple[tuple[str, str], bool]]:
+    """The kinds that are served, and whether they are in namespaces."""
     for crd in crds:
-        spec = crd.get("spec")
-        if not isinstance(spec, dict):
-            continue
-        names, versions = spec.get("names"), spec.get("versions")
-        kind = names.get("kind") if isinstance(names, dict) else None
-        for version in versions if isinstance(versions, list) else []:
-            if isinstance(version, dict):
-                key = (f"{spec.get('group')}/{version.get('name')}", str(kind))
-                yield key, spec.get("scope") == "Namespaced"
+        for kind, served in _versions(crd):
+            if served:
+                yield kind, crd["spec"].get("scope") == "Namespaced"
+
+
+def _versions(crd: Object) -> Iterator[tuple[tuple[str, str], bool]]:
+    """The versions of a definition as (apiVersion, kind), and whether each is served."""
+    spec = crd.get("spec")
+    if not isinstance(spec, dict):
+        return
+    names, versions = spec.get("names"), spec.get("versions")
+    kind = names.get("kind") if isinstance(names, dict) else None
+    for version in versions if isinstance(versions, list) else []:
+        if isinstance(version, dict):
+            name = f"{spec.get('group')}/{version.get('name')}"
+            yield (name, str(kind)), version.get("served") is not False
+
+
+def _versions_alike(crd: Object) -> list[tuple[str, str]]:
+    """The versions in which an object differs by its apiVersion only: conversion None."""
+    spec = crd.get("spec")
+    conversion = spec.get("conversion") if isinstance(spec, dict) else None
+    strategy = conversion.get("strategy") if isinstance(conversion, dict) else None
+    return [kind for kind, _ in _versions(crd)] if strategy in (None, "None") else []
+
+
+def _convert(
+    found: dict[tuple[str, str], dict[tuple[str, str], Object]], versions: list[tuple[str, str]]
+) -> None:
+    """Add what is written in one version to the others; what they have themselves stays."""
+    written = {kind: found[kind].copy() for kind in versions if kind in found}
+    for target in versions:
+        for kind, objects in written.items():
+            for key, obj in objects.items() if kind != target else ():
+                found.setdefault(target, {}).setdefault(key, {**obj, "apiVersion": target[0]})
 
 
 def without_type(obj: Object) -> Object:

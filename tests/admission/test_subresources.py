@@ -79,6 +79,15 @@ def test_a_rule_for_the_resource_or_for_its_pods_does_not(
         assert answer["allowed"] and "patch" not in answer
 
 
+def test_the_scale_of_a_custom_resource_is_mutated_where_the_api_server_cannot_convert_it() -> None:
+    asked = review("example.com", "widgets", "scale", "UPDATE", SCALE)
+    patch = {"expression": "[JSONPatch{op: 'replace', path: '/spec/replicas', value: 4}]"}
+    mutation = {"patchType": "JSONPatch", "jsonPatch": patch}
+    answer = policies("widgets/scale", mutation).review(asked, "mutate")["response"]
+    after = jsonpatch.apply_patch(SCALE, b64decode(answer["patch"]).decode())
+    assert after["spec"] == {"replicas": 4}
+
+
 def test_an_apply_configuration_of_a_scale_is_the_error_of_the_api_server() -> None:
     asked = review("apps", "deployments", "scale", "UPDATE", SCALE)
     answer = policies("deployments/scale", APPLY).review(asked, "mutate")["response"]

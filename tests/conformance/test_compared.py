@@ -19,7 +19,6 @@ ROWS: list[Row] = [
     json.loads(line)
     for line in (Path(__file__).parent / "data" / "compared.jsonl").read_text().splitlines()
 ]
-INTERNAL = "Internal error occurred: "
 
 
 def outcome(row: Row) -> Row:
@@ -41,7 +40,7 @@ def outcome(row: Row) -> Row:
 def expected(row: Row) -> list[Row]:
     outcomes = []
     for each in row["outcomes"]:
-        text = each.get("message", "").removeprefix(INTERNAL)
+        text = each.get("message", "")
         _, forbidden, rest = text.partition(" is forbidden: ")
         outcomes.append({**each, "message": rest if forbidden else text} if text else each)
     return outcomes

@@ -304,7 +304,8 @@ def test_lists_that_came_as_json_may_hold_maps() -> None:
 
 def test_live_items_without_keys_are_an_error() -> None:
     with pytest.raises(
-        MutationError, match=r"failed to merge patch: element 0: associative list with keys may not"
+        MutationError,
+        match=r"typed object: \.spec\.endpoints: element 0: associative list with keys may",
     ):
         apply(
             nested("spec", endpoints=[struct("Object.spec.endpoints", port=1)]),

@@ -117,6 +117,37 @@ def test_scope_comes_from_the_definition() -> None:
     assert names(store, LIMIT, ParamRef(name="a"), "shop") == ["a"]
 
 
+def versions(conversion: Object) -> Object:
+    found = crd("Namespaced")
+    served = [{"name": "v1", "served": True}, {"name": "v2", "served": True}]
+    found["spec"] |= {"versions": [*served, {"name": "v3", "served": False}], **conversion}
+    return found
+
+
+@pytest.mark.parametrize("conversion", [{}, {"conversion": {"strategy": "None"}}])
+def test_what_is_written_in_one_version_is_found_in_the_others(conversion: Object) -> None:
+    newer = ("example.com/v2", "Limit")
+    written = [obj(LIMIT, "a", "shop"), obj(LIMIT, "b", "shop", of="v1"), obj(newer, "b", "shop")]
+    store = ParamStore(written, [versions(conversion)])
+    found = store.collect(store.kind(newer), ParamRef(selector={}), "shop")
+    assert found == [obj(newer, "a", "shop"), obj(newer, "b", "shop")]
+    assert names(store, LIMIT, ParamRef(selector={}), "shop") == ["a", "b"]
+
+
+def test_a_webhook_that_converts_is_not_guessed_at() -> None:
+    newer = ("example.com/v2", "Limit")
+    converting = versions({"conversion": {"strategy": "Webhook"}})
+    store = ParamStore([obj(LIMIT, "a", "shop")], [converting])
+    with pytest.raises(ParamError, match="no params found"):
+        store.collect(store.kind(newer), ParamRef(name="a"), "shop")
+
+
+def test_a_version_that_is_not_served_is_no_kind() -> None:
+    store = ParamStore([], [versions({})])
+    with pytest.raises(ParamError, match="failed to find resource referenced by paramKind"):
+        store.kind(("example.com/v3", "Limit"))
+
+
 def test_mutating_policies_do_not_see_the_type_of_builtin_params() -> None:
     assert without_type(obj(CONFIG_MAP, "cfg", "shop")).keys() == {"metadata"}
 
