@@ -46,7 +46,7 @@ def both(
             for side in (TREE, HOOK)
             for name in [*names, ALL]
         ]
-        stack.enter_context(_in_force(client, [_selecting(each, TREE) for each in documents]))
+        stack.enter_context(in_force(client, [_selecting(each, TREE) for each in documents]))
         sources = write(folder / kinds, [*made, *(_selecting(each, HOOK) for each in documents)])
         server = stack.enter_context(serving(api, [sources], folder / f"{kinds}.log", **settings))
         selected = {"matchLabels": {"side": HOOK, "kinds": kinds}}
@@ -73,7 +73,7 @@ def _selecting(document: Thing, side: str) -> Thing:
 
 
 @contextmanager
-def _in_force(client: Client, documents: Sequence[Thing]) -> Iterator[None]:
+def in_force(client: Client, documents: Sequence[Thing]) -> Iterator[None]:
     """Documents applied to the API server, from when it uses them until they are deleted."""
     kind = next(each["kind"] for each in documents if not _is_binding(each))
     ordered = sorted([*documents, *_marker(kind)], key=_is_binding)
