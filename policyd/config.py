@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from policyd import units
+from policyd import units, versions
 from policyd.errors import ConfigError
 from policyd.units import Address
+from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
 PREFIX = "POLICYD_"
 
@@ -86,6 +87,12 @@ class Settings:
     )
     kubeconfig: Path | None = setting(
         None, Path, "Ask the cluster of this file's current context instead."
+    )
+    kubernetes_version: KubernetesVersion | None = setting(
+        None,
+        versions.supported,
+        f"Evaluate as this version of Kubernetes does ({SPAN}); else that of the cluster that is "
+        f"asked, else {NEWEST}.",
     )
     capture: Path | None = setting(
         None, Path, "Record reviews and answers in this folder, for policyd replay."

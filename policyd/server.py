@@ -38,6 +38,7 @@ from policyd.policy.watch import changed, fingerprint
 from policyd.server_cluster import LiveDefinitions
 from policyd.server_tcp import Connections
 from policyd.units import Address
+from policyd.versions import NEWEST, KubernetesVersion
 
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
@@ -70,9 +71,14 @@ class Server:
         self.definitions: LiveDefinitions | None = None
         if self.cluster is not None:
             self.definitions = LiveDefinitions(
-                self.cluster, settings.timeout, self.recorder, self.log
+                self.cluster,
+                settings.timeout,
+                self.recorder,
+                self.log,
+                follows_version=settings.kubernetes_version is None,
             )
             load = partial(load, definitions=self.definitions.fetch)
+        load = partial(load, version=self._version)
         self.store = Store(
             settings.policies,
             load,
@@ -100,6 +106,12 @@ class Server:
             patient=None if self.cluster is None else partial(review_with, self.cluster),
             capture=self.capture,
         )
+
+    def _version(self) -> KubernetesVersion:
+        """The Kubernetes version to evaluate as. Called by the threads that load policies."""
+        if self.settings.kubernetes_version is not None:
+            return self.settings.kubernetes_version
+        return NEWEST if self.definitions is None else self.definitions.version()
 
     def run(self) -> None:
         """Load, listen, serve, drain; returns when all is done.
@@ -157,6 +169,7 @@ class Server:
             reviews=f"https://{reviews}",
             admin=f"http://{admin}",
             generation=self.store.current.generation,
+            kubernetes=str(self.store.current.version),
             policies=len(self.store.current.policies),
         )
         await self._stop.wait()

@@ -1,5 +1,5 @@
-"""What a server's policies take from the cluster: CustomResourceDefinitions, fetched when they
-load, and looked at now and then for changes. Asks nothing about requests.
+"""What a server's policies take from the cluster: its version and CustomResourceDefinitions. Both
+are fetched when policies load, and checked now and then for changes. Asks nothing about requests.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ from policyd.admission.recorder import LookupResult, Recorder
 from policyd.observability.logs import Log
 from policyd.policy.live_definitions import Fetch
 from policyd.policy.store import Store
+from policyd.versions import NEWEST, KubernetesVersion, nearest
 
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
@@ -17,21 +18,52 @@ if TYPE_CHECKING:
 # How often the cluster is asked whether definitions changed; how soon again while it does not tell.
 PAUSE_SECONDS = 5.0
 UNANSWERED_SECONDS = 1.0
+# A control plane is upgraded rarely: its version is looked at every minute.
+_LOOKS_PER_VERSION = 12
 
 
 class LiveDefinitions:
     """The definitions of one cluster, for one store."""
 
     def __init__(
-        self, client: "ClusterClient", timeout: float, recorder: Recorder, log: Log
+        self,
+        client: "ClusterClient",
+        timeout: float,
+        recorder: Recorder,
+        log: Log,
+        *,
+        follows_version: bool = True,
     ) -> None:
         from policyd.cluster import definitions
 
         self._recorder = recorder
         self._log = log
+        self._follows_version = follows_version
+        self._warned = ""
         self._definitions = definitions(client, timeout, self._asked)
         self._told = ""
+        self._said = ""  # the version of the cluster, as it words it
+        self._unsaid = 0  # looks since it was last asked
         self.fetch: Fetch = self._definitions.fetch
+
+    def version(self) -> KubernetesVersion:
+        """The version to evaluate as: that of the cluster, or the supported one next to it. What it
+        said last holds while it does not answer; before that, the newest. Asks and waits.
+        """
+        said = self._definitions.kubernetes() or self._said
+        try:
+            version, warning = nearest(KubernetesVersion.parse(said))
+        except ValueError:
+            version = NEWEST
+            why = self._definitions.problem or f"it says {said!r}"
+            warning = (
+                f"the cluster's Kubernetes version is not known ({why}): policies are evaluated "
+                f"as by {NEWEST}"
+            )
+        if warning and warning != self._warned:
+            self._log.write("warning", "kubernetes-version", warning)
+        self._said, self._warned = said, warning
+        return version
 
     async def watch(self, store: Store, stop: asyncio.Event) -> None:
         """Load the policies again when a definition that they need appears or changes."""
@@ -42,8 +74,18 @@ class LiveDefinitions:
                     stop.wait(), UNANSWERED_SECONDS if self._told else PAUSE_SECONDS
                 )
                 return
-            if await asyncio.to_thread(self._definitions.changed):
+            if await asyncio.to_thread(self._changed):
                 await store.refresh()
+
+    def _changed(self) -> bool:
+        """Whether a definition that is wanted changed, or the version."""
+        changed = self._definitions.changed()
+        self._unsaid += 1
+        if self._follows_version and (not self._said or self._unsaid >= _LOOKS_PER_VERSION):
+            self._unsaid = 0
+            said = self._definitions.kubernetes()
+            changed = changed or bool(said and said != self._said)
+        return changed
 
     def close(self) -> None:
         """Ask no longer."""

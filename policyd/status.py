@@ -77,6 +77,7 @@ class Status:
         counters = {each.name: each.snapshot() for each in current.counters()}
         return {
             "generation": current.generation,
+            "kubernetesVersion": str(current.version),
             "lastReload": _reload(self._store),
             "policies": [_policy(policy, counters.get(policy.name)) for policy in policies],
         }

@@ -86,12 +86,6 @@ ESCAPED_IDENTIFIERS = _since(
     "fields named in backquotes: object.spec.`dash-name`",
     "cel-go 0.29 parser/parser.go: NewParser enables the escape syntax",
 )
-ALL_AUDIT_FAILURES = _since(
-    37,
-    "all-audit-failures",
-    "the audit annotation validation_failure lists up to 50 failures of a request, not one",
-    "apiserver pkg/admission/plugin/policy/validating/dispatcher.go",
-)
 
 OPTIONAL_OR_CHECKS = _since(
     37,
@@ -133,6 +127,5 @@ FEATURES: Mapping[str, Feature] = {
         LEADING_DOT_IS_GLOBAL,
         VARIABLE_BEFORE_TYPE,
         OPTIONAL_OR_CHECKS,
-        ALL_AUDIT_FAILURES,
     )
 }

@@ -15,6 +15,7 @@ from policyd.policy.compiled import JSON, Object
 from policyd.policy.documents import Document
 from policyd.policy.model import PolicyTest
 from policyd.policy.policy_set import PolicySet as CompiledSet
+from policyd.versions import NEWEST, KubernetesVersion, supported
 
 
 class PolicySet:
@@ -25,12 +26,20 @@ class PolicySet:
         self._authorizer = authorizer
 
     @classmethod
-    def load(cls, paths: Sequence[str | Path]) -> "PolicySet":
-        """Load and compile all policies of files and directories.
+    def load(
+        cls,
+        paths: Sequence[str | Path],
+        *,
+        kubernetes_version: str | KubernetesVersion = NEWEST,
+    ) -> "PolicySet":
+        """Load and compile all policies of files and directories, which are then evaluated as this
+        Kubernetes version does; ValueError for one that is not supported.
 
         Raises PolicyError with every problem of every document; nothing is loaded then.
         """
-        return cls(compiler.compile_strict(loader.load([Path(path) for path in paths])))
+        version = supported(str(kubernetes_version))
+        sources = loader.load([Path(path) for path in paths], version=version)
+        return cls(compiler.compile_strict(sources))
 
     def for_suite(self, suite: Document) -> "PolicySet":
         """The policies that a PolicyTest document is about: those it names, or this whole set; with
@@ -41,7 +50,7 @@ class PolicySet:
             return self
         named = loader.named_policies(suite)
         if named is not None:
-            chosen = PolicySet.load(named)
+            chosen = PolicySet.load(named, kubernetes_version=self._compiled.version)
         if model.authorizer is None:
             return chosen
         return PolicySet(chosen._compiled, StaticAuthorizer(model.authorizer))
@@ -55,6 +64,11 @@ class PolicySet:
     def generation(self) -> str:
         """A hash of the sources."""
         return self._compiled.generation
+
+    @property
+    def kubernetes_version(self) -> str:
+        """The Kubernetes version that the policies are evaluated as."""
+        return str(self._compiled.version)
 
     @property
     def names(self) -> tuple[str, ...]:

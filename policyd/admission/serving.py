@@ -14,6 +14,7 @@ from policyd.policy.documents import Sources
 from policyd.policy.live_definitions import Fetch, wanted, with_definitions
 from policyd.policy.pace import Pace, full_speed
 from policyd.policy.policy_set import PolicySet
+from policyd.versions import NEWEST, KubernetesVersion
 
 
 class Serving:
@@ -25,16 +26,22 @@ class Serving:
         self._last: PolicySet | None = None
         self._last_tested: PolicySet | None = None
 
-    def load(self, paths: Sequence[Path], definitions: Fetch | None = None) -> PolicySet:
+    def load(
+        self,
+        paths: Sequence[Path],
+        definitions: Fetch | None = None,
+        version: Callable[[], KubernetesVersion] = lambda: NEWEST,
+    ) -> PolicySet:
         """The set of these sources, broken policies quarantined.
 
         After the first one requests are answered meanwhile: the work then rests in between. Raises
         PolicyError where something is wrong that no quarantined policy can stand for.
-        ``definitions`` gives what policies need of a cluster's CustomResourceDefinitions.
+        ``definitions`` gives what policies need of a cluster's CustomResourceDefinitions,
+        ``version`` the Kubernetes version to evaluate as.
         """
         if self._last is not None:
             self._breathe = Pace()
-        sources = loader.load(paths, breathe=self._breathe)
+        sources = loader.load(paths, version=version(), breathe=self._breathe)
         if definitions is not None:
             sources = with_definitions(sources, definitions(wanted(sources)))
         self._sources = sources

@@ -46,4 +46,4 @@ class Witness:
 def suite_sources(suite: Document, whole: Sources) -> Sources:
     """The documents of the policies that a suite is about: those it names, or all."""
     named = loader.named_policies(suite)
-    return whole if named is None else loader.require(loader.load(named))
+    return whole if named is None else loader.require(loader.load(named, version=whole.version))

@@ -202,7 +202,7 @@ class Names:
         return None
 
     def struct(self, name: str) -> tuple[str, Type] | None:
-        """The full name and the type behind ``name{…}``: since 1.37 no variable stands before it."""
+        """The full name and the type behind ``name{…}``: since 1.37 no variable comes before it."""
         if not self._scope.version.has(LEADING_DOT_IS_GLOBAL):
             return self.variable(name)
         for full in self._scope.candidates(name):

@@ -116,7 +116,9 @@ class _Parser(Cursor):
             expr, height = self._expr()
             self.expect(EOF)
         except Unexpected:
-            self._issues[:] = _limited(unrecognized + explain(self._text, self._tokens, self._version))
+            self._issues[:] = _limited(
+                unrecognized + explain(self._text, self._tokens, self._version)
+            )
             return None
         except _Stop:
             return None

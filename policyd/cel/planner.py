@@ -61,9 +61,7 @@ def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
     ``program instantiation failed``. Without ``fold`` constants cost what cel-go charges for them
     in programs that it does not optimise; policies are always folded.
     """
-    planner = Planner(
-        layout, checked.types, checked.references, fold=fold, version=checked.version
-    )
+    planner = Planner(layout, checked.types, checked.references, fold=fold, version=checked.version)
     with deep_recursion():
         root = planner.node(checked.expr)
     return Program(checked.text, root, layout, checked.result_type)

@@ -17,6 +17,7 @@ from policyd.cli._progress import counting
 from policyd.cluster import open_reader
 from policyd.policy.documents import Sources
 from policyd.policy.policy_set import PolicySet
+from policyd.versions import NEWEST, KubernetesVersion, nearest
 
 TIMEOUT = 30.0  # seconds for one answer of the API server
 INCOMPLETE = 3  # the exit status where nothing is denied, but not everything could be read
@@ -97,6 +98,24 @@ def scan_cluster(
     if report.tally.denied:
         return 1
     return INCOMPLETE if report.unread else 0
+
+
+def version_of(options: ClusterOptions) -> KubernetesVersion:
+    """The cluster's version, or the supported one next to it; the newest if it does not say."""
+    from policyd.cluster.listing import Unreadable
+
+    with open_reader(kubeconfig_of(options), options.context, TIMEOUT) as reader:
+        try:
+            version, warning = nearest(KubernetesVersion.parse(reader.version()))
+        except (Unreadable, ValueError) as error:
+            version = NEWEST
+            warning = (
+                f"the cluster's Kubernetes version is not known ({error}): policies are evaluated "
+                f"as by {NEWEST}"
+            )
+    if warning:
+        click.echo(f"{styled('warning', fg='yellow')}: {warning}", err=True)
+    return version
 
 
 def _notes(left_out: int, idle: list[str]) -> Iterator[str]:

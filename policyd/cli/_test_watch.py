@@ -86,7 +86,7 @@ class Watch:
 
     def _test(self, touched: frozenset[str] | None) -> None:
         options = self._options
-        sources = require(load(self._paths))
+        sources = require(load(self._paths, version=options.version))
         suites = suites_of(sources, self._paths, options)
         self._look_outside(suites)
         chosen = suites

@@ -12,6 +12,7 @@ from policyd.cli._suites import Runner, untested
 from policyd.cli._tested import Tested
 from policyd.errors import ConfigError
 from policyd.policy.documents import Document, Sources
+from policyd.versions import NEWEST, KubernetesVersion
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Options:
     require_tests: bool = False
     coverage: bool = False
     least: float = 0.0
+    version: KubernetesVersion = NEWEST
 
     @property
     def observes(self) -> bool:

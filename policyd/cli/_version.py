@@ -8,7 +8,7 @@ import click
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported
 
 
-class _Version(click.ParamType):
+class _Version(click.ParamType[KubernetesVersion]):
     """A supported version of Kubernetes."""
 
     name = "VERSION"
@@ -28,14 +28,16 @@ VERSION = _Version()
 
 
 def version_option(
-    otherwise: str = f"the newest, {NEWEST}",
+    *, of_cluster: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the argument ``version``, None if it is not given; ``otherwise`` says in the
-    help what the command uses then.
+    """Give a command the argument ``version``: the newest if it is not given, or None for a command
+    that can ask a cluster for its own version (``of_cluster``).
     """
+    otherwise = f"with --cluster that of the cluster, else {NEWEST}" if of_cluster else f"{NEWEST}"
     return click.option(
         "--kubernetes-version",
         "version",
         type=VERSION,
-        help=f"Evaluate as this version of Kubernetes does ({SPAN}); default: {otherwise}.",
+        default=None if of_cluster else NEWEST,
+        help=f"Evaluate as this version of Kubernetes does ({SPAN}).  [default: {otherwise}]",
     )

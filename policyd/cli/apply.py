@@ -11,18 +11,20 @@ import click
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.judging import Judge
 from policyd.cli._authorizer import authorizer_option
-from policyd.cli._cluster import ClusterOptions, cluster_options, scan_cluster
+from policyd.cli._cluster import ClusterOptions, cluster_options, scan_cluster, version_of
 from policyd.cli._judged import FORMATS, Judged, Style, Tally, write
 from policyd.cli._manifests import Output, Who, identity, read_manifests
 from policyd.cli._policies import policies_option
 from policyd.cli._progress import with_progress
 from policyd.cli._request import GROUP, NAMESPACE_LABELS, OPERATION, USER
+from policyd.cli._version import version_option
 from policyd.errors import ConfigError
 from policyd.policy import compiler
 from policyd.policy.compiled import Object
 from policyd.policy.documents import Document, Sources
 from policyd.policy.loader import load
 from policyd.policy.reviews import namespace
+from policyd.versions import NEWEST, KubernetesVersion
 
 _EPILOG = """\b
 Examples:
@@ -87,6 +89,7 @@ read.
     help="Name what is admitted, too (with text, and with --cluster).",
 )
 @cluster_options
+@version_option(of_cluster=True)
 @click.argument("resources", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
 def command(
     *,
@@ -102,6 +105,7 @@ def command(
     output_dir: Path | None,
     verbose: bool,
     cluster: ClusterOptions | None,
+    version: KubernetesVersion | None,
     resources: tuple[Path, ...],
 ) -> None:
     """Judge the manifests in RESOURCES as if they were created, first mutated and then validated.
@@ -115,7 +119,9 @@ def command(
     owner the same policy judges are left out. Params that are not in POLICIES are read there;
     authorizer checks are asked of the cluster if --user says for whom.
     """
-    sources = load(paths)
+    if version is None:
+        version = NEWEST if cluster is None else version_of(cluster)
+    sources = load(paths, version=version)
     policies = compiler.compile_strict(sources)
     who, style = Who(operation, user, groups), Style(diff=diff, verbose=verbose)
     about = _descriptions(sources)

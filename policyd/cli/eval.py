@@ -105,7 +105,7 @@ def command(
     authorizer: Authorizer | None,
     user: str | None,
     groups: tuple[str, ...],
-    version: KubernetesVersion | None,
+    version: KubernetesVersion,
 ) -> None:
     """Evaluate a CEL EXPRESSION with every function of a Kubernetes version.
 
@@ -119,7 +119,6 @@ def command(
     if authorizer is None and (user or groups):
         raise click.UsageError("--user and --group are for the rules of --authorizer FILE")
     asked = Asked(authorizer, user, groups) if authorizer is not None else None
-    version = version or NEWEST
     if jsonl:
         lines = file or sys.stdin.buffer
         _answer_lines(lines, _Lines(expression, given, with_cost, asked, version))

@@ -19,8 +19,10 @@ from policyd.cli._output import echo_json
 from policyd.cli._policies import policies_option
 from policyd.cli._request import RequestOptions, request_options
 from policyd.cli._tree import Style
+from policyd.cli._version import version_option
 from policyd.errors import ConfigError
 from policyd.policy.loader import load, require
+from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
 Examples:
@@ -76,6 +78,7 @@ _MIN_WIDTH, _MAX_WIDTH = 80, 120
     help="json: the decisions, and each expression as a tree with values and costs.",
 )
 @click.argument("file", default="-", type=click.File("rb"), metavar="REVIEW|MANIFEST")
+@version_option()
 def command(
     *,
     paths: tuple[Path, ...],
@@ -85,6 +88,7 @@ def command(
     authorizer: Authorizer | None,
     form: str,
     file: BinaryIO,
+    version: KubernetesVersion,
 ) -> None:
     """Tell why each policy did or did not act on a request.
 
@@ -93,7 +97,7 @@ def command(
     first, then the policies that made it with every part of their expressions and its value, then
     the others with the reason why they had nothing to say.
     """
-    sources = require(load(paths))
+    sources = require(load(paths, version=version))
     review = request.review(file)
     explainer = Explainer(sources)
     namespace = request.namespace(review)

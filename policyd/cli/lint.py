@@ -10,6 +10,7 @@ import orjson
 from policyd.admission.api import PolicySet
 from policyd.cli._output import counted, echo_json, echo_problems
 from policyd.cli._reports import Entry, github, sarif
+from policyd.cli._version import version_option
 from policyd.errors import Problem
 from policyd.policy import compiler, suite
 from policyd.policy.documents import Sources
@@ -17,6 +18,7 @@ from policyd.policy.lint_comments import faults, suppress
 from policyd.policy.lint_rules import RULES, nearest, refused
 from policyd.policy.linting import all_advice
 from policyd.policy.loader import load
+from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
 Examples:
@@ -92,7 +94,14 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     callback=_list_rules,
     help="List all rules, and exit.",
 )
-def command(paths: tuple[Path, ...], form: str, disabled: frozenset[str], strict: bool) -> None:
+@version_option()
+def command(
+    paths: tuple[Path, ...],
+    form: str,
+    disabled: frozenset[str],
+    strict: bool,
+    version: KubernetesVersion,
+) -> None:
     """Check policies without a cluster: form, names, CEL, and what is probably not meant.
 
     Expressions are checked against the schemas of the kinds that rules name without wildcards
@@ -101,7 +110,7 @@ def command(paths: tuple[Path, ...], form: str, disabled: frozenset[str], strict
     PATHS are files and directories of YAML or JSON; - is standard input. All problems are told at
     once, each with its place, and for CEL with a caret under it.
     """
-    sources = load(paths)
+    sources = load(paths, version=version)
     found = sorted(
         _find(sources, disabled, strict=strict),
         key=lambda problem: (problem.file, problem.line, problem.column),

@@ -15,11 +15,13 @@ from policyd.cli._authorizer import authorizer_option
 from policyd.cli._output import counted, echo_json, styled
 from policyd.cli._policies import policies_option
 from policyd.cli._progress import with_progress
+from policyd.cli._version import version_option
 from policyd.errors import ConfigError, ReviewError
 from policyd.policy import compiler
 from policyd.policy.compiled import Object
 from policyd.policy.files import read_bytes
 from policyd.policy.loader import load
+from policyd.versions import KubernetesVersion
 
 _COLOURS = {"now denied": "red", "now admitted": "green"}
 _EPILOG = """\b
@@ -67,6 +69,7 @@ class _Changed:
     metavar="CAPTURE…",
     type=click.Path(path_type=Path, allow_dash=True),
 )
+@version_option()
 def command(
     *,
     captures: tuple[Path, ...],
@@ -75,6 +78,7 @@ def command(
     authorizer: Authorizer | None,
     verbose: bool,
     form: str,
+    version: KubernetesVersion,
 ) -> None:
     """Judge the reviews in CAPTURE by new policies and tell which decisions change.
 
@@ -83,8 +87,10 @@ def command(
     say which webhook it went to is mutated and then validated. Values of Secrets are not in a
     capture: policies that look at them may decide otherwise than they did.
     """
-    new = Judge(compiler.compile_strict(load(paths)), authorizer)
-    old = Judge(compiler.compile_strict(load(against)), authorizer) if against else None
+    new = Judge(compiler.compile_strict(load(paths, version=version)), authorizer)
+    old = None
+    if against:
+        old = Judge(compiler.compile_strict(load(against, version=version)), authorizer)
     lines = list(_lines(captures))
     if not lines:
         raise ConfigError(f"no reviews in {', '.join(map(str, captures))}")

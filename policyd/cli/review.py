@@ -17,8 +17,10 @@ from policyd.cli._authorizer import authorizer_option
 from policyd.cli._manifests import Who
 from policyd.cli._policies import policies_option
 from policyd.cli._request import GROUP, OLD, OPERATION, USER, content, name_of, read_object
+from policyd.cli._version import version_option
 from policyd.errors import ReviewError
 from policyd.policy.compiled import JSON, Object
+from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
 Examples:
@@ -50,6 +52,7 @@ Exit status: 0 when answered (also for a denial), 2 for bad input or a broken po
 @GROUP
 @authorizer_option
 @click.argument("file", default="-", type=click.File("rb"))
+@version_option()
 def command(
     *,
     paths: tuple[Path, ...],
@@ -62,6 +65,7 @@ def command(
     groups: tuple[str, ...],
     authorizer: Authorizer | None,
     file: BinaryIO,
+    version: KubernetesVersion,
 ) -> None:
     """Answer the AdmissionReview in FILE (JSON or YAML; - is standard input) as the server would.
 
@@ -73,7 +77,7 @@ def command(
         raise click.UsageError("--operation, --old, --user and --group go with --object")
     if as_object and jsonl:
         raise click.UsageError("--object is for one manifest, --jsonl for many AdmissionReviews")
-    policies = PolicySet.load(paths)
+    policies = PolicySet.load(paths, kubernetes_version=version)
     if jsonl:
         _answer_lines(policies, webhook, authorizer, file)
         return

@@ -7,8 +7,10 @@ import click
 
 from policyd.cli._tested import FORMATS, write
 from policyd.cli._testing import Options, run, suites_of
+from policyd.cli._version import version_option
 from policyd.errors import ConfigError
 from policyd.policy.loader import load, require
+from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
 Examples:
@@ -70,6 +72,7 @@ little is covered (--coverage-min), 2 when policies or suites are broken.
     help="text: for people; json: a list of one object a case (with --coverage: under cases); "
     "the others are for CI.",
 )
+@version_option()
 def command(
     *,
     paths: tuple[Path, ...],
@@ -81,15 +84,15 @@ def command(
     least: float | None,
     watch: bool,
     form: str,
+    version: KubernetesVersion,
 ) -> None:
     """Run the suites in PATHS: requests, and what the policies must answer.
 
     A suite (kind PolicyTest) lies beside its policy and names it under policies:; without that it
     tests all policies in PATHS together.
     """
-    options = Options(
-        _pattern(pattern), explain, require_tests, coverage or least is not None, least or 0.0
-    )
+    observed = coverage or least is not None
+    options = Options(_pattern(pattern), explain, require_tests, observed, least or 0.0, version)
     if require_tests and pattern is not None:
         raise click.UsageError("--require-tests asks for all cases: leave out --run")
     if watch:
@@ -98,7 +101,7 @@ def command(
         from policyd.cli._test_watch import Watch  # what it needs takes a while to load
 
         raise SystemExit(Watch(paths, options, verbose).run())
-    sources = require(load(paths))
+    sources = require(load(paths, version=options.version))
     tested = run(sources, suites_of(sources, paths, options), options)
     if pattern is not None and not any(each.cases for each in tested.suites):
         raise ConfigError(f"--run {pattern!r} finds no case")

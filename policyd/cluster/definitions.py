@@ -1,4 +1,5 @@
-"""CustomResourceDefinitions of an API server: those that policies need, and whether they changed.
+"""CustomResourceDefinitions of an API server: those that policies need, and whether they changed;
+and its version.
 
 Used by the threads that load policies, so nothing here is asynchronous. A definition that was seen
 once stays known: policies that worked go on working while the API server is away.
@@ -56,6 +57,13 @@ class Definitions:
         """Whether any that is wanted is new or not as it was when it was fetched."""
         with self._lock:
             return bool(self._attempt(self._differing))
+
+    def kubernetes(self) -> str:
+        """The version that the API server says it is, such as v1.37.1; "" if it does not say."""
+        with self._lock:
+            found = self._attempt(lambda: self._get("version"))
+        said = found.get("gitVersion") if isinstance(found, dict) else None
+        return said if isinstance(said, str) else ""
 
     def close(self) -> None:
         """Hang up."""

@@ -68,6 +68,10 @@ class ClusterReader:
             raise Unreadable("the API server answered with something else than a JSON object", code)
         return given
 
+    def version(self) -> str:
+        """The version that the API server says it is; Unreadable where it cannot be asked."""
+        return str(self.get("version").get("gitVersion"))
+
     def check(self, attributes: Attributes) -> Decision | Failure:
         """What the API server's authorizers say; each question is asked once."""
         known = self._decisions.get(attributes)

@@ -245,8 +245,8 @@ def _policies(policies: PolicySet) -> Iterator[Metric]:
     for (state, kind), count in sorted(states.items()):
         loaded.add_metric([state, kind], count)
     yield loaded
-    generation = {"generation": policies.generation}
-    yield InfoMetricFamily("policyd_policy_set", "The set of policies in use.", value=generation)
+    labels = {"generation": policies.generation, "kubernetes": str(policies.version)}
+    yield InfoMetricFamily("policyd_policy_set", "The set of policies in use.", value=labels)
 
 
 def _server(recorder: PrometheusRecorder, in_flight: InFlight) -> Iterator[Metric]:

@@ -16,6 +16,7 @@ from policyd.policy.model import (
     ValidatingAdmissionPolicy,
 )
 from policyd.policy.model_match import PATCH_FIELDS
+from policyd.versions import KubernetesVersion
 
 AnyPolicy = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 
@@ -27,12 +28,12 @@ def checked_expressions(sources: Sources) -> Iterator[CheckedExpression]:
     """Each expression with its document and path. Those that do not compile are left out."""
     for document in sources.documents:
         if isinstance(document.model, AnyPolicy):
-            for path, checked in _of_policy(document.model):
+            for path, checked in _of_policy(document.model, sources.version):
                 yield document, path, checked
 
 
-def _of_policy(policy: AnyPolicy) -> Iterator[tuple[str, Checked]]:
-    plain = Environment.admission(params=True, authorizer=True, patch_types=True)
+def _of_policy(policy: AnyPolicy, version: KubernetesVersion) -> Iterator[tuple[str, Checked]]:
+    plain = Environment.admission(params=True, authorizer=True, patch_types=True, version=version)
     environment = plain
     declared: dict[str, Type] = {}
     for index, variable in enumerate(policy.spec.variables):

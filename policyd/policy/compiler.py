@@ -32,6 +32,7 @@ from policyd.policy.params import Namespaces, ParamStore
 from policyd.policy.policy_set import CounterRegistry, PolicySet
 from policyd.policy.reuse import made_of, reusable
 from policyd.policy.unmodelled import expression_problems
+from policyd.versions import KubernetesVersion
 
 _KINDS: dict[str, Kind] = {
     "ValidatingAdmissionPolicy": "ValidatingAdmissionPolicy",
@@ -87,7 +88,9 @@ def compile_sources(
         if not document.is_policy:
             continue
         own = bindings.get((document.kind, document.name), ())
-        compiler = _Compiler(document, own, registry, kinds, tracer)
+        compiler = _Compiler(
+            document, own, registry, kinds, version=sources.version, tracer=tracer
+        )
         policy = known.get(compiler.made_of) or compiler.compile()
         problems += compiler.problems
         if policy is not None:
@@ -108,6 +111,7 @@ def compile_sources(
         problems=problems,
         unusable=[p for p in problems if p.severity == "error" and p not in excused],
         suites=suites,
+        version=sources.version,
     )
 
 
@@ -134,13 +138,16 @@ class _Compiler:
         bindings: Sequence[Document],
         registry: CounterRegistry,
         kinds: KnownKinds,
+        *,
+        version: KubernetesVersion,
         tracer: Tracer | None = None,
     ) -> None:
         self.document = document
         self.kinds = kinds
+        self.version = version
         self.tracer = tracer
         others = kinds.definitions if merges(document) else needed(document, kinds)
-        self.made_of = made_of(document, (*bindings, *others))
+        self.made_of = made_of(document, (*bindings, *others), version)
         self.bindings = [b.model for b in bindings if isinstance(b.model, AnyBinding)]
         self.counters = registry.get(document.name)
         self.problems: list[Problem] = []
@@ -151,9 +158,11 @@ class _Compiler:
         """
         policy = self.document.model
         if not isinstance(policy, AnyPolicy):
-            self.problems += expression_problems(self.document)
+            self.problems += expression_problems(self.document, self.version)
             return self._quarantined((*self.document.problems, *self.problems))
-        expressions = Expressions(self.document, has_params=_has_params(policy), tracer=self.tracer)
+        expressions = Expressions(
+            self.document, has_params=_has_params(policy), version=self.version, tracer=self.tracer
+        )
         try:
             return self._compile(policy, expressions)
         except PolicyError as error:

@@ -10,6 +10,7 @@ from policyd.policy.findings import Finding, path_text
 from policyd.policy.lint_comments import LintComment
 from policyd.policy.model import KINDS, MatchResources, PolicyModel
 from policyd.policy.places import Origin
+from policyd.versions import NEWEST, KubernetesVersion
 
 _GROUPS = ("admissionregistration.k8s.io", "policyd.dev")
 
@@ -104,12 +105,15 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Everything that was loaded. ``problems`` holds those of files and of all documents."""
+    """Everything that was loaded. ``problems`` holds those of files and of all documents;
+    ``version`` is the Kubernetes whose policies these are.
+    """
 
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...]
     generation: str
     lint_comments: tuple[LintComment, ...] = ()
+    version: KubernetesVersion = NEWEST
 
     @property
     def ok(self) -> bool:

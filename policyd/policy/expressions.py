@@ -4,6 +4,7 @@ Judges nothing.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 from policyd._core.layout import Layout
 from policyd._core.plan import ROOTS, Frame
@@ -16,6 +17,7 @@ from policyd.cel.tracing import plan_traced
 from policyd.cel.types import BOOL, JSON_PATCH, NULL, OBJECT, STRING, Type, list_of
 from policyd.errors import CelCompileError, Problem
 from policyd.policy.documents import Document
+from policyd.versions import NEWEST, KubernetesVersion
 
 # What the expressions of each field must evaluate to (k8s-semantics: required result types).
 RESULTS: dict[str, tuple[Type, ...]] = {
@@ -35,15 +37,21 @@ class Expressions:
     """
 
     def __init__(
-        self, document: Document, *, has_params: bool, tracer: Tracer | None = None
+        self,
+        document: Document,
+        *,
+        has_params: bool,
+        version: KubernetesVersion = NEWEST,
+        tracer: Tracer | None = None,
     ) -> None:
         self.document = document
         self._tracer = tracer
         self.problems: list[Problem] = []
         self._layout = Layout(ROOTS)
-        self._plain = Environment.admission(params=has_params, authorizer=True)
-        self._messages = Environment.admission(params=has_params, authorizer=False)
-        self._patches = Environment.admission(params=has_params, authorizer=True, patch_types=True)
+        made = partial(Environment.admission, params=has_params, version=version)
+        self._plain = made(authorizer=True)
+        self._messages = made(authorizer=False)
+        self._patches = made(authorizer=True, patch_types=True)
         self._variables: dict[str, Program] = {}
 
     @property

@@ -18,6 +18,7 @@ from policyd.policy.documents import Sources
 from policyd.policy.model import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
 from policyd.policy.model_match import NamedRuleWithOperations, Variable
 from policyd.policy.object_types import KindSchemas, ObjectTypes
+from policyd.versions import NEWEST, KubernetesVersion
 
 _MAX_KINDS = 10
 _parsed = functools.lru_cache(maxsize=64)(parse)  # each text is checked for several kinds
@@ -49,6 +50,7 @@ class TypedPolicies:
 
     def __init__(self, sources: Sources) -> None:
         self.schemas = KindSchemas(each.raw for each in definitions(sources).documents)
+        self.version = sources.version
         self._made: dict[tuple[int, Gvk | None], KindTypes] = {}
 
     def of(self, policy: Checkable, gvk: Gvk | None) -> "KindTypes":
@@ -56,18 +58,24 @@ class TypedPolicies:
         key = (id(policy), gvk)
         made = self._made.get(key)
         if made is None:
-            made = self._made[key] = KindTypes(policy, self.schemas, gvk)
+            made = self._made[key] = KindTypes(policy, self.schemas, gvk, self.version)
         return made
 
 
 class KindTypes:
     """Checks the expressions of a policy for objects of one kind; None: of any."""
 
-    def __init__(self, policy: Checkable, schemas: KindSchemas, gvk: Gvk | None) -> None:
+    def __init__(
+        self,
+        policy: Checkable,
+        schemas: KindSchemas,
+        gvk: Gvk | None,
+        version: KubernetesVersion = NEWEST,
+    ) -> None:
         self.gvk = gvk
         patches = not isinstance(policy, ValidatingAdmissionPolicy)
         self.objects = ObjectTypes(schemas, Structs(ADMISSION, patches=patches))
-        scope = Environment.admission(authorizer=True, patch_types=patches).scope()
+        scope = Environment.admission(authorizer=True, patch_types=patches, version=version).scope()
         variables = {**scope.variables, **dict(_declared(policy, self.objects, gvk))}
         self._scope = replace(scope, variables=variables, provider=self.objects)
         self.variables: dict[str, Checked] = {}
@@ -110,7 +118,9 @@ class KindTypes:
         found = self._known.get(text)
         if found is None:
             try:
-                found = check_objects(text, _parsed(text), self._scope, self.objects)
+                found = check_objects(
+                    text, _parsed(text, self._scope.version), self._scope, self.objects
+                )
             except CelSyntaxError as error:
                 found = None, [Issue(0, error.text)]
             self._known[text] = found

@@ -17,6 +17,7 @@ from policyd.policy.model import KINDS, PolicyTest
 from policyd.policy.modelling import with_model
 from policyd.policy.pace import full_speed
 from policyd.policy.splitting import read_values, split
+from policyd.versions import NEWEST, KubernetesVersion
 
 __all__ = [
     "Document",
@@ -32,19 +33,24 @@ __all__ = [
 _POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 
 
-def load(paths: Iterable[str | Path], *, breathe: Callable[[], None] = full_speed) -> Sources:
+def load(
+    paths: Iterable[str | Path],
+    *,
+    version: KubernetesVersion = NEWEST,
+    breathe: Callable[[], None] = full_speed,
+) -> Sources:
     """The documents of files and directories; never raises for what is in them. ``breathe`` is
     called after each file.
     """
     if isinstance(paths, str | Path):
         paths = [paths]
-    return _load(*read(paths), breathe)
+    return _load(*read(paths), version, breathe)
 
 
-def load_text(text: str, name: str = "<text>") -> Sources:
+def load_text(text: str, name: str = "<text>", *, version: KubernetesVersion = NEWEST) -> Sources:
     """The documents of one text, as if it were a file of that name."""
     data = text.encode("utf-8", "surrogatepass")
-    return _load([SourceFile(name, name, data)], [])
+    return _load([SourceFile(name, name, data)], [], version)
 
 
 def read_one(data: bytes | str, name: str = "<text>") -> Any:
@@ -65,7 +71,10 @@ def require(sources: Sources) -> Sources:
 
 
 def _load(
-    files: list[SourceFile], problems: list[Problem], breathe: Callable[[], None] = full_speed
+    files: list[SourceFile],
+    problems: list[Problem],
+    version: KubernetesVersion,
+    breathe: Callable[[], None] = full_speed,
 ) -> Sources:
     by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
     for file in files:
@@ -80,7 +89,9 @@ def _load(
     found += [problem for document in unique for problem in document.problems]
     order = {file.name: index for index, file in enumerate(files)}
     found.sort(key=lambda problem: (order.get(problem.file, -1), problem.line, problem.column))
-    return Sources(tuple(unique), tuple(found), _generation(files), tuple(_comments(files)))
+    return Sources(
+        tuple(unique), tuple(found), _generation(files), tuple(_comments(files)), version
+    )
 
 
 def _comments(files: list[SourceFile]) -> Iterator[LintComment]:

@@ -14,6 +14,7 @@ from policyd.mutation.schema import Schemas
 from policyd.policy.compiled import JSON, CompiledPolicy, Object
 from policyd.policy.documents import Document
 from policyd.policy.params import Namespaces, ParamStore
+from policyd.versions import NEWEST, KubernetesVersion
 
 
 class CounterRegistry:
@@ -41,7 +42,7 @@ class PolicySet:
 
     ``problems`` are all that was found wrong in the sources, those of quarantined policies
     included; ``unusable`` are the errors that no quarantined policy stands for. ``suites`` are the
-    PolicyTest documents.
+    PolicyTest documents, ``version`` is the Kubernetes version it evaluates as.
     """
 
     def __init__(
@@ -57,6 +58,7 @@ class PolicySet:
         problems: Iterable[Problem] = (),
         unusable: Iterable[Problem] = (),
         suites: Iterable[Document] = (),
+        version: KubernetesVersion = NEWEST,
     ) -> None:
         self.policies = tuple(sorted(policies, key=lambda policy: policy.sort_key))
         self.generation = generation
@@ -68,6 +70,7 @@ class PolicySet:
         self.problems = tuple(problems)
         self.unusable = tuple(unusable)
         self.suites = tuple(suites)
+        self.version = version
         validating = [p for p in self.policies if p.validation is not None or _quarantines(p)]
         mutating = [p for p in self.policies if p.mutation is not None or _mutates(p)]
         # The webhooks at which some policy wants to know what only a cluster knows.

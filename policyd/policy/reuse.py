@@ -12,16 +12,17 @@ from policyd.policy.compiled import CompiledPolicy
 from policyd.policy.documents import Document
 from policyd.policy.places import Chunk
 from policyd.policy.policy_set import PolicySet
+from policyd.versions import KubernetesVersion
 
 
-def made_of(document: Document, bindings: Iterable[Document]) -> bytes:
+def made_of(document: Document, bindings: Iterable[Document], version: KubernetesVersion) -> bytes:
     """What a compiled policy depends on, as a hash: its file's name, its text, those of its
-    bindings. Their place in the file is no part of it: only problems tell places. Empty for a
-    document with problems.
+    bindings, the Kubernetes version. Their place in the file is no part of it: only problems tell
+    places. Empty for a document with problems.
     """
     if document.model is None:
         return b""
-    whole = sha256(document.file.encode("utf-8", "surrogatepass"))
+    whole = sha256(f"{version}\0{document.file}".encode("utf-8", "surrogatepass"))
     for each in (document, *bindings):
         origin = each.origin
         whole.update(_hash(origin.chunk))

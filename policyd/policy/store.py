@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from policyd.errors import PolicyError, Problem
 from policyd.policy.watch import Fingerprint, changed, fingerprint
+from policyd.versions import KubernetesVersion
 
 # Sources that change while they are read are read again, so that no set mixes two states.
 MAX_READS = 5
@@ -54,6 +55,10 @@ class PolicySet(Protocol):
     def policies(self) -> Sequence[Policy]: ...
     @property
     def problems(self) -> Sequence[Problem]: ...
+    @property
+    def version(self) -> KubernetesVersion:
+        """The Kubernetes version that it evaluates as."""
+
     @property
     def asking(self) -> Container[str]:
         """The webhooks whose policies may have to wait for the authorizer."""
@@ -188,7 +193,7 @@ class Store:
 
     def _finish(self, policies: PolicySet | None, errors: tuple[str, ...]) -> Reload:
         """Take a set into use, on the event loop's thread; the same sources change nothing."""
-        if policies is not None and policies.generation != self.current.generation:
+        if policies is not None and _state(policies) != _state(self.current):
             self._current, self._accepted = policies, frozenset(errors)
         return self._tell(Reload(not errors, self.current.generation, time(), errors))
 
@@ -196,6 +201,11 @@ class Store:
         self.last = attempt
         self._on_reload(attempt)
         return attempt
+
+
+def _state(policies: PolicySet) -> tuple[str, KubernetesVersion]:
+    """What tells a set from another."""
+    return policies.generation, policies.version
 
 
 def _settle() -> None:

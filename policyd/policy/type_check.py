@@ -50,7 +50,7 @@ def _check(
         for gvk in issues if patch_type else ():
             schema = merging.lookup(*gvk)
             if schema is not None:
-                issues[gvk] += mutation_issues(parse(text), schema, patch_type)
+                issues[gvk] += mutation_issues(parse(text, typed.version), schema, patch_type)
         told = {gvk: found for gvk, found in _believable(text, issues).items() if found}
         if told:
             yield _problem(document, path, text, told)

@@ -13,16 +13,18 @@ from policyd.policy.expressions import Expressions
 from policyd.policy.findings import path_text
 from policyd.policy.model_match import PATCH_FIELDS
 from policyd.policy.overlays import OverlayCompiler
+from policyd.versions import KubernetesVersion
 
 Compile = Callable[[str, str], object]
 
 
-def expression_problems(document: Document) -> list[Problem]:
+def expression_problems(document: Document, version: KubernetesVersion) -> list[Problem]:
     """What is wrong with the expressions that can be read in a document without a model."""
     spec = document.raw.get("spec")
     if not isinstance(spec, dict):
         return []
-    expressions = Expressions(document, has_params="params" in spec or "paramKind" in spec)
+    has_params = "params" in spec or "paramKind" in spec
+    expressions = Expressions(document, has_params=has_params, version=version)
     try:
         _compile_all(document, spec, expressions)
     finally:

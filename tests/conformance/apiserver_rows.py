@@ -12,10 +12,25 @@ import yaml
 from policyd.admission.api import PolicySet
 from policyd.admission.authorizer import AuthorizerRule, StaticAuthorizer
 from policyd.policy import compiler, loader
+from policyd.versions import RECORDED, KubernetesVersion
 from tests.shared import CONFORMANCE, conformance, find
 
 Row = dict[str, Any]
+VERSIONS = tuple(map(str, RECORDED))
+CHANGED = ("vap-cel", "map")  # the files of which 1.37 answered rows otherwise
 _FAILURE_KEY = "validation.policy.admission.k8s.io/validation_failure"
+
+
+def recorded(name: str, version: str) -> list[Row]:
+    """The rows of a file as a version answered them. 1.36 answered all; those that a later version
+    answered otherwise are in a folder of its own, under the same ids.
+    """
+    rows = conformance(f"apiserver/{name}.jsonl")
+    if version != VERSIONS[0] and name in CHANGED:
+        changed = {row["id"]: row for row in conformance(f"apiserver-{version}/{name}.jsonl")}
+        assert changed.keys() <= {row["id"] for row in rows}
+        rows = [changed.get(row["id"], row) for row in rows]
+    return [row | {"version": version} for row in rows]
 
 
 def definitions(names: list[str]) -> list[Row]:
@@ -71,7 +86,8 @@ def sources(row: Row) -> loader.Sources:
         *definitions(row.get("crds", [])),
     ]
     text = "\n---\n".join(json.dumps(document) for document in documents)
-    return loader.load_text(text, row["id"])
+    version = KubernetesVersion.parse(row.get("version", VERSIONS[0]))
+    return loader.load_text(text, row["id"], version=version)
 
 
 def policy_set(row: Row) -> PolicySet:
@@ -84,14 +100,15 @@ def review(request: Row) -> Row:
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
 
 
-def answered(response: Row) -> Row:
-    """An answer in the words of the rows."""
+def answered(response: Row, version: str = VERSIONS[0]) -> Row:
+    """An answer in the words of the rows. 1.36 keeps the first failure of a request only."""
     status = response.get("status", {})
     causes = status.get("details", {}).get("causes", [])
     annotations = dict(response.get("auditAnnotations", {}))
     annotations.pop("generation", None)
     if "validation_failure" in annotations:
-        annotations["validation_failure"] = json.loads(annotations["validation_failure"])[:1]
+        failures = json.loads(annotations["validation_failure"])
+        annotations["validation_failure"] = failures[:1] if version == VERSIONS[0] else failures
     return {
         "allowed": response["allowed"],
         "code": status.get("code"),

@@ -9,13 +9,14 @@ import pytest
 
 from policyd.errors import PolicyError
 from tests.conformance.apiserver_rows import (
+    VERSIONS,
     answered,
     difference,
     outcomes,
     policy_set,
+    recorded,
     review,
 )
-from tests.shared import conformance
 
 Row = dict[str, Any]
 NOT_SENT = "no webhook is called for such a request, so there is no review"
@@ -40,15 +41,15 @@ def wrong(row: Row) -> Iterator[str]:
     """In what the answers to a row differ from all that is right."""
     policies = policy_set(row)
     for request in row.get("reviews") or [row["review"]]:
-        got = answered(policies.review(review(request))["response"])
+        got = answered(policies.review(review(request))["response"], row["version"])
         differences = [difference(got, want) for want in outcomes(row)]
         if all(differences):
             yield differences[0]
 
 
-def judge(name: str) -> list[str]:
+def judge(name: str, version: str) -> list[str]:
     """The failures of a file of rows; says how many passed."""
-    rows = conformance(f"apiserver/{name}.jsonl")
+    rows = recorded(name, version)
     failures: list[str] = []
     left_out = 0
     for row in rows:
@@ -66,7 +67,7 @@ def judge(name: str) -> list[str]:
         except PolicyError as error:
             failures.append(f"{row['id']}: does not load: {error}")
     tried = len(rows) - left_out
-    print(f"{name}: {tried - len(failures)} passed of {tried}, {left_out} do not apply")
+    print(f"{name} {version}: {tried - len(failures)} passed of {tried}, {left_out} do not apply")
     return failures
 
 
@@ -79,6 +80,7 @@ def unrefused(row: Row) -> list[str]:
     return [f"{row['id']}: was not refused"]
 
 
+@pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("name", ["vap-match", "vap-cel"])
-def test_rows(name: str) -> None:
-    assert judge(name) == []
+def test_rows(name: str, version: str) -> None:
+    assert judge(name, version) == []
