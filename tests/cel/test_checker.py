@@ -1,5 +1,7 @@
 """The checker: result types, messages with their places, and what Kubernetes' validators add."""
 
+from dataclasses import replace
+
 import pytest
 
 from policyd.cel.checker import check
@@ -10,6 +12,7 @@ from policyd.cel.structs import ADMISSION, NAMESPACE, REQUEST, VARIABLES, Struct
 from policyd.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of, optional_of
 from policyd.cel.validators import validate
 from policyd.errors import CelTypeError
+from policyd.versions import KubernetesVersion
 from tests.cel.kubernetes import functions
 
 FIELDS = {"x": INT, "names": list_of(STRING)}
@@ -31,9 +34,9 @@ def no_failure(function: str, values: tuple[object, ...]) -> bool:
     return False
 
 
-def errors(text: str) -> str:
+def errors(text: str, scope: Scope = SCOPE) -> str:
     with pytest.raises(CelTypeError) as caught:
-        checked = check(text, parse(text), SCOPE)
+        checked = check(text, parse(text), scope)
         issues = validate(checked, no_failure)
         if issues:
             raise Source(text).error(CelTypeError, issues)
@@ -109,7 +112,8 @@ def test_result_type(text: str, result: str) -> None:
         ("variables.y", ["1:10: undefined field 'y'"]),
         ("quantity('1').foo", ["1:14: unexpected failed resolution of 'kubernetes.Quantity'"]),
         ("ip('1.1.1.1').foo", ["1:14: type 'net.IP' does not support field selection"]),
-        ("object{a: 1}", ["1:7: 'dyn' is not a type", "1:9: unexpected failed resolution of 'object'"]),
+        ("object{a: 1}", ["1:7: undeclared reference to 'object' (in container '')"]),
+        ("[1].map(x, .x)", ["1:13: undeclared reference to '.x' (in container '')"]),
         ("Foo{a: 1}", ["1:4: undeclared reference to 'Foo' (in container '')"]),
         ("JSONPatch{bogus: 1}", ["1:16: expected type of field 'bogus' is '' but provided type is 'int'"]),
         ("JSONPatch{path: null}", ["1:15: expected type of field 'path' is 'string' but provided type is 'null'"]),
@@ -171,6 +175,16 @@ def test_unknown_argument_types_keep_every_overload_that_may_fit() -> None:
 )
 def test_variables_forget_types_as_in_kubernetes(expression: Type, declared: Type) -> None:
     assert variable_type(expression) == declared
+
+
+def test_names_meant_something_else_before_1_37() -> None:
+    scope = replace(SCOPE, version=KubernetesVersion(1, 36))
+    assert "'dyn' is not a type" in errors("object{a: 1}", scope)
+    assert check("t", parse("[1].map(x, .x)"), scope).result_type == list_of(INT)
+    # A global variable behind a macro's.
+    text = "[1].map(object, .object)"
+    assert check("t", parse(text), scope).result_type == list_of(INT)
+    assert check("t", parse(text), SCOPE).result_type == list_of(DYN)
 
 
 def test_types_that_double_are_refused() -> None:

@@ -1,7 +1,8 @@
 """The functions that expressions may use are those of Kubernetes, overload by overload."""
 
-from policyd._core.libraries import KNOWN_LIBRARIES
 from policyd.cel.decls import OverloadDecl, group, parse_signature
+from policyd.cel.functions import functions as known
+from policyd.versions import KubernetesVersion
 from tests.cel.kubernetes import functions
 
 # Declared by cel-go for the trees of old versions; no text of a policy means them.
@@ -9,7 +10,7 @@ LEGACY = frozenset(("in", "_in_", "__not_strictly_false__"))
 
 
 def declared() -> dict[str, tuple[OverloadDecl, ...]]:
-    rows = (row for library in KNOWN_LIBRARIES for row in library.overloads)
+    rows = known(KubernetesVersion(1, 36)).by_id.values()
     return group(parse_signature(row.signature, row.name, row.id) for row in rows)
 
 

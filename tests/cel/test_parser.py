@@ -203,7 +203,6 @@ def test_ids_are_unique(text: str) -> None:
         ("1e999", "1:1: invalid double literal"),
         (r"'\uD800'", "1:1: invalid unicode code point"),
         ("b'\\u0041'", "1:1: unable to unescape string"),
-        ("a.`b`", "1:3: unsupported syntax: '`'"),
         ("has(a)", "1:5: invalid argument to has() macro"),
         ("[1].all(x.y, true)", "1:10: argument must be a simple name"),
         ("[1].map(x.y, true)", "1:10: argument is not an identifier"),

@@ -12,6 +12,7 @@ from policyd.cel.parser import parse
 from policyd.cel.planner import plan, plan_unchecked
 from policyd.cel.types import DYN
 from policyd.errors import BudgetExceeded, CelCompileError
+from policyd.versions import KubernetesVersion
 from tests.core.lib.evaluate import as_json
 from tests.shared import conformance
 
@@ -81,7 +82,8 @@ def test_costs_are_those_of_cel_go() -> None:
 def spent(row: dict[str, Any]) -> int | None:
     """What a program costs that is not folded, None if it is more than the row's limit."""
     variables = {each["name"]: parse_type(each["type"]) for each in row.get("vars", ())}
-    scope = Environment.kubernetes().extend(variables).scope()
+    # Recorded before the costs of startsWith and endsWith changed.
+    scope = Environment.kubernetes(KubernetesVersion(1, 36)).extend(variables).scope()
     made = plan(check(row["expr"], parse(row["expr"]), scope), Layout(), fold=False)
     try:
         return made.evaluate_with_cost(row.get("in", {}), cost_limit=row.get("limit", 1_000_000))[1]

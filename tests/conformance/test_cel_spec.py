@@ -6,22 +6,21 @@ import pytest
 
 from policyd._core.cel_errors import CelError
 from policyd._core.layout import Layout
-from policyd._core.libraries import KNOWN_LIBRARIES
 from policyd.cel.ast import Checked
 from policyd.cel.checker import check
 from policyd.cel.decls import OverloadDecl, Scope, group, parse_signature, parse_type
+from policyd.cel.functions import functions as known
 from policyd.cel.parser import parse
 from policyd.cel.planner import plan, plan_unchecked
 from policyd.errors import CelTypeError
+from policyd.versions import NEWEST
 from tests.conformance.tagged import decode, same
 from tests.shared import conformance
 
 FILE = "cel-spec/cel-spec-simple.jsonl"
 NUMBER_OF_ROWS = 1_234
 STANDARD = [
-    parse_signature(row.signature, row.name, row.id)
-    for library in KNOWN_LIBRARIES
-    for row in library.overloads
+    parse_signature(row.signature, row.name, row.id) for row in known(NEWEST).by_id.values()
 ]
 # Rows that are not run, with the reason.
 NO_ERROR = "Kubernetes leaves EnableErrorOnBadPresenceTest off: a scalar has no fields, no error"

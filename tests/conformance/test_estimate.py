@@ -6,36 +6,33 @@ from typing import Any
 import pytest
 
 from policyd._core.estimates import Range
-from policyd._core.libraries import KNOWN_LIBRARIES
 from policyd.cel.checker import check
 from policyd.cel.decls import OverloadDecl, Scope, group, parse_signature, parse_type
 from policyd.cel.env import AUTHORIZER
 from policyd.cel.estimate import Path, Sizes, estimate
+from policyd.cel.functions import functions as known
 from policyd.cel.parser import parse
 from policyd.cel.types import Type
+from policyd.versions import NEWEST
 from tests.shared import conformance
 
 Row = dict[str, Any]
 Capture = pytest.CaptureFixture[str]
-LEFT_OUT = {
-    "TestIncludesCost": "lists.includes came after Kubernetes 1.36",
-}
 
 
 def functions(*, optionals: bool = True) -> Mapping[str, tuple[OverloadDecl, ...]]:
     """Those of our libraries; some of cel-go's tests have no optionals, nor their indexes."""
     return group(
         parse_signature(row.signature, row.name, row.id)
-        for library in KNOWN_LIBRARIES
-        for row in library.overloads
+        for row in known(NEWEST).by_id.values()
         if optionals or "optional_type" not in row.signature
     )
 
 
 def judge(row: Row, variables: Mapping[str, Type], sizes: Sizes, want: dict[str, int]) -> str:
     """What is wrong; empty if nothing is. As in the tests, literals of mixed types pass."""
-    known = functions(optionals="optionals" in row.get("env", ("optionals",)))
-    checked = check(row["expr"], parse(row["expr"]), Scope(variables, known))
+    declared = functions(optionals="optionals" in row.get("env", ("optionals",)))
+    checked = check(row["expr"], parse(row["expr"]), Scope(variables, declared))
     found = estimate(checked, sizes)
     return "" if found._asdict() == want else f"{found}, not {want}"
 
@@ -49,7 +46,6 @@ def test_estimates_of_the_libraries_of_kubernetes(capsys: Capture) -> None:
     outcomes = {
         f"{number} {row['expr']}": judge(row, variables, sizes, row["estimated_cost"])
         for number, row in enumerate(rows)
-        if row["test"] not in LEFT_OUT
     }
     report("k8s-cel-library", len(rows), outcomes, capsys)
 

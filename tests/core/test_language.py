@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 
 from policyd.cel.env import Environment
+from policyd.versions import KubernetesVersion
 from tests.core.lib.evaluate import outcome
 from tests.fuzz import words
 from tests.shared import rows
 
 ROWS = Path(__file__).parent / "rows"
 SUBJECT = json.loads((ROWS / "subject.json").read_text())
-MUTATIONS = Environment.admission(params=True, authorizer=True, patch_types=True)
+MUTATIONS = Environment.admission(
+    params=True, authorizer=True, patch_types=True, version=KubernetesVersion(1, 36)
+)
 
 
 def difference(row: dict[str, Any]) -> str | None:

@@ -8,7 +8,7 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.config import resolve
 from policyd.errors import PolicyError, Problem
 from policyd.policy.store import PolicySet
+from policyd.versions import NEWEST, KubernetesVersion
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class FakeSet:
     generation: str
     policies: tuple[FakePolicy, ...]
     asking: frozenset[str] = frozenset()
+    version: KubernetesVersion = NEWEST
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -70,7 +72,9 @@ class FakeSet:
         return [FakeCounters(policy.name) for policy in self.policies]
 
 
-def load(paths: Sequence[Path]) -> FakeSet:
+def load(
+    paths: Sequence[Path], version: Callable[[], KubernetesVersion] = lambda: NEWEST
+) -> FakeSet:
     """Every ``*.txt`` of the folders."""
     policies = []
     for folder in paths:

@@ -10,9 +10,12 @@ from policyd._core.values import Optional, UInt
 from policyd.cel.env import Environment
 from policyd.cel.types import DYN
 from policyd.errors import CelCompileError
+from policyd.versions import KubernetesVersion
 from tests import authorizers
 
 KUBERNETES = Environment.kubernetes()
+# The rows of this folder were recorded from this version.
+RECORDED = Environment.kubernetes(KubernetesVersion(1, 36))
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +27,7 @@ class Outcome:
     cost: int | None
 
 
-def outcome(expression: str, variables: dict[str, Any], base: Environment = KUBERNETES) -> Outcome:
+def outcome(expression: str, variables: dict[str, Any], base: Environment = RECORDED) -> Outcome:
     """Every variable that the environment does not type is declared dyn, as the oracle does it."""
     new = [name for name in variables if name not in base.variables]
     environment = base.extend(dict.fromkeys(new, DYN))

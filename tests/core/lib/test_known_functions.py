@@ -5,6 +5,7 @@ still compile in the next.
 """
 
 from policyd._core.libraries import KNOWN_LIBRARIES
+from policyd.versions import SUPPORTED
 
 KNOWN = {
     "arithmetic": """
@@ -37,7 +38,7 @@ KNOWN = {
         @sortByAssociatedKeys distinct flatten lists.range reverse slice sort
     """,
     "lists": """
-        indexOf isSorted lastIndexOf max min sum
+        includes indexOf isSorted lastIndexOf max min sum
     """,
     "optionals": """
         first hasValue last optional.none optional.of optional.ofNonZeroValue optional.unwrap or
@@ -93,5 +94,7 @@ def test_libraries_have_the_functions_that_are_pinned() -> None:
 
 
 def test_overload_ids_are_unique() -> None:
-    ids = [row.id for library in KNOWN_LIBRARIES for row in library.overloads]
-    assert sorted(ids) == sorted(set(ids))
+    for version in SUPPORTED:
+        rows = (row for library in KNOWN_LIBRARIES for row in library.overloads)
+        ids = [row.id for row in rows if row.known_to(version)]
+        assert sorted(ids) == sorted(set(ids))
