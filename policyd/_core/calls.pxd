@@ -15,7 +15,7 @@ cdef class Call(Node):
     cdef bint kubernetes  # see Overload
 
     # What the call costs.
-    cdef int64_t price(self, object first, object second, object result) except? -1
+    cdef int64_t price(self, Activation act, object first, object second, object result) except? -1
     cdef object settle(self, Activation act, tuple arguments, object result)
 
 

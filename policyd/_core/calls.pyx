@@ -24,7 +24,9 @@ cdef class Call(Node):
         self.cost = first.cost if known else first.open_cost
         self.kubernetes = first.kubernetes
 
-    cdef inline int64_t price(self, object first, object second, object result) except? -1:
+    cdef inline int64_t price(
+        self, Activation act, object first, object second, object result
+    ) except? -1:
         if self.cost is NULL:
             return 1
         if self.kubernetes:
@@ -33,13 +35,13 @@ cdef class Call(Node):
                 first = (<Optional>first).held if self.name == "validate" else True
             if type(second) is Optional:
                 second = True
-        return self.cost(first, second, result)
+        return self.cost(act, first, second, result)
 
     cdef object settle(self, Activation act, tuple arguments, object result):
         """Charge for the call, and word the error of arguments that fit no overload."""
         first = arguments[0] if arguments else None
         second = arguments[1] if len(arguments) > 1 else None
-        charge(act, self.price(first, second, result))
+        charge(act, self.price(act, first, second, result))
         return no_overload(self.name, arguments) if result is NO_OVERLOAD else result
 
 
@@ -121,7 +123,7 @@ cdef class Call1(Call):
             result = NO_OVERLOAD
         else:
             result = self.function(act, first)
-        charge(act, self.price(first, None, result))
+        charge(act, self.price(act, first, None, result))
         return no_overload(self.name, (first,)) if result is NO_OVERLOAD else result
 
     cdef object _dispatch(self, Activation act, object first):
@@ -166,7 +168,7 @@ cdef class Call2(Call):
                 result = self._dispatch(act, first, second)
         else:
             result = self._dispatch(act, first, second)
-        charge(act, self.price(first, second, result))
+        charge(act, self.price(act, first, second, result))
         if act.spent < 0:  # flatten(-9): cel-go counts without a sign, so that is beyond any limit
             charge(act, INT64_MAX)
         return no_overload(self.name, (first, second)) if result is NO_OVERLOAD else result

@@ -3,17 +3,16 @@
 No paths are walked here and nothing is copied: the functions work on the container they are given.
 """
 
-import re
-
 from policyd._core.go_printing import quoted
 
 cdef str INVALID_INDEX = "invalid index referenced"
-cdef object INTEGER = re.compile(r"[+-]?\d+\Z", re.ASCII)
-cdef object UNKNOWN_ESCAPE = re.compile(r"\\([^\"\\bfnrtu])")
+cdef str KNOWN_ESCAPES = '"\\bfnrtu'
 
 # Paths are mostly literals of policies; computed ones must not fill the memory.
 cdef dict known_paths = {}
 cdef Py_ssize_t MOST_PATHS = 4096
+cdef Py_ssize_t LONGEST_PATH = 256  # characters: policies write no longer ones
+cdef Py_ssize_t LONGEST_INDEX = 19  # digits of an int64
 
 
 class KeyProblem(Exception):
@@ -28,6 +27,8 @@ cdef tuple segments(str path):
     found = known_paths.get(path)
     if found is None:
         found = tuple([decoded(part) for part in path.split("/")[1:]])
+        if len(path) > LONGEST_PATH:
+            return found
         if len(known_paths) >= MOST_PATHS:
             known_paths.clear()
         known_paths[path] = found
@@ -41,8 +42,11 @@ cdef str decoded(str part):
 cdef str unknown_escape(str text):
     if text.isprintable() and "\\" not in text:
         return ""
-    found = UNKNOWN_ESCAPE.search(quoted(text).replace("\\\\", ""))
-    return found[1] if found else ""
+    cdef list parts = quoted(text).replace("\\\\", "").split("\\")
+    for part in parts[1:]:
+        if part and part[0] not in KNOWN_ESCAPES:
+            return part[0]
+    return ""
 
 
 cdef object member(object container, str key):
@@ -96,9 +100,14 @@ cdef object place(str key, list container):
 
 cdef object index_of(str key, list container, Py_ssize_t room):
     """The index; negative ones count from the end (with ``room`` for the item to come)."""
-    if not INTEGER.match(key):
+    cdef str digits = key[1:] if key[:1] in ("+", "-") else key
+    if not digits.isascii() or not digits.isdigit():
         raise NoNumber(f"strconv.Atoi: parsing {quoted(key)}: invalid syntax")
-    index = int(key)
+    digits = digits.lstrip("0") or "0"
+    # int() of many digits takes quadratic time, and Python refuses more than 4,300.
+    index = 2**63 if len(digits) > LONGEST_INDEX else int(digits)
+    if key[0] == "-":
+        index = -index if len(digits) <= LONGEST_INDEX else -index - 1
     if not -(2**63) <= index < 2**63:
         raise NoNumber(f"strconv.Atoi: parsing {quoted(key)}: value out of range")
     length = len(container) + room

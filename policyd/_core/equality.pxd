@@ -7,7 +7,7 @@ from policyd._core.activation cimport Activation
 cdef object equal(Activation act, object left, object right)
 
 # a < b: -1, 0, 1; 2: no order between these two types; 3: a NaN.
-cdef int compare(object left, object right) except -2
+cdef int compare(Activation act, object left, object right) except -2
 
 # The value under a key, or MISSING. Numeric keys match across int, uint and double.
 cdef object find(dict entries, object key)

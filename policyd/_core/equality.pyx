@@ -16,6 +16,10 @@ from policyd._core.values cimport (
     uint,
 )
 
+cdef enum:
+    LONG = 256         # characters whose comparison is worth counting
+    BYTES_A_UNIT = 32  # that are compared in a unit of work (10 ns)
+
 cdef int MAX_DEPTH = 1_000
 cdef object UINT64_END = 1 << 64
 
@@ -28,6 +32,8 @@ cdef object _equal(Activation act, object left, object right, int depth):
     kind = type(left)
     if kind is type(right):
         if kind is str:
+            if len(<str>left) == len(<str>right) and len(<str>left) > LONG:
+                work(act, len(<str>left) // BYTES_A_UNIT)
             return <str>left == <str>right
         if kind is bool or left is None:
             return left is right
@@ -35,6 +41,8 @@ cdef object _equal(Activation act, object left, object right, int depth):
             return _lists_equal(act, left, right, depth + 1)
         if kind is dict:
             return _maps_equal(act, left, right, depth + 1)
+        if kind is bytes and len(<bytes>left) > LONG:
+            work(act, len(<bytes>left) // BYTES_A_UNIT)
         if kind is int or kind is float or kind is bytes:
             return left == right
         return _same_class_equal(act, left, right, depth + 1)
@@ -61,8 +69,8 @@ cdef object _lists_equal(Activation act, list left, list right, int depth):
         return False
     if depth > MAX_DEPTH:
         return False
-    work(act, size)
     for i in range(size):
+        work(act, 1)
         if _equal(act, left[i], right[i], depth) is False:  # errors count as equal, as in cel-go
             return False
     return True
@@ -73,8 +81,8 @@ cdef object _maps_equal(Activation act, dict left, dict right, int depth):
         return False
     if depth > MAX_DEPTH:
         return False
-    work(act, 2 * len(left))
     for key, value in left.items():
+        work(act, 2)
         other = find(right, (<Key>key).value if type(key) is Key else key)
         if other is MISSING:
             return False
@@ -99,9 +107,11 @@ cdef object _same_class_equal(Activation act, object left, object right, int dep
     return left == right
 
 
-cdef int compare(object left, object right) except -2:
+cdef int compare(Activation act, object left, object right) except -2:
     kind = type(left)
     if kind is type(right):
+        if (kind is str or kind is bytes) and len(left) > LONG and len(right) > LONG:
+            work(act, min(len(left), len(right)) // BYTES_A_UNIT)
         if kind is int or kind is str or kind is bytes or kind is bool:
             return -1 if left < right else (1 if left > right else 0)
         if kind is Timestamp:
@@ -176,8 +186,8 @@ cdef object contains(Activation act, object container, object value):
         return find(<dict>container, value) is not MISSING
     if type(container) is not list:
         return NO_SUCH_OVERLOAD
-    work(act, len(<list>container) // 4)
     for item in <list>container:
+        work(act, 1)
         if equal(act, value, item) is True:  # an element that refuses is not equal, as in cel-go
             return True
     return False

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from policyd._core.activation cimport charge, work
+from policyd._core.activation cimport charge, take, work
 from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD, CelError, error
 from policyd._core.equality cimport find
 from policyd._core.printing cimport printed
@@ -10,6 +10,7 @@ from policyd._core.rereading cimport reread
 from policyd._core.values cimport MISSING, Optional, go_name, key_value, map_key, type_name
 
 cdef enum:
+    ENTRY = 100  # bytes of a map for each of its entries
     # One round of the general form, beside the body.
     ALL_ROUND = 3     # @not_strictly_false(accu): 2, accu && ...: 1
     EXISTS_ROUND = 4  # @not_strictly_false(!accu): 3, accu || ...: 1
@@ -237,7 +238,7 @@ cdef class CollectMap(Fold):
             charge(act, 1)
             if failure is not None or type(value) is CelError:
                 return value if failure is None else failure
-            return _insert_all(made, value)
+            return _insert_all(act, made, value)
         if failure is not None:
             return failure
         charge(act, 1)  # the key variable
@@ -248,10 +249,12 @@ cdef class CollectMap(Fold):
         return _insert(made, map_key(first), value)
 
 
-cdef object _insert_all(dict made, object entries):
+cdef object _insert_all(Activation act, dict made, object entries):
     if type(entries) is not dict:
         return error(f"no such overload: cel.@mapInsert(map, {type_name(entries)})")
     for key, value in (<dict>entries).items():
+        work(act, 4)
+        take(act, ENTRY)
         failure = _insert(made, key, value)
         if failure is not None:
             return failure

@@ -27,10 +27,15 @@ cdef str print_fixed(double value, Py_ssize_t precision):
 
 
 cdef str quote(str text):
-    cdef list parts = ['"']
+    cdef list parts
     cdef Py_UCS4 char
+    if text.isprintable() and '"' not in text and "\\" not in text:
+        return f'"{text}"'
+    parts = ['"']
     for char in text:
-        if char in ESCAPES:
+        if u" " <= char <= u"~" and char != u'"' and char != u"\\":
+            parts.append(char)
+        elif char in ESCAPES:
             parts.append(ESCAPES[char])
         elif char.isprintable():
             parts.append(char)

@@ -6,7 +6,7 @@ with arguments that are only known at run time (dyn) the rows of one name are tr
 ``no such overload: name(types)`` is the end of it. It never sees an error as argument. Before it
 works on something large it calls ``work(act, units)`` so that the deadline holds.
 
-A cost function gets the first and second argument (None where there is none) and the result; any of
+A cost function gets the activation, the first and second argument (None where there is none) and the result; any of
 them may be a CelError (which has size 1). It is charged instead of 1 unit.
 """
 
@@ -19,7 +19,7 @@ ctypedef object (*Function1)(Activation act, object first)
 ctypedef object (*Function2)(Activation act, object first, object second)
 ctypedef object (*Function3)(Activation act, object first, object second, object third)
 ctypedef object (*FunctionN)(Activation act, tuple arguments)
-ctypedef int64_t (*Cost)(object first, object second, object result) except? -1
+ctypedef int64_t (*Cost)(Activation act, object first, object second, object result) except? -1
 
 
 # Turns a constant second argument into what the function wants (a compiled pattern), once, when the
@@ -85,8 +85,8 @@ cdef inline int64_t tenths(int64_t size) noexcept:
 cdef int64_t outer_size(object value) except -1
 
 # Cost functions that several libraries share.
-cdef int64_t first_tenths(object first, object second, object result) except -1
-cdef int64_t second_tenths(object first, object second, object result) except -1
-cdef int64_t first_fifths(object first, object second, object result) except -1
-cdef int64_t traversal(object first, object second, object result) except -1
-cdef int64_t pattern_search(object first, object second, object result) except -1
+cdef int64_t first_tenths(Activation act, object first, object second, object result) except -1
+cdef int64_t second_tenths(Activation act, object first, object second, object result) except -1
+cdef int64_t first_fifths(Activation act, object first, object second, object result) except -1
+cdef int64_t traversal(Activation act, object first, object second, object result) except -1
+cdef int64_t pattern_search(Activation act, object first, object second, object result) except -1

@@ -2,6 +2,7 @@
 
 from libc.math cimport ceil
 
+from policyd._core.activation cimport Activation, work
 from policyd._core.values cimport MISSING, Optional, size_of
 
 from policyd.versions import KubernetesVersion
@@ -136,44 +137,54 @@ cdef int64_t outer_size(object value) except -1:
     return 1 if type(value) is Optional else size_of(value)
 
 
-cdef int64_t first_tenths(object first, object second, object result) except -1:
+cdef int64_t first_tenths(Activation act, object first, object second, object result) except -1:
     return tenths(size_of(first))
 
 
-cdef int64_t second_tenths(object first, object second, object result) except -1:
+cdef int64_t second_tenths(
+    Activation act, object first, object second, object result
+) except -1:
     return tenths(size_of(second))
 
 
-cdef int64_t first_fifths(object first, object second, object result) except -1:
+cdef int64_t first_fifths(Activation act, object first, object second, object result) except -1:
     return <int64_t>ceil(<double>size_of(first) * 2 * 0.1)
 
 
-cdef int64_t traversal(object first, object second, object result) except -1:
+cdef int64_t traversal(Activation act, object first, object second, object result) except -1:
     """Kubernetes' traversalCost of the first argument: scalars, and a tenth of strings' bytes."""
-    return _traversal(first, 0)
+    return _traversal(act, first, 0)
 
 
-cdef int64_t _traversal(object value, int depth) except -1:
+cdef int64_t _traversal(Activation act, object value, int depth) except -1:
+    """Looks at the clock: what a list holds may be held many times over."""
     cdef int64_t total = 0
     kind = type(value)
+    work(act, 1)
     if kind is str:
-        return <int64_t>(<double>len((<str>value).encode("utf-8", "surrogatepass")) * 0.1)
+        return <int64_t>(<double>utf8_size(<str>value) * 0.1)
     if kind is bytes:
         return <int64_t>(<double>len(<bytes>value) * 0.1)
     if depth >= 1000:
         return 1
     if kind is list:
         for item in <list>value:
-            total += _traversal(item, depth + 1)
+            total += _traversal(act, item, depth + 1)
         return total
     if kind is dict:
         for key, item in (<dict>value).items():
-            total += _traversal(key, depth + 1) + _traversal(item, depth + 1)
+            total += _traversal(act, key, depth + 1) + _traversal(act, item, depth + 1)
         return total
     return 1
 
 
-cdef int64_t pattern_search(object first, object second, object result) except -1:
+cdef int64_t utf8_size(str text) except -1:
+    if text.isascii():
+        return len(text)
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+cdef int64_t pattern_search(Activation act, object first, object second, object result) except -1:
     """Text times pattern, as cel-go charges regular expressions."""
     cdef int64_t text = <int64_t>ceil((1.0 + <double>size_of(first)) * 0.1)
     return text * <int64_t>ceil(<double>size_of(second) * 0.25)

@@ -3,13 +3,11 @@
 cimport cython
 
 import json
-import re
 
 cdef enum:
     MAX_FOUND = 80   # characters of a value
     MAX_PATH = 300
 
-cdef object PLAIN_KEY = re.compile(r"[A-Za-z0-9_]+")
 # Where a Secret carries what must not be told. kubectl apply leaves a copy in an annotation.
 cdef tuple SECRETS = (
     "data.", "data[", "stringData.", "stringData[",
@@ -60,7 +58,7 @@ cdef str cut(str text, Py_ssize_t limit):
 
 
 cdef str below(str path, str key):
-    if PLAIN_KEY.fullmatch(key) is None:
+    if not key or not key.isascii() or not key.replace("_", "a").isalnum():
         if not key.isprintable():
             key = json.dumps(key)
         return f"{path}[{key}]"

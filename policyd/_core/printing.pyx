@@ -11,56 +11,78 @@ from policyd._core.rendering cimport text_of
 from policyd._core.times cimport NANOS_PER_SECOND, Civil, civil
 from policyd._core.values cimport MISSING, Duration, Optional, Timestamp, key_value
 
-cdef int DEPTH = 100  # nested deeper is cut: messages are for people
+cdef enum:
+    DEPTH = 100          # nested deeper is cut: messages are for people
+    MAX_ITEMS = 100_000  # so is what has more items: a list may hold another many times over
 cdef uint64_t MINUTE = <uint64_t> 60 * NANOS_PER_SECOND
 
 
 cdef str printed(object value):
-    return _printed(value, 0)
+    cdef Py_ssize_t left = MAX_ITEMS
+    return _printed(value, 0, &left)
 
 
-cdef str _printed(object value, int depth):
+cdef str _printed(object value, int depth, Py_ssize_t* left):
+    cdef list parts
     kind = type(value)
+    left[0] -= 1
     if value is None:
         return "0"
     if kind is bytes:
-        return "[" + " ".join([str(byte) for byte in <bytes>value]) + "]"
+        left[0] -= len(<bytes>value)
+        return "[" + " ".join([str(byte) for byte in (<bytes>value)[:MAX_ITEMS]]) + "]"
     if kind is Duration:
         return _duration((<Duration>value).nanos)
     if kind is Timestamp:
         return _time(value)
-    if depth >= DEPTH:
+    if depth >= DEPTH or left[0] < 0:
         return "..."
     if kind is Optional and (<Optional>value).held is not MISSING:
-        return f"optional({_printed((<Optional>value).held, depth + 1)})"
+        return f"optional({_printed((<Optional>value).held, depth + 1, left)})"
     if kind is list:
-        return "[" + ", ".join([_element(item, depth + 1) for item in <list>value]) + "]"
+        return "[" + ", ".join(_elements(value, depth + 1, left)) + "]"
     if kind is dict:
-        pairs = [
-            f"{_printed(key_value(key), depth + 1)}: {_printed(item, depth + 1)}"
-            for key, item in (<dict>value).items()
-        ]
-        return "{" + ", ".join(pairs) + "}"
+        parts = []
+        for key, item in (<dict>value).items():
+            name = _printed(key_value(key), depth + 1, left)
+            parts.append(f"{name}: {_printed(item, depth + 1, left)}")
+            if left[0] < 0:
+                break
+        return "{" + ", ".join(parts) + "}"
     return text_of(value)
 
 
-cdef str _element(object value, int depth):
+cdef str _element(object value, int depth, Py_ssize_t* left):
     """What is in a list: Go's own values, whose maps are in the order of their keys."""
     kind = type(value)
+    left[0] -= 1
     if value is None:
         return "<nil>"
-    if depth >= DEPTH:
+    if depth >= DEPTH or left[0] < 0:
         return "..."
     if kind is list:
-        return "[" + " ".join([_element(item, depth + 1) for item in <list>value]) + "]"
+        return "[" + " ".join(_elements(value, depth + 1, left)) + "]"
     if kind is dict:
         pairs = sorted(
-            [(_printed(key_value(key), depth), item) for key, item in (<dict>value).items()],
+            [(_printed(key_value(key), depth, left), item) for key, item in (<dict>value).items()],
             key=_name,
         )
-        held = [f"{name}:{_element(item, depth + 1)}" for name, item in pairs]
+        held = []
+        for name, item in pairs:
+            held.append(f"{name}:{_element(item, depth + 1, left)}")
+            if left[0] < 0:
+                break
         return "map[" + " ".join(held) + "]"
-    return _printed(value, depth)
+    return _printed(value, depth, left)
+
+
+cdef list _elements(list items, int depth, Py_ssize_t* left):
+    cdef list made = []
+    for item in items:
+        made.append(_element(item, depth, left))
+        if left[0] < 0:
+            break
+    return made
 
 
 def _name(tuple pair):

@@ -2,6 +2,7 @@
 
 from libc.stdint cimport int64_t
 
+from policyd._core.activation cimport Activation
 from policyd._core.dfa cimport Dfa
 
 
@@ -24,17 +25,20 @@ cdef class Regex:
     cdef Dfa dfa            # for DFA: None before it is worth its making
     cdef int asked          # texts until then
     cdef object match       # RE2's method
+    cdef int64_t size       # instructions of RE2's program
 
-    cdef bint search(self, str text) except -1
+    # Counts the search of a text; raises what BudgetExceeded has for one that cannot be afforded.
+    cdef int afford(self, Activation act, str text) except -1
+    cdef bint search(self, Activation act, str text) except -1
     cdef int ask_dfa(self, str text) except -2
     # The first match, "" where there is none.
-    cdef str find(self, str text)
+    cdef str find(self, Activation act, str text)
     # At most `limit` matches, all if it is negative; an empty match next to the one before does not
     # count.
-    cdef list find_all(self, str text, int64_t limit)
+    cdef list find_all(self, Activation act, str text, int64_t limit)
 
 
 # The Regex, or the text of Go's error ("error parsing regexp: …").
-cdef object compile_regex(str pattern)
+cdef object compile_regex(str pattern, int64_t memory=*)
 # The same through a bounded memo: for patterns that are known only when the expression runs.
-cdef object cached_regex(str pattern)
+cdef object cached_regex(Activation act, str pattern)

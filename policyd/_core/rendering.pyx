@@ -17,15 +17,21 @@ from policyd._core.values cimport (
     type_name,
 )
 
-cdef int DEPTH = 100  # nested deeper is cut: messages are for people
+cdef enum:
+    DEPTH = 100          # nested deeper is cut: messages are for people
+    MAX_ITEMS = 100_000  # so is what has more items: a list may hold another many times over
 
 
 cdef str text_of(object value):
-    return _text(value, 0)
+    cdef Py_ssize_t left = MAX_ITEMS
+    return _text(value, 0, &left)
 
 
-cdef str _text(object value, int depth):
+cdef str _text(object value, int depth, Py_ssize_t* left):
     kind = type(value)
+    left[0] -= 1
+    if left[0] < 0:
+        return "..."
     if kind is str:
         return <str>value
     if kind is bool:
@@ -49,33 +55,43 @@ cdef str _text(object value, int depth):
         return (<TypeValue>value).name
     if depth >= DEPTH:
         return "..."
-    return _structure_text(value, depth + 1)
+    return _structure_text(value, depth + 1, left)
 
 
-cdef str _structure_text(object value, int depth):
+cdef str _structure_text(object value, int depth, Py_ssize_t* left):
     kind = type(value)
     if kind is list:
-        return "[" + ", ".join([_text(item, depth) for item in <list>value]) + "]"
+        return "[" + ", ".join(_texts(value, depth, left)) + "]"
     if kind is dict:
-        pairs = [
-            f"{_text(key_value(key), depth)}: {_text(item, depth)}"
-            for key, item in (<dict>value).items()
-        ]
+        pairs = []
+        for key, item in (<dict>value).items():
+            pairs.append(f"{_text(key_value(key), depth, left)}: {_text(item, depth, left)}")
+            if left[0] < 0:
+                break
         return "{" + ", ".join(pairs) + "}"
     if kind is Optional:
         if (<Optional>value).held is MISSING:
             return "optional.none()"
-        return f"optional({_text((<Optional>value).held, depth)})"
+        return f"optional({_text((<Optional>value).held, depth, left)})"
     if kind is StructValue:
-        pairs = [
-            f"{name}: {_text(item, depth)}" for name, item in (<StructValue>value).fields.items()
-        ]
+        pairs = []
+        for name, item in (<StructValue>value).fields.items():
+            pairs.append(f"{name}: {_text(item, depth, left)}")
         return (<StructValue>value).type_name + "{" + ", ".join(pairs) + "}"
     if kind is Key:
-        return _text((<Key>value).value, depth)
+        return _text((<Key>value).value, depth, left)
     if isinstance(value, Opaque):
         return str(value)
     return type_name(value)
+
+
+cdef list _texts(list items, int depth, Py_ssize_t* left):
+    cdef list made = []
+    for item in items:
+        made.append(_text(item, depth, left))
+        if left[0] < 0:
+            break
+    return made
 
 
 cdef str double_text(double value):

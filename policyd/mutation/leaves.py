@@ -17,6 +17,7 @@ Leaf = Callable[[object], object]
 
 NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/\r\n]")
 
+
 def quantity(value: object) -> object:
     """``resource.Quantity``: the canonical text, as the API server has it (``1024Mi``: ``1Gi``)."""
     if value is None:

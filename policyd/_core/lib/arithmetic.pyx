@@ -8,7 +8,7 @@ Ints are 64 bits: what leaves that range is an error, never a larger number. Typ
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport INT64_MIN, int64_t, uint64_t
 
-from policyd._core.activation cimport Activation, work
+from policyd._core.activation cimport Activation, take, work
 from policyd._core.cel_errors cimport (
     DIVISION_BY_ZERO,
     INTEGER_OVERFLOW,
@@ -18,6 +18,7 @@ from policyd._core.cel_errors cimport (
     error,
 )
 from policyd._core.library cimport binary, tenths, unary
+from policyd._core.search cimport PyUnicode_KIND
 from policyd._core.values cimport Duration, UInt, duration, size_of, uint
 
 from policyd._core import estimates
@@ -32,9 +33,6 @@ cdef extern from *:
     bint multiply_overflows "__builtin_mul_overflow"(int64_t, int64_t, int64_t*) noexcept
     bint uadd_overflows "__builtin_add_overflow"(uint64_t, uint64_t, uint64_t*) noexcept
     bint umultiply_overflows "__builtin_mul_overflow"(uint64_t, uint64_t, uint64_t*) noexcept
-
-# Longer results are refused: with dyn operands a concatenation costs 1 unit whatever its size.
-cdef Py_ssize_t MAX_SIZE = 64 << 20
 
 
 cdef inline bint ints(object left, object right, int64_t* a, int64_t* b) except -1:
@@ -71,14 +69,18 @@ cdef object add(Activation act, object left, object right):
 
 
 cdef object concatenate(Activation act, object left, object right):
-    cdef Py_ssize_t size = len(right)
+    cdef Py_ssize_t size = len(right), width = 1
     if size == 0:  # values never change, so they may be shared
         return left
     size += len(left)
     if size == len(right):
         return right
-    if size > MAX_SIZE:
-        return error("result is too large")
+    kind = type(left)
+    if kind is str:
+        width = max(PyUnicode_KIND(left), PyUnicode_KIND(right))
+    elif kind is list:
+        width = sizeof(void*)
+    take(act, size * width)  # with dyn operands it costs 1 unit whatever its size
     work(act, size // 64)
     return left + right
 
@@ -192,7 +194,7 @@ cdef object negate(Activation act, object value):
     return NO_OVERLOAD
 
 
-cdef int64_t concatenation_cost(object left, object right, object result) except -1:
+cdef int64_t concatenation_cost(Activation act, object left, object right, object result) except -1:
     return tenths(size_of(left) + size_of(right))
 
 

@@ -128,9 +128,9 @@ cdef object group(Activation act, object authorizer, object text):
 cdef object service_account(Activation act, object authorizer, object namespace, object name):
     if type(authorizer) is not Authorizer or type(namespace) is not str or type(name) is not str:
         return NO_OVERLOAD
-    if dns_subdomain(<str> name):
+    if dns_subdomain(act, <str> name):
         return error("Invalid service account name")
-    if dns_label(<str> namespace):
+    if dns_label(act, <str> namespace):
         return error("Invalid service account namespace")
     return new_authorizer((<Authorizer> authorizer).asked, {
         "username": f"system:serviceaccount:{namespace}:{name}",
@@ -250,7 +250,7 @@ cdef enum:
     REQUIREMENT_UNITS = 50    # each of them: at least two characters
 
 
-cdef int64_t check_units(object first, object second, object result) except -1:
+cdef int64_t check_units(Activation act, object first, object second, object result) except -1:
     return CHECK_UNITS
 
 
@@ -258,7 +258,7 @@ def check_estimate(operands):
     return estimates.Charge(estimates.exactly(CHECK_UNITS))
 
 
-cdef int64_t selector_units(object first, object second, object result) except -1:
+cdef int64_t selector_units(Activation act, object first, object second, object result) except -1:
     cdef int64_t size = size_of(second)
     return SELECTOR_UNITS + REQUIREMENT_UNITS * <int64_t>ceil(<double>size * 0.5) + tenths(size)
 

@@ -96,20 +96,20 @@ cdef int64_t bytes_of(object network):
     return ((<CIDR> network).length + 7) // 8 if type(network) is CIDR else size_of(network)
 
 
-cdef int64_t comparing(object first, object second, object result) except -1:
+cdef int64_t comparing(Activation act, object first, object second, object result) except -1:
     return tenths(2 * bytes_of(first))
 
 
-cdef int64_t comparing_text(object first, object second, object result) except -1:
+cdef int64_t comparing_text(Activation act, object first, object second, object result) except -1:
     return tenths(2 * bytes_of(first)) + tenths(size_of(second))
 
 
-cdef int64_t masking(object first, object second, object result) except -1:
+cdef int64_t masking(Activation act, object first, object second, object result) except -1:
     return tenths(2 * bytes_of(first)) + tenths(bytes_of(first)) + 1
 
 
-cdef int64_t masking_text(object first, object second, object result) except -1:
-    return masking(first, second, result) + tenths(size_of(second))
+cdef int64_t masking_text(Activation act, object first, object second, object result) except -1:
+    return masking(act, first, second, result) + tenths(size_of(second))
 
 
 # What is compared are the 4 or 16 bytes of addresses.

@@ -7,7 +7,7 @@ error refuses the policy, as in Kubernetes.
 
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t
 
-from policyd._core.activation cimport Activation
+from policyd._core.activation cimport Activation, take, work
 from policyd._core.cel_errors cimport (
     INTEGER_OVERFLOW,
     NO_OVERLOAD,
@@ -16,26 +16,16 @@ from policyd._core.cel_errors cimport (
     no_conversion,
 )
 from policyd._core.library cimport first_tenths, unary
+from policyd._core.go_numbers cimport parse_double, parse_integer
 from policyd._core.rendering cimport text_of
+from policyd._core.search cimport PyUnicode_KIND
 from policyd._core.values cimport StructValue, TypeValue, UInt, type_name, uint
-
-import re
 
 from policyd._core import estimates
 from policyd._core.library import Library
 
-cdef object INTEGER = re.compile(r"[+-]?[0-9]+")
-cdef object UNSIGNED = re.compile(r"[0-9]+")
-# What Go's ParseFloat reads and Python's float too, once the _ between digits are taken out.
-cdef object DECIMAL = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-cdef object SEPARATOR = re.compile(r"(?<=[0-9])_(?=[0-9])")
-cdef object HEXADECIMAL_SEPARATOR = re.compile(r"(?<=[0-9a-fA-FxX])_(?=[0-9a-fA-F])")
-cdef object SPECIAL = re.compile(r"[+-]?(?:inf|infinity)|nan", re.IGNORECASE)
-cdef object HEXADECIMAL = re.compile(
-    r"[+-]?0[xX](?:[0-9a-fA-F]+\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+")
 cdef frozenset TRUE_TEXTS = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 cdef frozenset FALSE_TEXTS = frozenset(("0", "f", "F", "FALSE", "false", "False"))
-cdef Py_ssize_t LONGEST_NUMBER = 400  # digits beyond it cannot be a number of 64 bits
 
 
 cdef object same_bool(Activation act, object value):
@@ -83,7 +73,11 @@ cdef object string_to_bool(Activation act, object value):
 
 
 cdef object string_to_bytes(Activation act, object value):
-    return (<str>value).encode("utf-8", "replace") if type(value) is str else NO_OVERLOAD
+    if type(value) is not str:
+        return NO_OVERLOAD
+    take(act, len(<str>value) * PyUnicode_KIND(value))
+    work(act, len(<str>value) // 8)
+    return (<str>value).encode("utf-8", "replace")
 
 
 cdef object int_to_double(Activation act, object value):
@@ -97,25 +91,9 @@ cdef object uint_to_double(Activation act, object value):
 cdef object string_to_double(Activation act, object value):
     if type(value) is not str:
         return NO_OVERLOAD
-    if "_" in <str>value:
-        separator = HEXADECIMAL_SEPARATOR if (<str>value)[:3].lower().find("0x") >= 0 else SEPARATOR
-        value = separator.sub("", value)
-    if DECIMAL.fullmatch(value) is not None:
-        number = float(value)
-        # Go reports what is out of range as an error
-        return no_conversion(value, "double") if abs(number) == float("inf") else number
-    if SPECIAL.fullmatch(value) is not None:
-        return float(value)
-    if HEXADECIMAL.fullmatch(value) is not None and len(<str>value) < LONGEST_NUMBER:
-        return hexadecimal(value)
-    return no_conversion(value, "double")
-
-
-cdef object hexadecimal(str value):
-    try:
-        return float.fromhex(value)
-    except OverflowError:
-        return no_conversion(value, "double")
+    work(act, len(<str>value) // 2)
+    number = parse_double(<str>value)
+    return no_conversion(value, "double") if number is None else number
 
 
 cdef object double_to_int(Activation act, object value):
@@ -138,9 +116,9 @@ cdef object uint_to_int(Activation act, object value):
 cdef object string_to_int(Activation act, object value):
     if type(value) is not str:
         return NO_OVERLOAD
-    if INTEGER.fullmatch(value) is None or len(<str>value) > LONGEST_NUMBER:
+    number = parse_integer(<str>value, True)
+    if number is None:
         return no_conversion(value, "int")
-    number = int(value)
     return number if INT64_MIN <= number <= INT64_MAX else no_conversion(value, "int")
 
 
@@ -161,9 +139,9 @@ cdef object double_to_uint(Activation act, object value):
 cdef object string_to_uint(Activation act, object value):
     if type(value) is not str:
         return NO_OVERLOAD
-    if UNSIGNED.fullmatch(value) is None or len(<str>value) > LONGEST_NUMBER:
+    number = parse_integer(<str>value, False)
+    if number is None:
         return no_conversion(value, "uint")
-    number = int(value)
     return uint(number) if number < 1 << 64 else no_conversion(value, "uint")
 
 
@@ -177,6 +155,8 @@ cdef object scalar_to_string(Activation act, object value):
 cdef object bytes_to_string(Activation act, object value):
     if type(value) is not bytes:
         return NO_OVERLOAD
+    take(act, 4 * len(<bytes>value))
+    work(act, len(<bytes>value) // 8)
     try:
         return (<bytes>value).decode("utf-8")
     except UnicodeDecodeError:

@@ -4,9 +4,10 @@ For mutations only.
 Cost: a tenth of the length.
 """
 
-from policyd._core.activation cimport Activation
+from policyd._core.activation cimport Activation, work
 from policyd._core.cel_errors cimport NO_OVERLOAD
 from policyd._core.library cimport first_tenths, unary
+from policyd._core.search cimport take_like
 
 from policyd._core import estimates
 from policyd._core.library import Library
@@ -15,6 +16,8 @@ from policyd._core.library import Library
 cdef object escape_key(Activation act, object key):
     if type(key) is not str:
         return NO_OVERLOAD
+    take_like(act, 2 * len(<str> key), <str> key)
+    work(act, len(<str> key))
     return (<str> key).replace("~", "~0").replace("/", "~1")
 
 

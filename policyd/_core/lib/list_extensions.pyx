@@ -12,7 +12,7 @@ and bytes.
 
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation, charge, work
+from policyd._core.activation cimport MOST_TAKEN, Activation, charge, take, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, CelError, error
 from policyd._core.equality cimport compare, equal
 from policyd._core.library cimport binary, outer_size, ternary, unary
@@ -24,6 +24,9 @@ from policyd.errors import CelPanic
 
 cdef enum:
     CALL_AND_LIST = 11
+    ITEM = 8       # bytes of a list for each of its items
+    NUMBER = 32    # bytes of an int
+    SORT_KEY = 56  # bytes of a key and its place in the lists that sort needs
     MAX_DEPTH = 1000
     # cel-go's own limit since 1.37.
     MAX_RANGE = 1_000_000
@@ -46,15 +49,22 @@ cdef dict COMPARABLE = {
 
 
 cdef class _Ordered:
-    """A sort key with CEL's order; a NaN is less than nothing."""
+    """A sort key with CEL's order; a NaN is less than nothing. Comparisons look at the clock."""
 
+    cdef Activation act
     cdef object key
 
-    def __init__(self, key):
-        self.key = key
-
     def __lt__(self, _Ordered other not None):
-        return compare(self.key, other.key) == -1
+        work(self.act, 1)
+        return compare(self.act, self.key, other.key) == -1
+
+
+cdef _Ordered ordered(Activation act, object key):
+    cdef _Ordered made = _Ordered.__new__(_Ordered)
+    work(act, 1)
+    made.act = act
+    made.key = key
+    return made
 
 
 # slice, range, reverse
@@ -73,6 +83,7 @@ cdef object cut(Activation act, object items, object start, object end):
         )
     if last > len(values):
         return error(f"cannot slice({first}, {last}), list is length {len(values)}")
+    take(act, (last - first) * ITEM)
     return values[first:last]
 
 
@@ -93,11 +104,15 @@ cdef object integers_or_none(Activation act, object end):
     if act.spent + count > act.limit:
         charge(act, count)  # raises: the list would cost more than there is
     work(act, count)
+    take(act, min(count, <int64_t> MOST_TAKEN) * (ITEM + NUMBER))
     return list(range(count))
 
 
 cdef object backwards(Activation act, object items):
-    return (<list> items)[::-1] if type(items) is list else NO_OVERLOAD
+    if type(items) is not list:
+        return NO_OVERLOAD
+    take(act, len(<list> items) * ITEM)
+    return (<list> items)[::-1]
 
 
 # flatten
@@ -123,13 +138,19 @@ cdef object flatten_to(Activation act, object items, object depth):
 
 cdef list flattened(Activation act, list items, int64_t depth):
     cdef list result = []
-    work(act, len(items))
-    for item in items:
-        if depth > 0 and type(item) is list:
-            result.extend(flattened(act, <list> item, depth - 1))
-        else:
-            result.append(item)
+    flatten_into(act, result, items, depth)
     return result
+
+
+cdef int flatten_into(Activation act, list result, list items, int64_t depth) except -1:
+    for item in items:
+        work(act, 1)
+        if depth > 0 and type(item) is list:
+            flatten_into(act, result, <list> item, depth - 1)
+        else:
+            take(act, ITEM)
+            result.append(item)
+    return 0
 
 
 # sort, distinct
@@ -160,16 +181,20 @@ cdef object sorted_by(Activation act, list items, list keys):
     if kind not in COMPARABLE:
         return error("list elements must be comparable")
     for key in keys:
+        work(act, 1)
         if type(key) is not kind:
             return error("list elements must have the same type")
-    work(act, size * 16)
+    if size <= SMALL:
+        work(act, size * 16)
+    else:
+        take(act, size * (ITEM + NUMBER + SORT_KEY))
     cdef list order = list(range(size))
     if size > SMALL:
-        order.sort(key=[_Ordered(key) for key in keys].__getitem__)
+        order.sort(key=[ordered(act, key) for key in keys].__getitem__)
     else:
         for i in range(1, size):
             j = i
-            while j > 0 and compare(keys[order[j]], keys[order[j - 1]]) == -1:
+            while j > 0 and compare(act, keys[order[j]], keys[order[j - 1]]) == -1:
                 order[j - 1], order[j] = order[j], order[j - 1]
                 j -= 1
     return [items[i] for i in order]
@@ -180,11 +205,12 @@ cdef object distinct(Activation act, object items):
     if type(items) is not list:
         return NO_OVERLOAD
     for item in <list> items:
-        work(act, len(result))
         for other in result:
+            work(act, 1)
             if equal(act, item, other) is True:
                 break
         else:
+            take(act, ITEM)
             result.append(item)
     return result
 
@@ -197,22 +223,24 @@ cdef str given_name(object value):
     return "*types.Err" if type(value) is CelError else go_name(value)
 
 
-cdef int64_t output_size(object first, object second, object result) except -1:
+cdef int64_t output_size(Activation act, object first, object second, object result) except -1:
     return size_of(result) + CALL_AND_LIST
 
 
-cdef int64_t input_size(object first, object second, object result) except -1:
+cdef int64_t input_size(Activation act, object first, object second, object result) except -1:
     return outer_size(first) + CALL_AND_LIST
 
 
-cdef int64_t depth_times_size(object first, object second, object result) except? -1:
+cdef int64_t depth_times_size(
+    Activation act, object first, object second, object result
+) except? -1:
     if type(second) is not int:
         raise CelPanic(f"interface conversion: ref.Val is {given_name(second)}, not types.Int")
     cdef double cost = <double> <int64_t> second * outer_size(first) + CALL_AND_LIST
     return <int64_t> max(-UNPAYABLE, min(cost, UNPAYABLE))
 
 
-cdef int64_t self_compare(object first, object second, object result) except -1:
+cdef int64_t self_compare(Activation act, object first, object second, object result) except -1:
     if type(first) is not list:  # the argument may be wrong, or an error
         method = "Contains" if type(first) in ADDABLE else "Add"
         raise CelPanic(
@@ -226,8 +254,8 @@ cdef int64_t self_compare(object first, object second, object result) except -1:
     return <int64_t> (size * size * factor) + CALL_AND_LIST
 
 
-cdef int64_t keys_compare(object first, object second, object result) except -1:
-    return self_compare(second, None, result)
+cdef int64_t keys_compare(Activation act, object first, object second, object result) except -1:
+    return self_compare(act, second, None, result)
 
 
 cdef object number_of(operand, object otherwise):

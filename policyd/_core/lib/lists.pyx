@@ -53,11 +53,11 @@ cdef object is_sorted(Activation act, object items):
         return NO_OVERLOAD
     cdef Py_ssize_t i
     cdef list values = <list> items
-    work(act, len(values))
     for i in range(1, len(values)):
+        work(act, 1)
         if type(values[i]) not in COMPARABLE:
             return NO_SUCH_OVERLOAD
-        if compare(values[i - 1], values[i]) == 1:
+        if compare(act, values[i - 1], values[i]) == 1:
             return False
     return True
 
@@ -69,12 +69,12 @@ cdef object extreme(Activation act, object items, str name, int replaced_when):
     cdef list values = <list> items
     if not values:
         return error(f"{name} called on empty list")
-    work(act, len(values))
     best = values[0]
     for value in values:
+        work(act, 1)
         if type(value) not in COMPARABLE:
             return NO_SUCH_OVERLOAD
-        if compare(best, value) == replaced_when:
+        if compare(act, best, value) == replaced_when:
             best = value
     return best
 
@@ -98,6 +98,7 @@ cdef object sum_ints(Activation act, object items):
         return NO_OVERLOAD
     cdef int64_t total = 0
     for item in <list> items:
+        work(act, 1)
         if type(item) is not int:
             return NO_SUCH_OVERLOAD
         if add_overflows(total, <int64_t> item, &total):
@@ -110,6 +111,7 @@ cdef object sum_uints(Activation act, object items):
         return NO_OVERLOAD
     cdef uint64_t total = 0
     for item in <list> items:
+        work(act, 1)
         if type(item) is not UInt:
             return NO_SUCH_OVERLOAD
         if add_overflows_unsigned(total, (<UInt> item).value, &total):
@@ -122,6 +124,7 @@ cdef object sum_doubles(Activation act, object items):
         return NO_OVERLOAD
     cdef double total = 0
     for item in <list> items:
+        work(act, 1)
         if type(item) is not float:
             return NO_SUCH_OVERLOAD
         total += <double> item
@@ -133,6 +136,7 @@ cdef object sum_durations(Activation act, object items):
         return NO_OVERLOAD
     cdef int64_t total = 0
     for item in <list> items:
+        work(act, 1)
         if type(item) is not Duration:
             return NO_SUCH_OVERLOAD
         if add_overflows(total, (<Duration> item).nanos, &total):
@@ -144,8 +148,8 @@ cdef object index_of(Activation act, object items, object wanted):
     if type(items) is not list:
         return NO_OVERLOAD
     cdef Py_ssize_t i
-    work(act, len(<list> items))
     for i in range(len(<list> items)):
+        work(act, 1)
         if equal(act, (<list> items)[i], wanted) is True:
             return i
     return -1
@@ -155,8 +159,8 @@ cdef object last_index_of(Activation act, object items, object wanted):
     if type(items) is not list:
         return NO_OVERLOAD
     cdef Py_ssize_t i
-    work(act, len(<list> items))
     for i in range(len(<list> items) - 1, -1, -1):
+        work(act, 1)
         if equal(act, (<list> items)[i], wanted) is True:
             return i
     return -1

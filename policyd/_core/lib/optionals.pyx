@@ -11,7 +11,7 @@ the argument of
 Everything costs 1 unit.
 """
 
-from policyd._core.activation cimport Activation, work
+from policyd._core.activation cimport Activation, take, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, error
 from policyd._core.library cimport binary, nullary, unary
 from policyd._core.printing cimport printed
@@ -105,8 +105,9 @@ cdef object unwrap(Activation act, object items):
         return NO_OVERLOAD
     if <list> items and type((<list> items)[0]) is not Optional:
         return NO_OVERLOAD
-    work(act, len(<list> items))
+    take(act, len(<list> items) * sizeof(void*))
     for item in <list> items:
+        work(act, 1)
         if type(item) is not Optional:  # the overload was chosen by the first item only
             return error(f"value {printed(item)} is not optional")
         if (<Optional> item).held is not MISSING:

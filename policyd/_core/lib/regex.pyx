@@ -11,7 +11,7 @@ for ``matches``
 in its global form.
 """
 
-from policyd._core.activation cimport Activation, work
+from policyd._core.activation cimport Activation
 from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
 from policyd._core.library cimport binary, pattern_search, ternary
 from policyd._core.regex cimport Regex, cached_regex, compile_regex
@@ -36,11 +36,10 @@ cdef object matches(Activation act, object text, object pattern):
             text = native_text(text)
             if text is None:
                 return NO_SUCH_OVERLOAD
-        work(act, len(<str> text))
-        return (<Regex> pattern).search(<str> text)
+        return (<Regex> pattern).search(act, <str> text)
     if type(text) is not str or type(pattern) is not str:
         return NO_OVERLOAD
-    regex = cached_regex(<str> pattern)
+    regex = cached_regex(act, <str> pattern)
     return matches(act, text, regex) if type(regex) is Regex else error(<str> regex)
 
 
@@ -50,11 +49,10 @@ cdef object find(Activation act, object text, object pattern):
             text = native_text(text)
             if text is None:
                 return NO_SUCH_OVERLOAD
-        work(act, len(<str> text))
-        return (<Regex> pattern).find(<str> text)
+        return (<Regex> pattern).find(act, <str> text)
     if type(text) is not str or type(pattern) is not str:
         return NO_OVERLOAD
-    regex = cached_regex(<str> pattern)
+    regex = cached_regex(act, <str> pattern)
     return find(act, text, regex) if type(regex) is Regex else error(f"Illegal regex: {regex}")
 
 
@@ -70,11 +68,10 @@ cdef object find_all_limited(Activation act, object text, object pattern, object
             limit = (<Optional> limit).held
         if text is None or type(limit) is not int:
             return NO_SUCH_OVERLOAD
-        work(act, len(<str> text))
-        return (<Regex> pattern).find_all(<str> text, limit)
+        return (<Regex> pattern).find_all(act, <str> text, limit)
     if type(text) is not str or type(pattern) is not str or type(limit) is not int:
         return NO_OVERLOAD
-    regex = cached_regex(<str> pattern)
+    regex = cached_regex(act, <str> pattern)
     if type(regex) is not Regex:
         return error(f"Illegal regex: {regex}")
     return find_all_limited(act, text, regex, limit)

@@ -22,22 +22,22 @@ cdef object unordered(int order):
 
 
 cdef object less(Activation act, object left, object right):
-    cdef int order = compare(left, right)
+    cdef int order = compare(act, left, right)
     return unordered(order) if order > 1 else order < 0
 
 
 cdef object less_equals(Activation act, object left, object right):
-    cdef int order = compare(left, right)
+    cdef int order = compare(act, left, right)
     return unordered(order) if order > 1 else order <= 0
 
 
 cdef object greater(Activation act, object left, object right):
-    cdef int order = compare(left, right)
+    cdef int order = compare(act, left, right)
     return unordered(order) if order > 1 else order > 0
 
 
 cdef object greater_equals(Activation act, object left, object right):
-    cdef int order = compare(left, right)
+    cdef int order = compare(act, left, right)
     return unordered(order) if order > 1 else order >= 0
 
 
@@ -58,11 +58,13 @@ cdef object negation(Activation act, object value):
     return True if value is False else NO_OVERLOAD
 
 
-cdef int64_t shorter_tenths(object left, object right, object result) except -1:
+cdef int64_t shorter_tenths(Activation act, object left, object right, object result) except -1:
     return tenths(min(size_of(left), size_of(right)))
 
 
-cdef int64_t container_size(object value, object container, object result) except -1:
+cdef int64_t container_size(
+    Activation act, object value, object container, object result
+) except -1:
     return size_of(container)
 
 

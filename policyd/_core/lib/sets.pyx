@@ -41,11 +41,11 @@ cdef object intersects(Activation act, object left, object right):
     return False
 
 
-cdef int64_t one_way(object first, object second, object result) except -1:
+cdef int64_t one_way(Activation act, object first, object second, object result) except -1:
     return 1 + outer_size(first) * outer_size(second)
 
 
-cdef int64_t both_ways(object first, object second, object result) except -1:
+cdef int64_t both_ways(Activation act, object first, object second, object result) except -1:
     return 1 + 2 * outer_size(first) * outer_size(second)
 
 

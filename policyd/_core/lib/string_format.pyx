@@ -15,11 +15,12 @@ Cost: a tenth of the format's length.
 from libc.math cimport isinf, isnan
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation, work
+from policyd._core.activation cimport Activation, take, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, CelError, error
 from policyd._core.go_text cimport parse_int, print_fixed, quote
 from policyd._core.library cimport binary, first_tenths
 from policyd._core.rendering cimport text_of
+from policyd._core.search cimport take_like
 from policyd._core.values cimport (
     Duration,
     Timestamp,
@@ -41,6 +42,9 @@ cdef enum:
     MOST_WIDTH = 65535  # the width in blanks has 16 bits
     MAX_PRECISION = 10000009  # where Go's fmt stops reading digits
     MAX_DEPTH = 1000
+    FLOAT = 400  # digits of a large number, and units of work for them
+    CLAUSE = 20  # units of work for each
+    PIECE = 64   # bytes of a string beside its characters
 
 cdef str VERBS = "sdfebxXo"
 cdef frozenset SPECIAL_DOUBLES = frozenset(("NaN", "Infinity", "-Infinity"))
@@ -66,9 +70,12 @@ cdef object string_format(Activation act, object text, object values):
         at = pattern.find("%", at)
         if at < 0:
             parts.append(pattern[start:])
+            take_like(act, len(pattern), pattern)
             return "".join(parts)
         parts.append(pattern[start:at])
         if pattern.startswith("%%", at):
+            work(act, CLAUSE)
+            take(act, PIECE)
             parts.append("%")
             at += 2
             continue
@@ -79,10 +86,11 @@ cdef object string_format(Activation act, object text, object values):
         problem = parse_clause(pattern, at, &clause)
         if problem is not None:
             return error(problem)
-        part = format_value(&clause, arguments[used])
+        part = format_value(act, &clause, arguments[used])
         if type(part) is CelError:
             return error(f"error during formatting: {part.message}")
-        work(act, len(<str> part))
+        work(act, CLAUSE + len(<str> part) // 8)
+        take_like(act, PIECE + len(<str> part), <str> part)
         parts.append(part)
         used += 1
         at = clause.end
@@ -117,29 +125,29 @@ cdef str parse_clause(str pattern, Py_ssize_t at, Clause* clause):
     return None
 
 
-cdef object format_value(Clause* clause, object value):
+cdef object format_value(Activation act, Clause* clause, object value):
     """The text for one argument, or the CelError that it has the wrong type."""
     if clause.verb == c"s":
-        return format_string(value)
+        return format_string(act, value)
     if clause.verb == c"d":
         if type(value) is int or type(value) is UInt:
             return text_of(value)
         return wrong_type("decimal clause can only be used on integers", value)
     if clause.verb == c"f" or clause.verb == c"e":
-        return format_double(clause, value)
-    return format_radix(clause, value)
+        return format_double(act, clause, value)
+    return format_radix(act, clause, value)
 
 
 cdef CelError wrong_type(str wants, object value):
     return error(f"{wants}, was given {type_name(value)}")
 
 
-cdef object format_string(object value):
+cdef object format_string(Activation act, object value):
     kind = type(value)
     if kind is str:
         return value
     if kind is list or kind is dict:
-        return format_literal(value, 0)
+        return format_literal(act, value, 0)
     if kind is bytes:
         return format_bytes(<bytes> value)
     if value is None:
@@ -163,19 +171,24 @@ cdef object format_bytes(bytes value):
         )
 
 
-cdef object format_literal(object value, int depth):
-    """A value inside a list or map: as a CEL literal, doubles with six decimals."""
+cdef object format_literal(Activation act, object value, int depth):
+    """A value inside a list or map: as a CEL literal, doubles with six decimals. Counted piece by
+    piece: a list may hold another many times over."""
     kind = type(value)
+    work(act, CLAUSE)
+    take(act, PIECE)
     if depth > MAX_DEPTH:
         return error("value nests too deeply to be formatted")
     if kind is str:
+        work(act, len(<str> value))
+        take_like(act, 2 * len(<str> value), <str> value)
         return quote(<str> value)
     if kind is int or kind is UInt:
         return text_of(value)
     if kind is list:
-        return format_list(<list> value, depth)
+        return format_list(act, <list> value, depth)
     if kind is dict:
-        return format_map(<dict> value, depth)
+        return format_map(act, <dict> value, depth)
     if kind is float:
         number = print_fixed(value, DEFAULT_PRECISION)
         return quote(number) if isnan(value) or isinf(value) else number
@@ -184,24 +197,28 @@ cdef object format_literal(object value, int depth):
     if kind is Duration:
         return f'duration("{text_of(value)}")'
     if kind is bytes:
+        take(act, 2 * len(<bytes> value))
+        work(act, len(<bytes> value))
         text = format_bytes(<bytes> value)
         return text if type(text) is CelError else "b" + quote(<str> text)
     if value is None or kind is bool or kind is TypeValue:
-        return format_string(value)
+        return format_string(act, value)
     return error(f"no formatting function for {type_name(value)}")
 
 
-cdef object format_list(list items, int depth):
+cdef object format_list(Activation act, list items, int depth):
     cdef list parts = []
     for item in items:
-        text = format_literal(item, depth + 1)
+        text = format_literal(act, item, depth + 1)
         if type(text) is CelError:
             return text
         parts.append(text)
-    return f"[{', '.join(parts)}]"
+    text = f"[{', '.join(parts)}]"
+    take_like(act, len(<str> text), <str> text)
+    return text
 
 
-cdef object format_map(dict fields, int depth):
+cdef object format_map(Activation act, dict fields, int depth):
     """Sorted by the text of the keys."""
     cdef list parts = []
     for held, value in fields.items():
@@ -209,12 +226,14 @@ cdef object format_map(dict fields, int depth):
         kind = type(key)
         if kind is not str and kind is not bool and kind is not int and kind is not UInt:
             return error(f"no formatting function for map key of type {type_name(key)}")
-        text = format_literal(value, depth + 1)
+        text = format_literal(act, value, depth + 1)
         if type(text) is CelError:
             return text
-        parts.append((format_literal(key, depth + 1), text))
+        parts.append((format_literal(act, key, depth + 1), text))
     parts.sort(key=_first_of)
-    return "{" + ", ".join([f"{name}:{text}" for name, text in parts]) + "}"
+    text = "{" + ", ".join([f"{name}:{text}" for name, text in parts]) + "}"
+    take_like(act, 2 * len(<str> text), <str> text)
+    return text
 
 
 def _first_of(tuple pair not None):
@@ -222,7 +241,7 @@ def _first_of(tuple pair not None):
     return pair[0]
 
 
-cdef object format_double(Clause* clause, object value):
+cdef object format_double(Activation act, Clause* clause, object value):
     cdef bint fixed = clause.verb == c"f"
     if type(value) is str and value in SPECIAL_DOUBLES:
         value = float(value)
@@ -234,6 +253,8 @@ cdef object format_double(Clause* clause, object value):
     cdef str text, mantissa, exponent
     if clause.precision > MAX_PRECISION:
         return "%!(NOVERB)"
+    take(act, FLOAT + min(clause.precision, <int64_t> MOST_DIGITS))
+    work(act, FLOAT + min(clause.precision, <int64_t> MOST_DIGITS))
     if number == 0:
         number = 0.0  # x/text has no negative zero
     if isnan(number):
@@ -262,7 +283,7 @@ cdef str fixed_digits(double number, long long precision):
     return format(Decimal(repr(number)), ",f") if most < 0 else format(number, f",.{most}f")
 
 
-cdef object format_radix(Clause* clause, object value):
+cdef object format_radix(Activation act, Clause* clause, object value):
     cdef Py_UCS4 verb = clause.verb
     kind = type(value)
     if kind is UInt:
@@ -275,6 +296,9 @@ cdef object format_radix(Clause* clause, object value):
         return wrong_type("only integers and bools can be formatted as binary", value)
     if verb == c"o":
         return wrong_type("octal clause can only be used on integers", value)
+    if kind is str or kind is bytes:
+        work(act, len(value))
+        take(act, 4 * len(value))
     if kind is str:
         value = (<str> value).encode()
     elif kind is not bytes:

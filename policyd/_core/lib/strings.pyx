@@ -16,7 +16,7 @@ bytes, rounded down.
 
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation, work
+from policyd._core.activation cimport Activation, take, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, error
 from policyd._core.go_text cimport trim_space
 from policyd._core.library cimport (
@@ -29,13 +29,22 @@ from policyd._core.library cimport (
     variadic,
 )
 from policyd._core.printing cimport printed
+from policyd._core.search cimport (
+    PyUnicode_KIND,
+    find,
+    find_last,
+    replace as replace_in,
+    split as split_at,
+    take_like,
+)
 
 from policyd._core import estimates
 from policyd._core.library import Library
 
 cdef enum:
-    MAX_RESULT = 1 << 26  # code points
-cdef str TOO_LONG = "result of more than 67108864 characters"
+    CHARACTER = 80  # bytes of a string of one character
+    ITEM = 8  # bytes of a list for each of its items
+
 cdef dict TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 cdef dict TO_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
 cdef dict QUOTED = str.maketrans({
@@ -55,17 +64,6 @@ cdef object out_of_range(int64_t index):
     return error(f"index out of range: {index}")
 
 
-cdef object replaced(Activation act, str text, str old, str new, int64_t limit):
-    """Kubernetes charges for the text it reads, not for the text it makes: that is bounded here."""
-    cdef int64_t count = text.count(old)
-    if limit >= 0 and limit < count:
-        count = limit
-    if len(text) + count * len(new) > MAX_RESULT:
-        return error(TOO_LONG)
-    work(act, len(text) + count * len(new))
-    return text.replace(old, new, count)
-
-
 cdef object char_at(Activation act, object text, object index):
     if type(text) is not str or type(index) is not int:
         return NO_OVERLOAD
@@ -79,7 +77,7 @@ cdef object char_at(Activation act, object text, object index):
 cdef object index_of(Activation act, object text, object part):
     if type(text) is not str or type(part) is not str:
         return NO_OVERLOAD
-    return (<str> text).find(<str> part)
+    return find(act, <str> text, <str> part, 0, len(<str> text))
 
 
 cdef object index_of_from(Activation act, object text, object part, object offset):
@@ -91,7 +89,7 @@ cdef object index_of_from(Activation act, object text, object part, object offse
         return out_of_range(at)
     if not <str> part:
         return min(at, len(s))
-    return -1 if at >= len(s) else s.find(<str> part, at)
+    return -1 if at >= len(s) else find(act, s, <str> part, at, len(s))
 
 
 cdef object index_of_from_anywhere(Activation act, object text, object part, object offset):
@@ -103,7 +101,7 @@ cdef object index_of_from_anywhere(Activation act, object text, object part, obj
 cdef object last_index_of(Activation act, object text, object part):
     if type(text) is not str or type(part) is not str:
         return NO_OVERLOAD
-    return (<str> text).rfind(<str> part)
+    return find_last(act, <str> text, <str> part, 0, len(<str> text))
 
 
 cdef object last_index_of_from(Activation act, object text, object part, object offset):
@@ -116,7 +114,7 @@ cdef object last_index_of_from(Activation act, object text, object part, object 
         return out_of_range(at)
     if not wanted:
         return min(at, len(s))
-    return -1 if at >= len(s) else s.rfind(wanted, 0, at + len(wanted))
+    return -1 if at >= len(s) else find_last(act, s, wanted, 0, min(at, len(s)) + len(wanted))
 
 
 cdef object last_index_of_from_anywhere(Activation act, object text, object part, object offset):
@@ -129,6 +127,8 @@ cdef object lower_ascii(Activation act, object text):
     if type(text) is not str:
         return NO_OVERLOAD
     cdef str s = <str> text
+    take_like(act, len(s), s)
+    work(act, len(s))
     return s.lower() if s.isascii() else s.translate(TO_LOWER)
 
 
@@ -136,13 +136,15 @@ cdef object upper_ascii(Activation act, object text):
     if type(text) is not str:
         return NO_OVERLOAD
     cdef str s = <str> text
+    take_like(act, len(s), s)
+    work(act, len(s))
     return s.upper() if s.isascii() else s.translate(TO_UPPER)
 
 
 cdef object replace(Activation act, object text, object old, object new):
     if type(text) is not str or type(old) is not str or type(new) is not str:
         return NO_OVERLOAD
-    return replaced(act, <str> text, <str> old, <str> new, -1)
+    return replace_in(act, <str> text, <str> old, <str> new, -1)
 
 
 cdef object replace_n(Activation act, tuple arguments):
@@ -154,7 +156,7 @@ cdef object replace_n(Activation act, tuple arguments):
     if type(new) is not str or type(limit) is not int:
         return NO_OVERLOAD
     cdef int64_t n = limit
-    return replaced(act, <str> text, <str> old, <str> new, -1 if n < 0 else n)
+    return replace_in(act, <str> text, <str> old, <str> new, -1 if n < 0 else n)
 
 
 cdef object split(Activation act, object text, object separator):
@@ -170,10 +172,13 @@ cdef object split_n(Activation act, object text, object separator, object limit)
     if n == 0:
         return []
     if sep:
-        return s.split(sep, n - 1 if n > 0 else -1)
-    if n < 0 or n >= len(s):
-        return list(s)
-    return [*s[:n - 1], s[n - 1:]]
+        return split_at(act, s, sep, n - 1 if n > 0 else -1)
+    if n < 0 or n > len(s):
+        n = len(s)
+    # Characters beyond Latin-1 are objects of their own.
+    take(act, n * (ITEM if PyUnicode_KIND(s) == 1 else ITEM + CHARACTER))
+    work(act, n)
+    return [*s[:n - 1], s[n - 1:]] if n > 0 else []
 
 
 cdef object substring(Activation act, object text, object start):
@@ -181,7 +186,10 @@ cdef object substring(Activation act, object text, object start):
         return NO_OVERLOAD
     cdef str s = <str> text
     cdef int64_t first = start
-    return out_of_range(first) if first < 0 or first > len(s) else s[first:]
+    if first < 0 or first > len(s):
+        return out_of_range(first)
+    take_like(act, len(s) - first, s)
+    return s[first:]
 
 
 cdef object substring_range(Activation act, object text, object start, object end):
@@ -195,12 +203,14 @@ cdef object substring_range(Activation act, object text, object start, object en
         return out_of_range(first)
     if last > len(s):
         return out_of_range(last)
+    take_like(act, last - first, s)
     return s[first:last]
 
 
 cdef object trim(Activation act, object text):
     if type(text) is not str:
         return NO_OVERLOAD
+    take_like(act, len(<str> text), <str> text)
     return trim_space(<str> text)
 
 
@@ -213,26 +223,29 @@ cdef object join_with(Activation act, object items, object separator):
         return NO_OVERLOAD
     if <list> items and type((<list> items)[0]) is not str:
         return NO_OVERLOAD
-    cdef int64_t size = 0
+    cdef Py_ssize_t size = 0, width = PyUnicode_KIND(separator)
     # The overload was chosen by the first item only.
     for item in <list> items:
         if type(item) is not str:
             return error(f"join: invalid input: {printed(item)}")
+        work(act, 1)
         size += len(<str> item) + len(<str> separator)
-    if size > MAX_RESULT:
-        return error(TOO_LONG)
-    work(act, size)
+        width = max(width, PyUnicode_KIND(item))
+    take(act, size * width)
+    work(act, size // 8)
     return (<str> separator).join(<list> items)
 
 
 cdef object quote(Activation act, object text):
     if type(text) is not str:
         return NO_OVERLOAD
+    take_like(act, 2 * len(<str> text), <str> text)
+    work(act, 5 * len(<str> text))
     return f'"{(<str> text).translate(QUOTED)}"'
 
 
-cdef int64_t join_cost(object items, object separator, object result) except -1:
-    return first_fifths(result, None, None)
+cdef int64_t join_cost(Activation act, object items, object separator, object result) except -1:
+    return first_fifths(act, result, None, None)
 
 
 def _join_estimate(operands):

@@ -9,6 +9,7 @@ from libc.stdint cimport int64_t
 from policyd._core.activation cimport Activation
 from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD
 from policyd._core.library cimport binary, first_tenths, second_tenths, tenths
+from policyd._core.search cimport find
 from policyd._core.values cimport size_of
 
 from policyd._core import estimates
@@ -18,7 +19,7 @@ from policyd._core.library import Library
 cdef object contains(Activation act, object text, object part):
     if type(text) is not str or type(part) is not str:
         return NO_SUCH_OVERLOAD
-    return <str>part in <str>text
+    return find(act, <str>text, <str>part, 0, len(<str>text)) >= 0
 
 
 cdef object starts_with(Activation act, object text, object part):
@@ -33,7 +34,7 @@ cdef object ends_with(Activation act, object text, object part):
     return (<str>text).endswith(<str>part)
 
 
-cdef int64_t contains_cost(object text, object part, object result) except -1:
+cdef int64_t contains_cost(Activation act, object text, object part, object result) except -1:
     return tenths(size_of(text)) * tenths(size_of(part))
 
 
