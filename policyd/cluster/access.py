@@ -16,6 +16,7 @@ from lightkube.models.authorization_v1 import (
 from lightkube.resources.authorization_v1 import SubjectAccessReview
 
 from policyd._core.authorization import Attributes, Decision
+from policyd.cluster.bounds import Unfit
 
 BOTH = "webhook subject access review returned both allow and deny response"
 # The API server adds these where a selector does not parse. Inside of it such a selector counts as
@@ -29,6 +30,8 @@ UNPARSED = frozenset(
 async def review(client: AsyncClient, asked: Attributes) -> Decision:
     """Ask the API server; raises what the client raises."""
     answer = await client.create(SubjectAccessReview(spec=spec(asked)))
+    if answer.kind != SubjectAccessReview.__name__:
+        raise Unfit(f"expected an answer of kind SubjectAccessReview, got {answer.kind!r}")
     return decision(answer.status or SubjectAccessReviewStatus(allowed=False))
 
 

@@ -1,7 +1,8 @@
 """The connection to an API server: from where, as whom, and how often.
 
 Lightkube reads configurations and tokens (a Pod's again when the API server no longer takes the
-old one); this file says how to use it. What is asked is in the files beside it.
+old one); this file says how to use it. What is asked is in the files beside it, and how large an
+answer may be.
 """
 
 import asyncio
@@ -25,7 +26,16 @@ from lightkube.core.generic_client import transform_exception
 from policyd._core.authorization import Attributes, Decision, Failure
 from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.cluster import access, namespaces, params
+from policyd.cluster.bounds import (
+    MAX_ANSWER_BYTES,
+    MAX_LIST_BYTES,
+    BoundedTransport,
+    Budget,
+    Unfit,
+    json_object,
+)
 from policyd.cluster.memory import Remembered
+from policyd.cluster.params import Get
 from policyd.errors import ConfigError, PolicySchemaError
 from policyd.policy.compiled import Object
 from policyd.policy.loader import read_one
@@ -33,11 +43,20 @@ from policyd.policy.reach import Served
 
 Answer = TypeVar("Answer")
 
+_SILENT = Failure("the API server did not answer in time")
+
 # An API server closes idle connections after 90 s at the earliest.
 KEEP_ALIVE = 60.0
+# Of each kind of question. They share no connection, so that an authorizer behind the API server
+# that does not answer keeps nobody from reading namespaces and params.
 CONNECTIONS = 64
 # Nothing that is asked changes anything, so it may be asked again: after so many seconds.
 PAUSES = (0.05, 0.25)
+# The longest pause that Retry-After can make: who joins a question must not wait for longer, as the
+# API server may answer again long before. Its own overload protection asks for 1 s.
+LONGEST_PAUSE = 1.0
+# Characters of an error that go into a denial: an API server's message may be as long as an answer.
+_LONGEST = 500
 PASSING = frozenset((
     HTTPStatus.TOO_MANY_REQUESTS,
     HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -47,10 +66,10 @@ PASSING = frozenset((
 ))  # fmt: skip
 # All that can be wrong with an answer or with the credentials that are read for a question.
 # KeyError and ValueError lightkube raises, too, for an answer without Content-Type or no JSON; the
-# last three come of an answer that has another form than it should.
+# last four come of an answer that has another form than it should, or is nested too deep.
 PROBLEMS = (
-    *(httpx2.HTTPError, KubeConfigError, OSError, msgspec.MsgspecError),
-    *(KeyError, ValueError, AttributeError, TypeError),
+    *(httpx2.HTTPError, httpx2.InvalidURL, KubeConfigError, OSError, msgspec.MsgspecError),
+    *(KeyError, ValueError, AttributeError, TypeError, RecursionError),
 )
 
 
@@ -82,25 +101,25 @@ def configuration(kubeconfig: Path | None, context: str | None = None) -> Single
 
 
 class ClusterClient:
-    """Asks one API server; made before the event loop runs, used inside of it."""
+    """Asks one API server; made before the event loop runs, used inside of it.
 
-    def __init__(self, config: SingleConfig, timeout: float) -> None:
+    ``timeout`` is how long one question may take, all attempts and pauses included; ``most`` is how
+    many bytes one answer may have.
+    """
+
+    def __init__(self, config: SingleConfig, timeout: float, most: int = MAX_ANSWER_BYTES) -> None:
         self.config = config
+        self._timeout = timeout
         try:
-            self._transport = _transport(trusted(config))
+            context = trusted(config)
             self._client = AsyncClient(
                 config,
                 timeout=httpx2.Timeout(timeout),
                 trust_env=False,  # no proxy, no .netrc: what is configured, and nothing else
-                transport=self._transport,
+                transport=transport(context, most),
             )
-            # Gives objects as they are sent: typed models lose what they do not know.
-            self._plain = plain_client(
-                config,
-                ConnectionParams(
-                    timeout=httpx2.Timeout(timeout), trust_env=False, transport=self._transport
-                ),
-            )
+            self._of_namespaces = plain(config, context, timeout, most)
+            self._of_params = plain(config, context, timeout, most)
         except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:
             raise ConfigError(f"cluster {config.cluster.server}: not usable: {error}") from None
         self._namespaces = Remembered(self._namespace)
@@ -120,7 +139,7 @@ class ClusterClient:
         return await self._namespaces.get(name)
 
     async def _namespace(self, name: str) -> Object | Failure:
-        return await self._told(lambda: namespaces.read(self._client, name))
+        return await self._told(lambda: namespaces.read(self._namespace_object, name))
 
     def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
         """What is remembered of a kind."""
@@ -132,7 +151,7 @@ class ClusterClient:
         return await self._kinds.get(question) if known is None else known
 
     async def _kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
-        return await self._told(lambda: params.served(self._object, question))
+        return await self._told(lambda: params.served(self._pages(), question))
 
     def known_params(self, question: ParamsOf) -> tuple[Object, ...] | None:
         """The objects as they were a moment ago, if they were asked for then."""
@@ -146,40 +165,53 @@ class ClusterClient:
         kinds = await self.kind(KindOf(question.api_version, question.kind))
         if isinstance(kinds, Failure) or not kinds:
             return kinds if isinstance(kinds, Failure) else ()
-        return await self._told(lambda: params.read(self._object, kinds[0], question))
+        return await self._told(lambda: params.read(self._pages(), kinds[0], question))
 
-    async def _object(self, path: str, query: Mapping[str, str]) -> Object | None:
-        """The JSON object at a path, None where there is none; raises what the client raises."""
-        answer = await self._plain.get(path.lstrip("/"), params=dict(query))
-        if answer.status_code == HTTPStatus.NOT_FOUND:
-            return None
+    async def _namespace_object(self, path: str) -> Object:
+        """The Namespace at a path; raises what the client raises."""
+        answer = await self._of_namespaces.get(path.lstrip("/"))
         raise_for_status(answer)
-        found = answer.json()
-        if not isinstance(found, dict):
-            raise ValueError(f"not an object: {path}")
-        return found
+        return json_object(answer, "Namespace")
+
+    def _pages(self) -> Get:
+        """What reads the answers to one question for params."""
+        budget = Budget(MAX_LIST_BYTES)
+
+        async def get(path: str, query: Mapping[str, str], kind: str) -> Object | None:
+            answer = await self._of_params.get(path.lstrip("/"), params=dict(query))
+            if answer.status_code == HTTPStatus.NOT_FOUND:
+                return None
+            raise_for_status(answer)
+            budget.spend(len(answer.content))
+            return json_object(answer, kind)
+
+        return get
 
     async def close(self) -> None:
         """Close all connections."""
         for each in (self._namespaces, self._kinds, self._params):
             await each.close()
-        await self._plain.aclose()
+        await self._of_namespaces.aclose()
+        await self._of_params.aclose()
         await self._client.close()
 
     async def _told(self, ask: Callable[[], Awaitable[Answer]]) -> Answer | Failure:
         """What the API server says, asked again where it may say something else soon."""
-        for pause in PAUSES:
-            try:
-                return await ask()
-            except PROBLEMS as error:
-                wait = _passing(error, pause)
-                if wait is None:
-                    return Failure(words(error))
-            await asyncio.sleep(wait)
+        pauses = iter(PAUSES)
+        last = _SILENT
         try:
-            return await ask()
-        except PROBLEMS as error:
-            return Failure(words(error))
+            async with asyncio.timeout(self._timeout):
+                while True:
+                    try:
+                        return await ask()
+                    except PROBLEMS as error:
+                        last = Failure(words(error))
+                        wait = _passing(error, next(pauses, None))
+                    if wait is None:
+                        return last
+                    await asyncio.sleep(wait)
+        except TimeoutError:
+            return last
 
 
 def raise_for_status(answer: httpx2.Response) -> None:
@@ -196,31 +228,53 @@ def trusted(config: SingleConfig) -> ssl.SSLContext:
     return verify_cluster(config.cluster, user, config.abs_file, trust_env=False)
 
 
-def _transport(context: ssl.SSLContext) -> Any:
+def transport(context: ssl.SSLContext, most: int) -> Any:
+    """Connections of one kind of question, with bounds on what is read from them."""
     limits = httpx2.Limits(
         max_connections=CONNECTIONS,
         max_keepalive_connections=CONNECTIONS,
         keepalive_expiry=KEEP_ALIVE,
     )
-    return httpx2.AsyncHTTPTransport(verify=context, limits=limits, trust_env=False)
+    inner = httpx2.AsyncHTTPTransport(verify=context, limits=limits, trust_env=False)
+    return BoundedTransport(inner, most)
 
 
-def _passing(error: Exception, pause: float) -> float | None:
+def plain(
+    config: SingleConfig, context: ssl.SSLContext, timeout: float, most: int
+) -> httpx2.AsyncClient:
+    """A client that gives objects as they are sent: typed models lose what they do not know."""
+    given = ConnectionParams(
+        timeout=httpx2.Timeout(timeout), trust_env=False, transport=transport(context, most)
+    )
+    return plain_client(config, given)
+
+
+def _passing(error: Exception, pause: float | None) -> float | None:
     """Seconds after which to ask again; None where that would be of no use."""
+    if pause is None:
+        return None
     if isinstance(error, httpx2.HTTPStatusError):
         if error.response.status_code not in PASSING:
             return None
         asked = error.response.headers.get("Retry-After", "")
-        return max(pause, float(asked)) if asked.isdigit() else pause
+        # Digits of other scripts are no seconds, and neither is a date: none is sent.
+        seconds = float(asked) if asked.isascii() and asked.isdigit() else 0.0
+        return min(max(pause, seconds), LONGEST_PAUSE)
     return pause if isinstance(error, httpx2.TransportError) else None
 
 
 def words(error: Exception) -> str:
     """What went wrong, for who reads a denial."""
+    return _words(error)[:_LONGEST]
+
+
+def _words(error: Exception) -> str:
     if isinstance(error, httpx2.HTTPStatusError):
         code = error.response.status_code
         said = f": {error}" if isinstance(error, ApiError) else ""
         return f"the API server answered {code}{said}"
     if isinstance(error, httpx2.TransportError):
         return f"the API server cannot be reached: {str(error) or type(error).__name__}"
+    if isinstance(error, RecursionError):
+        error = Unfit("the answer is nested too deep")
     return f"the API server cannot be asked: {error!r}"

@@ -1,22 +1,24 @@
 """CustomResourceDefinitions of an API server: those that policies need, and whether they changed;
 and its version.
 
-Used by the threads that load policies, so nothing here is asynchronous. A definition that was seen
+Used by the threads that load policies and look for changes, which wait for the answers; the
+questions are sent side by side by an event loop in a thread of its own. A definition that was seen
 once stays known: policies that worked go on working while the API server is away.
 """
 
+import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
 from http import HTTPStatus
 from time import perf_counter_ns
 from typing import Any
 
 import httpx2
-from lightkube.config.client_adapter import ConnectionParams
 from lightkube.config.kubeconfig import SingleConfig
-from lightkube.core.generic_client import BasicRequest, GenericSyncClient
 
-from policyd.cluster.client import PROBLEMS, trusted, words
+from policyd.cluster.bounds import MAX_ANSWER_BYTES, Unfit, json_object, named
+from policyd.cluster.client import PROBLEMS, plain, raise_for_status, trusted, words
 from policyd.policy.compiled import Object
 from policyd.policy.live_definitions import EVERY, Wanted, slim
 
@@ -25,7 +27,12 @@ PATH = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _METADATA = "application/json;as={};g=meta.k8s.io;v=v1"
 # The first set of policies waits for it: no longer than this for one answer.
 LONGEST = 2.0
-_PAGE = "500"
+# And no longer than so many times that for all of them.
+ROUNDS = 5
+# Definitions that are read at a time.
+AT_A_TIME = 8
+# Definitions of one answer: metadata may have annotations of 256 KiB each.
+_PAGE = "100"
 
 Tell = Callable[[bool, int], None]
 
@@ -39,8 +46,11 @@ class Definitions:
         self._config = config
         self._timeout = min(timeout, LONGEST)
         self._tell = tell
-        self._made: GenericSyncClient | None = None
-        self._lock = threading.Lock()  # who loads and who looks for changes
+        self._starting = threading.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
+        self._made: httpx2.AsyncClient | None = None
+        self._room = asyncio.Semaphore(AT_A_TIME)
         self._wanted: frozenset[Wanted] = frozenset()
         self._known: dict[str, Object] = {}
         self._versions: dict[str, str] = {}
@@ -48,15 +58,15 @@ class Definitions:
 
     def fetch(self, wanted: frozenset[Wanted]) -> list[Object]:
         """These definitions as they are now, or were when the API server last answered."""
-        with self._lock:
-            self._wanted = wanted
-            self._attempt(self._fetch)
-            return [crd for name, crd in self._known.items() if _belongs(name, wanted)]
+        self._wanted = wanted
+        if wanted:
+            self._run(self._attempt(self._fetch(wanted)))
+        return [crd for name, crd in [*self._known.items()] if _belongs(name, wanted)]
 
     def changed(self) -> bool:
         """Whether any that is wanted is new or not as it was when it was fetched."""
-        with self._lock:
-            return bool(self._attempt(self._differing))
+        wanted = self._wanted
+        return bool(wanted and self._run(self._attempt(self._differing(wanted))))
 
     def kubernetes(self) -> str:
         """The version that the API server says it is, such as v1.37.1; "" if it does not say."""
@@ -66,84 +76,139 @@ class Definitions:
         return said if isinstance(said, str) else ""
 
     def close(self) -> None:
-        """Hang up."""
-        with self._lock:
-            if self._made is not None:
-                self._made.close()  # type: ignore[no-untyped-call]
+        """Hang up; waits for no answer."""
+        with self._starting:
+            loop, thread = self._loop, self._thread
+            if loop is None or thread is None:
+                return
+            asyncio.run_coroutine_threadsafe(self._hang_up(), loop).result()
+            loop.call_soon_threadsafe(loop.stop)
+            thread.join()
+            loop.close()
+            self._loop = self._thread = None
 
-    def _attempt(self, work: Callable[[], object]) -> object:
-        """What ``work`` gives; None (and ``problem`` says why) where it cannot be found out."""
+    def _run(self, work: Coroutine[Any, Any, bool]) -> bool:
+        """What ``work`` gives, done by the loop of this object (False: it was closed meanwhile).
+        The loop is made when first needed, as most sets of policies want nothing.
+        """
+        with self._starting:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=self._loop.run_forever, name="definitions", daemon=True
+                )
+                self._thread.start()
+            loop = self._loop
         try:
-            found = work()
+            return asyncio.run_coroutine_threadsafe(work, loop).result()
+        except CancelledError:
+            return False
+
+    async def _hang_up(self) -> None:
+        mine = asyncio.current_task()
+        others = [task for task in asyncio.all_tasks() if task is not mine]
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        if self._made is not None:
+            await self._made.aclose()
+            self._made = None
+
+    async def _attempt(self, work: Coroutine[Any, Any, bool]) -> bool:
+        """What ``work`` gives; False (and ``problem`` says why) where it cannot be found out."""
+        try:
+            async with asyncio.timeout(ROUNDS * self._timeout):
+                found = await work
+        except TimeoutError:
+            self.problem = "the API server did not answer in time"
+            return False
         except PROBLEMS as error:
             self.problem = words(error)
-            return None
+            return False
         self.problem = ""
         return found
 
-    def _fetch(self) -> None:
-        for name in self._names():
-            crd = self._get(f"{PATH}/{name}")
-            if crd is not None and crd.get("spec"):
-                self._known[name] = slim(crd)
-                self._versions[name] = _version(crd)
+    async def _fetch(self, wanted: frozenset[Wanted]) -> bool:
+        """Read what is wanted and keep all that is answered; raises the first problem."""
+        return any(await self._each(wanted, self._learn))
 
-    def _differing(self) -> bool:
-        for name in self._names():
-            found = self._get(f"{PATH}/{name}", as_metadata="PartialObjectMetadata")
-            if found is not None and _version(found) != self._versions.get(name):
-                return True
+    async def _differing(self, wanted: frozenset[Wanted]) -> bool:
+        return any(await self._each(wanted, self._differs))
+
+    async def _each(
+        self, wanted: frozenset[Wanted], ask: Callable[[str], Coroutine[Any, Any, bool]]
+    ) -> list[bool]:
+        """The answers for every name; where one says yes the problems of the others do not count,
+        else the first problem is raised.
+        """
+        names = await self._names(wanted)
+        answers = await asyncio.gather(*map(ask, names), return_exceptions=True)
+        problems = [each for each in answers if isinstance(each, BaseException)]
+        found = [each for each in answers if not isinstance(each, BaseException)]
+        if problems and not any(found):
+            raise problems[0]
+        return found
+
+    async def _learn(self, name: str) -> bool:
+        crd = await self._get(f"{PATH}/{name}", "CustomResourceDefinition")
+        if crd is not None and named(crd, name).get("spec"):
+            self._known[name] = slim(crd)
+            self._versions[name] = _version(crd)
         return False
 
-    def _names(self) -> list[str]:
+    async def _differs(self, name: str) -> bool:
+        found = await self._get(f"{PATH}/{name}", "", as_metadata="PartialObjectMetadata")
+        return found is not None and _version(named(found, name)) != self._versions.get(name)
+
+    async def _names(self, wanted: frozenset[Wanted]) -> list[str]:
         """The names of all that is wanted; an EVERY is looked up."""
-        groups = {each.group for each in self._wanted if each.plural == EVERY}
-        names = {each.name for each in self._wanted if each.group not in groups}
+        groups = {each.group for each in wanted if each.plural == EVERY}
+        names = {each.name for each in wanted if each.group not in groups}
         if groups:
-            names.update(name for name in self._all() if name.partition(".")[2] in groups)
+            names.update(name for name in await self._all() if name.partition(".")[2] in groups)
         return sorted(names)
 
-    def _all(self) -> Iterator[str]:
+    async def _all(self) -> list[str]:
+        names: list[str] = []
         following = ""
         while True:
-            page = self._get(
-                PATH, "PartialObjectMetadataList", limit=_PAGE, **{"continue": following}
+            page = await self._get(
+                PATH, "List", "PartialObjectMetadataList", limit=_PAGE, **{"continue": following}
             )
             if page is None:
-                return
-            yield from (item["metadata"]["name"] for item in page["items"])
-            following = page.get("metadata", {}).get("continue", "")
+                return names
+            names += (item["metadata"]["name"] for item in page["items"])
+            following = (page.get("metadata") or {}).get("continue", "")
             if not following:
-                return
+                return names
 
-    def _get(self, path: str, as_metadata: str = "", **params: str) -> Any:
+    async def _get(
+        self, path: str, kind: str, as_metadata: str = "", **params: str
+    ) -> Object | None:
         """The answer; None where there is no such thing. Raises what the client raises."""
         headers = {"Accept": _METADATA.format(as_metadata)} if as_metadata else None
         given = {key: value for key, value in params.items() if value}
-        started, answered = perf_counter_ns(), False
-        try:
-            client = self._client()
-            request = BasicRequest("GET", path, params=given, headers=headers)
-            response = client.send(client.build_adapter_request(request))
-            if response.status_code == HTTPStatus.NOT_FOUND:
+        async with self._room:
+            started, answered = perf_counter_ns(), False
+            try:
+                async with asyncio.timeout(self._timeout):
+                    response = await self._client().get(path, params=given, headers=headers)
+                if response.status_code == HTTPStatus.NOT_FOUND:
+                    answered = True
+                    return None
+                raise_for_status(response)
+                found = json_object(response, kind)
                 answered = True
-                return None
-            client.raise_for_status(response)  # type: ignore[no-untyped-call]
-            found = response.json()
-            answered = True
-        finally:
-            self._tell(answered, perf_counter_ns() - started)
-        if not isinstance(found, dict):
-            raise ValueError(f"not an object: {path}")
+            except TimeoutError:
+                raise Unfit("there was no answer in time") from None
+            finally:
+                self._tell(answered, perf_counter_ns() - started)
         return found
 
-    def _client(self) -> GenericSyncClient:
-        """Made when first needed: most sets of policies want nothing."""
+    def _client(self) -> httpx2.AsyncClient:
         if self._made is None:
-            transport = httpx2.HTTPTransport(verify=trusted(self._config), trust_env=False)
-            timeout = httpx2.Timeout(self._timeout)
-            given = ConnectionParams(timeout=timeout, trust_env=False, transport=transport)
-            self._made = GenericSyncClient(given, self._config)
+            context = trusted(self._config)
+            self._made = plain(self._config, context, self._timeout, MAX_ANSWER_BYTES)
         return self._made
 
 

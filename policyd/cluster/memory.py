@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
+from functools import partial
 from time import monotonic
 from typing import Generic, TypeVar
 
@@ -12,11 +13,14 @@ Answer = TypeVar("Answer")
 
 MEMORY_SECONDS = 1.0
 MOST = 1000
+# Who asks what has been open for so long asks again: one answer that does not come must not stall
+# everybody who asks the same. Far longer than an API server that is well takes.
+PATIENCE_SECONDS = 1.0
 
 
 class Remembered(Generic[Question, Answer]):
-    """What ``fetch`` gives, for some seconds; failures never. One question at a time is asked only
-    once.
+    """What ``fetch`` gives, for some seconds; failures never. A question that is open is asked
+    again only after PATIENCE_SECONDS.
     """
 
     def __init__(
@@ -27,7 +31,8 @@ class Remembered(Generic[Question, Answer]):
         self._fetch = fetch
         self._seconds = seconds
         self._known: dict[Question, tuple[float, Answer]] = {}
-        self._open: dict[Question, asyncio.Task[Answer | Failure]] = {}
+        self._open: dict[Question, tuple[float, asyncio.Task[Answer | Failure]]] = {}
+        self._tasks: set[asyncio.Task[Answer | Failure]] = set()
 
     def known(self, question: Question) -> Answer | None:
         """The answer if it is remembered."""
@@ -36,11 +41,18 @@ class Remembered(Generic[Question, Answer]):
 
     async def get(self, question: Question) -> Answer | Failure:
         """The answer, or why it cannot be had. Who gives up leaves the others waiting."""
-        task = self._open.get(question)
-        if task is None:
-            task = self._open[question] = asyncio.ensure_future(self._learn(question))
-            task.add_done_callback(lambda _: self._open.pop(question, None))
+        since, task = self._open.get(question, (0.0, None))
+        if task is None or monotonic() - since >= PATIENCE_SECONDS:
+            task = asyncio.ensure_future(self._learn(question))
+            self._open[question] = monotonic(), task
+            self._tasks.add(task)
+            task.add_done_callback(partial(self._done, question))
         return await asyncio.shield(task)
+
+    def _done(self, question: Question, task: "asyncio.Task[Answer | Failure]") -> None:
+        self._tasks.discard(task)
+        if self._open.get(question, (0.0, None))[1] is task:
+            del self._open[question]
 
     async def _learn(self, question: Question) -> Answer | Failure:
         found = await self._fetch(question)
@@ -61,6 +73,6 @@ class Remembered(Generic[Question, Answer]):
 
     async def close(self) -> None:
         """Ask no longer."""
-        for task in list(self._open.values()):
+        for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._open.values(), return_exceptions=True)
+        await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -13,6 +13,7 @@ from lightkube.config.kubeconfig import SingleConfig
 
 from policyd._core.authorization import Attributes, Decision, Failure
 from policyd.admission.asked_params import KindOf, ParamsOf
+from policyd.cluster.bounds import MAX_PAGE_BYTES
 from policyd.cluster.client import PASSING, ClusterClient
 from policyd.cluster.listing import Unreadable
 from policyd.policy.compiled import Object
@@ -29,7 +30,7 @@ class _Client(ClusterClient):
         return await self._told(lambda: self._get(path, query))
 
     async def _get(self, path: str, query: Mapping[str, str]) -> httpx2.Response:
-        answer = await self._plain.get(path.lstrip("/"), params=dict(query))
+        answer = await self._of_params.get(path.lstrip("/"), params=dict(query))
         if answer.status_code in PASSING:
             answer.raise_for_status()
         return answer
@@ -39,7 +40,7 @@ class ClusterReader:
     """Usable outside of an event loop only; has one of its own while it is open."""
 
     def __init__(self, config: SingleConfig, timeout: float) -> None:
-        self._client = _Client(config, timeout)
+        self._client = _Client(config, timeout, MAX_PAGE_BYTES)
         self._runner = asyncio.Runner()
         self._decisions: dict[Attributes, Decision | Failure] = {}
 

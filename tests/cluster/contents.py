@@ -90,7 +90,7 @@ class Contents:
         for each in self.objects.get(f"{prefix}/{resource}" if inside else folder, ()):
             metadata = each["metadata"]
             if metadata["name"] == name and metadata.get("namespace", "") == namespace:
-                return Reply(each)
+                return Reply({**each, **_typed(folder)})
         return refusal(404, f'"{name}" not found')
 
     def _list(self, path: str, query: Json) -> Reply:
@@ -109,6 +109,13 @@ class Contents:
         if rest_of > 0:
             metadata |= {"continue": str(start + size), "remainingItemCount": rest_of}
         return Reply({"kind": "List", "metadata": metadata, "items": part})
+
+
+def _typed(listed: str) -> Json:
+    """The kind of the objects that are listed at a path, as an object alone shows it."""
+    resource = listed.rpartition("/")[2]
+    kinds = (each for served in SERVED.values() for each in served)
+    return {"kind": next(kind for name, kind, _ in kinds if name == resource)}
 
 
 def _group(name: str) -> Json:

@@ -18,12 +18,17 @@ Result = TypeVar("Result")
 SERVED = Served("limits.dev", "v1", "limitss", "Limit", True)
 LIMIT = KindOf("limits.dev/v1", "Limit")
 DISCOVERY = {
+    "kind": "APIResourceList",
     "resources": [
         {"name": "limitss/status", "kind": "Limit", "namespaced": True},
         {"name": "limitss", "kind": "Limit", "namespaced": True},
-    ]
+    ],
 }
-MAP: Json = {"metadata": {"name": "p", "namespace": "shop"}, "data": {"a": "1"}}
+MAP: Json = {
+    "kind": "ConfigMap",
+    "metadata": {"name": "p", "namespace": "shop"},
+    "data": {"a": "1"},
+}
 
 
 def run(server: ApiServer, work: Callable[[ClusterClient], Awaitable[Result]]) -> Result:
@@ -42,7 +47,13 @@ def paths(server: ApiServer) -> list[str]:
 
 
 def custom(call: Call) -> Reply:
-    return Reply(DISCOVERY) if call.path == "/apis/limits.dev/v1" else Reply(MAP)
+    if call.path == "/apis/limits.dev/v1":
+        return Reply(DISCOVERY)
+    return Reply(object_of("Limit", call.path.rpartition("/")[2]))
+
+
+def object_of(kind: str, name: str = "p") -> Json:
+    return {**MAP, "kind": kind, "metadata": {**MAP["metadata"], "name": name}}
 
 
 ASKED = [
@@ -59,8 +70,9 @@ ASKED = [
 def test_a_built_in_kind_needs_no_discovery(
     server: ApiServer, question: ParamsOf, path: str
 ) -> None:
-    server.answer = lambda _: Reply(MAP)
-    assert run(server, lambda client: client.params(question)) == (MAP,)
+    found = object_of(question.kind, question.name)
+    server.answer = lambda _: Reply(found)
+    assert run(server, lambda client: client.params(question)) == (found,)
     assert paths(server) == [path]
 
 
@@ -72,7 +84,9 @@ def test_a_custom_kind_is_discovered_once(server: ApiServer) -> None:
         assert await client.kind(LIMIT) == (SERVED,)
         assert client.known_kind(LIMIT) == (SERVED,)
         for name in "pq":
-            assert await client.params(ParamsOf(*LIMIT, "shop", name)) == (MAP,)
+            assert await client.params(ParamsOf(*LIMIT, "shop", name)) == (
+                object_of("Limit", name),
+            )
 
     run(server, work)
     base = "/apis/limits.dev/v1"
@@ -80,7 +94,9 @@ def test_a_custom_kind_is_discovered_once(server: ApiServer) -> None:
     assert paths(server) == [base, f"{listed}/p", f"{listed}/q"]
 
 
-@pytest.mark.parametrize("reply", [refusal(404, "not found"), Reply({"resources": []})])
+@pytest.mark.parametrize(
+    "reply", [refusal(404, "not found"), Reply({**DISCOVERY, "resources": []})]
+)
 def test_a_kind_that_nobody_serves_has_no_objects(server: ApiServer, reply: Reply) -> None:
     server.answer = lambda _: reply
     assert run(server, lambda client: client.kind(LIMIT)) == ()
@@ -90,13 +106,14 @@ def test_a_kind_that_nobody_serves_has_no_objects(server: ApiServer, reply: Repl
 def test_a_selector_lists_page_by_page(server: ApiServer) -> None:
     def answer(call: Call) -> Reply:
         more = "continue=" not in call.path
-        return Reply({"metadata": {"continue": "n"} if more else {}, "items": [MAP]})
+        metadata = {"continue": "n"} if more else {}
+        return Reply({"kind": "ConfigMapList", "metadata": metadata, "items": [MAP]})
 
     server.answer = answer
     question = ParamsOf("v1", "ConfigMap", "shop", "", "a=1,b in (x)")
     assert run(server, lambda client: client.params(question)) == (MAP, MAP)
     first, second = paths(server)
-    assert first.startswith("/api/v1/namespaces/shop/configmaps?limit=500&labelSelector=a%3D1")
+    assert first.startswith("/api/v1/namespaces/shop/configmaps?limit=100&labelSelector=a%3D1")
     assert second == f"{first}&continue=n"
 
 
@@ -126,8 +143,8 @@ def test_an_object_is_remembered_for_a_moment_also_that_it_is_not_there(
         (refusal(403, "policyd may not"), "the API server answered 403: policyd may not"),
         (Reply([1]), "the API server cannot be asked"),
         (Reply(b"<html>"), "the API server cannot be asked"),
-        (Reply({"items": [1], "metadata": []}), "the API server cannot be asked"),
-        (Reply({"items": [], "metadata": [1]}), "the API server cannot be asked"),
+        (Reply({"kind": "List", "items": [1], "metadata": []}), "the API server cannot be asked"),
+        (Reply({"kind": "List", "items": [], "metadata": [1]}), "the API server cannot be asked"),
     ],
 )
 def test_an_answer_that_is_none(server: ApiServer, reply: Reply, why: str) -> None:

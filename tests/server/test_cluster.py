@@ -81,7 +81,8 @@ def test_namespaces_are_asked_for_and_remembered_for_a_moment(tmp_path: Path) ->
     seen = "validations: [{expression: \"namespaceObject.metadata.labels.team == 'sales'\"}]"
     with asking(tmp_path, judgement=seen) as (server, cluster):
         labels = {"team": "sales"}
-        cluster.answer = lambda _: Reply({"metadata": {"name": "shop", "labels": labels}})
+        metadata = {"name": "shop", "labels": labels}
+        cluster.answer = lambda _: Reply({"kind": "Namespace", "metadata": metadata})
         assert answer(server)["allowed"]
         assert answer(server)["allowed"]
         labels["team"] = "buyers"
@@ -184,7 +185,8 @@ def test_params_of_the_cluster_are_seen_as_they_change(tmp_path: Path) -> None:
         cluster.answer = lambda _: refusal(404, 'configmaps "limits" not found')
         assert "no params found for policy binding" in answer(server)["status"]["message"]
         data = {"open": "yes"}
-        found = {"metadata": {"name": "limits", "namespace": "shop"}, "data": data}
+        metadata = {"name": "limits", "namespace": "shop"}
+        found = {"kind": "ConfigMap", "metadata": metadata, "data": data}
         cluster.answer = lambda _: Reply(found)
         until(lambda: answer(server)["allowed"], "the ConfigMap")
         data["open"] = "no"

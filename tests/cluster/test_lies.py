@@ -1,0 +1,177 @@
+"""A lie of an API server is a Failure, in time and within bounds, whatever was asked."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from policyd._core.authorization import Attributes, Failure
+from policyd.admission.asked_params import KindOf, ParamsOf
+from policyd.cluster import bounds, client, connect, memory
+from policyd.cluster.client import ClusterClient
+from policyd.cluster.definitions import Definitions
+from policyd.policy.live_definitions import EVERY, Wanted
+from tests.cluster import lies
+from tests.cluster.lies import LIES, MEGABYTE, lying, once, whole
+
+# Time of a question in these tests, and how much later an answer may be on a busy machine.
+SECONDS = 0.4
+SLACK = 10.0
+MAY = Attributes("bob", "get", resource="pods")
+ONE = ParamsOf("v1", "ConfigMap", "shop", "p")
+MANY = ParamsOf("v1", "ConfigMap", "shop", "", "a=b")
+NAMESPACE = whole(b'{"kind": "Namespace", "metadata": {"name": "shop"}}')
+Ask = Callable[[ClusterClient], Awaitable[object]]
+QUESTIONS: dict[str, Ask] = {
+    "authorizer": lambda asked: asked.may(MAY),
+    "namespace": lambda asked: asked.namespace("shop"),
+    "kind": lambda asked: asked.kind(KindOf("x.io/v1", "Thing")),
+    "param": lambda asked: asked.params(ONE),
+    "params": lambda asked: asked.params(MANY),
+}
+
+
+async def ask_all(kubeconfig: Path, seconds: float = SECONDS) -> dict[str, object]:
+    asked = connect(kubeconfig, seconds)
+    try:
+        answers = await asyncio.gather(*(ask(asked) for ask in QUESTIONS.values()))
+    finally:
+        await asked.close()
+    return dict(zip(QUESTIONS, answers, strict=True))
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_lie_is_a_failure_in_time(tmp_path: Path, name: str) -> None:
+    with lying(LIES[name]) as liar:
+        started = time.monotonic()
+        found = asyncio.run(ask_all(liar.kubeconfig(tmp_path)))
+        assert time.monotonic() - started < SECONDS + SLACK
+    assert {what for what, answer in found.items() if not isinstance(answer, Failure)} == set()
+    for answer in found.values():
+        assert isinstance(answer, Failure)
+        assert len(answer.why) < 1000
+
+
+@pytest.mark.parametrize("name", LIES)
+def test_a_lie_about_definitions_is_a_problem_in_time(tmp_path: Path, name: str) -> None:
+    with lying(LIES[name]) as liar:
+        config = client.configuration(liar.kubeconfig(tmp_path))
+        found = Definitions(config, SECONDS, lambda *_: None)
+        try:
+            for wanted in (Wanted("x.io", "things"), Wanted("x.io", EVERY)):
+                started = time.monotonic()
+                assert found.fetch(frozenset([wanted])) == []
+                assert found.problem
+                assert not found.changed()
+                assert time.monotonic() - started < 2 * SECONDS + SLACK
+        finally:
+            found.close()
+
+
+def test_an_answer_is_read_no_further_than_its_bound(tmp_path: Path) -> None:
+    with lying(lies.endless) as liar:
+        found = asyncio.run(ask_all(liar.kubeconfig(tmp_path), 30.0))
+        answers = len(QUESTIONS)
+        # What the system buffers between the two is sent, too.
+        assert liar.sent < answers * (bounds.MAX_ANSWER_BYTES + 16 * MEGABYTE)
+    for answer in found.values():
+        assert isinstance(answer, Failure)
+        assert "larger than" in answer.why
+
+
+def test_pages_without_an_end_are_read_no_further_than_their_bound(tmp_path: Path) -> None:
+    big = b'{"data": {"a": "%s"}, "metadata": {"name": "p"}}' % (b"x" * MEGABYTE)
+    page = b'{"kind": "List", "metadata": {"continue": "x"}, "items": [%s]}' % big
+    with lying(once(whole(page))) as liar:
+        asked = connect(liar.kubeconfig(tmp_path), 60.0)
+
+        async def scenario() -> object:
+            try:
+                return await asked.params(MANY)
+            finally:
+                await asked.close()
+
+        found = asyncio.run(scenario())
+        assert isinstance(found, Failure)
+        assert "larger than" in found.why
+        assert liar.asked <= bounds.MAX_LIST_BYTES // MEGABYTE + 1
+
+
+def test_a_retry_after_holds_nobody_who_comes_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "LONGEST_PAUSE", 0.1)
+    with lying(lies.later("999999999")) as liar:
+        asked = connect(liar.kubeconfig(tmp_path), 60.0)
+
+        async def scenario() -> None:
+            assert isinstance(await asked.namespace("shop"), Failure)
+            liar.lie = once(NAMESPACE)
+            found = await asyncio.wait_for(asked.namespace("shop"), SLACK)
+            assert not isinstance(found, Failure)
+            await asked.close()
+
+        asyncio.run(scenario())
+
+
+def test_who_comes_later_does_not_join_an_answer_that_does_not_come(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory, "PATIENCE_SECONDS", 0.1)
+    with lying(lies.hang) as liar:
+        asked = connect(liar.kubeconfig(tmp_path), 60.0)
+
+        async def scenario() -> None:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(asked.namespace("shop"), 0.5)
+            liar.lie = once(NAMESPACE)
+            found = await asyncio.wait_for(asked.namespace("shop"), SLACK)
+            assert not isinstance(found, Failure)
+            await asked.close()
+
+        asyncio.run(scenario())
+
+
+def test_questions_to_an_authorizer_that_hangs_stall_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "CONNECTIONS", 4)
+    with lying(lies.by_path(b"subjectaccessreviews", lies.hang, once(NAMESPACE))) as liar:
+        asked = connect(liar.kubeconfig(tmp_path), 60.0)
+
+        async def scenario() -> None:
+            hanging = [
+                asyncio.ensure_future(asked.may(MAY._replace(user=str(number))))
+                for number in range(20)
+            ]
+            while liar.asked < 4:
+                await asyncio.sleep(0.001)
+            found = await asyncio.wait_for(asked.namespace("shop"), SLACK)
+            assert not isinstance(found, Failure)
+            assert liar.asked == 5  # no more than four to the authorizer at a time
+            for task in hanging:
+                task.cancel()
+            await asyncio.gather(*hanging, return_exceptions=True)
+            await asked.close()
+
+        asyncio.run(scenario())
+
+
+def test_one_definition_that_hangs_keeps_no_other_from_being_read(tmp_path: Path) -> None:
+    crd = (
+        b'{"kind": "CustomResourceDefinition", "metadata": {"name": "b.x.io", "uid": "1"},'
+        b' "spec": {"group": "x.io", "names": {"plural": "b"}, "versions": []}}'
+    )
+    told: list[bool] = []
+    with lying(lies.by_path(b"/a.x.io", lies.hang, once(whole(crd)))) as liar:
+        config = client.configuration(liar.kubeconfig(tmp_path))
+        found = Definitions(config, SECONDS, lambda answered, _: told.append(answered))
+        try:
+            got = found.fetch(frozenset([Wanted("x.io", "a"), Wanted("x.io", "b")]))
+            assert [each["metadata"]["name"] for each in got] == ["b.x.io"]
+            assert sorted(told) == [False, True]
+            assert found.problem
+        finally:
+            found.close()
