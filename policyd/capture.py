@@ -1,7 +1,8 @@
 """``serve --capture``: reviews and their answers, kept in files for ``policyd replay``.
 
 Written by a thread of its own, within bounds of memory and disk; a request never waits for it, and
-what there is no room for is counted and left out. Values of Secrets are not written.
+what there is no room for is counted and left out. Values of Secrets and tokens are not written,
+nor what policies say of them (``admission/confidential.py``).
 """
 
 import os
@@ -14,6 +15,7 @@ from typing import Any, BinaryIO, Literal, NamedTuple
 
 import orjson
 
+from policyd.admission.confidential import is_confidential, redacted, without_texts
 from policyd.admission.review import (
     API_VERSION,
     KIND,
@@ -29,9 +31,6 @@ SUFFIX = ".jsonl"
 # Bytes of reviews that wait for the thread; about as much as one second of heavy load.
 MAX_WAITING = 32 * 2**20
 _FILES = 8  # that share the bytes allowed on disk; the oldest is removed for a new one
-_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-_REDACTED = "REDACTED"
-_REDACTED_BASE64 = "UkVEQUNURUQ="
 
 
 class _Item(NamedTuple):
@@ -137,13 +136,10 @@ def line(
 ) -> bytes:
     """One line of a capture: the AdmissionReview with its answer, and when and where it came."""
     answer = to_dict(response)["response"]
-    raw, redacted = request.raw, False
-    if request.kind[0] == "" and request.kind[2] == "Secret":
-        redacted = True
-        raw = {key: _without_values(value) for key, value in raw.items()}
-        for field in ("patch", "patchType"):
-            answer.pop(field, None)
-    captured = {"webhook": webhook, "time": time.isoformat(), "redacted": redacted}
+    raw, hidden = request.raw, is_confidential(request)
+    if hidden:
+        raw, answer = redacted(request), without_texts(answer)
+    captured = {"webhook": webhook, "time": time.isoformat(), "redacted": hidden}
     whole = {
         "apiVersion": API_VERSION,
         "kind": KIND,
@@ -153,18 +149,3 @@ def line(
     }
     return orjson.dumps(whole, option=orjson.OPT_APPEND_NEWLINE)
 
-
-def _without_values(value: Any) -> Any:
-    """A Secret (``object`` or ``oldObject``) without what it keeps; anything else as it is."""
-    if not isinstance(value, dict) or value.get("kind") != "Secret":
-        return value
-    secret: JSON = dict(value)
-    for field, shown in (("data", _REDACTED_BASE64), ("stringData", _REDACTED)):
-        if isinstance(secret.get(field), dict):
-            secret[field] = dict.fromkeys(secret[field], shown)
-    metadata = secret.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-    if isinstance(annotations, dict) and _LAST_APPLIED in annotations:
-        hidden = {**annotations, _LAST_APPLIED: _REDACTED}
-        secret["metadata"] = {**value["metadata"], "annotations": hidden}
-    return secret

@@ -14,6 +14,7 @@ from policyd._core.plan import Stopped, Subject, TimedOut
 from policyd._core.validation import Outcome
 from policyd.admission import mutating
 from policyd.admission.authorizer import Authorizer
+from policyd.admission.confidential import WITHHELD, is_confidential
 from policyd.admission.decision import Finding, Verdict, respond
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
@@ -277,6 +278,10 @@ class Engine:
 
     def broken(self, policy: CompiledPolicy, error: Exception) -> None:
         """A defect of ours: logged once, and the policy's failurePolicy decides."""
+        if is_confidential(self.request):
+            # The traceback's lines are those of the code; the error's text may quote the object.
+            told = RuntimeError(f"{type(error).__name__}: {WITHHELD}")
+            error = told.with_traceback(error.__traceback__)
         _log.error("policy %s: internal error", policy.name, exc_info=error)
         self.misconfigured(policy, "internal error: see the log of policyd", None)
 

@@ -6,7 +6,7 @@ its response and, under ``captured``, the webhook; reviews recorded otherwise ha
 
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -14,6 +14,7 @@ import orjson
 
 from policyd._core.json_equality import equal
 from policyd._core.patch import apply
+from policyd.admission.confidential import without_text
 from policyd.admission.engine import Webhook
 from policyd.admission.judging import Judge, causes_of
 from policyd.admission.stories import BOTH
@@ -49,8 +50,8 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A line of a capture. ``response`` is None where none was recorded; of ``redacted`` objects
-    the mutated ones are not compared.
+    """A line of a capture. ``response`` is None where none was recorded; of ``redacted`` requests
+    neither what policies say in their own words nor the mutated objects are compared.
     """
 
     review: Object
@@ -67,9 +68,13 @@ class Recorded:
     def judged(self, judge: Judge) -> Decision:
         """What these policies say; raises ReviewError for what is no AdmissionReview."""
         judgement = judge.judge(self.review, self.webhooks)
-        reasons = frozenset(judgement.causes)
         after = None if self.redacted else judgement.after
-        return Decision(judgement.allowed, reasons, frozenset(judgement.warnings), after)
+        return Decision(
+            judgement.allowed,
+            self._texts(judgement.causes),
+            self._texts(judgement.warnings),
+            after,
+        )
 
     def answered(self) -> Decision:
         """What was answered when it was recorded; raises ReviewError where that is not known."""
@@ -80,10 +85,14 @@ class Recorded:
             after = apply(orjson.loads(b64decode(self.response["patch"])), after)
         return Decision(
             bool(self.response.get("allowed")),
-            frozenset(causes_of(self.response)),
-            frozenset(self.response.get("warnings") or ()),
+            self._texts(causes_of(self.response)),
+            self._texts(self.response.get("warnings") or ()),
             after,
         )
+
+    def _texts(self, texts: Iterable[str]) -> frozenset[str]:
+        """What is compared of denials or warnings; of redacted requests by whom they are."""
+        return frozenset(map(without_text, texts) if self.redacted else texts)
 
 
 def read_line(line: bytes) -> Recorded:

@@ -1,7 +1,7 @@
 """The log: one line per denial, warning, error, conflict and reload, as JSON or as text.
 
-Never holds an object of a request. Python's ``logging`` (Hypercorn, asyncio, the engine's defects)
-is led into the same lines by ``Bridge``.
+Never holds an object of a request, nor what policies say of a confidential one. Python's
+``logging`` (Hypercorn, asyncio, the engine's defects) is led into the same lines by ``Bridge``.
 """
 
 import logging
@@ -12,6 +12,7 @@ from typing import BinaryIO, Literal
 
 import orjson
 
+from policyd.admission.confidential import WITHHELD, is_confidential
 from policyd.admission.review import AdmissionRequest
 
 Level = Literal["info", "warning", "error"]
@@ -63,7 +64,12 @@ class Log:
         generation: str,
         message: str,
     ) -> None:
-        """What a policy said about a request: a denial, a warning, an error, a conflict."""
+        """What a policy said about a request: a denial, a warning, an error, a conflict.
+
+        Not in its own words where they may quote a Secret's value or a token.
+        """
+        if is_confidential(request):
+            message = WITHHELD
         group, version, resource = request.resource
         resource = f"{resource}/{request.sub_resource}" if request.sub_resource else resource
         fields: dict[str, Value] = {

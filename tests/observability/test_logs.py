@@ -22,7 +22,7 @@ def test_denial_tells_who_and_what_but_never_the_object() -> None:
             resource={"group": "apps", "version": "v1", "resource": "deployments"},
             subResource="scale",
             dryRun=True,
-            object={"kind": "Secret", "data": {"key": "hidden"}},
+            object={"kind": "Deployment", "data": {"key": "hidden"}},
         )
     )
     log.about("denial", request, policy="p", generation="g", message="no")

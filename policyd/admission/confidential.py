@@ -1,0 +1,178 @@
+"""What neither the log nor a capture may hold: Secrets' values, tokens, and texts that quote them.
+
+The requester's answer is not touched: whoever sends an object knows what is in it.
+"""
+
+import re
+from base64 import b64decode
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from policyd.admission.review import AdmissionRequest
+
+JSON = dict[str, Any]
+REDACTED = "REDACTED"
+REDACTED_BASE64 = "UkVEQUNURUQ="
+WITHHELD = "the text is withheld: it may quote a confidential value of the object"
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+# Shorter values are in every text by chance.
+_TELLING = 4
+# Fields of an object that are not what it keeps.
+_PLAIN = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})
+# What policyd itself says before a policy's own text.
+_POLICY = r"(?:\w+ '[^']*'|policy \"[^\"]*\")(?: with binding '[^']*')?"
+_PREFIX = re.compile(rf"(?:{_POLICY} denied request|Validation failed for {_POLICY}): ")
+# Audit annotations that quote no object.
+_OWN_ANNOTATIONS = ("generation", "exception.")
+
+
+def is_confidential(request: AdmissionRequest) -> bool:
+    """Whether an object of the request holds what must not be kept.
+
+    By resource, kind and the objects themselves: one that pretends to be another counts, too.
+    """
+    group, _, resource = request.resource
+    if (group, resource) in _RESOURCES or (group, request.sub_resource) in _SUBRESOURCES:
+        return True
+    if (request.kind[0], request.kind[2]) in _KINDS:
+        return True
+    return any(_holds(each) for each in (request.object, request.old_object))
+
+
+def redacted(request: AdmissionRequest) -> JSON:
+    """A confidential request as it may be kept."""
+    values = _values(request.object) | _values(request.old_object)
+    telling = {each for each in values if len(each) >= _TELLING}
+    raw = dict(request.raw)
+    for field in ("object", "oldObject"):
+        if raw.get(field) is not None:
+            raw[field] = _without_quotes(_hidden(raw[field], request), telling)
+    return raw
+
+
+def without_texts(answer: JSON) -> JSON:
+    """An answer to a confidential request as it may be kept: without what policies say in their
+    own words, and without the patch.
+    """
+    kept = {key: value for key, value in answer.items() if key not in ("patch", "patchType")}
+    status = kept.get("status")
+    if isinstance(status, dict):
+        status = {**status, "message": without_text(str(status.get("message")))}
+        causes = (status.get("details") or {}).get("causes")
+        if causes:
+            hidden = [{"message": without_text(str(each.get("message")))} for each in causes]
+            status["details"] = {**status["details"], "causes": hidden}
+        kept["status"] = status
+    if "warnings" in kept:
+        kept["warnings"] = [without_text(each) for each in kept["warnings"]]
+    if "auditAnnotations" in kept:
+        kept["auditAnnotations"] = {
+            key: value if key.startswith(_OWN_ANNOTATIONS) else REDACTED
+            for key, value in kept["auditAnnotations"].items()
+        }
+    return kept
+
+
+def without_text(text: str) -> str:
+    """A denial or a warning without the policy's own words, which may quote the object."""
+    prefix = _PREFIX.match(text)
+    return (prefix[0] if prefix else "") + REDACTED
+
+
+def _holds(value: Any) -> bool:
+    """Whether an object is of a confidential kind, or a list of some."""
+    if not isinstance(value, dict):
+        return False
+    if any(value.get("kind") == kind for _, kind in _KINDS):
+        return True
+    items = value.get("items")
+    return isinstance(items, list) and any(map(_holds, items))
+
+
+def _hidden(value: Any, request: AdmissionRequest) -> Any:
+    """An object without what it keeps; of a kind that is not known to keep it, nothing is shown."""
+    if not isinstance(value, dict):
+        return REDACTED
+    items = value.get("items")
+    if isinstance(items, list) and str(value.get("kind")).endswith("List"):
+        default = str(value["kind"])[:-4] or request.kind[2]
+        typed = [{"kind": default, **each} if isinstance(each, dict) else each for each in items]
+        return {**value, "items": [_hidden(each, request) for each in typed]}
+    for (_, kind), hide in _KINDS.items():
+        if value.get("kind") == kind:
+            return hide(value)
+    shown = {key: value[key] for key in ("apiVersion", "kind", "metadata") if key in value}
+    return {**dict.fromkeys(value, REDACTED), **shown}
+
+
+def _secret(secret: JSON) -> JSON:
+    """A Secret with the keys of what it keeps."""
+    hidden = {key: value if key in _PLAIN else REDACTED for key, value in secret.items()}
+    for field, instead in (("data", REDACTED_BASE64), ("stringData", REDACTED)):
+        if isinstance(secret.get(field), dict):
+            hidden[field] = dict.fromkeys(secret[field], instead)
+    return hidden
+
+
+def _token(review: JSON) -> JSON:
+    """A TokenReview or TokenRequest without the token itself."""
+    hidden = dict(review)
+    for field in ("spec", "status"):
+        part = review.get(field)
+        if isinstance(part, dict) and "token" in part:
+            hidden[field] = {**part, "token": REDACTED}
+        elif part is not None and not isinstance(part, dict):
+            hidden[field] = REDACTED
+    return hidden
+
+
+_KINDS: Mapping[tuple[str, str], Callable[[JSON], JSON]] = {
+    ("", "Secret"): _secret,
+    ("authentication.k8s.io", "TokenReview"): _token,
+    ("authentication.k8s.io", "TokenRequest"): _token,
+}
+_RESOURCES = frozenset({("", "secrets"), ("authentication.k8s.io", "tokenreviews")})
+_SUBRESOURCES = frozenset({("", "token")})
+
+
+def _values(value: Any) -> set[str]:
+    """The texts of an object beside its metadata, as they are written and decoded."""
+    found: set[str] = set()
+    rest = [value]
+    while rest:
+        each = rest.pop()
+        if isinstance(each, dict):
+            rest += (inner for key, inner in each.items() if key not in _PLAIN)
+        elif isinstance(each, list):
+            rest += each
+        elif isinstance(each, str):
+            found |= {each, *_decoded(each)}
+    return found
+
+
+def _decoded(text: str) -> list[str]:
+    try:
+        return [b64decode(text, validate=True).decode()]
+    except ValueError:
+        return []
+
+
+def _without_quotes(value: Any, telling: set[str]) -> Any:
+    """An object whose annotations that quote a value are hidden; so is what was applied last."""
+    if not isinstance(value, dict):
+        return value
+    if isinstance(value.get("items"), list):
+        return {**value, "items": [_without_quotes(each, telling) for each in value["items"]]}
+    metadata = value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
+    if not isinstance(annotations, dict):
+        return value
+    hidden = {
+        key: REDACTED if key == _LAST_APPLIED or _quotes(text, telling) else text
+        for key, text in annotations.items()
+    }
+    return {**value, "metadata": {**value["metadata"], "annotations": hidden}}
+
+
+def _quotes(text: Any, telling: set[str]) -> bool:
+    return not isinstance(text, str) or any(each in text for each in telling)
