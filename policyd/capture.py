@@ -148,4 +148,3 @@ def line(
         "captured": captured,
     }
     return orjson.dumps(whole, option=orjson.OPT_APPEND_NEWLINE)
-

@@ -10,7 +10,8 @@ from pathlib import Path
 from policyd.admission.api import PolicySet as Facade
 from policyd.errors import PolicyError
 from policyd.policy import compiler, loader, suite
-from policyd.policy.documents import Sources
+from policyd.policy.documents import Document, Sources
+from policyd.policy.fixtures import Outside, inside
 from policyd.policy.live_definitions import Fetch, wanted, with_definitions
 from policyd.policy.pace import Pace, full_speed
 from policyd.policy.policy_set import PolicySet
@@ -63,10 +64,21 @@ class Serving:
         own = Facade(self._last_tested)
         failures: list[str] = []
         for document in policies.suites:
-            if document.model is None:
-                continue
-            judge = own.for_suite(document)
-            results = suite.run(document, judge.review, with_namespace=judge.reviewing_in)
-            failures += [str(problem) for problem in suite.problems(results)]
-            self._breathe()
+            if document.model is not None:
+                failures += _failures(own, document)
+                self._breathe()
         return failures
+
+
+def _failures(policies: Facade, document: Document) -> list[str]:
+    """A text for each failing case of a suite. It may name policies of the sources only: texts of
+    other files must not get into the log.
+    """
+    try:
+        for name in loader.named_policies(document) or ():
+            inside(document, str(name.absolute()))
+        judge = policies.for_suite(document)
+    except (Outside, PolicyError) as error:
+        return [f"{document.file}: {document.label} cannot be run: {error}"]
+    results = suite.run(document, judge.review, with_namespace=judge.reviewing_in)
+    return [str(problem) for problem in suite.problems(results)]

@@ -20,7 +20,8 @@ class Document:
     """One object of a source file.
 
     ``model`` is None for parameters, and for policies with ``problems``; ``raw`` is the plain
-    value in any case. ``index`` is the document's number in its file, from 0.
+    value in any case. ``index`` is the document's number in its file, from 0. ``root`` is the real
+    path of the folder that was given as a source and has the file; empty for a text.
     """
 
     kind: str
@@ -33,6 +34,7 @@ class Document:
     model: PolicyModel | None = None
     problems: tuple[Problem, ...] = ()
     origin: Origin = field(default=Origin(), repr=False, compare=False)
+    root: str = field(default="", repr=False, compare=False)
 
     @property
     def group(self) -> str:
@@ -121,5 +123,9 @@ class Sources:
         return not self.problems
 
     def of_kind(self, *kinds: str) -> tuple[Document, ...]:
-        """The documents of these kinds, in file order."""
-        return tuple(document for document in self.documents if document.kind in kinds)
+        """The documents of these kinds, in file order; policyd's own only of its own API groups."""
+        return tuple(
+            document
+            for document in self.documents
+            if document.kind in kinds and (document.is_policy or document.kind not in KINDS)
+        )

@@ -16,11 +16,15 @@ MAX_BYTES = 64 * 1024 * 1024  # of one file, unpacked: sources are at most a few
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file that was read: the name as shown to people, its real path, and its bytes."""
+    """A file that was read: the name as shown to people, its real path, and its bytes.
+
+    ``root`` is the real path of the folder that was given, or that has the file that was given.
+    """
 
     name: str
     real: str
     data: bytes
+    root: str = ""
 
 
 def read(paths: Iterable[str | Path]) -> tuple[list[SourceFile], list[Problem]]:
@@ -29,13 +33,14 @@ def read(paths: Iterable[str | Path]) -> tuple[list[SourceFile], list[Problem]]:
     problems: list[Problem] = []
     seen: set[str] = set()
     for path in paths:
+        root = os.path.realpath(path if Path(path).is_dir() else Path(path).parent)
         for name in _expand(path, problems):
             real = name if name == "-" else str(Path(name).resolve())
             if real in seen:
                 continue
             seen.add(real)
             try:
-                found.append(SourceFile(name, real, read_bytes(name)))
+                found.append(SourceFile(name, real, read_bytes(name), root))
             except (OSError, EOFError, zlib.error, ValueError) as error:
                 problems.append(_unreadable(name, error))
     return found, problems

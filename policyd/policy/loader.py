@@ -6,12 +6,14 @@ another's problems.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from policyd.errors import PolicySchemaError, Problem
 from policyd.policy.documents import Document, Sources
 from policyd.policy.files import SourceFile, read
+from policyd.policy.fixtures import Outside, inside
 from policyd.policy.lint_comments import MARK, LintComment, comments_in
 from policyd.policy.model import KINDS, PolicyTest
 from policyd.policy.modelling import with_model
@@ -78,7 +80,7 @@ def _load(
 ) -> Sources:
     by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
     for file in files:
-        documents, broken = split(file.name, file.data)
+        documents, broken = split(file.name, file.data, file.root)
         by_file[file.real] = ([with_model(document) for document in documents], broken)
         breathe()
     for fixture in list(_fixtures(by_file)):
@@ -101,12 +103,17 @@ def _comments(files: list[SourceFile]) -> Iterator[LintComment]:
 
 
 def _fixtures(by_file: dict[str, tuple[list[Document], list[Problem]]]) -> Iterator[str]:
-    """The real paths of the files that suites name as objects and reviews."""
+    """The real paths of the files that suites name as objects and reviews; none with a policy in
+    it, which a suite could take away so.
+    """
     for documents, _ in by_file.values():
         for document in documents:
             if document.kind == "PolicyTest":
                 for name in fixture_names(document):
-                    yield str((Path(document.file).parent / name).resolve())
+                    with suppress(Outside):  # said when the case is run
+                        real = str(inside(document, name))
+                        if not any(each.is_policy for each in by_file.get(real, ((), ()))[0]):
+                            yield real
 
 
 def named_policies(suite: Document) -> list[Path] | None:

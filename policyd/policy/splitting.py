@@ -21,10 +21,10 @@ _VALUE = re.compile(r"\S")
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
-def split(name: str, data: bytes) -> tuple[list[Document], list[Problem]]:
-    """Every document of a file, and what could not be read of it."""
+def split(name: str, data: bytes, root: str = "") -> tuple[list[Document], list[Problem]]:
+    """Every document of a file below ``root``, and what could not be read of it."""
     found, problems = _values(name, data)
-    documents, more = _documents(found)
+    documents, more = _documents(found, root)
     return documents, problems + more
 
 
@@ -159,7 +159,9 @@ def _depth_ok(value: Any) -> bool:
     return True
 
 
-def _documents(found: list[tuple[Chunk, int, Any]]) -> tuple[list[Document], list[Problem]]:
+def _documents(
+    found: list[tuple[Chunk, int, Any]], folder: str
+) -> tuple[list[Document], list[Problem]]:
     documents: list[Document] = []
     problems: list[Problem] = []
     for chunk, root, value in found:
@@ -169,7 +171,7 @@ def _documents(found: list[tuple[Chunk, int, Any]]) -> tuple[list[Document], lis
             raw = item if isinstance(item, dict) else {}
             if raw and default[1] and "kind" not in raw:
                 raw = {"apiVersion": default[0], "kind": default[1], **raw}
-            document = _document(raw, Origin(chunk, root, within), len(documents))
+            document = _document(raw, Origin(chunk, root, within), len(documents), folder)
             if document.kind and document.api_version:
                 documents.append(document)
             else:
@@ -193,7 +195,7 @@ def _unrolled(value: Any, within: str = "") -> Iterator[tuple[str, Any, tuple[st
             yield at, each, inner if inner[1] else default
 
 
-def _document(raw: dict[str, Any], origin: Origin, index: int) -> Document:
+def _document(raw: dict[str, Any], origin: Origin, index: int, root: str) -> Document:
     metadata = raw.get("metadata")
     metadata = metadata if isinstance(metadata, dict) else {}
     return Document(
@@ -205,6 +207,7 @@ def _document(raw: dict[str, Any], origin: Origin, index: int) -> Document:
         index=index,
         raw=raw,
         origin=origin,
+        root=root,
     )
 
 

@@ -20,6 +20,7 @@ from policyd.errors import PolicydError, PolicyError, Problem
 from policyd.policy.documents import Document
 from policyd.policy.expectations import Answer, Mismatch, compare, same
 from policyd.policy.files import read_bytes
+from policyd.policy.fixtures import inside
 from policyd.policy.loader import read_one
 from policyd.policy.model import PolicyTest
 from policyd.policy.model_suite import Case, SuiteRequest
@@ -95,10 +96,14 @@ def _model(document: Document) -> PolicyTest:
 
 
 def problems(results: list[CaseResult]) -> list[Problem]:
-    """The failed cases as problems, for those who load a set with its suites."""
+    """The failed cases as problems, for those who load a set with its suites.
+
+    They name what differs and show no values: their readers may not be those of the files.
+    """
     return [
         Problem(
-            f"case {result.name!r} failed: {describe(result)}",
+            f"case {result.name!r} failed: {_differing(result)}",
+            hint="policyd test shows what was expected and what was found",
             file=result.file,
             line=result.line,
             rule="suite",
@@ -108,13 +113,10 @@ def problems(results: list[CaseResult]) -> list[Problem]:
     ]
 
 
-def describe(result: CaseResult) -> str:
-    """One line about why a case failed."""
-    parts = [
-        f"{each.key}: expected {each.expected!r}, found {each.found!r}"
-        for each in result.mismatches
-    ]
-    return result.error or "; ".join(parts)
+def _differing(result: CaseResult) -> str:
+    if result.error:
+        return "it cannot be run"
+    return f"other {', '.join(each.key for each in result.mismatches)} than expected"
 
 
 def _run_case(
@@ -128,7 +130,7 @@ def _run_case(
     mismatches: tuple[Mismatch, ...] = ()
     error = ""
     try:
-        admission_review = _review_of(case.request, Path(document.file).parent)
+        admission_review = _review_of(case.request, document)
         if case.request.namespace_labels is not None:
             if with_namespace is None:
                 raise _CaseError("namespaceLabels cannot be given to these policies")
@@ -151,9 +153,9 @@ def _run_case(
     )
 
 
-def _review_of(request: SuiteRequest, folder: Path) -> JSON:
+def _review_of(request: SuiteRequest, suite: Document) -> JSON:
     """The AdmissionReview that the case describes."""
-    whole = request.review or _fixture(folder, request.review_file)
+    whole = request.review or _fixture(suite, request.review_file)
     if whole is not None:
         if "request" in whole:
             return whole
@@ -172,26 +174,30 @@ def _review_of(request: SuiteRequest, folder: Path) -> JSON:
         },
     )
     return build_review(
-        request.object if request.object is not None else _fixture(folder, request.object_file),
+        request.object if request.object is not None else _fixture(suite, request.object_file),
         old_object=(
             request.old_object
             if request.old_object is not None
-            else _fixture(folder, request.old_object_file)
+            else _fixture(suite, request.old_object_file)
         ),
         operation=request.operation,
         overrides=given,
     )
 
 
-def _fixture(folder: Path, name: str | None) -> JSON | None:
+def _fixture(suite: Document, name: str | None) -> JSON | None:
     if name is None:
         return None
+    shown = str(Path(suite.file).parent / name)
     try:
-        value = read_one(read_bytes(folder / name), str(folder / name))
+        real = inside(suite, name)
+        if real.exists() and not real.is_file():
+            raise _CaseError(f"{shown}: not a regular file")
+        value = read_one(read_bytes(real), shown)
     except ValueError as error:
-        raise _CaseError(f"{folder / name}: {error}") from None
+        raise _CaseError(f"{shown}: {error}") from None
     if not isinstance(value, dict):
-        raise _CaseError(f"{folder / name}: expected one object")
+        raise _CaseError(f"{shown}: expected one object")
     return value
 
 
