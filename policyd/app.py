@@ -4,6 +4,8 @@ One ASGI app serves both ports; ``scope["scheme"]`` tells them apart. Reviews ar
 TLS port only, everything else on the plain port only.
 """
 
+from collections.abc import Callable, Sequence
+
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
@@ -74,9 +76,10 @@ def create_app(
     lifecycle: Lifecycle,
     patient: PatientJudge | None = None,
     capture: Capture | None = None,
+    deaf: Callable[[], Sequence[str]] = tuple,
 ) -> Application:
     """The app over one store; ``judge`` is ``admission.engine.review``, ``patient`` judges where
-    policies ask a cluster, ``capture`` records.
+    policies ask a cluster, ``capture`` records, ``deaf`` says which watches have died.
     """
     reviews = Reviews(
         judge,
@@ -89,7 +92,7 @@ def create_app(
         patient=patient,
         capture=capture,
     )
-    status = Status(store, lifecycle, exposition)
+    status = Status(store, lifecycle, exposition, deaf)
     admin = Starlette(
         routes=[
             Route("/livez", status.live),

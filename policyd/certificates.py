@@ -1,13 +1,17 @@
-"""The serving certificate: the TLS context, its reload from files, self-signed pairs, client names.
+"""The serving certificate and the authorities of clients: their files, their reload, self-signed
+pairs, client names.
 
-Knows nothing of sockets. A changed pair is tried in a scratch context from private copies first: a
-mismatched pair would leave the live context unusable, and the files may change between two reads.
+Knows nothing of sockets, and needs no disk. Each reload makes a new context (``handshakes.py``), so
+that whatever is wrong with new files leaves the one in use as it is.
 """
 
 import ipaddress
+import os
 import socket
 import ssl
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,23 +19,43 @@ from typing import Any
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
+from policyd.handshakes import Context, Exchangeable, Refusal
+from policyd.regular_files import read_regular
 
-# TLS 1.2 suites with forward secrecy and authenticated encryption; TLS 1.3 has no others.
-CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 SELF_SIGNED_DAYS = 365
+# Bytes of one file. All public authorities of a browser are a quarter of this.
+MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a reload changed: whether the certificate, and how many authorities came and went."""
+
+    certificate: bool = False
+    added: int = 0
+    removed: int = 0
 
 
 class Certificates:
-    """The context that the listener uses; ``reload`` changes what new connections are shown."""
+    """The context that the listener uses; ``reload`` changes what new connections meet.
 
-    def __init__(self, settings: Settings) -> None:
+    ``refused`` hears of each handshake that failed: why, as one of ``REFUSALS`` and as a text.
+    """
+
+    def __init__(
+        self, settings: Settings, refused: Callable[[Refusal, str], None] = lambda *_: None
+    ) -> None:
         self._cert, self._key = settings.tls_cert, settings.tls_key
         self._client_ca = settings.client_ca
+        self._http2 = settings.http2
+        self._refused = refused
         self._own = self_signed() if settings.self_signed else None
-        self.context = _context(settings.http2)
-        self.expires_at = 0.0
+        self._pair = (b"", b"")
+        self.context = Exchangeable()
+        self.valid = (0.0, 0.0)  # since when and until, as Unix times
         if self._own is None and (self._cert is None or self._key is None):
             raise ConfigError("a certificate is needed: --tls-cert and --tls-key, or --self-signed")
+        self.context.now = Context(settings.http2)
         self.reload()
 
     @property
@@ -40,75 +64,144 @@ class Certificates:
         own = () if self._own else (self._cert, self._key)
         return tuple(file for file in (*own, self._client_ca) if file is not None)
 
-    def reload(self) -> None:
+    def reload(self) -> Change:
         """Read the files and use them for new connections.
 
-        Raises ConfigError for files that cannot be used; the pair in use then stays.
+        Raises ConfigError for files that cannot be used; those in use then stay.
         """
-        cert, key = self._own or (_read(self._cert, "certificate"), _read(self._key, "key"))
-        authority = _read(self._client_ca, "client CA").decode() if self._client_ca else None
-        with TemporaryDirectory(prefix="policyd-") as folder:
-            copies = Path(folder, "cert.pem"), Path(folder, "key.pem")
-            copies[0].write_bytes(cert)
-            copies[1].touch(mode=0o600)
-            copies[1].write_bytes(key)
-            for context in (_context(http2=False), self.context):
-                self._load(context, copies, authority)
-        self.expires_at = expiry(cert)
+        pair = self._own or (_read(self._cert, "certificate"), _read(self._key, "key"))
+        context = Context(self._http2)
+        context.trusts = self._trusts
+        context.refused = self._refused
+        self._load_pair(context, *pair)
+        valid = self._validity(pair[0])
+        if self._client_ca is not None:
+            self._load_authorities(context, self._client_ca)
+        before = self.context.now.authorities
+        change = Change(
+            pair != self._pair,
+            len(context.authorities - before),
+            len(before - context.authorities),
+        )
+        if change != Change():  # else tickets and sessions stay good
+            self.context.now, self._pair, self.valid = context, pair, valid
+        return change
 
-    def _load(
-        self, context: ssl.SSLContext, pair: tuple[Path, Path], authority: str | None
-    ) -> None:
+    @property
+    def expires_at(self) -> float:
+        """When the certificate in use ends, as Unix time."""
+        return self.valid[1]
+
+    def _validity(self, cert: bytes) -> tuple[float, float]:
         try:
-            context.load_cert_chain(*pair, password=_no_password)
-        except (ssl.SSLError, ValueError) as error:
+            return validity(cert)
+        except (ValueError, IndexError) as error:
+            raise ConfigError(f"{self._cert}: its validity cannot be read: {error}") from None
+
+    def _trusts(self, authority: bytes) -> bool:
+        return authority in self.context.now.authorities
+
+    def _load_pair(self, context: Context, cert: bytes, key: bytes) -> None:
+        try:
+            certificates_in(cert)
+            with _as_files(cert, key) as (chain, private):
+                context.load_cert_chain(chain, private, password=_no_password)
+        except (OSError, ValueError) as error:
             raise ConfigError(f"{self._cert} and {self._key}: not a usable pair: {error}") from None
-        if authority is None:
-            return
+
+    def _load_authorities(self, context: Context, file: Path) -> None:
         try:
-            # Adds to the authorities in use: one that was taken out is gone after a restart.
-            context.load_verify_locations(cadata=authority)
-        except ssl.SSLError as error:
-            raise ConfigError(f"{self._client_ca}: not a certificate authority: {error}") from None
-        context.verify_mode = ssl.CERT_REQUIRED
+            context.require_clients(certificates_in(_read(file, "client CA")))
+        except (ssl.SSLError, ValueError) as error:
+            raise ConfigError(f"{file}: not a certificate authority: {error}") from None
 
 
 def _no_password() -> str:
     raise ValueError("the key is encrypted; policyd has nobody to ask for its password")
 
 
-def _context(http2: bool) -> ssl.SSLContext:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.minimum_version = ssl.TLSVersion.TLSv1_2
-    context.set_ciphers(CIPHERS)
-    context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
-    context.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
-    return context
-
-
 def _read(file: Path | None, what: str) -> bytes:
     assert file is not None
     try:
-        return file.read_bytes()
+        return read_regular(file, MAX_BYTES)
     except OSError as error:
         raise ConfigError(f"{what} {file}: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigError(f"{what} {file}: {error}") from None
+
+
+@contextmanager
+def _as_files(*contents: bytes) -> Iterator[list[str]]:
+    """Paths under which OpenSSL finds these contents: it reads keys from files alone. They are in
+    memory where the system can do that, and never readable to others.
+    """
+    with ExitStack() as stack:
+        yield [_as_file(content, stack) for content in contents]
+
+
+def _as_file(content: bytes, stack: ExitStack) -> str:
+    if hasattr(os, "memfd_create"):
+        file = stack.enter_context(os.fdopen(os.memfd_create("policyd"), "wb", buffering=0))
+        path = f"/proc/self/fd/{file.fileno()}"
+    else:
+        folder = stack.enter_context(TemporaryDirectory(prefix="policyd-"))
+        path = str(Path(folder, "pem"))
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        file = stack.enter_context(os.fdopen(opened, "wb", buffering=0))
+    file.write(content)
+    return path
+
+
+_BEGIN, _END = b"-----BEGIN ", b"-----END "
+
+
+def certificates_in(pem: bytes) -> list[bytes]:
+    """The certificates of a PEM file as DER; other text and keys beside them are passed over.
+
+    Raises ValueError if there is none, or one in a form that not everybody reads.
+    """
+    found = []
+    for block in pem.split(_BEGIN)[1:]:
+        label = block.partition(b"-----")[0].decode("ascii", "replace")
+        if label == "CERTIFICATE":
+            text = block.partition(_END)[0].partition(b"-----")[2]
+            found.append(ssl.PEM_cert_to_DER_cert(_armoured(text)))
+        elif label.endswith("CERTIFICATE"):
+            raise ValueError(
+                f'expected "BEGIN CERTIFICATE", found "BEGIN {label}";'
+                " openssl x509 -in FILE writes the former"
+            )
+    if not found:
+        form = "DER; openssl x509 -inform DER -in FILE writes PEM" if pem[:1] == b"\x30" else "none"
+        raise ValueError(f"expected a certificate as PEM, found {form if pem else 'an empty file'}")
+    return found
+
+
+def _armoured(text: bytes) -> str:
+    return f"{ssl.PEM_HEADER}\n{text.decode('ascii').strip()}\n{ssl.PEM_FOOTER}"
 
 
 def expiry(cert: bytes) -> float:
-    """When the first certificate of a PEM chain ends, as Unix time.
+    """When the first certificate of a PEM chain ends, as Unix time."""
+    return validity(cert)[1]
+
+
+def validity(cert: bytes) -> tuple[float, float]:
+    """Since when and until when the first certificate of a PEM chain is valid, as Unix times.
 
     Read straight from the DER (RFC 5280, 4.1): a server has no other use for ``cryptography``,
     which takes a tenth of its memory. OpenSSL has accepted the certificate before.
     """
-    text = cert.decode("ascii", "replace")
-    start, end = text.index(ssl.PEM_HEADER), text.index(ssl.PEM_FOOTER) + len(ssl.PEM_FOOTER)
-    der = ssl.PEM_cert_to_DER_cert(text[start:end])
-    (_, certificate), *_ = _elements(der)
+    (_, certificate), *_ = _elements(certificates_in(cert)[0])
     (_, to_be_signed), *_ = _elements(certificate)
     fields = [field for field in _elements(to_be_signed) if field[0] != _VERSION]
-    _, (tag, not_after) = _elements(fields[3][1])  # serial, algorithm, issuer, validity
+    begin, end, *_ = _elements(fields[3][1])  # serial, algorithm, issuer, validity
+    return _time(*begin), _time(*end)
+
+
+def _time(tag: int, text: bytes) -> float:
     form = "%y%m%d%H%M%SZ" if tag == _UTC_TIME else "%Y%m%d%H%M%SZ"
-    return datetime.strptime(not_after.decode(), form).replace(tzinfo=UTC).timestamp()
+    return datetime.strptime(text.decode(), form).replace(tzinfo=UTC).timestamp()
 
 
 _VERSION, _UTC_TIME = 0xA0, 0x17

@@ -35,6 +35,16 @@ class Settings:
     policies: tuple[Path, ...] = setting(
         (), Path, "A policy file or directory, read recursively; may be repeated.", many=True
     )
+    allow_empty: bool = setting(
+        False,
+        units.switch,
+        "Accept sources without policies; else they are an error, and at start not ready.",
+    )
+    watch_grace: float = setting(
+        120.0,
+        units.positive_duration,
+        "Stop being ready when changes of files were not noticed for this long.",
+    )
     bind: Address = setting(
         Address("0.0.0.0", 8443),
         units.address,

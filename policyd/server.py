@@ -21,6 +21,7 @@ from hypercorn.asyncio.run import worker_serve
 from hypercorn.config import Config, Sockets
 from hypercorn.typing import ASGIFramework
 
+from policyd import signals
 from policyd.admission.asking import review_with
 from policyd.app import create_app
 from policyd.capture import Capture, Outcome
@@ -30,13 +31,15 @@ from policyd.endpoints import Judge
 from policyd.errors import ConfigError
 from policyd.lifecycle import Lifecycle
 from policyd.limits import InFlight
-from policyd.observability.logs import Bridge, Log
+from policyd.observability.log_writer import LogWriter
+from policyd.observability.logs import Bridge, Log, background_log
 from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.policy.missing_schemas import RULE as MISSING_SCHEMA
 from policyd.policy.store import PolicySet, Reload, Store
-from policyd.policy.watch import changed, fingerprint
 from policyd.server_cluster import LiveDefinitions
 from policyd.server_tcp import Connections
+from policyd.server_watches import Noticing, Refused
+from policyd.signals import Signals
 from policyd.units import Address
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -63,10 +66,16 @@ class Server:
         log: Log | None = None,
     ) -> None:
         self.settings = settings
-        self.log = log or Log(sys.stderr.buffer, settings.log_format)
+        self._writer: LogWriter | None = None
+        if log is None:
+            log, self._writer = background_log(settings.log_format)
+        self.log = log
         self.recorder = PrometheusRecorder(self.log)
         self.lifecycle = Lifecycle()
+        self.signals = Signals()
+        refused = Refused(self.recorder, self.log)
         self.connections = Connections(settings.client_name)
+        self.connections.on_refused = partial(refused, "name")
         self.cluster = _connected(settings)
         self.definitions: LiveDefinitions | None = None
         if self.cluster is not None:
@@ -85,15 +94,29 @@ class Server:
             verify=verify,
             on_reload=self._reloaded,
             mendable=() if self.definitions is None else (MISSING_SCHEMA,),
+            allow_empty=settings.allow_empty,
         )
-        self.certificates = Certificates(settings)
+        self.certificates = Certificates(settings, refused)
+        self.noticing = Noticing(
+            self.store,
+            self.certificates,
+            self.connections,
+            self.log,
+            grace=settings.watch_grace,
+            definitions=self.definitions,
+        )
         self._stop = asyncio.Event()
         self.capture: Capture | None = None
         if settings.capture is not None:
             self.capture = Capture(settings.capture, settings.capture_max_bytes, self._captured)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
         exposition = Exposition(
-            self.recorder, self.store, in_flight, lambda: self.certificates.expires_at
+            self.recorder,
+            self.store,
+            in_flight,
+            lambda: self.certificates.expires_at,
+            watches=self.noticing.watches.health,
+            log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
         )
         self.app = create_app(
             settings,
@@ -105,6 +128,7 @@ class Server:
             lifecycle=self.lifecycle,
             patient=None if self.cluster is None else partial(review_with, self.cluster),
             capture=self.capture,
+            deaf=self.noticing.watches.deaf,
         )
 
     def _version(self) -> KubernetesVersion:
@@ -119,29 +143,26 @@ class Server:
         Raises PolicyError for sources that give no set and ConfigError for addresses or
         certificates that cannot be used.
         """
+        self.signals.hold()
         logging.basicConfig(handlers=[Bridge(self.log)], level=logging.WARNING, force=True)
         logging.captureWarnings(True)
         sys.setswitchinterval(SWITCH_SECONDS)
-        self.store.start()
-        self.connections.install()
-        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-            runner.get_loop().set_exception_handler(self._unhandled)
-            runner.run(self._main())
+        try:
+            self.store.start()
+            self.connections.install()
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.get_loop().set_exception_handler(self._unhandled)
+                runner.run(self._main())
+        finally:
+            signals.ignore()  # the loop has given them their defaults back
+            self._settle_log()
 
     async def _main(self) -> None:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
         sockets = Sockets([_bound(self.settings.bind)], [_bound(self.settings.admin_bind)], [])
-        watches = [
-            loop.create_task(self.store.watch(self._stop), name="policies"),
-            loop.create_task(self._watch_certificates(), name="certificates"),
-        ]
-        if self.definitions is not None:
-            work = self.definitions.watch(self.store, self._stop)
-            watches.append(loop.create_task(work, name="definitions"))
-        for watch in watches:
-            watch.add_done_callback(self._watch_ended)
+        watches = self.noticing.start(self._stop, self.signals)
         await worker_serve(
             ASGIWrapper(cast(ASGIFramework, self.app)),
             _Config(self.settings, self.certificates.context),
@@ -180,7 +201,7 @@ class Server:
         self.lifecycle.draining = True
         self.connections.drain()
         settings = self.settings
-        last = threading.Timer(max(0.1, settings.grace - LAST_MOMENT_SECONDS), os._exit, (0,))
+        last = threading.Timer(max(0.1, settings.grace - LAST_MOMENT_SECONDS), self._leave)
         last.daemon = True
         last.start()
         seconds = _drain_seconds(settings)
@@ -188,30 +209,23 @@ class Server:
         await asyncio.sleep(seconds)
         self.connections.close_idle()
 
-    async def _watch_certificates(self) -> None:
-        files = self.certificates.files
-        if not files:
-            return
-        async for _ in changed(files, self._stop, known=fingerprint(files)):
-            try:
-                # On this thread: a handshake between the change of certificate and key would fail.
-                self.certificates.reload()
-            except ConfigError as error:
-                self.log.write("error", "certificate", str(error))
-            else:
-                self.log.write("info", "certificate", "new connections get the new certificate")
+    def _leave(self) -> None:
+        """End at once; called when the grace period is over."""
+        self._settle_log()
+        os._exit(0)
 
-    def _watch_ended(self, watch: asyncio.Task[None]) -> None:
-        """A watch that fails would leave the server deaf to changes, and nobody would know."""
-        error = None if watch.cancelled() else watch.exception()
-        if error is not None:
-            message = f"changes of the {watch.get_name()} are no longer noticed"
-            self.log.write("error", "defect", message, exception=repr(error))
+    def _settle_log(self) -> None:
+        if self._writer is not None:
+            self._writer.settle(LAST_MOMENT_SECONDS / 2)
 
     def _reloaded(self, attempt: Reload) -> None:
         self.recorder.reload(attempt.succeeded)
         if attempt.succeeded:
             self.log.write("info", "reload", "policies loaded", generation=attempt.generation)
+            if not self.store.current.policies:
+                self.log.write(
+                    "warning", "empty", "no policies are loaded: all requests are allowed"
+                )
         else:
             self.log.write(
                 "error",

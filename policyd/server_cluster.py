@@ -11,6 +11,7 @@ from policyd.observability.logs import Log
 from policyd.policy.live_definitions import Fetch
 from policyd.policy.store import Store
 from policyd.versions import NEWEST, KubernetesVersion, nearest
+from policyd.watches import Watch
 
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
@@ -65,10 +66,17 @@ class LiveDefinitions:
         self._said, self._warned = said, warning
         return version
 
-    async def watch(self, store: Store, stop: asyncio.Event) -> None:
-        """Load the policies again when a definition that they need appears or changes."""
+    async def watch(self, store: Store, stop: asyncio.Event, watch: Watch) -> None:
+        """Load the policies again when a definition that they need appears or changes.
+
+        An API server that does not answer makes the watch unhealthy, but not the server unready:
+        definitions that were seen stay known, and without one its policies follow failurePolicy.
+        """
         while not stop.is_set():
             self._tell(self._definitions.problem)
+            watch.looked()
+            if self._told:
+                watch.failed(self._told)
             with suppress(TimeoutError):
                 await asyncio.wait_for(
                     stop.wait(), UNANSWERED_SECONDS if self._told else PAUSE_SECONDS

@@ -18,11 +18,15 @@ from hypercorn.events import Closed, Event, RawData, Updated
 from policyd.certificates import has_name
 from policyd.endpoints import ARRIVED
 from policyd.errors import InternalError
+from policyd.handshakes import is_trusted
 
 # Answers beyond this are written at once, and wait until the client takes them.
 FLUSH_BYTES = 64 * 1024
 # A client that ignores the TLS close must not hold a connection: uvloop alone waits 30 s.
 CLOSE_SECONDS = 2.0
+# A connection whose client is no longer trusted may finish what it has begun; an API server waits
+# for an answer no longer than this.
+DISTRUSTED_SECONDS = 30.0
 # What ``Connection: close`` is in HTTP/2: a GOAWAY frame without an error that gives up no stream
 # (its last is the highest there can be): what is under way, or on its way, is still answered
 # (RFC 9113, section 6.8). Written by hand because h2 sends nothing more after a GOAWAY of its own.
@@ -58,6 +62,15 @@ class Connections:
         for connection in tuple(self.open):
             connection.close_if_idle()
 
+    def close_distrusted(self) -> int:
+        """Close the connections whose authority is no longer trusted, busy ones when they have
+        answered; their number.
+        """
+        gone = [connection for connection in self.open if not connection.is_trusted]
+        for connection in gone:
+            connection.retire()
+        return len(gone)
+
 
 class Connection(TCPServer):
     """A client connection from accept to close."""
@@ -75,6 +88,20 @@ class Connection(TCPServer):
         # Over HTTP/2 many requests share a connection: none is told apart here.
         self._one_at_a_time = True
         self._gone_away = False
+        self._retired = False
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether its client would be let in now."""
+        return is_trusted(self.writer.get_extra_info("ssl_object"))
+
+    def retire(self) -> None:
+        """Close when it is idle, or after a time."""
+        if not self._retired:
+            self._retired = True
+            self.loop.call_later(DISTRUSTED_SECONDS, self.writer.transport.abort)
+            self.go_away()
+            self.close_if_idle()
 
     async def run(self) -> None:
         """Serve the connection until it closes."""
@@ -86,6 +113,9 @@ class Connection(TCPServer):
                 self._connections.on_refused("the client certificate has none of the names")
                 self.writer.transport.abort()
                 return
+        if not self.is_trusted:  # the authority was removed since the handshake
+            self.writer.transport.abort()
+            return
         self._connections.open.add(self)
         self._idle_since = self.loop.time()
         self._arm(self.config.keep_alive_timeout)
@@ -105,7 +135,7 @@ class Connection(TCPServer):
         elif isinstance(event, Updated):
             if event.idle:
                 self._idle_since = self.loop.time()
-                if self._connections.closing:
+                if self._connections.closing or self._retired:
                     self.close_if_idle()
             else:
                 self._idle_since = None

@@ -1,5 +1,6 @@
 """Endpoints of the plain port: health, metrics, and what is loaded. Read only."""
 
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import orjson
@@ -18,10 +19,17 @@ class Exposition(Protocol):
 
 
 class Status:
-    """Tells about the server; never changes anything."""
+    """Tells about the server; never changes anything. ``deaf``: which changes it may miss."""
 
-    def __init__(self, store: Store, lifecycle: Lifecycle, exposition: Exposition) -> None:
+    def __init__(
+        self,
+        store: Store,
+        lifecycle: Lifecycle,
+        exposition: Exposition,
+        deaf: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
         self._store = store
+        self._deaf = deaf
         self._lifecycle = lifecycle
         self._exposition = exposition
 
@@ -30,16 +38,16 @@ class Status:
         return self._closing(PlainTextResponse("ok"))
 
     async def ready(self, _: Request) -> Response:
-        """200 if policies are loaded, TLS listens and the server is not draining."""
+        """200 if policies are loaded, TLS listens, changes of files are noticed, and the server is
+        not draining.
+        """
         missing = [
-            reason
-            for reason, wrong in (
-                ("no policies are loaded", not self._store.loaded),
-                ("not listening", not self._lifecycle.listening),
-                ("draining", self._lifecycle.draining),
-            )
-            if wrong
+            self._store.unready,
+            "" if self._lifecycle.listening else "not listening",
+            "draining" if self._lifecycle.draining else "",
+            *self._deaf(),
         ]
+        missing = [reason for reason in missing if reason]
         text = "not ready: " + ", ".join(missing) if missing else "ok"
         return self._closing(PlainTextResponse(text, 503 if missing else 200))
 

@@ -42,7 +42,7 @@ class Serving:
         """
         if self._last is not None:
             self._breathe = Pace()
-        sources = loader.load(paths, version=version(), breathe=self._breathe)
+        sources = loader.load(paths, version=version(), breathe=self._breathe, pipes=False)
         if definitions is not None:
             sources = with_definitions(sources, definitions(wanted(sources)))
         self._sources = sources

@@ -115,7 +115,7 @@ def _lines(captures: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
             files = sorted(each for each in capture.rglob("*.jsonl*") if each.is_file())
         for file in files:
             try:
-                data = read_bytes(file)
+                data = read_bytes(file, pipes=file == capture)
             except (OSError, EOFError, ValueError) as error:
                 reason = error.strerror if isinstance(error, OSError) else str(error)
                 raise ConfigError(f"{file}: {reason}") from None

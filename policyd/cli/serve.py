@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from policyd import signals
 from policyd.cli._options import settings_options
 from policyd.config import PREFIX, Settings, resolve
 from policyd.errors import ConfigError
@@ -30,6 +31,7 @@ def command(config: Path | None, **flags: Any) -> None:
     Each flag is also a variable of the environment, named beside it, and a key of the config file:
     flag over environment over file.
     """
+    signals.ignore()
     if config is None and os.environ.get(PREFIX + "CONFIG"):
         config = Path(os.environ[PREFIX + "CONFIG"])
     settings = resolve(flags, os.environ, _document(config), str(config))
@@ -66,3 +68,5 @@ def _check(settings: Settings) -> None:
     for path in settings.policies:
         if not path.exists():
             raise ConfigError(f"{path}: no such file or directory")
+        if not (path.is_dir() or path.is_file()):
+            raise ConfigError(f"{path}: expected a file or a directory")

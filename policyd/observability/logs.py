@@ -8,19 +8,37 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from traceback import format_exception
-from typing import BinaryIO, Literal
+from typing import Literal, Protocol
 
 import orjson
 
 from policyd.admission.confidential import WITHHELD, is_confidential
 from policyd.admission.review import AdmissionRequest
+from policyd.observability.log_writer import LogWriter, standard_error
 
 Level = Literal["info", "warning", "error"]
 Value = str | int | float | bool | list[str] | None
 
 
+class Stream(Protocol):
+    """Takes lines and never waits: a ``LogWriter``."""
+
+    def write(self, line: bytes, /) -> object: ...
+    def flush(self) -> object: ...
+
+
+def background_log(form: str) -> "tuple[Log, LogWriter]":
+    """A log to standard error, and what writes it."""
+    writer = LogWriter(standard_error())
+    log = Log(writer, form)
+    writer.report = lambda count, why: log.line(
+        "warning", "log", f"{count} lines of this log are missing here: {why}", {"lost": count}
+    )
+    return log, writer
+
+
 class Log:
-    """Writes lines to a buffered binary stream (``sys.stderr.buffer``).
+    """Writes lines to a stream.
 
     What policies say of a request stays in the buffer until ``flush``, so that many denials of one
     request are one call of the system.
@@ -28,7 +46,7 @@ class Log:
 
     def __init__(
         self,
-        stream: BinaryIO,
+        stream: Stream,
         form: str = "json",
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -48,12 +66,20 @@ class Log:
             self._waiting = False
             self._stream.flush()
 
-    def _put(self, level: Level, event: str, message: str, fields: Mapping[str, Value]) -> None:
+    def line(self, level: Level, event: str, message: str, fields: Mapping[str, Value]) -> bytes:
+        """The bytes of a line, whatever is in its fields."""
         shown: dict[str, Value] = {
             key: value for key, value in fields.items() if value not in (None, "", [])
         }
         head = {"time": _timestamp(self._clock()), "level": level, "event": event}
-        self._stream.write(self._line(head, message, shown) + b"\n")
+        try:
+            return self._line(head, message, shown) + b"\n"
+        except (TypeError, ValueError):  # half a surrogate, an integer beyond 64 bits
+            clean = {key: _clean(value) for key, value in shown.items()}
+            return self._line(head, _whole(message), clean) + b"\n"
+
+    def _put(self, level: Level, event: str, message: str, fields: Mapping[str, Value]) -> None:
+        self._stream.write(self.line(level, event, message, fields))
 
     def about(
         self,
@@ -107,6 +133,20 @@ class Bridge(logging.Handler):
 def _timestamp(seconds: float) -> str:
     whole, milliseconds = divmod(int(seconds * 1000), 1000)
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{milliseconds:03}Z"
+
+
+def _clean(value: Value) -> Value:
+    """A value that every encoder takes."""
+    if value is None or isinstance(value, bool | float):
+        return value
+    if isinstance(value, list):
+        return [_whole(str(each)) for each in value]
+    return _whole(str(value))
+
+
+def _whole(text: str) -> str:
+    """A text without halves of surrogates, which are no characters."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _json_line(head: dict[str, str], message: str, fields: dict[str, Value]) -> bytes:

@@ -30,6 +30,7 @@ from policyd.admission.recorder import (
     ShedReason,
 )
 from policyd.admission.review import AdmissionRequest
+from policyd.handshakes import REFUSALS, Refusal
 from policyd.limits import InFlight
 from policyd.observability.logs import Log
 from policyd.policy.store import PolicySet
@@ -67,6 +68,7 @@ class PrometheusRecorder:
         self.lookups: dict[tuple[str, str], int] = {}
         self.lookup_durations = {question: Histogram(DURATIONS) for question in QUESTIONS}
         self.captures = dict.fromkeys(CAPTURES, 0)
+        self.refusals = dict.fromkeys(REFUSALS, 0)
         self.reloads = {"success": 0, "error": 0}
         self.last_successful_reload = 0.0
         self.patches: dict[str, int] = {}
@@ -96,6 +98,10 @@ class PrometheusRecorder:
     def captured(self, outcome: str) -> None:
         """A review was recorded, or not; called by the thread that records."""
         self.captures[outcome] += 1
+
+    def refused(self, reason: Refusal) -> None:
+        """A client was refused before it could ask anything."""
+        self.refusals[reason] += 1
 
     def reload(self, succeeded: bool) -> None:
         """A new set of policies was taken into use, or refused."""
@@ -136,7 +142,8 @@ class Loaded(Protocol):
 class Exposition:
     """Everything that ``/metrics`` shows, gathered from where it lives when it is asked for.
 
-    ``certificate_expiry`` gives a Unix time, or None without a certificate.
+    ``certificate_expiry`` gives a Unix time, or None without a certificate; ``watches`` whether
+    each watch works; ``log_lines_lost`` how many could not be written.
     """
 
     def __init__(
@@ -145,11 +152,16 @@ class Exposition:
         store: Loaded,
         in_flight: InFlight,
         certificate_expiry: Callable[[], float | None] = lambda: None,
+        *,
+        watches: Callable[[], Mapping[str, bool]] = dict,
+        log_lines_lost: Callable[[], int] = int,
     ) -> None:
         self._recorder = recorder
         self._store = store
         self._in_flight = in_flight
         self._certificate_expiry = certificate_expiry
+        self._watches = watches
+        self._log_lines_lost = log_lines_lost
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
@@ -170,6 +182,7 @@ class Exposition:
         yield _counter(
             "policyd_captured_reviews", "Reviews recorded by --capture.", "result", captures
         )
+        yield from _health(self._recorder, self._watches(), self._log_lines_lost())
         yield from _process(self._certificate_expiry())
 
 
@@ -245,6 +258,8 @@ def _policies(policies: PolicySet) -> Iterator[Metric]:
     for (state, kind), count in sorted(states.items()):
         loaded.add_metric([state, kind], count)
     yield loaded
+    empty = float(not policies.policies)
+    yield _gauge("policyd_policy_set_empty", "Whether no policies are loaded.", empty)
     labels = {"generation": policies.generation, "kubernetes": str(policies.version)}
     yield InfoMetricFamily("policyd_policy_set", "The set of policies in use.", value=labels)
 
@@ -299,6 +314,21 @@ def _lookups(recorder: PrometheusRecorder) -> Iterator[Metric]:
         "question",
         recorder.lookup_durations,
     )
+
+
+def _health(
+    recorder: PrometheusRecorder, watches: Mapping[str, bool], lines_lost: int
+) -> Iterator[Metric]:
+    healthy = GaugeMetricFamily(
+        "policyd_watch_healthy", "Whether changes are noticed.", labels=["watch"]
+    )
+    for name, well in watches.items():
+        healthy.add_metric([name], well)
+    yield healthy
+    refusals = [([str(reason)], count) for reason, count in recorder.refusals.items()]
+    yield _counter("policyd_refused_clients", "Clients refused.", "reason", refusals)
+    lost = "Lines of the log that could not be written."
+    yield _counter("policyd_log_lines_lost", lost, "", [([], lines_lost)])
 
 
 def _process(certificate_expiry: float | None) -> Iterator[Metric]:

@@ -23,6 +23,7 @@ from policyd.policy.documents import Document, Sources
 from policyd.policy.exemptions import Exemption, end_of, wildcard
 from policyd.policy.expressions import Expressions
 from policyd.policy.findings import path_text
+from policyd.policy.losses import held
 from policyd.policy.missing_schemas import merges, missing
 from policyd.policy.model_match import PATCH_FIELDS
 from policyd.policy.model_match import Validation as ValidationModel
@@ -88,9 +89,7 @@ def compile_sources(
         if not document.is_policy:
             continue
         own = bindings.get((document.kind, document.name), ())
-        compiler = _Compiler(
-            document, own, registry, kinds, version=sources.version, tracer=tracer
-        )
+        compiler = _Compiler(document, own, registry, kinds, version=sources.version, tracer=tracer)
         policy = known.get(compiler.made_of) or compiler.compile()
         problems += compiler.problems
         if policy is not None:
@@ -112,6 +111,7 @@ def compile_sources(
         unusable=[p for p in problems if p.severity == "error" and p not in excused],
         suites=suites,
         version=sources.version,
+        files=held(sources.documents),
     )
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from policyd.errors import Problem
+from policyd.policy.tree import Fault, shown, walk
+from policyd.regular_files import open_regular
 
 SUFFIXES = (".yaml", ".yml", ".json")
 MAX_BYTES = 64 * 1024 * 1024  # of one file, unpacked: sources are at most a few MiB
@@ -27,36 +29,42 @@ class SourceFile:
     root: str = ""
 
 
-def read(paths: Iterable[str | Path]) -> tuple[list[SourceFile], list[Problem]]:
-    """The sources below ``paths`` (files, directories, ``-`` for standard input), each once."""
+def read(
+    paths: Iterable[str | Path], *, pipes: bool = True
+) -> tuple[list[SourceFile], list[Problem]]:
+    """The sources below ``paths`` (files, directories, ``-`` for standard input), each once.
+
+    ``pipes``: a path may be a pipe, as ``<(command)`` of a shell is; a server never waits for one.
+    """
     found: list[SourceFile] = []
     problems: list[Problem] = []
     seen: set[str] = set()
     for path in paths:
         root = os.path.realpath(path if Path(path).is_dir() else Path(path).parent)
         for name in _expand(path, problems):
-            real = name if name == "-" else str(Path(name).resolve())
+            real = name if name == "-" else os.path.realpath(name)
             if real in seen:
                 continue
             seen.add(real)
+            given = pipes and name == str(path)
             try:
-                found.append(SourceFile(name, real, read_bytes(name), root))
+                data = read_bytes(name, pipes=given)
+                found.append(SourceFile(shown(name), real, data, root))
             except (OSError, EOFError, zlib.error, ValueError) as error:
                 problems.append(_unreadable(name, error))
     return found, problems
 
 
-def read_bytes(name: str | Path) -> bytes:
+def read_bytes(name: str | Path, *, pipes: bool = False) -> bytes:
     """The bytes of a file, unpacked if its name ends in ``.gz``; raises OSError, ValueError."""
     if str(name) == "-":
         return sys.stdin.buffer.read()
-    path = Path(name)
-    if path.suffix == ".gz":
-        with gzip.open(path) as file:
+    with open_regular(name, pipes=pipes) as file:
+        if str(name).endswith(".gz"):
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                data = unpacked.read(MAX_BYTES + 1)
+        else:
             data = file.read(MAX_BYTES + 1)
-    else:
-        with path.open("rb") as plain:
-            data = plain.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise ValueError(f"larger than {MAX_BYTES >> 20} MiB")
     return data
@@ -70,37 +78,19 @@ def is_source(name: str) -> bool:
 def _expand(path: str | Path, problems: list[Problem]) -> Iterator[str]:
     if str(path) == "-":
         yield "-"
-    elif Path(path).is_dir():
-        yield from _walk(str(path), set(), problems)
-    elif Path(path).exists():
-        yield str(path)
+        return
+    tree = walk(str(path))
+    problems += [_problem(fault) for fault in tree.faults]
+    if tree.folders:
+        yield from (file for file in tree.files if is_source(file.rpartition("/")[2]))
     else:
-        message = "no such file or directory"
-        if Path(path).is_symlink():
-            message = "a symbolic link to nothing"
-        problems.append(Problem(message, file=str(path), rule="unreadable"))
+        yield from tree.files
 
 
-def _walk(directory: str, above: set[str], problems: list[Problem]) -> Iterator[str]:
-    """Visible files below a directory by name, following links (a mounted ConfigMap's files are
-    links into ``..data``), but no link to a directory that holds it."""
-    real = os.path.realpath(directory)
-    if real in above:
-        return
-    try:
-        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
-    except OSError as error:
-        problems.append(_unreadable(directory, error))
-        return
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir():
-            yield from _walk(entry.path, above | {real}, problems)
-        elif is_source(entry.name):
-            yield entry.path
+def _problem(fault: Fault) -> Problem:
+    return Problem(fault.reason, file=shown(fault.path), rule="unreadable")
 
 
 def _unreadable(name: str, error: Exception) -> Problem:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return Problem(f"cannot be read: {reason}", file=name, rule="unreadable")
+    return Problem(f"cannot be read: {reason}", file=shown(name), rule="unreadable")

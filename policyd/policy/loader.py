@@ -40,13 +40,14 @@ def load(
     *,
     version: KubernetesVersion = NEWEST,
     breathe: Callable[[], None] = full_speed,
+    pipes: bool = True,
 ) -> Sources:
     """The documents of files and directories; never raises for what is in them. ``breathe`` is
-    called after each file.
+    called after each file; without ``pipes`` nothing is read that could make the reader wait.
     """
     if isinstance(paths, str | Path):
         paths = [paths]
-    return _load(*read(paths), version, breathe)
+    return _load(*read(paths, pipes=pipes), version, breathe)
 
 
 def load_text(text: str, name: str = "<text>", *, version: KubernetesVersion = NEWEST) -> Sources:

@@ -2,7 +2,8 @@
 itself.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 
 from policyd._core.counters import PolicyCounters
 from policyd._core.equivalents import Equivalents
@@ -42,7 +43,8 @@ class PolicySet:
 
     ``problems`` are all that was found wrong in the sources, those of quarantined policies
     included; ``unusable`` are the errors that no quarantined policy stands for. ``suites`` are the
-    PolicyTest documents, ``version`` is the Kubernetes version it evaluates as.
+    PolicyTest documents, ``version`` is the Kubernetes version it evaluates as. ``files`` says what
+    each source file holds (``policy/losses.py``).
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class PolicySet:
         unusable: Iterable[Problem] = (),
         suites: Iterable[Document] = (),
         version: KubernetesVersion = NEWEST,
+        files: Mapping[str, frozenset[str]] = MappingProxyType({}),
     ) -> None:
         self.policies = tuple(sorted(policies, key=lambda policy: policy.sort_key))
         self.generation = generation
@@ -71,6 +74,7 @@ class PolicySet:
         self.unusable = tuple(unusable)
         self.suites = tuple(suites)
         self.version = version
+        self.files = files
         validating = [p for p in self.policies if p.validation is not None or _quarantines(p)]
         mutating = [p for p in self.policies if p.mutation is not None or _mutates(p)]
         # The webhooks at which some policy wants to know what only a cluster knows.

@@ -9,15 +9,21 @@ import gc
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import time
+from time import monotonic, time
 from typing import Any, Protocol
 
 from policyd.errors import PolicyError, Problem
+from policyd.policy.losses import emptied, truncated
 from policyd.policy.watch import Fingerprint, changed, fingerprint
 from policyd.versions import KubernetesVersion
 
 # Sources that change while they are read are read again, so that no set mixes two states.
 MAX_READS = 5
+# Seconds until sources that could not be used are read again without a change: what was wrong may
+# go away by itself (a mount that comes back, room for open files). Doubled each time, up to a
+# minute: reading 100 policies takes half a second of the processor.
+RETRY_SECONDS = 5.0
+LONGEST_RETRY_SECONDS = 60.0
 
 
 class Counters(Protocol):
@@ -60,6 +66,10 @@ class PolicySet(Protocol):
         """The Kubernetes version that it evaluates as."""
 
     @property
+    def files(self) -> Mapping[str, frozenset[str]]:
+        """What each source file holds: ``losses.held``."""
+
+    @property
     def asking(self) -> Container[str]:
         """The webhooks whose policies may have to wait for the authorizer."""
 
@@ -83,7 +93,8 @@ class Store:
     may give a set with quarantined policies, which only the first load accepts. ``verify`` runs the
     suites of a set and gives a text for each failure. ``on_reload`` hears of every attempt.
     ``mendable`` are the rules of problems that may go away without a change of the sources: those
-    that the set in use has already do not keep another one out.
+    that the set in use has already do not keep another one out. ``allow_empty``: a set without
+    policies is one like any other.
     """
 
     def __init__(
@@ -94,12 +105,16 @@ class Store:
         verify: Callable[[Any], Sequence[str]] = lambda _: (),
         on_reload: Callable[[Reload], None] = lambda _: None,
         mendable: Container[str] = (),
+        allow_empty: bool = False,
     ) -> None:
         self.paths = tuple(paths)
         self._load = load
         self._verify = verify
         self._on_reload = on_reload
         self._mendable = mendable
+        self._allow_empty = allow_empty
+        self._retry = RETRY_SECONDS
+        self._retry_at = 0.0
         self._current: PolicySet | None = None
         self._state: Fingerprint = ()
         self._accepted: frozenset[str] = frozenset()
@@ -118,6 +133,15 @@ class Store:
         """Whether there is a set to judge by."""
         return self._current is not None
 
+    @property
+    def unready(self) -> str:
+        """Why the server must not be asked yet; empty if it may."""
+        if self._current is None:
+            return "no policies are loaded"
+        if not self._current.policies and not self._allow_empty:
+            return "the sources hold no policies, and --allow-empty is not set"
+        return ""
+
     def start(self) -> None:
         """Load the first set. There is no former one to keep: broken policies are quarantined.
 
@@ -133,10 +157,30 @@ class Store:
         """Load again and swap, or keep the set in use; never raises for bad sources."""
         return self._finish(*self._attempt(self._waiting()))
 
-    async def watch(self, stop: asyncio.Event) -> None:
-        """Reload whenever the sources change, until ``stop`` is set."""
-        async for _ in changed(self.paths, stop, known=self._state):
-            await self._replace(self._waiting())
+    async def watch(
+        self,
+        stop: asyncio.Event,
+        looked: Callable[[], None] = lambda: None,
+        degraded: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """Reload whenever the sources change, until ``stop`` is set; and now and then while they
+        cannot be used. ``looked`` and ``degraded`` are those of ``changed``.
+        """
+        states = changed(
+            self.paths,
+            stop,
+            known=self._state,
+            looked=looked,
+            due=lambda: self._failing and monotonic() >= self._retry_at,
+            degraded=degraded,
+        )
+        async for state in states:
+            again, self._state = state == self._state, state
+            await self._replace(self._waiting(), again=again)
+
+    async def renew(self) -> None:
+        """Reload because somebody wants it."""
+        await self._replace(self._waiting())
 
     async def refresh(self) -> None:
         """Reload because what the sources depend on changed. Errors that the set in use has, too,
@@ -144,9 +188,18 @@ class Store:
         """
         await self._replace(self._accepted)
 
-    async def _replace(self, tolerated: frozenset[str]) -> None:
+    @property
+    def _failing(self) -> bool:
+        return self.last is not None and not self.last.succeeded
+
+    async def _replace(self, tolerated: frozenset[str], *, again: bool = False) -> None:
+        """``again``: nothing changed; the same errors once more are no news."""
         async with self._loading:
-            self._finish(*await asyncio.to_thread(self._attempt, tolerated))
+            policies, errors = await asyncio.to_thread(self._attempt, tolerated)
+            self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
+            self._retry_at = monotonic() + self._retry
+            known = again and self.last is not None and errors == self.last.errors
+            self._finish(policies, errors, quiet=known)
             await asyncio.to_thread(_settle)
 
     def _read(self) -> tuple[Fingerprint, PolicySet]:
@@ -189,13 +242,23 @@ class Store:
     def _faults(self, policies: PolicySet) -> tuple[str, ...]:
         """Why a set should not replace another: errors in its sources, and failing suites."""
         errors = [str(problem) for problem in policies.problems if problem.severity == "error"]
+        if self._current is not None:
+            errors += truncated(self._current, policies)
+        if not self._allow_empty:
+            errors += emptied(self._current, policies)
         return (*errors, *self._verify(policies))
 
-    def _finish(self, policies: PolicySet | None, errors: tuple[str, ...]) -> Reload:
+    def _finish(
+        self, policies: PolicySet | None, errors: tuple[str, ...], *, quiet: bool = False
+    ) -> Reload:
         """Take a set into use, on the event loop's thread; the same sources change nothing."""
         if policies is not None and _state(policies) != _state(self.current):
             self._current, self._accepted = policies, frozenset(errors)
-        return self._tell(Reload(not errors, self.current.generation, time(), errors))
+        attempt = Reload(not errors, self.current.generation, time(), errors)
+        if quiet:
+            self.last = attempt
+            return attempt
+        return self._tell(attempt)
 
     def _tell(self, attempt: Reload) -> Reload:
         self.last = attempt

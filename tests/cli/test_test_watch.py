@@ -239,6 +239,6 @@ def test_a_suite_without_policies_of_its_own_is_about_all(tmp_path: Path) -> Non
 
 
 def test_what_differs_between_two_states() -> None:
-    before = (("a", 1, 1, 1, 1), ("b", 1, 2, 1, 1), ("gone", 1, 3, 1, 1))
-    after = (("a", 1, 1, 1, 1), ("b", 1, 2, 9, 1), ("new", 1, 4, 1, 1))
+    before = (("a", 1, 1, 1, 1, 1), ("b", 1, 2, 1, 1, 1), ("gone", 1, 3, 1, 1, 1))
+    after = (("a", 1, 1, 1, 1, 1), ("b", 1, 2, 9, 1, 1), ("new", 1, 4, 1, 1, 1))
     assert differing(before, after) == {"b", "gone", "new"}

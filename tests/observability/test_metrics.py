@@ -31,6 +31,7 @@ def recorder() -> PrometheusRecorder:
     recorder.request("validate", "", "bad_request", 10_000)
     recorder.phase("decode", 12_000)
     recorder.shed("bytes")
+    recorder.refused("expired")
     recorder.lookup("authorizer", "success", 1_000_000)
     recorder.reload(True)
     recorder.reload(False)
@@ -44,10 +45,22 @@ def recorder() -> PrometheusRecorder:
 def exposition(recorder: PrometheusRecorder) -> Exposition:
     in_flight = InFlight(10, 1000)
     in_flight.enter(70)
-    return Exposition(recorder, FakeStore(), in_flight, lambda: 1_800_000_000.0)
+    return Exposition(
+        recorder,
+        FakeStore(),
+        in_flight,
+        lambda: 1_800_000_000.0,
+        watches=lambda: {"policies": True, "certificates": False},
+        log_lines_lost=lambda: 3,
+    )
 
 
 WANT: list[tuple[str, dict[str, str], float]] = [
+    ("policyd_watch_healthy", {"watch": "policies"}, 1),
+    ("policyd_watch_healthy", {"watch": "certificates"}, 0),
+    ("policyd_refused_clients_total", {"reason": "expired"}, 1),
+    ("policyd_log_lines_lost_total", {}, 3),
+    ("policyd_policy_set_empty", {}, 0),
     (
         "policyd_admission_requests_total",
         {"webhook": "validate", "operation": "CREATE", "result": "allowed"},

@@ -68,6 +68,10 @@ class FakeSet:
         broken = [policy for policy in self.policies if policy.problem]
         return tuple(Problem(policy.problem, file=policy.source) for policy in broken)
 
+    @property
+    def files(self) -> dict[str, frozenset[str]]:
+        return {policy.source: frozenset(("policies",)) for policy in self.policies}
+
     def counters(self) -> Sequence[FakeCounters]:
         return [FakeCounters(policy.name) for policy in self.policies]
 

@@ -1,0 +1,173 @@
+"""TLS handshakes: contexts that can be exchanged under a listener, and who was refused and why.
+
+A listener keeps the one context it was given. ``Exchangeable`` is that context; it hands each new
+connection to the context in use, so that a new certificate or authority means a wholly new context,
+with tickets, sessions and authorities of its own: an SSLContext cannot forget an authority.
+"""
+
+import ssl
+from collections.abc import Callable
+from hashlib import sha256
+from typing import Any, Literal, Self
+
+# TLS 1.2 suites with forward secrecy and authenticated encryption; TLS 1.3 has no others.
+CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
+
+Refusal = Literal[
+    "no_certificate",  # the client showed none
+    "expired",  # or not valid yet
+    "unknown_authority",  # of none of the authorities in use
+    "purpose",  # not for clients
+    "bad_certificate",  # anything else about the client's certificate
+    "name",  # valid, but not of --client-name
+    "server_certificate",  # the client refused ours
+    "protocol",  # no TLS, or nothing in common
+]
+REFUSALS: tuple[Refusal, ...] = (
+    "no_certificate",
+    "expired",
+    "unknown_authority",
+    "purpose",
+    "bad_certificate",
+    "name",
+    "server_certificate",
+    "protocol",
+)
+
+# X509_V_ERR_... of OpenSSL, from x509_vfy.h.
+_NOT_YET_VALID, _EXPIRED, _UNTRUSTED_PURPOSE = 9, 10, 26
+_NO_ISSUER = (2, 18, 19, 20, 21, 27)
+
+# The alerts by which a client refuses the certificate that it was shown (RFC 8446, 6.2).
+_OF_OURS = (
+    "BAD_CERTIFICATE",
+    "UNSUPPORTED_CERTIFICATE",
+    "CERTIFICATE_REVOKED",
+    "CERTIFICATE_EXPIRED",
+    "CERTIFICATE_UNKNOWN",
+    "UNKNOWN_CA",
+)
+# What ends a handshake without anybody having been refused: the other side just left.
+_LEFT = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
+
+
+class Gone(ssl.SSLCertVerificationError):
+    """The authority of the client was removed while the handshake was under way."""
+
+
+class Exchangeable(ssl.SSLContext):
+    """What the listener is given. ``now`` is the context of the next connection."""
+
+    now: "Context"
+
+    def __new__(cls) -> Self:
+        """Without a certificate of its own: it never talks to anybody."""
+        return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
+
+    def wrap_bio(self, *arguments: Any, **named: Any) -> ssl.SSLObject:
+        """Begin a handshake; this is how event loops do it."""
+        return self.now.wrap_bio(*arguments, **named)
+
+
+class Context(ssl.SSLContext):
+    """A context that is never changed once it is in use.
+
+    ``authorities`` are hashes of the certificates that clients are verified against, empty if they
+    need none. ``trusts`` tells whether such a hash is among those in use now.
+    """
+
+    authorities: frozenset[bytes]
+    trusts: Callable[[bytes], bool]
+    refused: Callable[[Refusal, str], None]
+
+    def __new__(cls, http2: bool) -> Self:
+        """With our protocols and ciphers."""
+        context = super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.set_ciphers(CIPHERS)
+        context.options |= ssl.OP_NO_COMPRESSION | ssl.OP_NO_RENEGOTIATION
+        context.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
+        context.sslobject_class = Handshake
+        context.authorities = frozenset()
+        return context
+
+    def require_clients(self, authorities: list[bytes]) -> None:
+        """Refuse clients without a certificate of these authorities (DER). Raises SSLError."""
+        self.load_verify_locations(cadata=b"".join(authorities))
+        self.verify_mode = ssl.CERT_REQUIRED
+        self.authorities = frozenset(map(_hash, authorities))
+        # A ticket would let a client in again whose certificate has expired since.
+        self.options |= ssl.OP_NO_TICKET
+        self.num_tickets = 0
+
+
+class Handshake(ssl.SSLObject):
+    """One connection's TLS. ``authority`` is the hash of that which its client is verified by; None
+    where there is no client certificate, or a session of TLS 1.2 was resumed, which has no chain.
+    """
+
+    authority: bytes | None = None
+
+    def do_handshake(self) -> None:
+        """Go on with the handshake; whatever ends it without a connection is reported."""
+        context = self.context
+        assert isinstance(context, Context)
+        try:
+            super().do_handshake()
+            if context.authorities:
+                chain = _verified_chain(self)
+                self.authority = _hash(chain[-1]) if chain else None
+                if not is_trusted(self):
+                    raise Gone(1, "the authority of the client certificate was removed")
+        except _LEFT:
+            raise
+        except ssl.SSLError as error:
+            context.refused(*_refusal(error))
+            raise
+
+
+def is_trusted(connection: ssl.SSLObject | None) -> bool:
+    """Whether a client would still be let in by the authorities that are in use now."""
+    if not isinstance(connection, Handshake):
+        return True
+    context = connection.context
+    assert isinstance(context, Context)
+    if not context.authorities:
+        return True
+    if connection.authority is None:  # a resumed session: of one of those then in use
+        return all(map(context.trusts, context.authorities))
+    return context.trusts(connection.authority)
+
+
+def _hash(certificate: bytes) -> bytes:
+    return sha256(certificate).digest()
+
+
+def _verified_chain(connection: ssl.SSLObject) -> list[bytes]:
+    """The chain as it was verified, DER; the last one is the authority. Public from Python 3.13."""
+    if hasattr(connection, "get_verified_chain"):
+        return list(connection.get_verified_chain())
+    inner: Any = connection._sslobj  # type: ignore[attr-defined]
+    return [each.public_bytes(_DER) for each in inner.get_verified_chain() or ()]
+
+
+_DER = 2  # _ssl.ENCODING_DER
+
+
+def _refusal(error: ssl.SSLError) -> tuple[Refusal, str]:
+    """Why a handshake failed: one of a few reasons, and a text."""
+    reason = str(error.reason or "")
+    if isinstance(error, Gone):
+        return "unknown_authority", str(error.strerror)
+    if isinstance(error, ssl.SSLCertVerificationError):
+        code, text = error.verify_code, str(error.verify_message)
+        if code in (_EXPIRED, _NOT_YET_VALID):
+            return "expired", text
+        if code in _NO_ISSUER:
+            return "unknown_authority", text
+        return ("purpose" if code == _UNTRUSTED_PURPOSE else "bad_certificate"), text
+    if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
+        return "no_certificate", "the client showed no certificate"
+    if "ALERT" in reason and reason.endswith(_OF_OURS):
+        return "server_certificate", f"the client refused the certificate of this server: {reason}"
+    return "protocol", reason or str(error)

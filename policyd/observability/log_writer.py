@@ -1,0 +1,156 @@
+"""The thread that writes the log, so that nobody who logs waits or fails.
+
+A log collector that stalls, a reader that went away and a full disk cost lines, never answers: what
+cannot be written is counted, and when writing works again a line says how much is missing. standard
+error may be shared with others, who must not find it non-blocking: hence a thread.
+"""
+
+import os
+import select
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+# Bytes of lines that wait for the thread: some 10,000 denials.
+MAX_WAITING = 4 << 20
+# Bytes of one write.
+MAX_WRITE = 256 * 1024
+# Seconds between two writes: lines of many requests share a wake-up of the thread.
+REST_SECONDS = 0.005
+# Seconds after a write that failed.
+AGAIN_SECONDS = 0.5
+TOO_FAST = "they came faster than they were taken"
+
+
+class LogWriter:
+    """A stream for Log. ``fd`` is None where there is no standard error: all lines are lost then.
+
+    ``report`` makes the line that tells of lost ones, from their number and the last error.
+    """
+
+    def __init__(self, fd: int | None, max_waiting: int = MAX_WAITING) -> None:
+        self._fd = fd
+        self._max_waiting = max_waiting
+        self.report: Callable[[int, str], bytes] = lambda _, __: b""
+        self.lost = 0
+        self._told = 0  # of the lost lines, in the log
+        self._why = TOO_FAST
+        self._torn = False  # the last write ended within a line
+        self._lines: deque[bytes] = deque()
+        self._bytes = 0  # waiting or being written
+        self._lock = threading.Lock()
+        self._bell = threading.Lock()  # held by the thread, which waits for its release
+        self._bell.acquire()
+        self._asleep = False
+        self._hurry = threading.Event()
+        if fd is not None:
+            threading.Thread(target=self._run, name="log", daemon=True).start()
+
+    def write(self, line: bytes) -> int:
+        """Take a line, or count it as lost; it is written after the next ``flush``, or earlier."""
+        with self._lock:
+            if self._fd is None or self._bytes + len(line) > self._max_waiting:
+                self.lost += 1
+                self._why = TOO_FAST
+            else:
+                self._lines.append(line)
+                self._bytes += len(line)
+        return len(line)
+
+    def flush(self) -> None:
+        """Have everything written soon."""
+        with self._lock:
+            ring, self._asleep = self._asleep, False
+        if ring:
+            self._bell.release()
+
+    def settle(self, seconds: float) -> bool:
+        """Wait until everything is written, for a bounded time; whether it was."""
+        self._hurry.set()
+        self.flush()
+        end = time.monotonic() + seconds
+        while self._bytes and time.monotonic() < end:
+            time.sleep(0.002)
+        self._hurry.clear()
+        return not self._bytes
+
+    def _run(self) -> None:
+        while True:
+            batch = self._take()
+            if not batch:
+                self._bell.acquire()
+                continue
+            failed = self._write(batch)
+            with self._lock:
+                self._bytes -= sum(map(len, batch))
+            self._hurry.wait(AGAIN_SECONDS if failed else REST_SECONDS)
+
+    def _take(self) -> list[bytes]:
+        """The lines of one write; none: the thread is asleep from now on."""
+        batch: list[bytes] = []
+        size = 0
+        with self._lock:
+            while self._lines and (not batch or size + len(self._lines[0]) <= MAX_WRITE):
+                line = self._lines.popleft()
+                size += len(line)
+                batch.append(line)
+            self._asleep = not batch
+        return batch
+
+    def _write(self, batch: list[bytes]) -> bool:
+        """Write some lines; whether that failed. Lines that are not whole are lost."""
+        missing = self.lost - self._told
+        head = (b"\n" if self._torn else b"") + (
+            self.report(missing, self._why) if missing else b""
+        )
+        data = head + b"".join(batch)
+        written = 0
+        while written < len(data):
+            try:
+                written += self._write_some(memoryview(data)[written:])
+            except OSError as error:
+                self._failed(error, batch, written - len(head))
+                if written:
+                    self._torn = data[written - 1 : written] != b"\n"
+                return True
+        self._torn = False
+        self._told += missing
+        return False
+
+    def _write_some(self, data: memoryview) -> int:
+        assert self._fd is not None
+        while True:
+            try:
+                return os.write(self._fd, data)
+            except BlockingIOError:  # somebody else made it non-blocking
+                select.select([], [self._fd], [], 1.0)
+
+    def _failed(self, error: OSError, batch: list[bytes], written: int) -> None:
+        self._why = error.strerror or str(error)
+        lost = len(batch)
+        for line in batch:
+            written -= len(line)
+            if written < 0:
+                break
+            lost -= 1
+        with self._lock:
+            self.lost += lost
+
+
+def standard_error() -> int | None:
+    """The descriptor of standard error, or None where it is closed. The numbers of standard streams
+    that are closed are then taken by /dev/null, lest a socket gets one and is written to.
+    """
+    missing = [fd for fd in (0, 1, 2) if not _is_open(fd)]
+    for _ in missing:
+        os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    return None if 2 in missing else 2
+
+
+def _is_open(fd: int) -> bool:
+    try:
+        os.fstat(fd)
+    except OSError:
+        return False
+    return True

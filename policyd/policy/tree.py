@@ -1,0 +1,102 @@
+"""The files at and below a path: a walk that follows links, visits each directory once and ends.
+
+Knows nothing of what is in the files and opens none. What cannot be listed is a fault of the walk
+that names it, never an exception: watches live on this.
+"""
+
+import errno
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+# Names below one source. A link to / would otherwise be walked for minutes, every few seconds.
+MAX_NAMES = 100_000
+
+_Identity = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A place of the tree that is wrong."""
+
+    path: str
+    reason: str
+
+
+@dataclass(slots=True)
+class Tree:
+    """What a walk found: files and directories by name, each directory once."""
+
+    files: list[str] = field(default_factory=list)
+    folders: list[tuple[str, _Identity]] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+
+
+class _Folder(str):
+    """A directory that is to be listed; a plain text is a file."""
+
+    __slots__ = ()
+
+
+def walk(path: str) -> Tree:
+    """The visible files below a directory, or the file itself. Names that start with a dot are
+    left out: a mounted ConfigMap's files are links into ``..data``, and are found by their own
+    names.
+    """
+    tree = Tree()
+    seen: set[_Identity] = set()
+    names = 0
+    pending: list[_Folder | str] = [_Folder(path)]
+    while pending:
+        next_one = pending.pop()
+        if not isinstance(next_one, _Folder):
+            tree.files.append(next_one)
+            continue
+        entries = _entries(next_one, seen, tree)
+        names += len(entries)
+        if names > MAX_NAMES:
+            tree.faults.append(Fault(path, f"more than {MAX_NAMES} files and folders below it"))
+            break
+        pending += reversed(entries)
+    return tree
+
+
+def _entries(folder: _Folder, seen: set[_Identity], tree: Tree) -> list[_Folder | str]:
+    """What a directory holds, by name; nothing if it was listed before, by whatever link."""
+    try:
+        status = os.stat(folder)  # noqa: PTH116 - thousands of names, every few seconds
+        identity = (status.st_dev, status.st_ino)
+        if identity in seen:
+            return []
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: entry.name)
+    except NotADirectoryError:
+        return [str(folder)]
+    except OSError as error:
+        tree.faults.append(Fault(str(folder), _reason(folder, error)))
+        return []
+    seen.add(identity)
+    tree.folders.append((str(folder), identity))
+    found: list[_Folder | str] = []
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        try:
+            found.append(_Folder(entry.path) if entry.is_dir() else entry.path)
+        except OSError as error:
+            tree.faults.append(Fault(entry.path, _reason(entry.path, error)))
+    return found
+
+
+def _reason(path: str, error: OSError) -> str:
+    if error.errno == errno.ELOOP:
+        return "a symbolic link that leads back to itself"
+    if error.errno == errno.ENOENT:
+        linked = Path(path).is_symlink()
+        return "a symbolic link to nothing" if linked else "no such file or directory"
+    return f"cannot be read: {error.strerror or error}"
+
+
+def shown(name: str) -> str:
+    """A file name as people and logs can take it: names are bytes, and need not be UTF-8."""
+    return os.fsencode(name).decode("utf-8", "backslashreplace")

@@ -1,0 +1,55 @@
+"""Reading of regular files, within a bound and without ever blocking on a pipe or a terminal.
+
+Opening a FIFO waits for a writer, and opening a device may have effects: what a path leads to is
+looked at first, and once more behind the open descriptor, in case it was exchanged between.
+"""
+
+import os
+import stat
+from contextlib import ExitStack
+from pathlib import Path
+from typing import BinaryIO
+
+_KINDS = {
+    stat.S_IFIFO: "a FIFO",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a character device",
+    stat.S_IFBLK: "a block device",
+    stat.S_IFDIR: "a directory",
+}
+
+
+class NotRegular(OSError):
+    """The path leads to something that is no regular file; the text says to what."""
+
+
+def open_regular(path: str | Path, *, pipes: bool = False) -> BinaryIO:
+    """The file, open for reading; raises OSError. ``pipes``: somebody named a pipe on purpose, as
+    shells do for ``<(command)``, and waits for what comes out of it.
+    """
+    allowed = (stat.S_IFREG, stat.S_IFIFO) if pipes else (stat.S_IFREG,)
+    _check(Path(path).stat(), path, allowed)
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NOCTTY
+    descriptor = os.open(path, flags if pipes else flags | os.O_NONBLOCK)
+    file = os.fdopen(descriptor, "rb")
+    with ExitStack() as closing:
+        closing.callback(file.close)
+        _check(os.fstat(descriptor), path, allowed)
+        closing.pop_all()
+    return file
+
+
+def read_regular(path: str | Path, most: int) -> bytes:
+    """The bytes of a file; raises OSError, and ValueError for more than ``most`` bytes."""
+    with open_regular(path) as file:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"larger than {most >> 10} KiB")
+    return data
+
+
+def _check(status: os.stat_result, path: str | Path, allowed: tuple[int, ...]) -> None:
+    kind = stat.S_IFMT(status.st_mode)
+    if kind not in allowed:
+        found = _KINDS.get(kind, "of an unknown kind")
+        raise NotRegular(0, f"expected a regular file, found {found}", str(path))
