@@ -71,7 +71,13 @@ class Capture:
     def note(
         self, webhook: str, request: AdmissionRequest, response: AdmissionResponse, size: int
     ) -> None:
-        """Keep one review (``size``: its bytes on the wire); returns at once."""
+        """Keep one review (``size``: its bytes on the wire); returns at once.
+
+        One that cannot be evaluated is not kept: only the parts that matching needs were read.
+        """
+        if request.unreadable:
+            self._told("failed", None)
+            return
         item = _Item(webhook, request, response, size, datetime.now(UTC))
         with self._wanted:
             fits = self._bytes + size <= MAX_WAITING

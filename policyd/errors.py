@@ -133,5 +133,11 @@ class ReviewError(PolicydError):
         self.status = status
 
 
+class UnreadableReview(ReviewError):
+    """A review that an API server can send and policyd cannot evaluate: too deep, too large, or
+    with strings that are not Unicode. Each policy's failurePolicy answers it, never a status.
+    """
+
+
 class InternalError(PolicydError):
     """A defect of policyd itself."""

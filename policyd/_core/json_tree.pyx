@@ -7,7 +7,11 @@ Speaks about bytes and trees of plain JSON values only; the fields of a review a
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.math cimport isfinite
 
-from policyd.errors import ReviewError
+from policyd.errors import ReviewError, UnreadableReview
+
+# Why a review cannot be evaluated.
+TOO_DEEP = "it is nested deeper than 1000 levels"
+TOO_LARGE_NUMBER = "it holds a number that is too large for a double"
 
 cdef object INT64_MAX = 9223372036854775807
 cdef object INT64_MIN = -9223372036854775808
@@ -56,15 +60,19 @@ cdef bint has_long_number(const unsigned char *text, Py_ssize_t size) noexcept n
 def normal(object tree, Py_ssize_t depth) -> object:
     """``tree`` with each integer outside int64 as a double; ``tree`` itself where there is none.
 
-    The input is never changed. Raises ReviewError for a tree deeper than ``depth`` and for what
-    is not JSON (a caller of the Python interface may hand in anything).
+    The input is never changed. Raises UnreadableReview for a tree deeper than ``depth`` and for
+    what no double or UTF-8 can hold, ReviewError for what is not JSON (a caller of the Python
+    interface may hand in anything).
     """
     return _normal(tree, depth)
 
 
 cdef object _normal(object value, Py_ssize_t left):
     cdef object kind = type(value)
-    if value is None or kind is str or kind is bool:
+    if kind is str:
+        check_text(<str>value)
+        return value
+    if value is None or kind is bool:
         return value
     if kind is int:
         return value if INT64_MIN <= value <= INT64_MAX else as_double(value)
@@ -73,7 +81,7 @@ cdef object _normal(object value, Py_ssize_t left):
             raise ReviewError(f"the review holds {value!r}, which is not a JSON number")
         return value
     if left <= 0:
-        raise ReviewError("the objects of the review are nested deeper than 1000 levels")
+        raise UnreadableReview(TOO_DEEP)
     if kind is dict:
         return _normal_dict(<dict>value, left - 1)
     if kind is list:
@@ -85,7 +93,16 @@ cdef double as_double(object value) except? -1.0:
     try:
         return float(value)
     except OverflowError:
-        raise ReviewError("the review holds a number that is too large for a double") from None
+        raise UnreadableReview(TOO_LARGE_NUMBER) from None
+
+
+cdef int check_text(str text) except -1:
+    cdef Py_UCS4 character
+    if not text.isascii():
+        for character in text:
+            if 0xD800 <= character <= 0xDFFF:
+                raise UnreadableReview("a string holds half of a surrogate pair")
+    return 0
 
 
 cdef dict _normal_dict(dict value, Py_ssize_t left):
@@ -94,6 +111,7 @@ cdef dict _normal_dict(dict value, Py_ssize_t left):
     for key, item in value.items():
         if type(key) is not str:
             raise ReviewError(f"the review has the key {key!r}; keys of JSON objects are strings")
+        check_text(<str>key)
         other = _normal(item, left)
         if other is not item:
             if changed is None:

@@ -32,14 +32,18 @@ cdef class MutationPlan(Plan):
         self.programs = tuple(programs)
 
     def matches(self, Subject subject not None, object params, int64_t deadline):
-        """Whether the matchConditions hold: True, False, or the error (a text or Stopped)."""
+        """Whether the matchConditions hold: True, False, or the error (a text or Stopped).
+
+        Where they hold, an unreadable review is an error, too.
+        """
         cdef int64_t started = now()
         if deadline and started > deadline:
             return TimedOut(LATE)
         if not self.conditions:
-            return True
+            return subject.unreadable or True
         try:
-            return self.matched(self.activation(subject, params, deadline), subject)
+            matched = self.matched(self.activation(subject, params, deadline), subject)
+            return subject.unreadable or True if matched is True else matched
         except Stopped as stopped:
             return stopped
         finally:

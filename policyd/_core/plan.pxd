@@ -26,7 +26,8 @@ cdef class Subject:
     ``namespace_object`` may be a function, called when a policy needs the value: it gives it or
     raises Unanswered. ``asked`` answers for ``authorizer`` (see ``lib/authz.pxd``); None: nobody
     does. ``within`` is the path at which the object stands in the one that was sent ("" or that of
-    a pod template).
+    a pod template). ``unreadable`` says why the review cannot be evaluated ("": it can): whatever
+    matches errs, once its matchConditions hold.
     """
 
     cdef readonly object object
@@ -36,6 +37,7 @@ cdef class Subject:
     cdef readonly object namespace_object
     cdef readonly object asked
     cdef readonly str within
+    cdef readonly str unreadable
     cdef list roots                 # the first slots of every policy, params apart
 
 

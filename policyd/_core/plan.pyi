@@ -18,6 +18,7 @@ class Subject:
     namespace_object: Any
     asked: Any
     within: str
+    unreadable: str
     def __init__(
         self,
         object: Any,
@@ -27,6 +28,7 @@ class Subject:
         namespace_object: Any,
         asked: Any = None,
         within: str = "",
+        unreadable: str = "",
     ) -> None: ...
     def seeing(self, object: Any) -> Subject:
         """The same request with another ``object``."""

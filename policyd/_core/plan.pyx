@@ -49,6 +49,7 @@ cdef class Subject:
         namespace_object,
         asked=None,
         str within not None="",
+        str unreadable not None="",
     ):
         self.object = object
         self.old_object = old_object
@@ -57,6 +58,7 @@ cdef class Subject:
         self.namespace_object = namespace_object
         self.asked = asked
         self.within = within
+        self.unreadable = unreadable
         self.roots = [object, old_object, request, namespace_object, None]
 
     def seeing(self, object):
@@ -68,6 +70,7 @@ cdef class Subject:
         other.namespace_object = self.namespace_object
         other.asked = self.asked
         other.within = self.within
+        other.unreadable = self.unreadable
         other.roots = [object, *self.roots[1:]]
         return other
 

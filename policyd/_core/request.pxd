@@ -21,3 +21,4 @@ cdef class AdmissionRequest:
     cdef readonly dict old_object
     cdef readonly dict options
     cdef readonly dict raw
+    cdef readonly str unreadable

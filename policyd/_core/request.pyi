@@ -6,9 +6,12 @@ class AdmissionRequest:
 
     ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as the webhook
     was sent them. Absent texts are empty; absent objects None. Nothing is ever changed.
+
+    ``unreadable`` says why the review cannot be evaluated ("": it can). It then has only what
+    matching needs, and a CelError for a part of that which cannot be read.
     """
 
-    def __init__(self, raw: dict[str, Any]) -> None: ...
+    def __init__(self, raw: dict[str, Any], unreadable: str = "") -> None: ...
     @property
     def uid(self) -> str: ...
     @property
@@ -35,6 +38,8 @@ class AdmissionRequest:
     def options(self) -> dict[str, Any] | None: ...
     @property
     def raw(self) -> dict[str, Any]: ...
+    @property
+    def unreadable(self) -> str: ...
     def shown(self) -> dict[str, Any]:
         """``request`` as CEL sees it: without uid, object and oldObject, empty texts left out."""
 

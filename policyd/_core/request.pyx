@@ -16,7 +16,8 @@ cdef dict TYPES = {
 @cython.auto_pickle(False)
 cdef class AdmissionRequest:
 
-    def __init__(self, dict raw not None):
+    def __init__(self, dict raw not None, str unreadable not None=""):
+        self.unreadable = unreadable
         self.uid = text(raw, "uid")
         if not self.uid:
             raise ReviewError("request.uid is missing")

@@ -7,6 +7,8 @@ measured beyond them is in facts 41 to 47 of the recorded rows. Which policies t
 
 cimport cython
 
+from policyd._core.cel_errors cimport CelError
+
 from policyd._core.equivalents import EQUIVALENTS
 
 cdef object NEVER_MATCHED = frozenset({
@@ -183,6 +185,8 @@ cdef class MatchInput:
             else:
                 metadata = metadata_of(self.old_object)
         found = self.namespace_labels(name) if metadata is None else labels_in(metadata)
+        if metadata is not None and type(metadata.get("labels")) is CelError:
+            found = f"the labels of the Namespace cannot be read: {metadata['labels'].message}"
         if type(found) is str:
             self.labels_error = found
             return None
@@ -319,7 +323,13 @@ cdef class MatchRules:
         if not self.object_selector.empty:
             for obj in (request.object, request.old_object):
                 metadata = metadata_of(obj)
-                if metadata is not None and self.object_selector.accepts(labels_in(metadata)):
+                if metadata is None:
+                    continue
+                # Labels that cannot be read (of a review that cannot be evaluated) could fit.
+                if (
+                    type(metadata.get("labels")) is CelError
+                    or self.object_selector.accepts(labels_in(metadata))
+                ):
                     return hit
             return None
         return hit

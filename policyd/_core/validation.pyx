@@ -200,6 +200,10 @@ cdef class ValidationPlan(Plan):
                     outcome = Outcome.__new__(Outcome)
                     self.error(outcome, 0, matched)
                     return outcome
+            if subject.unreadable:
+                outcome = Outcome.__new__(Outcome)
+                self.error(outcome, 0, subject.unreadable)
+                return outcome
             outcome = self.validate(subject, act, exempt, &budget)
             if outcome is not None and outcome.timed_out:
                 return outcome

@@ -9,6 +9,7 @@ from collections.abc import Callable, Container, Iterator
 from time import perf_counter_ns
 from typing import Literal, NamedTuple, TypeVar, TypeVarTuple
 
+from policyd._core.cel_errors import CelError
 from policyd._core.matcher import Hit
 from policyd._core.plan import Stopped, Subject, TimedOut
 from policyd._core.validation import Outcome
@@ -227,7 +228,7 @@ class Engine:
     def _exempt(self, policy: CompiledPolicy, subject: Subject) -> frozenset[int] | None:
         """Indexes of the validations that exceptions lift; None if they lift the whole policy."""
         request, lifted = self.request, set[int]()
-        labels = _labels(subject.object if subject.object is not None else subject.old_object)
+        labels = self._labels(policy, subject)
         for exemption in policy.exemptions:
             if exemption.applies(
                 request.operation, request.namespace, request.name, request.user_info, labels
@@ -237,6 +238,14 @@ class Engine:
                     return None
                 lifted |= exemption.validations
         return frozenset(lifted)
+
+    def _labels(self, policy: CompiledPolicy, subject: Subject) -> dict[str, str] | None:
+        """The labels of the object that the policy sees; None if they cannot be read."""
+        seen = subject.object if subject.object is not None else subject.old_object
+        if self.request.unreadable:  # then its object is an error, but its labels may be known
+            sent = self.request.object or self.request.old_object
+            seen = self.subjects.pod(sent) if self.as_pod(policy) else sent
+        return _labels(seen)
 
     def deadline_of(self, policy: CompiledPolicy, now: int = 0) -> int:
         """The moment by which the policy must have answered, in perf_counter_ns; 0: none. ``now``
@@ -369,7 +378,9 @@ def _decision(outcome: Outcome, actions: tuple[str, ...]) -> int:
     return _WARN if "Warn" in actions else _AUDIT
 
 
-def _labels(obj: JSON) -> dict[str, str]:
+def _labels(obj: JSON) -> dict[str, str] | None:
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    if isinstance(labels, CelError):
+        return None
     return {k: str(v) for k, v in labels.items()} if isinstance(labels, dict) else {}

@@ -77,7 +77,7 @@ class Explainer:
             stories.append(story)
             if not story.response["allowed"]:
                 break
-            request = AdmissionRequest({**request.raw, "object": story.after})
+            request = AdmissionRequest({**request.raw, "object": story.after}, request.unreadable)
         return stories
 
     def _explain(

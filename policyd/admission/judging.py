@@ -93,7 +93,7 @@ class Judge:
             if "patch" in answer:
                 patch = orjson.loads(b64decode(answer["patch"]))
                 after = apply(patch, request.object)
-                request = AdmissionRequest({**request.raw, "object": after})
+                request = AdmissionRequest({**request.raw, "object": after}, request.unreadable)
             if not answer["allowed"]:
                 break
         status = answer.get("status", {})

@@ -13,16 +13,14 @@ import orjson
 
 from policyd._core.json_tree import is_ordinary, normal
 from policyd._core.request import AdmissionRequest
-from policyd.errors import ReviewError
+from policyd.admission import partial
+from policyd.admission.partial import MAX_REVIEW_DEPTH
+from policyd.errors import ReviewError, UnreadableReview
 
 __all__ = ["AdmissionRequest", "AdmissionResponse", "decode", "encode", "to_dict"]
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
-
-# Levels of braces and brackets in one object of a review, and in the whole review around it.
-MAX_OBJECT_DEPTH = 1000
-MAX_REVIEW_DEPTH = MAX_OBJECT_DEPTH + 2
 
 
 class AdmissionResponse(NamedTuple):
@@ -43,8 +41,12 @@ class AdmissionResponse(NamedTuple):
 
 
 def decode(body: bytes | dict[str, Any]) -> AdmissionRequest:
-    """The request of a review given as JSON bytes, or as the dict that a decoder made of them."""
-    review = _parse(body) if isinstance(body, bytes) else normal(body, MAX_REVIEW_DEPTH)
+    """The request of a review given as JSON bytes, or as the dict that a decoder made of them.
+
+    One that an API server can send and policyd cannot evaluate is ``unreadable``: it has only what
+    matching needs.
+    """
+    review, unreadable = _parse(body) if isinstance(body, bytes) else _checked(body)
     if type(review) is not dict:
         raise ReviewError(f"expected an {KIND}, got {_json_type(review)}")
     if review.get("kind") != KIND or review.get("apiVersion") != API_VERSION:
@@ -55,7 +57,9 @@ def decode(body: bytes | dict[str, Any]) -> AdmissionRequest:
     request = review.get("request")
     if type(request) is not dict:
         raise ReviewError(f"request must be an object, not {_json_type(request)}")
-    return AdmissionRequest(request)
+    if unreadable:
+        unreadable = f"the review cannot be evaluated: {unreadable}"
+    return AdmissionRequest(request, unreadable)
 
 
 def encode(response: AdmissionResponse) -> bytes:
@@ -92,30 +96,50 @@ def _status(response: AdmissionResponse) -> dict[str, Any]:
     return status
 
 
-def _parse(body: bytes) -> Any:
-    """The JSON value of ``body``; integers outside int64 are doubles, as in the API server."""
+def _parse(body: bytes) -> tuple[Any, str]:
+    """The JSON value of ``body``, and what keeps it from being whole ("": nothing).
+
+    Integers outside int64 are doubles, as in the API server.
+    """
+    problem: orjson.JSONDecodeError | UnreadableReview | None = None
+    too_large = partial.too_many_values(body)
+    if not too_large:
+        try:
+            review = orjson.loads(body)
+            # orjson allows 1,024 levels and gives integers up to 2**64-1; both are rare enough to
+            # be looked at only when the bytes could hold one.
+            if not is_ordinary(body, MAX_REVIEW_DEPTH):
+                review = normal(review, MAX_REVIEW_DEPTH)
+            return review, ""
+        except (orjson.JSONDecodeError, UnreadableReview) as error:
+            problem = error
+    found = partial.read(body, too_large)
+    if found is None:
+        raise ReviewError(_why_not_json(body, problem))
+    return found
+
+
+def _checked(review: dict[str, Any]) -> tuple[dict[str, Any], str]:
+    """The same of what a caller's decoder made of a body."""
     try:
-        review = orjson.loads(body)
-    except orjson.JSONDecodeError as error:
-        raise ReviewError(_why_not_json(body, error)) from None
-    # orjson allows 1,024 levels and gives integers up to 2**64-1; both are rare enough to be
-    # looked at only when the bytes could hold one.
-    return review if is_ordinary(body, MAX_REVIEW_DEPTH) else normal(review, MAX_REVIEW_DEPTH)
+        return normal(review, MAX_REVIEW_DEPTH), ""
+    except UnreadableReview as error:
+        return partial.read_tree(review), str(error)
 
 
-def _why_not_json(body: bytes, error: orjson.JSONDecodeError) -> str:
+def _why_not_json(body: bytes, error: Exception | None) -> str:
+    if not isinstance(error, orjson.JSONDecodeError):
+        return "the body is not JSON"
     reason = str(error)
     if not body.strip():
         return f"the body is empty, expected an {KIND} as JSON"
-    if "depth limit" in reason:
-        return f"the objects of the review are nested deeper than {MAX_OBJECT_DEPTH} levels"
     try:
         body.decode("utf-8")
     except UnicodeDecodeError as wrong:
         return f"the body is not UTF-8: {wrong.reason} at byte {wrong.start}"
     if "unexpected end" in reason:
         return f"the body is truncated JSON: {reason}"
-    rest = body.decode("utf-8")[error.pos :]
+    rest = body.decode("utf-8")[error.pos : error.pos + len("-Infinity")]
     if rest.startswith(("NaN", "Infinity", "-Infinity", "-NaN")):
         return f"the body is not JSON: NaN and Infinity are not JSON numbers: {reason}"
     return f"the body is not JSON: {reason}"

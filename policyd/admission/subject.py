@@ -53,6 +53,9 @@ class Subjects:
             old = self.seen(self.request.old_object, hit, as_pod)
             if hit.mismatch:
                 obj, old = _unreadable(obj, hit.mismatch), _unreadable(old, hit.mismatch)
+            elif self.request.unreadable:
+                why = self.request.unreadable
+                obj, old = _unreadable(obj, why), _unreadable(old, why)
             within = ".".join(template_path(self.object)) if as_pod else ""
             made = self._made[key] = self._make(hit, obj, old, within)
         return made
@@ -82,6 +85,7 @@ class Subjects:
             self._namespace,
             self.authorizer,
             within,
+            self.request.unreadable,
         )
 
 
@@ -103,5 +107,5 @@ def _in_version(obj: JSON, api_version: str) -> JSON:
 
 
 def _unreadable(obj: JSON, why: str) -> JSON:
-    """An object in a version that the policy does not speak: an error wherever it is looked at."""
+    """An object that the policy cannot be shown: an error wherever an expression reads it."""
     return None if obj is None else CelError(why)

@@ -51,10 +51,10 @@ class Exemption:
         namespace: str,
         name: str,
         user: Mapping[str, object],
-        labels: dict[str, str],
+        labels: dict[str, str] | None,
     ) -> bool:
         """Whether this exception covers a request; ``labels`` are those of the object that the
-        policy sees.
+        policy sees (None: they cannot be read, and no selector fits).
         """
         if self.ends is not None and self.now() >= self.ends:
             return False
@@ -70,7 +70,9 @@ class Exemption:
             groups = user.get("groups")
             if not isinstance(groups, list) or not any(map(self.groups, groups)):
                 return False
-        return self.selector is None or self.selector.matches(labels)
+        if self.selector is None:
+            return True
+        return labels is not None and self.selector.matches(labels)
 
 
 def end_of(day: date) -> datetime:

@@ -81,16 +81,15 @@ BAD_BODIES: list[tuple[str, bytes, str]] = [
     ("two documents", b"{}{}", "the body is not JSON"),
     ("NaN", b'{"a":NaN}', "NaN and Infinity are not JSON numbers"),
     ("Infinity", b'{"a":-Infinity}', "NaN and Infinity are not JSON numbers"),
-    ("too large a number", b'{"a":1e999}', "the body is not JSON"),
-    ("invalid UTF-8", b'{"a":"\xff"}', "not UTF-8: invalid start byte at byte 6"),
-    ("lone surrogate", b'{"a":"\\ud800"}', "the body is not JSON"),
+    ("NaN, nested too deep", b"[" * 2000 + b"NaN" + b"]" * 2000, "the body is not JSON"),
+    ("invalid UTF-8 outside a string", b'{"a":\xff}', "not UTF-8: invalid start byte at byte 5"),
+    ("no review, too large a number", b'{"a":1e999}', "got kind nothing"),
+    ("no review, half of a pair", b'{"a":"\\ud800"}', "got kind nothing"),
+    ("no review, deep", b"[" * 2000 + b"]" * 2000, "expected an AdmissionReview, got a list"),
     ("byte order mark", b"\xef\xbb\xbf{}", "BOM"),
     ("list", b"[]", "expected an AdmissionReview, got a list"),
     ("null", b"null", "expected an AdmissionReview, got nothing"),
-    ("1,001 levels", nested(1001), "nested deeper than 1000 levels"),
-    ("1,001 levels of lists", nested(1001, "["), "nested deeper than 1000 levels"),
-    ("2,000 levels", nested(2000), "nested deeper than 1000 levels"),
-    ("100,000 levels", b"[" * 100_000, "nested deeper than 1000 levels"),
+    ("100,000 levels without an end", b"[" * 100_000, "the body is not JSON"),
 ]
 
 
@@ -202,7 +201,7 @@ def test_integer_outside_int64_in_a_dict_leaves_the_dict_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), {1, 2}, (1,), b"x", {1: 2}, 10**400], ids=repr
+    "value", [float("nan"), float("inf"), {1, 2}, (1,), b"x", {1: 2}], ids=repr
 )
 def test_what_is_not_json_is_refused_in_a_dict(value: object) -> None:
     with pytest.raises(ReviewError):

@@ -59,11 +59,11 @@ class Client:
         content: str = "application/json",
         **query: str,
     ) -> Answer:
-        """One request; an error status is an answer, not an exception."""
-        data = None if body is None else json.dumps(body)
+        """One request; an error status is an answer, not an exception. Bytes are sent as they are."""
+        data = json.dumps(body).encode() if body is not None and type(body) is not bytes else body
         if query:
             path += ("&" if "?" in path else "?") + urlencode(query)
-        sent = (data or "").encode()
+        sent = data if isinstance(data, bytes) else b""
         self._connection.putrequest(method, path)
         for name, value in (("Content-Type", content), *self._headers):
             self._connection.putheader(name, value)

@@ -38,14 +38,14 @@ BAD: list[tuple[str, bytes, dict[str, str], int, str]] = [
     ("empty", b"", {}, 400, "the body is empty"),
     ("truncated", body()[:100], {}, 400, "truncated JSON"),
     ("NaN", b'{"a": NaN}', {}, 400, "NaN and Infinity are not JSON numbers"),
-    ("2,000 levels", deep(2000), {}, 400, "nested deeper than 1000 levels"),
+    ("no end after 2,000 levels", deep(2000)[:-10], {}, 400, "not JSON"),
     ("20 MB", b"[" + b" " * 20_000_000 + b"]", {}, 413, f"larger than {LIMIT} bytes"),
     ("other kind", other(kind="Review"), {}, 400, "got kind 'Review'"),
     ("v1beta1", other(apiVersion="admission.k8s.io/v1beta1"), {}, 400, "admission.k8s.io/v1beta1"),
     ("no uid", body(uid=None), {}, 400, "request.uid is missing"),
     ("object is a text", body(object="x"), {}, 400, "request.object must be an object"),
     ("unknown operation", body(operation="PATCH"), {}, 400, "request.operation must be CREATE"),
-    ("not UTF-8", body().replace(b"ann", b"\xff\xfe"), {}, 400, "not UTF-8"),
+    ("not UTF-8", body().replace(b'"ann"', b"\xff\xfe"), {}, 400, "not UTF-8"),
     ("gzip", body(), {"Content-Encoding": "gzip"}, 415, "without Content-Encoding"),
 ]
 
@@ -61,6 +61,25 @@ def test_bad_request_gets_a_json_error(
     assert (got, list(answer)) == (status, ["error"])
     assert reason in answer["error"]
     assert server.metric(BAD_REQUESTS) == counted + 1
+
+
+UNREADABLE = [
+    ("2,000 levels", deep(2000), "nested deeper than 1000 levels"),
+    ("half of a pair", body(object={"a": "HALF"}).replace(b"HALF", rb"\ud800"), "surrogate pair"),
+    ("not UTF-8", body().replace(b"ann", b"\xff\xfe"), "not UTF-8"),
+]
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"), [row[1:] for row in UNREADABLE], ids=[row[0] for row in UNREADABLE]
+)
+def test_what_cannot_be_evaluated_is_answered_with_200(
+    server: Process, sent: bytes, reason: str
+) -> None:
+    """Whoever judges it gets the reason, on every path; what policies make of it is tested there."""
+    for path in ("/validate", "/mutate", "/validate/fail", "/validate/policy/a"):
+        got, answer = server.post(f"{path}?timeout=10s", sent)
+        assert (got, list(answer)) == (200, ["apiVersion", "kind", "response"]), reason
 
 
 BAD_REQUESTS = (

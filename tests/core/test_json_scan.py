@@ -1,0 +1,149 @@
+"""The scanner of JSON beside Python's reader: what is JSON, where members stand, what values take."""
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from policyd._core.json_scan import Scan, repaired
+from policyd._core.json_weight import decoded_bytes
+
+WORDS = [
+    "1",
+    "-0",
+    "01",
+    "1.",
+    ".5",
+    "1e5",
+    "1E+5",
+    "1e",
+    "true",
+    "false",
+    "null",
+    "nul",
+    "é",
+    "[1,2]",
+]
+STRINGS = [
+    '"a"',
+    '"é"',
+    '"\\u0041"',
+    '"\\ud83d\\ude00"',
+    '"\\ud800"',
+    '"\\x"',
+    '"\x01"',
+    '"\\u12g4"',
+]
+PIECES = st.sampled_from([*'{}[],:-."\\ \n\t01e\0', *WORDS, *STRINGS, '{"a":1}', '{"a"', '"\\'])
+SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
+TREES = st.recursive(
+    SCALARS.filter(lambda value: value not in (float("inf"), float("-inf"))),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+)
+
+
+def refuse(_: str) -> Any:
+    raise ValueError
+
+
+def read(text: str | bytes) -> Any:
+    return json.loads(text, parse_constant=refuse)
+
+
+@settings(max_examples=1000, deadline=None)
+@given(st.lists(PIECES, max_size=8).map("".join))
+def test_what_is_json_is_what_pythons_reader_takes(text: str) -> None:
+    try:
+        read(text)
+        valid = True
+    except ValueError:
+        valid = False
+    assert (Scan(text.encode()).problem() == -1) is valid
+
+
+@settings(deadline=None)
+@given(st.dictionaries(st.sampled_from("abcd") | st.text(), TREES), st.booleans(), st.data())
+def test_members_are_found_where_they_stand(tree: Any, wide: bool, data: Any) -> None:
+    text = json.dumps(tree, ensure_ascii=data.draw(st.booleans()), indent=2 if wide else None)
+    body = text.encode()
+    scan = Scan(body)
+    assert (scan.problem(), scan.surrogate, scan.octet) == (-1, -1, -1)
+    found = scan.members(0, ("a", "b", "c"))
+    assert found is not None
+    read_out = {name: read(body[start:end]) for name, (start, end) in found.items()}
+    assert read_out == {name: value for name, value in tree.items() if name in ("a", "b", "c")}
+
+
+def test_the_last_of_two_members_counts_and_keys_may_be_escaped() -> None:
+    body = rb' {"a" : {"x":"}"} , "\u0061":[1,{}] ,"a\u0062" : -1.5e3,"b":"\\","c":null} '
+    found = Scan(body).members(0, ("a", "ab", "b", "c"))
+    assert found is not None
+    shown = {name: body[start:end] for name, (start, end) in found.items()}
+    assert shown == {"a": b"[1,{}]", "ab": b"-1.5e3", "b": rb'"\\"', "c": b"null"}
+    assert Scan(b"[1]").members(0, ("a",)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "surrogate", "octet", "depth"),
+    [
+        (rb'"\ud83d\ude00"', -1, -1, 0),
+        (rb'["\ud83d"]', 2, -1, 1),
+        (rb'{"\ud83dx":[1]}', 2, -1, 2),
+        (rb'"\ude00\ud83d"', 1, -1, 0),
+        (b'["\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"]', -1, -1, 1),
+        (b'["a\xff"]', -1, 3, 1),
+        (b'["\xed\xa0\x80"]', -1, 2, 1),
+        (b'["\xc0\x80"]', -1, 2, 1),
+        (b'["\xf4\x90\x80\x80"]', -1, 2, 1),
+        (b'["\xe2\x82"]', -1, 2, 1),
+        (b"[" * 70_000 + b"]" * 70_000, -1, -1, 70_000),
+    ],
+)
+def test_faults_are_noted(text: bytes, surrogate: int, octet: int, depth: int) -> None:
+    scan = Scan(text)
+    assert scan.problem() == -1
+    assert (scan.surrogate, scan.octet, scan.depth) == (surrogate, octet, depth)
+
+
+@given(st.lists(st.sampled_from(["\ud800", "\udbff", "\udc00", "\U0001f600", "a", "\\", '"'])))
+def test_repaired_text_is_what_go_reads(parts: list[str]) -> None:
+    text = "".join(f"{json.dumps(part)[1:-1]}" for part in parts)
+    units = json.loads(f'"{text}"')  # neighbours may have made a pair
+    want = "".join("\ufffd" if "\ud800" <= unit <= "\udfff" else unit for unit in units)
+    assert json.loads(repaired(f'"{text}"'.encode())) == want
+
+
+SHAPES = ["[],", "{},", '{"a":1},', '{"a":"b"},', "1.5,", '"ab",']
+MEASURE = """
+import sys
+import orjson
+from policyd._core.json_weight import decoded_bytes
+
+def resident():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM")) * 1024
+
+body = b"[" + sys.argv[1].encode() * (4 * 2**20 // len(sys.argv[1])) + b"1]"
+before = resident()
+tree = orjson.loads(body)
+print(resident() - before, decoded_bytes(body, 0))
+"""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_decoding_takes_no_more_than_is_said(shape: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURE, shape], capture_output=True, text=True, check=True
+    )
+    taken, said = map(int, done.stdout.split())
+    assert taken < 1.3 * said
+
+
+def test_what_stands_in_strings_counts_only_below_the_limit() -> None:
+    text = json.dumps({"a": '[{,"' * 1000}).encode()
+    assert decoded_bytes(text, 10**9) > 200_000
+    assert decoded_bytes(text, 100) < 30_000
