@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policyd.cli import eval as evaluation
+from policyd.versions import KubernetesVersion
 from tests import kubernetes
 from tests.fuzz import oracle
 
@@ -46,7 +47,8 @@ class Difference:
 def answer(question: JSON) -> JSON:
     """policyd's own answer, that of ``policyd eval --jsonl``."""
     text, variables, mode = question["expression"], question["variables"], question.get("mode", "")
-    found = evaluation.evaluate(text, variables, mode=mode)
+    version = KubernetesVersion.parse(question["version"])
+    found = evaluation.evaluate(text, variables, mode=mode, version=version)
     error = found.get("error", "")
     if found.get("stage") == "compile" and error.startswith(_REFUSED):
         return {"error": error.removeprefix(_REFUSED), "stage": "program"}
