@@ -54,6 +54,7 @@ class Definitions:
         self._wanted: frozenset[Wanted] = frozenset()
         self._known: dict[str, Object] = {}
         self._versions: dict[str, str] = {}
+        self._said = ""  # the version of Kubernetes
         self.problem = ""
 
     def fetch(self, wanted: frozenset[Wanted]) -> list[Object]:
@@ -70,10 +71,9 @@ class Definitions:
 
     def kubernetes(self) -> str:
         """The version that the API server says it is, such as v1.37.1; "" if it does not say."""
-        with self._lock:
-            found = self._attempt(lambda: self._get("version"))
-        said = found.get("gitVersion") if isinstance(found, dict) else None
-        return said if isinstance(said, str) else ""
+        self._said = ""
+        self._run(self._attempt(self._learn_version()))
+        return self._said
 
     def close(self) -> None:
         """Hang up; waits for no answer."""
@@ -154,6 +154,12 @@ class Definitions:
         if crd is not None and named(crd, name).get("spec"):
             self._known[name] = slim(crd)
             self._versions[name] = _version(crd)
+        return False
+
+    async def _learn_version(self) -> bool:
+        found = await self._get("version", "")
+        said = found.get("gitVersion") if isinstance(found, dict) else None
+        self._said = said if isinstance(said, str) else ""
         return False
 
     async def _differs(self, name: str) -> bool:
