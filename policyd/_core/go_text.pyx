@@ -5,6 +5,8 @@ from libc.math cimport isinf, isnan
 cdef str WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + (
     "\u2028\u2029\u202f\u205f\u3000"
 )
+cdef enum:
+    MAX_SHOWN = 10_000  # characters of a string in an error: messages are for people
 cdef dict ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
@@ -49,6 +51,12 @@ cdef str quote(str text):
     return "".join(parts)
 
 
+cdef str shown(str text):
+    if len(text) <= MAX_SHOWN:
+        return quote(text)
+    return quote(text[:MAX_SHOWN]) + "..."
+
+
 cdef str trim_space(str text):
     return text.strip(WHITE_SPACE)
 
@@ -56,10 +64,10 @@ cdef str trim_space(str text):
 cdef str parse_int(str text, long long* out):
     cdef str digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits or not digits.isascii() or not digits.isdigit():
-        return f"strconv.Atoi: parsing {quote(text)}: invalid syntax"
+        return f"strconv.Atoi: parsing {shown(text)}: invalid syntax"
     # int() of a text of many digits takes quadratic time.
     cdef object value = int(text) if len(digits.lstrip("0")) < 20 else None
     if value is None or not -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
-        return f"strconv.Atoi: parsing {quote(text)}: value out of range"
+        return f"strconv.Atoi: parsing {shown(text)}: value out of range"
     out[0] = value
     return None

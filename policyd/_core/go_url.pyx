@@ -1,6 +1,6 @@
 """URLs as Go's net/url parses and prints them, with its errors."""
 
-from policyd._core.go_text cimport quote
+from policyd._core.go_text cimport shown
 from policyd._core.net_address cimport IP, parse_address
 
 cdef frozenset HEX = frozenset(b"0123456789abcdefABCDEF")
@@ -15,6 +15,8 @@ cdef frozenset IN_FRAGMENT = UNRESERVED | frozenset(b"$&+,/:;=?@!()*")
 # What a path may hold without being escaped anew.
 cdef frozenset VALID_PATH = IN_PATH | frozenset(b"!'()*[]%")
 cdef frozenset USER_INFO = UNRESERVED | frozenset(b":!$&'()*+,;=%@")
+
+cdef bytes DIGITS = b"0123456789ABCDEF"
 
 cdef enum:
     MAX_PARAMETERS = 10000
@@ -98,7 +100,7 @@ cdef bytes unescape(str text):
             i += 1
             continue
         if i + 2 >= len(data) or data[i + 1] not in HEX or data[i + 2] not in HEX:
-            raise _Invalid(f"invalid URL escape {quote(to_text(data[i:i + 3]))}")
+            raise _Invalid(f"invalid URL escape {shown(to_text(data[i:i + 3]))}")
         out.append(int(data[i + 1:i + 3], 16))
         i += 3
     return bytes(out)
@@ -112,30 +114,54 @@ cdef str unescape_host(str text, bint zone=False):
         if data[i] == c"%":
             code = data[i:i + 3]
             if len(code) < 3 or code[1] not in HEX or code[2] not in HEX:
-                raise _Invalid(f"invalid URL escape {quote(to_text(code))}")
+                raise _Invalid(f"invalid URL escape {shown(to_text(code))}")
             value = int(code[1:], 16)
             allowed = code == b"%25" or (
                 (value == 0x20 or value in IN_HOST) if zone else value >= 0x80
             )
             if not allowed:
-                raise _Invalid(f"invalid URL escape {quote(to_text(code))}")
+                raise _Invalid(f"invalid URL escape {shown(to_text(code))}")
             i += 3
             continue
         if data[i] < 0x80 and data[i] not in IN_HOST:
-            raise _Invalid(f"invalid character {quote(chr(data[i]))} in host name")
+            raise _Invalid(f"invalid character {shown(chr(data[i]))} in host name")
         i += 1
     return unescape(text).decode("utf-8", "surrogateescape")
 
 
 cdef str escape(bytes data, frozenset plain):
-    return "".join([chr(byte) if byte in plain else f"%{byte:02X}" for byte in data])
+    """What is not plain as ``%`` and two digits."""
+    cdef const unsigned char *source = data
+    cdef bint stays[256]
+    cdef bytearray out
+    cdef unsigned char byte
+    cdef Py_ssize_t i, size = 0
+    for i in range(256):
+        stays[i] = i in plain
+    for i in range(len(data)):
+        size += 1 if stays[source[i]] else 3
+    if size == len(data):
+        return data.decode("ascii")
+    out = bytearray(size)
+    size = 0
+    for i in range(len(data)):
+        byte = source[i]
+        if stays[byte]:
+            out[size] = byte
+            size += 1
+        else:
+            out[size] = c"%"
+            out[size + 1] = DIGITS[byte >> 4]
+            out[size + 2] = DIGITS[byte & 15]
+            size += 3
+    return out.decode("ascii")
 
 
 cdef object parse_request_uri(str text):
     try:
         return parse(text, True)
     except _Invalid as invalid:
-        return f"parse {quote(text)}: {invalid}"
+        return f"parse {shown(text)}: {invalid}"
 
 
 cdef object parse_url(str text):
@@ -143,11 +169,11 @@ cdef object parse_url(str text):
     try:
         url = parse(before, False)
     except _Invalid as invalid:
-        return f"parse {quote(before)}: {invalid}"
+        return f"parse {shown(before)}: {invalid}"
     try:
         escaped = escape(unescape(fragment), IN_FRAGMENT)
     except _Invalid as invalid:
-        return f"parse {quote(text)}: {invalid}"
+        return f"parse {shown(text)}: {invalid}"
     valid = (IN_FRAGMENT | VALID_PATH).issuperset(fragment.encode())
     (<ParsedURL> url).fragment = fragment if valid else escaped
     return url
@@ -163,8 +189,10 @@ cdef ParsedURL empty_url():
 cdef ParsedURL parse(str text, bint via_request):
     cdef ParsedURL url = empty_url()
     cdef str rest, authority
-    if any(char < " " or char == "\x7f" for char in text):
-        raise _Invalid("net/url: invalid control character in URL")
+    cdef Py_UCS4 char
+    for char in text:
+        if char < u" " or char == u"\x7f":
+            raise _Invalid("net/url: invalid control character in URL")
     if not text and via_request:
         raise _Invalid("empty url")
     if text == "*":
@@ -232,7 +260,7 @@ cdef str parse_host(str scheme, str host):
         # Go is strict about colons in hosts for these two schemes only.
         port = host[first if scheme in ("http", "https") else last:]
         if not is_port(port):
-            raise _Invalid(f"invalid port {quote(port)} after host")
+            raise _Invalid(f"invalid port {shown(port)} after host")
     return unescape_host(host)
 
 
@@ -245,7 +273,7 @@ cdef str parse_literal(str host):
         raise _Invalid("missing ']' in host")
     port = host[end + 1:]
     if not is_port(port):
-        raise _Invalid(f"invalid port {quote(port)} after host")
+        raise _Invalid(f"invalid port {shown(port)} after host")
     name = host[1:end]
     zone = name.find("%25")
     if zone >= 0:

@@ -8,7 +8,7 @@ from ipaddress import IPv4Address, IPv6Address
 from libc.stdint cimport int64_t
 
 from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD
-from policyd._core.go_text cimport quote
+from policyd._core.go_text cimport shown
 from policyd._core.values cimport Opaque
 
 cdef str HEX = "0123456789abcdefABCDEF"
@@ -74,11 +74,11 @@ cdef bint is_mapped(IP address):
 cdef object parse_ip(str text):
     found = parse_address(text)
     if type(found) is str:
-        return f"IP Address {quote(text)} parse error during conversion from string: {found}"
+        return f"IP Address {shown(text)} parse error during conversion from string: {found}"
     if "%" in text:
-        return f"IP address {quote(text)} with zone value is not allowed"
+        return f"IP address {shown(text)} with zone value is not allowed"
     if is_mapped(<IP> found):
-        return f"IPv4-mapped IPv6 address {quote(text)} is not allowed"
+        return f"IPv4-mapped IPv6 address {shown(text)} is not allowed"
     return found
 
 
@@ -87,10 +87,10 @@ cdef object parse_cidr(str text):
     if type(found) is str:
         return (
             "network address parse error during conversion from string: "
-            f"netip.ParsePrefix({quote(text)}): {found}"
+            f"netip.ParsePrefix({shown(text)}): {found}"
         )
     if is_mapped((<CIDR> found).address):
-        return f"IPv4-mapped IPv6 address {quote(text)} is not allowed"
+        return f"IPv4-mapped IPv6 address {shown(text)} is not allowed"
     return found
 
 
@@ -105,17 +105,17 @@ cdef object parse_prefix(str text):
     if "%" in before:
         return "IPv6 zones cannot be present in a prefix"
     if not bits.isascii() or not bits.isdigit() or (len(bits) > 1 and bits[0] == "0"):
-        return f"bad bits after slash: {quote(bits)}"
+        return f"bad bits after slash: {shown(bits)}"
     if len(bits) > 19:
-        return f"bad bits after slash: {quote(bits)}"
+        return f"bad bits after slash: {shown(bits)}"
     if int(bits) > (<IP> address).bits:
         return "prefix length out of range"
     return cidr_of(<IP> address, int(bits))
 
 
 cdef str failed(str text, str message, str at=""):
-    shown = f"ParseAddr({quote(text)}): {message}"
-    return f"{shown} (at {quote(at)})" if at else shown
+    said = f"ParseAddr({shown(text)}): {message}"
+    return f"{said} (at {shown(at)})" if at else said
 
 
 cdef object parse_address(str text):

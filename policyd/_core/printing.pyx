@@ -13,7 +13,8 @@ from policyd._core.values cimport MISSING, Duration, Optional, Timestamp, key_va
 
 cdef enum:
     DEPTH = 100          # nested deeper is cut: messages are for people
-    MAX_ITEMS = 100_000  # so is what has more items: a list may hold another many times over
+    MAX_ITEMS = 10_000  # so is what has more items: a list may hold another many times over
+    CHARACTERS_AN_ITEM = 16
 cdef uint64_t MINUTE = <uint64_t> 60 * NANOS_PER_SECOND
 
 
@@ -49,6 +50,8 @@ cdef str _printed(object value, int depth, Py_ssize_t* left):
             if left[0] < 0:
                 break
         return "{" + ", ".join(parts) + "}"
+    if kind is str:
+        left[0] -= len(<str>value) // CHARACTERS_AN_ITEM
     return text_of(value)
 
 

@@ -19,7 +19,8 @@ from policyd._core.values cimport (
 
 cdef enum:
     DEPTH = 100          # nested deeper is cut: messages are for people
-    MAX_ITEMS = 100_000  # so is what has more items: a list may hold another many times over
+    MAX_ITEMS = 10_000  # so is what has more items: a list may hold another many times over
+    CHARACTERS_AN_ITEM = 16
 
 
 cdef str text_of(object value):
@@ -33,6 +34,7 @@ cdef str _text(object value, int depth, Py_ssize_t* left):
     if left[0] < 0:
         return "..."
     if kind is str:
+        left[0] -= len(<str>value) // CHARACTERS_AN_ITEM
         return <str>value
     if kind is bool:
         return "true" if value else "false"

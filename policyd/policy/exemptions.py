@@ -1,10 +1,10 @@
 """The ``exceptions`` of a Policy: who is let through, and until when. Decides nothing else."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
+from policyd._core.pattern_text import Wildcard
 from policyd._core.selectors import Selector
 
 Today = Callable[[], datetime]
@@ -16,9 +16,8 @@ def wildcard(patterns: tuple[str, ...]) -> Callable[[str], bool] | None:
     """
     if not patterns:
         return None
-    parts = (re.escape(p).replace(r"\*", ".*").replace(r"\?", ".") for p in patterns)
-    match = re.compile("|".join(f"(?:{part})" for part in parts), re.DOTALL).fullmatch
-    return lambda text: match(text) is not None
+    tests = tuple(Wildcard(pattern).matches for pattern in patterns)
+    return lambda text: any(test(text) for test in tests)
 
 
 def _now() -> datetime:

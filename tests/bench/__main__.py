@@ -2,7 +2,7 @@
 
 import sys
 
-from tests.bench import core, expressions, patterns, server, start
+from tests.bench import core, expressions, hostile, patterns, server, start
 
 SECTIONS = {
     "expressions": expressions.expressions,
@@ -12,6 +12,7 @@ SECTIONS = {
     "mutation": core.mutation,
     "patch": core.patching,
     "patterns": patterns.patterns,
+    "hostile": hostile.hostile,
     "service": server.service,
     "start": start.start,
 }

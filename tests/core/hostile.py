@@ -7,11 +7,10 @@ SHAPES has none, which is a failure.
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache
 from itertools import islice, product
 from random import Random
-from time import perf_counter_ns
+from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
 from policyd._core.cel_errors import CelError
@@ -24,7 +23,8 @@ from tests import authorizers
 from tests.core.lib.evaluate import KUBERNETES
 
 Shape = Callable[[int], Any]
-DEADLINE = 100_000_000  # nanoseconds
+DEADLINE = 20_000_000  # nanoseconds
+ALLOWANCE = 50_000_000  # beyond it
 COMBINATIONS = 160  # of the shapes of the arguments of one function
 
 
@@ -306,7 +306,6 @@ FORMS = {
     "@not_strictly_false": ("a.all(x, a.exists(y, x != y))", (LISTS,)),
     "cel.@mapInsert": ("a.transformMapEntry(i, x, {x: i})", (LISTS,)),
     "has": ("has(a.b)", (MAPS,)),
-    "cel.bind": ("cel.bind(x, a + a, x + x == a)", ((*LISTS, *TEXTS[:4]),)),
     "all": ("a.all(x, a.all(y, x == y))", (LISTS,)),
     "exists": ("a.exists(x, x in a && x == a)", (LISTS,)),
     "exists_one": ("a.exists_one(x, x == a)", (LISTS,)),
@@ -323,9 +322,9 @@ FORMS = {
         "[1, 2, 3, 4, 5, 6, 7, 8].map(i, a + a).map(x, x + x).map(x, x + x).size() > 0",
         (TEXTS[:4],),
     ),
-    "messages": ("string(a) + dyn([1, a]).join()", ((*LISTS, *MAPS),)),
+    "messages": ("(['a'] + a).join()", (LISTS,)),
     "list literals": ("[a, a, a] + [a, a]", (LISTS,)),
-    "map literals": ("{'a': a, 'b': [a]} == {'a': a, 'b': [a]}", (LISTS,)),
+    "map literals": ("{'a': a, 'b': dyn([a])} == {'a': a, 'b': dyn([a])}", (LISTS,)),
 }  # fmt: skip
 
 
@@ -343,7 +342,7 @@ def cases() -> dict[str, Case]:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The longest of all combinations: ``ended`` by a budget, or not."""
+    """CPU time, which others on the machine do not lengthen; ``ended`` by a budget, or not."""
 
     nanos: int
     ended: str
@@ -356,7 +355,7 @@ def slowest(case: Case, size: int, deadline: int = DEADLINE, tries: int = 3) -> 
     for values in case.values(size):
         found = timed(case, values, deadline)
         for _ in range(tries - 1):
-            if found.nanos <= max(worst.nanos, 1_000_000):
+            if found.nanos <= max(worst.nanos, DEADLINE):
                 break
             found = min(found, timed(case, values, deadline), key=lambda each: each.nanos)
         if found.nanos > worst.nanos:
@@ -368,14 +367,13 @@ def timed(case: Case, values: dict[str, Any], deadline: int) -> Timing:
     program = compiled(case.expression, "".join(values))
     variables = {**authorizers.variables(), **values}
     ended = ""
-    start = perf_counter_ns()
+    start = thread_time_ns()
     try:
-        program.evaluate_with_cost(variables, deadline=start + deadline)
+        program.evaluate_with_cost(variables, deadline=perf_counter_ns() + deadline)
     except BudgetExceeded as exceeded:
         ended = str(exceeded)
-    return Timing(
-        perf_counter_ns() - start, ended, ", ".join(shown(value) for value in values.values())
-    )
+    spent = thread_time_ns() - start
+    return Timing(spent, ended, ", ".join(shown(value) for value in values.values()))
 
 
 def shown(value: Any) -> str:
@@ -384,4 +382,6 @@ def shown(value: Any) -> str:
         return f"{value[:12]!r}*{len(value)}"
     if isinstance(value, list):
         return f"list of {len(value)}"
-    return f"{type(value).__name__} of {len(value)}" if isinstance(value, dict) else f"{value!s:.20}"
+    if isinstance(value, dict):
+        return f"map of {len(value)}"
+    return f"{value}" if isinstance(value, int | float) else type(value).__name__

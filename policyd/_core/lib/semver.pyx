@@ -8,9 +8,9 @@ With ``true`` as second argument a leading v, missing parts and leading zeros ar
 Cost: a tenth of the text's length to read it, 1 unit for the rest.
 """
 
-from policyd._core.activation cimport Activation
+from policyd._core.activation cimport Activation, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
-from policyd._core.go_text cimport quote
+from policyd._core.go_text cimport shown
 from policyd._core.library cimport binary, first_tenths, unary
 from policyd._core.values cimport Opaque
 
@@ -45,9 +45,9 @@ cdef class Semver(Opaque):
 cdef object read_number(str text, str name):
     """A number, or the text of the error."""
     if not is_number(text):
-        return f"Invalid character(s) found in {name} number {quote(text)}"
+        return f"Invalid character(s) found in {name} number {shown(text)}"
     if len(text) > 1 and text[0] == "0":
-        return f"{name.capitalize()} number must not contain leading zeroes {quote(text)}"
+        return f"{name.capitalize()} number must not contain leading zeroes {shown(text)}"
     return parse_uint(text)
 
 
@@ -59,11 +59,11 @@ cdef object parse_uint(str text):
     if not text:
         return 'strconv.ParseUint: parsing "": invalid syntax'
     if len(text) > 20 or int(text) > MAX_UINT64:
-        return f"strconv.ParseUint: parsing {quote(text)}: value out of range"
+        return f"strconv.ParseUint: parsing {shown(text)}: value out of range"
     return int(text)
 
 
-cdef object parse(str text):
+cdef object parse(Activation act, str text):
     """The Semver, or the text of the error."""
     cdef Semver made
     cdef list parts = text.split(".", 2), numbers = [], pre = []
@@ -79,16 +79,19 @@ cdef object parse(str text):
         if type(number) is str:
             return number
         numbers.append(number)
+    work(act, len(text) // 2)
     for part in release.split(".") if dash else ():
+        work(act, 10 + len(part) // 2)
         found = read_prerelease(part)
         if found is None:
             return prerelease_error(part)
         pre.append(found)
     for part in build.split(".") if plus else ():
+        work(act, 5 + len(part) // 2)
         if not part:
             return "Build meta data is empty"
         if not ALLOWED.issuperset(part):
-            return f"Invalid character(s) found in build meta data {quote(part)}"
+            return f"Invalid character(s) found in build meta data {shown(part)}"
     made = Semver.__new__(Semver)
     made.parts = tuple(numbers)
     made.pre = tuple(pre)
@@ -109,13 +112,13 @@ cdef str prerelease_error(str part):
     if not part:
         return "Prerelease is empty"
     if is_number(part) and part[0] == "0":
-        return f"Numeric PreRelease version must not contain leading zeroes {quote(part)}"
+        return f"Numeric PreRelease version must not contain leading zeroes {shown(part)}"
     if is_number(part):
-        return f"strconv.ParseUint: parsing {quote(part)}: value out of range"
-    return f"Invalid character(s) found in prerelease {quote(part)}"
+        return f"strconv.ParseUint: parsing {shown(part)}: value out of range"
+    return f"Invalid character(s) found in prerelease {shown(part)}"
 
 
-cdef object parse_tolerant(str text):
+cdef object parse_tolerant(Activation act, str text):
     """A leading v goes, missing parts become 0, leading zeros go; then as ``parse``."""
     cdef list parts = text.removeprefix("v").split(".", 2)
     cdef Py_ssize_t i
@@ -129,7 +132,7 @@ cdef object parse_tolerant(str text):
         if "+" in parts[len(parts) - 1] or "-" in parts[len(parts) - 1]:
             return "short version cannot contain PreRelease/Build meta data"
         parts.extend(["0"] * (3 - len(parts)))
-    return parse(".".join(parts))
+    return parse(act, ".".join(parts))
 
 
 cdef object to_semver(Activation act, object text):
@@ -139,7 +142,7 @@ cdef object to_semver(Activation act, object text):
 cdef object to_semver_normalized(Activation act, object text, object normalize):
     if type(text) is not str or type(normalize) is not bool:
         return NO_OVERLOAD
-    found = parse_tolerant(<str> text) if normalize else parse(<str> text)
+    found = parse_tolerant(act, <str> text) if normalize else parse(act, <str> text)
     return found if type(found) is Semver else error(<str> found)
 
 
@@ -150,7 +153,8 @@ cdef object is_semver(Activation act, object text):
 cdef object is_semver_normalized(Activation act, object text, object normalize):
     if type(text) is not str or type(normalize) is not bool:
         return NO_OVERLOAD
-    return type(parse_tolerant(<str> text) if normalize else parse(<str> text)) is Semver
+    found = parse_tolerant(act, <str> text) if normalize else parse(act, <str> text)
+    return type(found) is Semver
 
 
 cdef object number_of(object version, int index):

@@ -43,6 +43,7 @@ cdef enum:
     MAX_PRECISION = 10000009  # where Go's fmt stops reading digits
     MAX_DEPTH = 1000
     FLOAT = 400  # digits of a large number, and units of work for them
+    QUOTED_AT_ONCE = 1 << 15  # characters
     CLAUSE = 20  # units of work for each
     PIECE = 64   # bytes of a string beside its characters
 
@@ -180,9 +181,7 @@ cdef object format_literal(Activation act, object value, int depth):
     if depth > MAX_DEPTH:
         return error("value nests too deeply to be formatted")
     if kind is str:
-        work(act, len(<str> value))
-        take_like(act, 2 * len(<str> value), <str> value)
-        return quote(<str> value)
+        return quoted(act, <str> value)
     if kind is int or kind is UInt:
         return text_of(value)
     if kind is list:
@@ -204,6 +203,19 @@ cdef object format_literal(Activation act, object value, int depth):
     if value is None or kind is bool or kind is TypeValue:
         return format_string(act, value)
     return error(f"no formatting function for {type_name(value)}")
+
+
+cdef str quoted(Activation act, str text):
+    """Piece by piece, so that the clock is read."""
+    cdef list parts = []
+    cdef Py_ssize_t at
+    take_like(act, 2 * len(text), text)
+    if len(text) <= QUOTED_AT_ONCE:
+        return quote(text)
+    for at in range(0, len(text), QUOTED_AT_ONCE):
+        work(act, QUOTED_AT_ONCE * 4)
+        parts.append(quote(text[at:at + QUOTED_AT_ONCE])[1:-1])
+    return f'"{"".join(parts)}"'
 
 
 cdef object format_list(Activation act, list items, int depth):
