@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import orjson
 
@@ -59,9 +59,8 @@ class Capture:
         self._wanted = threading.Condition()
         self._closing = False
         self._broken = False
-        self._file: BinaryIO | None = None
+        self._file: int | None = None
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._next_file()
         except OSError as error:
             raise ConfigError(f"--capture {error.filename}: {error.strerror}") from None
@@ -105,17 +104,12 @@ class Capture:
                 item = self._waiting.popleft()
                 self._bytes -= item.size
             self._write(item)
-        if self._file is not None:
-            self._file.close()
+        self._close()
 
     def _write(self, item: _Item) -> None:
         try:
             data = line(item.webhook, item.request, item.response, item.time)
-            if self._file is None or self._file.tell() + len(data) > self._file_bytes:
-                self._next_file()
-            if self._file is not None:
-                self._file.write(data)
-                self._file.flush()
+            _append(self._room_for(len(data)), data)
         except (OSError, orjson.JSONEncodeError) as error:  # also of what is nested too deep for it
             self._told("failed", None if self._broken else error)
             self._broken = True
@@ -123,18 +117,45 @@ class Capture:
             self._told("written", None)
             self._broken = False
 
-    def _next_file(self) -> None:
-        """Begin a file, and remove the oldest ones that there is no room for."""
+    def _room_for(self, size: int) -> int:
+        """The file to write to: another one if this one is full or somebody removed it, with its
+        folder perhaps.
+        """
         if self._file is not None:
-            self._file.close()
-            self._file = None
+            status = os.fstat(self._file)
+            if status.st_nlink and status.st_size + size <= self._file_bytes:
+                return self._file
+        return self._next_file()
+
+    def _next_file(self) -> int:
+        """Begin a file, and remove the oldest ones that there is no room for."""
+        self._close()
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         there = sorted(self._folder.glob(f"*{SUFFIX}"))
         for old in there[: max(0, len(there) - _FILES + 1)]:
             old.unlink(missing_ok=True)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         path = self._folder / f"{stamp}-{os.getpid()}{SUFFIX}"
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
-        self._file = os.fdopen(os.open(path, flags, 0o600), "wb")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+        self._file = os.open(path, flags, 0o600)
+        return self._file
+
+    def _close(self) -> None:
+        file, self._file = self._file, None
+        if file is not None:
+            os.close(file)
+
+
+def _append(file: int, data: bytes) -> None:
+    """Write a whole line or nothing of it: half a line would be an error of replay."""
+    before = os.fstat(file).st_size
+    left = memoryview(data)
+    try:
+        while left:
+            left = left[os.write(file, left) :]
+    except OSError:
+        os.ftruncate(file, before)
+        raise
 
 
 def line(

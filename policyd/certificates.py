@@ -29,11 +29,14 @@ MAX_BYTES = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What a reload changed: whether the certificate, and how many authorities came and went."""
+    """What a reload changed: whether the certificate, and how many authorities came and went; and
+    what could not be used.
+    """
 
     certificate: bool = False
     added: int = 0
     removed: int = 0
+    problems: tuple[str, ...] = ()
 
 
 class Certificates:
@@ -55,8 +58,10 @@ class Certificates:
         self.valid = (0.0, 0.0)  # since when and until, as Unix times
         if self._own is None and (self._cert is None or self._key is None):
             raise ConfigError("a certificate is needed: --tls-cert and --tls-key, or --self-signed")
-        self.context.now = Context(settings.http2)
-        self.reload()
+        self._authorities: list[bytes] = []
+        problems = self.reload().problems
+        if problems:
+            raise ConfigError("; ".join(problems))
 
     @property
     def files(self) -> tuple[Path, ...]:
@@ -67,25 +72,41 @@ class Certificates:
     def reload(self) -> Change:
         """Read the files and use them for new connections.
 
-        Raises ConfigError for files that cannot be used; those in use then stay.
+        Files that cannot be used are problems of the change; those in use then stay. A broken
+        authority does not keep a new certificate out, nor the other way round.
         """
-        pair = self._own or (_read(self._cert, "certificate"), _read(self._key, "key"))
+        problems: list[str] = []
+        pair, valid, authorities = self._pair, self.valid, self._authorities
+        try:
+            pair = self._own or (_read(self._cert, "certificate"), _read(self._key, "key"))
+            self._load_pair(Context(self._http2), pair)
+            valid = self._validity(pair[0])
+        except ConfigError as error:
+            problems.append(str(error))
+            pair, valid = self._pair, self.valid
+        try:
+            if self._client_ca is not None:
+                authorities = _authorities(self._client_ca)
+        except ConfigError as error:
+            problems.append(str(error))
+        before, after = set(self._authorities), set(authorities)
+        change = Change(
+            pair != self._pair, len(after - before), len(before - after), tuple(problems)
+        )
+        if pair[0] and (pair, after) != (self._pair, before):
+            # Else tickets and sessions stay good.
+            self.context.now = self._made_of(pair, authorities)
+            self._pair, self.valid, self._authorities = pair, valid, authorities
+        return change
+
+    def _made_of(self, pair: tuple[bytes, bytes], authorities: Sequence[bytes]) -> Context:
         context = Context(self._http2)
         context.trusts = self._trusts
         context.refused = self._refused
-        self._load_pair(context, *pair)
-        valid = self._validity(pair[0])
-        if self._client_ca is not None:
-            self._load_authorities(context, self._client_ca)
-        before = self.context.now.authorities
-        change = Change(
-            pair != self._pair,
-            len(context.authorities - before),
-            len(before - context.authorities),
-        )
-        if change != Change():  # else tickets and sessions stay good
-            self.context.now, self._pair, self.valid = context, pair, valid
-        return change
+        self._load_pair(context, pair)
+        if authorities:
+            context.require_clients(authorities)
+        return context
 
     @property
     def expires_at(self) -> float:
@@ -101,19 +122,23 @@ class Certificates:
     def _trusts(self, authority: bytes) -> bool:
         return authority in self.context.now.authorities
 
-    def _load_pair(self, context: Context, cert: bytes, key: bytes) -> None:
+    def _load_pair(self, context: Context, pair: tuple[bytes, bytes]) -> None:
         try:
-            certificates_in(cert)
-            with _as_files(cert, key) as (chain, private):
+            certificates_in(pair[0])
+            with _as_files(*pair) as (chain, private):
                 context.load_cert_chain(chain, private, password=_no_password)
         except (OSError, ValueError) as error:
             raise ConfigError(f"{self._cert} and {self._key}: not a usable pair: {error}") from None
 
-    def _load_authorities(self, context: Context, file: Path) -> None:
-        try:
-            context.require_clients(certificates_in(_read(file, "client CA")))
-        except (ssl.SSLError, ValueError) as error:
-            raise ConfigError(f"{file}: not a certificate authority: {error}") from None
+
+def _authorities(file: Path) -> list[bytes]:
+    """The authorities of a file, DER, if a context takes them."""
+    try:
+        found = certificates_in(_read(file, "client CA"))
+        Context(http2=False).require_clients(found)
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigError(f"{file}: not a certificate authority: {error}") from None
+    return found
 
 
 def _no_password() -> str:

@@ -6,7 +6,7 @@ with tickets, sessions and authorities of its own: an SSLContext cannot forget a
 """
 
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import Any, Literal, Self
 
@@ -91,7 +91,7 @@ class Context(ssl.SSLContext):
         context.authorities = frozenset()
         return context
 
-    def require_clients(self, authorities: list[bytes]) -> None:
+    def require_clients(self, authorities: Sequence[bytes]) -> None:
         """Refuse clients without a certificate of these authorities (DER). Raises SSLError."""
         self.load_verify_locations(cadata=b"".join(authorities))
         self.verify_mode = ssl.CERT_REQUIRED

@@ -10,7 +10,6 @@ from functools import partial
 from time import monotonic, time
 
 from policyd.certificates import Certificates, Change
-from policyd.errors import ConfigError
 from policyd.handshakes import Refusal
 from policyd.observability.logs import Level, Log
 from policyd.observability.metrics import PrometheusRecorder
@@ -71,7 +70,7 @@ class Noticing:
         self._trouble = Seldom(REFUSED_AGAIN_SECONDS)
         self._warned = Seldom(WARN_AGAIN_SECONDS)
         self._expired = Seldom(EXPIRED_AGAIN_SECONDS)
-        self._problem = ""  # why the files of certificates were not used last
+        self._problems: tuple[str, ...] = ()  # why files were not used last
         self._retry = RETRY_SECONDS
         self._retry_at = 0.0
         self._reloads: set[asyncio.Task[None]] = set()
@@ -108,7 +107,7 @@ class Noticing:
             stop,
             known=known,
             looked=partial(self._files_looked, watch),
-            due=lambda: bool(self._problem) and monotonic() >= self._retry_at,
+            due=lambda: bool(self._problems) and monotonic() >= self._retry_at,
             degraded=partial(self._degraded, watch.name),
         )
         async for state in states:
@@ -126,15 +125,11 @@ class Noticing:
         """
         self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
         self._retry_at = monotonic() + self._retry
-        try:
-            change = self._certificates.reload()
-        except ConfigError as error:
-            problem = str(error)
-            if not again or problem != self._problem:
-                self._log.write("error", "certificate", f"{problem}; those in use stay")
-            self._problem = problem
-            return
-        self._problem = ""
+        change = self._certificates.reload()
+        if change.problems and not (again and change.problems == self._problems):
+            for problem in change.problems:
+                self._log.write("error", "certificate", f"{problem}; what is in use stays")
+        self._problems = change.problems
         closed = self._connections.close_distrusted() if change.removed else 0
         for text in _changes(change, closed):
             self._log.write("info", "certificate", text)

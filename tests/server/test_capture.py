@@ -1,9 +1,15 @@
 """``serve --capture``: what is recorded, what is left out of it, and its bounds."""
 
+import errno
 import json
+import os
+import shutil
 import stat
+from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -110,14 +116,69 @@ def test_what_there_is_no_room_for_is_dropped_and_told(tmp_path: Path) -> None:
 def test_a_disk_that_fails_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told()
     capture = Capture(tmp_path / "capture", 8, told)
-    for file in (tmp_path / "capture").iterdir():
-        file.unlink()
-    (tmp_path / "capture").rmdir()  # each review begins a file, and there is no folder
+    shutil.rmtree(tmp_path / "capture")
+    (tmp_path / "capture").write_text("")  # each review begins a file, and there can be no folder
     for _ in range(3):
         capture.note("validate", request(SECRET), allowed(), 500)
     capture.close(20)
     assert [outcome for outcome, _ in told] == ["failed"] * 3
-    assert [type(error) for _, error in told] == [FileNotFoundError, type(None), type(None)]
+    assert [type(error) for _, error in told] == [FileExistsError, type(None), type(None)]
+
+
+def test_a_folder_that_was_deleted_is_made_again(tmp_path: Path) -> None:
+    told = Told()
+    folder = tmp_path / "capture"
+    capture = Capture(folder, 80_000, told)
+    removals: list[Callable[[], None]] = [
+        lambda: None,
+        lambda: shutil.rmtree(folder),
+        lambda: unlink_all(folder),
+    ]
+    for remove in removals:
+        remove()
+        before = len(told)
+        capture.note("validate", request(SECRET), allowed(), 500)
+        until(partial(more_than, told, before), "a line")
+        assert sum(len(file.read_bytes().splitlines()) for file in folder.iterdir()) == 1
+    capture.close(20)
+    assert told == [("written", None)] * 3
+
+
+def more_than(told: Told, count: int) -> bool:
+    return len(told) > count
+
+
+def unlink_all(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.unlink()
+
+
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = Told()
+    capture = Capture(tmp_path, 80_000, told)
+    room = [100]  # bytes, as on a disk that is full then
+    write = os.write
+
+    def write_while_there_is_room(fd: int, data: bytes) -> int:
+        if not room[0]:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        written = write(fd, data[: room[0]])
+        room[0] -= written
+        return written
+
+    full = SimpleNamespace(**{**vars(os), "write": write_while_there_is_room})
+    monkeypatch.setattr("policyd.capture.os", full)
+    for _ in range(2):
+        capture.note("validate", request(SECRET), allowed(), 500)
+    until(lambda: len(told) == 2, "the failures")
+    room[0] = 1 << 20
+    capture.note("validate", request(SECRET), allowed(), 500)
+    capture.close(20)
+    assert [outcome for outcome, _ in told] == ["failed", "failed", "written"]
+    (file,) = tmp_path.iterdir()
+    assert [json.loads(line)["kind"] for line in file.read_text().splitlines()] == [
+        "AdmissionReview"
+    ]
 
 
 def test_what_cannot_be_written_does_not_end_the_recording(tmp_path: Path) -> None:

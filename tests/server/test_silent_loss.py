@@ -1,0 +1,79 @@
+"""Policies do not vanish from a running server, and its watches do not go deaf."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from tests.server.process import Process, fake_server, texts, until, write_sources
+from tests.server.reviews import body
+from tests.server.test_serve import DENY, policy, serving
+
+
+def last_reload(server: Process) -> Any:
+    return json.loads(server.get("/policies")[1])["lastReload"]
+
+
+def test_a_start_without_policies_is_not_ready_until_they_come(tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    with serving(tmp_path, folder) as server:
+        status, text = server.get("/readyz")
+        assert status == 503 and "hold no policies" in text
+        assert server.metric("policyd_policy_set_empty") == 1
+        assert any("hold no policies" in str(row.get("errors")) for row in server.lines("reload"))
+        policy(folder, "p", DENY)
+        until(lambda: server.get("/readyz") == (200, "ok"), "readiness")
+        assert server.metric("policyd_policy_set_empty") == 0
+
+
+def test_a_start_without_policies_is_ready_where_that_is_said(tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    folder.mkdir()
+    with serving(tmp_path, folder, "--allow-empty") as server:
+        assert server.get("/readyz") == (200, "ok")
+        assert server.metric("policyd_policy_set_empty") == 1
+        assert [row["level"] for row in server.lines("empty")] == ["warning"]
+
+
+def test_an_emptied_folder_leaves_the_policies_in_use(tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    file = policy(folder, "p", DENY)
+    with serving(tmp_path, folder) as server:
+        file.write_text("")
+        until(lambda: not last_reload(server)["succeeded"], "the refusal")
+        assert f"{file}: held policies" in last_reload(server)["errors"][0]
+        file.unlink()
+        until(lambda: "any more" in str(last_reload(server)["errors"]), "the refusal")
+        obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
+        denied = body(object={**obj, "data": {"forbidden": "x"}})
+        assert server.post("/validate", denied)[1]["response"]["allowed"] is False
+        assert server.get("/readyz") == (200, "ok")
+
+
+def test_a_watch_survives_whatever_appears_in_its_folder(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources) as server:
+        os.mkfifo(sources / "fifo")
+        for name in ("l1", "l2"):
+            (sources / name).symlink_to(".")
+        (sources / "self").symlink_to("self")
+        (sources / os.fsdecode(b"\xff")).write_text("x")
+        write_sources(sources, b="allow b")
+        until(lambda: texts(server.post("/validate", body())[1]) == ["a", "b"], "b")
+        write_sources(sources, c="allow c")
+        until(lambda: texts(server.post("/validate", body())[1]) == ["a", "b", "c"], "c")
+        assert server.metric('policyd_watch_healthy{watch="policies"}') == 1
+
+
+def test_a_fifo_among_policies_is_an_error_and_blocks_nothing(tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    policy(folder, "p", DENY)
+    with serving(tmp_path, folder) as server:
+        os.mkfifo(folder / "f.yaml")
+        until(lambda: not last_reload(server)["succeeded"], "the refusal")
+        assert last_reload(server)["errors"] == [
+            f"{folder}/f.yaml: cannot be read: expected a regular file, found a FIFO"
+        ]
+        (folder / "f.yaml").unlink()
+        until(lambda: last_reload(server)["succeeded"], "the mended set")

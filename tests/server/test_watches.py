@@ -1,0 +1,64 @@
+"""The health of watches, without a server."""
+
+import asyncio
+
+import pytest
+
+from policyd import watches as watches_module
+from policyd.watches import SILENCE_SECONDS, Watches
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_watch_that_fails_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watches_module, "RESTART_SECONDS", 0.001)
+    told: list[tuple[str, str]] = []
+    watches = Watches(100, lambda *each: told.append(each))
+    watch = watches.add("policies")
+    stop = asyncio.Event()
+    tries: list[bool] = []
+
+    async def work() -> None:
+        tries.append(watch.healthy)
+        if len(tries) < 4:
+            raise ValueError("no luck")
+        watch.looked()
+        stop.set()
+
+    asyncio.run(asyncio.wait_for(watches.keep(watch, work, stop), 20))
+    assert tries == [True, False, False, False]
+    assert told == [("policies", "ValueError: no luck")] * 3
+    assert watches.health() == {"policies": True}
+
+
+def test_a_watch_that_hangs_is_unhealthy_and_after_the_grace_not_ready() -> None:
+    clock = Clock()
+    watches = Watches(100, lambda *_: None, clock)
+    first, second = watches.add("policies"), watches.add("certificates")
+    clock.now = SILENCE_SECONDS + 1
+    second.looked()
+    assert watches.health() == {"policies": False, "certificates": True}
+    assert watches.deaf() == []
+    clock.now = 101.0
+    second.looked()
+    (reason,) = watches.deaf()
+    assert reason.startswith("changes of the policies are not noticed since 101 s")
+    first.looked()
+    assert watches.deaf() == []
+    assert watches.health() == {"policies": True, "certificates": True}
+
+
+def test_a_watch_whose_source_does_not_answer_is_unhealthy_and_ready() -> None:
+    clock = Clock()
+    watches = Watches(100, lambda *_: None, clock)
+    watch = watches.add("definitions")
+    for clock.now in range(0, 500, 5):
+        watch.looked()
+        watch.failed("the API server does not answer")
+    assert watches.health() == {"definitions": False}
+    assert watches.deaf() == []
