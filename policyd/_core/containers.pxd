@@ -10,4 +10,3 @@ cdef int assign(object container, str key, object value) except -1
 cdef int delete(object container, str key) except -1
 
 cdef bint equal(object one, object other) except -1
-cdef Py_ssize_t size(object value, Py_ssize_t limit) except -1

@@ -150,17 +150,3 @@ cdef bint equal_members(dict one, dict other) except -1:
         if (value is None) != (beside is None) or not equal(value, beside):
             return False
     return True
-
-
-cdef Py_ssize_t size(object value, Py_ssize_t limit) except -1:
-    """How many values the tree holds, counted up to ``limit``."""
-    cdef Py_ssize_t count = 0
-    cdef list waiting = [value]
-    while waiting and count < limit:
-        node = waiting.pop()
-        count += 1
-        if type(node) is dict:
-            waiting.extend((<dict>node).values())
-        elif type(node) is list:
-            waiting.extend(node)
-    return count

@@ -13,15 +13,18 @@ cimport cython
 from policyd.errors import MutationError
 
 from policyd._core.containers cimport (
-    assign, delete, equal, insert, member, segments, size, unknown_escape,
+    assign, delete, equal, insert, member, segments, unknown_escape,
 )
+from policyd._core.patch_size cimport value_bytes
 
 from policyd._core.containers import KeyProblem
 
 ABSENT = object()
 cdef str MISSING = "missing value"
-# What copy operations may duplicate, in values: each can double the document.
-COPY_LIMIT = 1_000_000
+# The bytes of JSON that all copy operations of a patch may duplicate, as each can double the
+# document: JSONPatchMaxCopyBytes of k8s.io/apiserver, pkg/server/config.go.
+COPY_LIMIT = 3 * 2**20
+cdef Py_ssize_t COUNTED = 2**26  # no further than the error needs
 
 
 @cython.final
@@ -130,9 +133,12 @@ cdef class Target:
     cdef int share(self, object value) except -1:
         """``value`` now stands in two places: nothing of it may be written in place any more."""
         self.own.clear()
-        self.copied += size(value, COPY_LIMIT - self.copied)
-        if self.copied >= COPY_LIMIT:
-            raise failure(f"copy operations duplicate more than {COPY_LIMIT} values")
+        self.copied += value_bytes(value, COUNTED)
+        if self.copied > COPY_LIMIT:
+            raise failure(
+                "Unable to complete the copy, the accumulated size increase of copy is "
+                f"{self.copied}, exceeding the limit {COPY_LIMIT}"
+            )
         return 0
 
 

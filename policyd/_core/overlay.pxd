@@ -21,6 +21,10 @@ cdef class Work:
     cdef Activation activation      # None for an overlay without expressions
     cdef int64_t budget             # of all its expressions together
     cdef list values                # by Expression.number; ABSENT: not evaluated yet
+    cdef Py_ssize_t room            # bytes that its expressions may still write into the object
+
+    # OverlayError if there is no room for the value.
+    cdef int write(self, object value) except -1
 
 
 cdef class Expression:

@@ -8,9 +8,12 @@ from policyd._core.cel_errors cimport CelError
 from policyd._core.json_equality cimport same
 from policyd._core.json_value cimport NO_VALUE, json_of, text_for
 from policyd._core.merge cimport ABSENT, item_key, keys_of, pairing, same_items, value_problems
+from policyd._core.patch_size cimport value_bytes
 from policyd._core.pattern cimport HOLDS, Pattern
 from policyd._core.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, error_text, run
 from policyd._core.schema cimport ATOMIC, Field, kind_of
+
+from policyd._core.patch_size import MAX_PATCH_BYTES, TOO_LARGE
 
 cdef enum:
     ITEM = 10  # units of work (10 ns) that an item of a list stands for where all are looked at
@@ -26,6 +29,13 @@ cdef class Work:
 
     def __cinit__(self):
         self.budget = POLICY_BUDGET
+        self.room = MAX_PATCH_BYTES
+
+    cdef int write(self, object value) except -1:
+        self.room -= value_bytes(value, self.room)
+        if self.room < 0:
+            raise OverlayError(f"its expressions make {TOO_LARGE}")
+        return 0
 
 
 cdef Work work_of(Overlay overlay, int64_t deadline):
@@ -106,11 +116,17 @@ cdef class Computed(Change):
         self.path = path
 
     cdef object merged(self, object live, Work work):
-        value = self.expression.sound(json_of(self.expression.value(work)))
+        value = self.expression.value(work)
+        if value_bytes(value, work.room) > work.room:
+            work.write(value)  # before anything walks through it
+        value = self.expression.sound(json_of(value))
         if value is NO_VALUE:
             return live
         check(value, self.type, self.path)
-        return change_of(value, self.type).merged(live, work)
+        after = change_of(value, self.type).merged(live, work)
+        if after is not live:
+            work.write(value)
+        return after
 
 
 @cython.final
@@ -132,7 +148,10 @@ cdef class Text(Change):
             words.append(expression.sound(text_for(expression.value(work))))
         value = "".join(words)
         check(value, self.type, self.path)
-        return replaced(live, value)
+        after = replaced(live, value)
+        if after is not live:
+            work.write(value)
+        return after
 
 
 @cython.final

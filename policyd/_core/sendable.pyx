@@ -10,7 +10,7 @@ cdef object INT64_MAX = 2**63 - 1
 def unsendable(list operations not None):
     cdef dict operation
     for operation in operations:
-        problem = problem_of(operation.get("value"), 0)
+        problem = text_problem(operation["path"]) or problem_of(operation.get("value"), 0)
         if problem is not None:
             return problem
     return None
@@ -21,9 +21,11 @@ cdef str problem_of(object value, int depth):
     cdef str problem
     if depth > MAX_DEPTH:
         return f"a value nested deeper than {MAX_DEPTH} levels"
+    if kind is str:
+        return text_problem(<str>value)
     if kind is dict:
-        for item in (<dict>value).values():
-            problem = problem_of(item, depth + 1)
+        for name, item in (<dict>value).items():
+            problem = text_problem(<str>name) or problem_of(item, depth + 1)
             if problem is not None:
                 return problem
     elif kind is list:
@@ -35,4 +37,13 @@ cdef str problem_of(object value, int depth):
         return f"the number {value}, which JSON cannot carry"
     elif kind is int and not INT64_MIN <= value <= INT64_MAX:
         return f"the number {value}, which is outside int64"
+    return None
+
+
+cdef str text_problem(str text):
+    cdef Py_UCS4 c
+    if not text.isascii():
+        for c in text:
+            if 0xD800 <= c <= 0xDFFF:
+                return "a string with half of a surrogate pair"
     return None

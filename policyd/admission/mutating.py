@@ -15,6 +15,7 @@ import orjson
 
 from policyd._core.json_equality import equal
 from policyd._core.patch import apply, diff
+from policyd._core.patch_size import MAX_PATCH_BYTES, TOO_LARGE, patch_bytes
 from policyd._core.sendable import unsendable
 from policyd.admission import rounds
 from policyd.admission.conflicts import Conflicts
@@ -46,6 +47,8 @@ class Tree:
         self._targets = {engine.request.kind: target}
         self._keys = None if target.schema is None else target.schema.list_keys
         self._conflicts = Conflicts(self.current, self._keys)
+        # Bytes of patch that the accepted mutations wrote; no less than what remains of it.
+        self._bytes = 0
         # How often the invocation that is under way has changed the tree, and how it did last.
         self._changes = 0
         self._operations: list[Object] = []
@@ -229,7 +232,7 @@ class Tree:
     def _accept(self, changed: Object) -> None:
         """Take the changed tree, if the change can be sent as a patch."""
         operations = diff(self.current, changed, self._keys)
-        problem = unsendable(operations)
+        problem = self._too_large(operations, changed) or unsendable(operations)
         if problem is not None:
             self._failures.append(f"the mutation makes {problem}")
         elif operations:
@@ -237,6 +240,16 @@ class Tree:
             self._operations = operations
             self.current = changed
             self._subjects.clear()
+
+    def _too_large(self, operations: list[Object], changed: Object) -> str | None:
+        """What is wrong with the patch of a change: it, or with it that of the whole request."""
+        size = patch_bytes(operations, MAX_PATCH_BYTES)
+        self._bytes += size
+        if self._bytes > MAX_PATCH_BYTES >= size:
+            # What former mutations wrote may be gone by now.
+            operations = diff(self.engine.request.object, changed, self._keys)
+            self._bytes = size = patch_bytes(operations, MAX_PATCH_BYTES)
+        return TOO_LARGE if size > MAX_PATCH_BYTES else None
 
     def _note(self, policy: CompiledPolicy, before: JSON) -> None:
         """Count the operations of an invocation, and tell what another policy had written."""

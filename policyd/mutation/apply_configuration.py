@@ -5,6 +5,7 @@ from typing import Any
 from policyd._core.convert import ConversionError, object_value
 from policyd._core.go_printing import EMPTY
 from policyd._core.merge import MergeError, atomics, flawless, live_problems, merge, problems
+from policyd._core.patch_size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
 from policyd._core.schema import Type
 from policyd._core.values import StructValue
 from policyd.errors import MutationError, StatusError
@@ -36,6 +37,8 @@ class ApplyConfiguration:
             raise MutationError(
                 "type mismatch: ApplyConfiguration expression should evaluate to Object"
             )
+        if json_bytes(value, MAX_PATCH_BYTES) > MAX_PATCH_BYTES:
+            raise MutationError(f"the expression makes {TOO_LARGE}")
         try:
             patch = object_value(value, sources)
         except ConversionError as error:

@@ -4,6 +4,7 @@ from typing import Any
 
 from policyd._core.convert import ConversionError, json_value
 from policyd._core.json_patch import ABSENT, Operation, apply
+from policyd._core.patch_size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
 from policyd._core.values import StructValue
 from policyd.errors import MutationError
 from policyd.mutation.decoding import decoded
@@ -24,6 +25,8 @@ class JSONPatch:
     ) -> JSONObject:
         if not isinstance(value, list):
             raise MutationError("type mismatch: JSONPatchType.expression should evaluate to array")
+        if json_bytes(value, MAX_PATCH_BYTES) > MAX_PATCH_BYTES:
+            raise MutationError(f"JSON Patch: the expression makes {TOO_LARGE}")
         operations = [operation(item, sources) for item in value]
         after = apply(operations, obj)
         return (

@@ -176,8 +176,12 @@ def test_values_given_are_never_written() -> None:
 
 def test_copies_that_double_the_document_end() -> None:
     doubling = [Operation("copy", "/list/-", "/list") for _ in range(64)]
-    with pytest.raises(MutationError, match=f"more than {COPY_LIMIT} values"):
+    with pytest.raises(MutationError, match=f"size increase of copy is .* limit {COPY_LIMIT}"):
         apply(doubling, DOCUMENT)
+    large = {"from": "x" * (COPY_LIMIT // 2 - 100), "to": {}}
+    assert apply([Operation("copy", f"/to/{n}", "/from") for n in range(2)], large)
+    with pytest.raises(MutationError, match="Unable to complete the copy"):
+        apply([Operation("copy", f"/to/{n}", "/from") for n in range(3)], large)
 
 
 # Rows of json-patch-tests, which follow the RFC, that the library answers in another way.

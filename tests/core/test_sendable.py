@@ -30,8 +30,14 @@ def test_json_that_the_api_server_reads_back_is_sent(value: Any) -> None:
         (float("nan"), "the number nan, which JSON cannot carry"),
         ({"a": [float("-inf")]}, "the number -inf, which JSON cannot carry"),
         (nested(251), "a value nested deeper than 250 levels"),
+        (["é", {"a": "\ud800"}], "a string with half of a surrogate pair"),
+        ({"a\udfff": 1}, "a string with half of a surrogate pair"),
     ],
 )
 def test_what_is_not_sent_is_told(value: Any, problem: str) -> None:
     operations = [{"op": "remove", "path": "/b"}, {"op": "add", "path": "/a", "value": value}]
     assert unsendable(operations) == problem
+
+
+def test_a_path_is_unicode_too() -> None:
+    assert unsendable([{"op": "remove", "path": "/\ud800"}]) is not None
