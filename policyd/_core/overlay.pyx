@@ -13,7 +13,7 @@ from policyd._core.pattern cimport HOLDS, Pattern
 from policyd._core.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, error_text, run
 from policyd._core.schema cimport ATOMIC, Field, kind_of
 
-from policyd._core.patch_size import MAX_PATCH_BYTES, TOO_LARGE
+from policyd._core import patch_size
 
 cdef enum:
     ITEM = 10  # units of work (10 ns) that an item of a list stands for where all are looked at
@@ -29,12 +29,12 @@ cdef class Work:
 
     def __cinit__(self):
         self.budget = POLICY_BUDGET
-        self.room = MAX_PATCH_BYTES
+        self.room = patch_size.MAX_PATCH_BYTES
 
     cdef int write(self, object value) except -1:
         self.room -= value_bytes(value, self.room)
         if self.room < 0:
-            raise OverlayError(f"its expressions make {TOO_LARGE}")
+            raise OverlayError(f"its expressions make {patch_size.TOO_LARGE}")
         return 0
 
 

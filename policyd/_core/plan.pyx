@@ -12,6 +12,9 @@ from policyd._core.values cimport MISSING
 
 from policyd.errors import CostExceeded, DeadlineExceeded
 
+cdef enum:
+    MAX_ERROR_CHARS = 4096  # of one error: it may quote a key or value of megabytes
+
 cdef str OUT_OF_BUDGET = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
@@ -109,7 +112,10 @@ cdef object run(Program program, Activation act, int64_t* budget):
 
 
 cdef str error_text(Program program, CelError error):
-    return f"expression '{program.text}' resulted in error: {error.message}"
+    cdef str message = error.message
+    if len(message) > MAX_ERROR_CHARS:
+        message = f"{message[:MAX_ERROR_CHARS]}… ({len(message) - MAX_ERROR_CHARS} more characters)"
+    return f"expression '{program.text}' resulted in error: {message}"
 
 
 @cython.auto_pickle(False)

@@ -7,6 +7,9 @@ cimport cython
 
 from policyd.errors import ReviewError
 
+cdef enum:
+    MAX_UID_CHARS = 1024  # it is in the answer and in each line of the log; an API server sends 36
+
 cdef dict TYPES = {
     dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "nothing"
 }
@@ -21,6 +24,8 @@ cdef class AdmissionRequest:
         self.uid = text(raw, "uid")
         if not self.uid:
             raise ReviewError("request.uid is missing")
+        if len(self.uid) > MAX_UID_CHARS:
+            raise ReviewError(f"request.uid has more than {MAX_UID_CHARS} characters")
         self.operation = operation(raw.get("operation"))
         dry_run = raw.get("dryRun")
         if dry_run is not None and type(dry_run) is not bool:

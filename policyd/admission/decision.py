@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.errors import StatusError
 from policyd.policy.compiled import CompiledPolicy
+from policyd.texts import MAX_CAUSES_CHARS, bounded
 
 REASON_CODES = {
     "Unauthorized": 401,
@@ -23,10 +24,13 @@ REASON_CODES = {
 }
 MAX_AUDIT_FAILURES = 50
 MAX_ANNOTATION_BYTES = 10 * 1024
+# All audit annotations of one answer; the API server writes them into one line of its log.
+MAX_ANNOTATIONS_CHARS = 512 * 1024
 # The API server's limits on Warning headers: all together, and each once they are over it.
 MAX_WARNINGS_CHARS = 4096
 CUT_WARNING_CHARS = 256
 MAX_KEY_CHARS = 63
+LEFT_OUT = "… (left out: the audit annotations are too large)"
 _HASH_CHARS = 8
 # Go's JSON encoder writes these as escapes.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -61,16 +65,25 @@ class Verdict:
 
     findings: list[Finding] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
+    _seen: dict[str, set[str]] = field(default_factory=dict)
+    _annotated: int = 0
 
     def annotate(self, policy: str, key: str, value: str) -> None:
         """An audit annotation; distinct values of several bindings are joined, as in Kubernetes."""
         name = annotation_key(f"{policy}.{key}")
         value = _cut_bytes(value, MAX_ANNOTATION_BYTES)
+        seen = self._seen.setdefault(name, set())
+        if value in seen:
+            return
+        self._annotated += len(value)
+        if self._annotated > MAX_ANNOTATIONS_CHARS:
+            value = LEFT_OUT
         before = self.annotations.get(name)
         if before is None:
             self.annotations[name] = value
-        elif value not in before.split(", "):
+        elif value not in seen:
             self.annotations[name] = f"{before}, {value}"
+        seen.add(value)
 
     def exempt(self, policy: str, exemption: str, reason: str) -> None:
         """Record that an exception let something through."""
@@ -85,7 +98,7 @@ def annotation_key(key: str) -> str:
     key = key.replace("/", ".")
     if len(key) <= MAX_KEY_CHARS:
         return key
-    digest = hashlib.sha256(key.encode()).hexdigest()[:_HASH_CHARS]
+    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_CHARS]
     return f"{key[: MAX_KEY_CHARS - _HASH_CHARS - 1]}-{digest}"
 
 
@@ -110,10 +123,10 @@ def respond(
             patch=patch,
         )
     first = denials[0]
-    texts = [_denial(finding) for finding in denials]
+    texts = bounded_causes([_denial(finding) for finding in denials])
     message = texts[0]
     if first.policy.kind == "Policy" and len(texts) > 1:
-        message += f" (and {len(texts) - 1} more)"
+        message += f" (and {len(denials) - 1} more)"
     return AdmissionResponse(
         uid=request.uid,
         allowed=False,
@@ -128,7 +141,7 @@ def respond(
 
 def refused(request: AdmissionRequest, error: StatusError, generation: str) -> AdmissionResponse:
     """The answer where the API server fails the request whatever failurePolicy says."""
-    text = str(error)
+    text = bounded(str(error))
     message = f"Internal error occurred: {text}" if error.reason == "InternalError" else text
     return AdmissionResponse(
         uid=request.uid,
@@ -139,6 +152,16 @@ def refused(request: AdmissionRequest, error: StatusError, generation: str) -> A
         causes=(text,) if error.reason == "InternalError" else (),
         audit_annotations={"generation": generation},
     )
+
+
+def bounded_causes(texts: list[str]) -> list[str]:
+    """The first and as many others as there is room for, then how many there are more."""
+    room = MAX_CAUSES_CHARS
+    for index, text in enumerate(texts[1:], 1):
+        room -= len(text)
+        if room < 0:
+            return [*texts[:index], f"… and {len(texts) - index} more"]
+    return texts
 
 
 def _denial(finding: Finding) -> str:

@@ -26,6 +26,7 @@ from policyd.policy.compiled import JSON, Binding, CompiledPolicy
 from policyd.policy.controllers import CONTROLLERS
 from policyd.policy.params import ParamError, without_type
 from policyd.policy.policy_set import PolicySet
+from policyd.texts import bounded
 
 Webhook = Literal["validate", "mutate"]
 Only = Callable[[CompiledPolicy], bool]
@@ -259,6 +260,7 @@ class Engine:
     def misconfigured(self, policy: CompiledPolicy, text: str, binding: str | None) -> None:
         """A configuration error: denies whatever the actions, unless failurePolicy is Ignore."""
         policy.counters.count(_ERROR)
+        text = bounded(text)
         if self.webhook == "mutate":
             finding = Finding(policy, binding, text, "Forbidden", code=403, error=True)
         else:
@@ -270,7 +272,8 @@ class Engine:
         policy.counters.count(_TIMEOUT if isinstance(error, TimedOut) else _ERROR)
         actions, code = (("Deny",), 403) if self.webhook == "mutate" else (binding.actions, 0)
         name = None if policy.kind == "Policy" else binding.name
-        finding = Finding(policy, name, str(error), actions=actions, code=code, error=True)
+        text = bounded(str(error))
+        finding = Finding(policy, name, text, actions=actions, code=code, error=True)
         self._add(finding, policy.fail)
 
     def guarded(
@@ -319,13 +322,14 @@ class Engine:
     def _note(self, policy: CompiledPolicy, binding: Binding, outcome: Outcome) -> None:
         name = None if policy.kind == "Policy" else binding.name
         for index, text, reason, error in outcome.failures:
+            said = bounded(text)
             self._add(
-                Finding(policy, name, text, reason, index, binding.actions, error=error), True
+                Finding(policy, name, said, reason, index, binding.actions, error=error), True
             )
         for text in outcome.annotation_errors:
-            self._add(Finding(policy, name, text, error=True), True)
+            self._add(Finding(policy, name, bounded(text), error=True), True)
         for text in outcome.ignored:
-            self._tell(Finding(policy, name, text, error=True))
+            self._tell(Finding(policy, name, bounded(text), error=True))
         for key, value in outcome.annotations:
             self.verdict.annotate(policy.name, key, value)
         policy.counters.count(_decision(outcome, binding.actions))

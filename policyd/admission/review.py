@@ -16,6 +16,7 @@ from policyd._core.request import AdmissionRequest
 from policyd.admission import partial
 from policyd.admission.partial import MAX_REVIEW_DEPTH
 from policyd.errors import ReviewError, UnreadableReview
+from policyd.texts import encodable_tree
 
 __all__ = ["AdmissionRequest", "AdmissionResponse", "decode", "encode", "to_dict"]
 
@@ -64,7 +65,11 @@ def decode(body: bytes | dict[str, Any]) -> AdmissionRequest:
 
 def encode(response: AdmissionResponse) -> bytes:
     """The AdmissionReview that answers, as JSON bytes; the request is not echoed."""
-    return orjson.dumps(to_dict(response))
+    answer = to_dict(response)
+    try:
+        return orjson.dumps(answer)
+    except orjson.JSONEncodeError:
+        return orjson.dumps(encodable_tree(answer))
 
 
 def to_dict(response: AdmissionResponse) -> dict[str, Any]:

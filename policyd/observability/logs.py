@@ -15,6 +15,7 @@ import orjson
 from policyd.admission.confidential import WITHHELD, is_confidential
 from policyd.admission.review import AdmissionRequest
 from policyd.observability.log_writer import LogWriter, standard_error
+from policyd.texts import MAX_LOGGED_CHARS, bounded, encodable
 
 Level = Literal["info", "warning", "error"]
 Value = str | int | float | bool | list[str] | None
@@ -69,14 +70,15 @@ class Log:
     def line(self, level: Level, event: str, message: str, fields: Mapping[str, Value]) -> bytes:
         """The bytes of a line, whatever is in its fields."""
         shown: dict[str, Value] = {
-            key: value for key, value in fields.items() if value not in (None, "", [])
+            key: _bounded(value) for key, value in fields.items() if value not in (None, "", [])
         }
+        message = bounded(message, MAX_LOGGED_CHARS)
         head = {"time": _timestamp(self._clock()), "level": level, "event": event}
         try:
             return self._line(head, message, shown) + b"\n"
         except (TypeError, ValueError):  # half a surrogate, an integer beyond 64 bits
             clean = {key: _clean(value) for key, value in shown.items()}
-            return self._line(head, _whole(message), clean) + b"\n"
+            return self._line(head, encodable(message), clean) + b"\n"
 
     def _put(self, level: Level, event: str, message: str, fields: Mapping[str, Value]) -> None:
         self._stream.write(self.line(level, event, message, fields))
@@ -135,18 +137,17 @@ def _timestamp(seconds: float) -> str:
     return f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(whole))}.{milliseconds:03}Z"
 
 
+def _bounded(value: Value) -> Value:
+    return bounded(value, MAX_LOGGED_CHARS) if isinstance(value, str) else value
+
+
 def _clean(value: Value) -> Value:
     """A value that every encoder takes."""
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, list):
-        return [_whole(str(each)) for each in value]
-    return _whole(str(value))
-
-
-def _whole(text: str) -> str:
-    """A text without halves of surrogates, which are no characters."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return [encodable(str(each)) for each in value]
+    return encodable(str(value))
 
 
 def _json_line(head: dict[str, str], message: str, fields: dict[str, Value]) -> bytes:

@@ -4,9 +4,11 @@ import io
 import logging
 
 import orjson
+import pytest
 
 from policyd.admission.review import decode
 from policyd.observability.logs import Bridge, Log
+from policyd.texts import MAX_LOGGED_CHARS
 from tests.server.reviews import review
 
 
@@ -80,3 +82,20 @@ def test_records_of_logging_are_lines_too() -> None:
     assert (line["event"], line["level"], line["message"]) == ("log", "error", "a defect")
     assert line["logger"] == "engine"
     assert line["traceback"].startswith("Traceback") and "KeyError: 'x'" in line["traceback"]
+
+
+def test_values_of_a_line_are_cut() -> None:
+    log, stream = logged()
+    log.write("error", "log", "m" * 10**6, user="u" * 10**6, count=3)
+    line = orjson.loads(stream.getvalue())
+    left_out = f"… ({10**6 - MAX_LOGGED_CHARS} more characters)"
+    assert line["message"] == "m" * MAX_LOGGED_CHARS + left_out
+    assert line["user"] == "u" * MAX_LOGGED_CHARS + left_out
+
+
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_half_of_a_surrogate_pair_is_written_as_what_go_has_for_it(form: str) -> None:
+    log, stream = logged(form)
+    log.write("error", "reload", "a\ud800b", file="x\udfff", problems=["\ud800"])
+    text = stream.getvalue().decode()
+    assert "a\ufffdb" in text and "x\ufffd" in text
