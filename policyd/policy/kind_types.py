@@ -4,10 +4,11 @@ import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from policyd.cel.ast import Checked
+from policyd.cel.ast import Checked, Expr, Ident, Select
 from policyd.cel.env import Environment
 from policyd.cel.object_checker import check_objects
 from policyd.cel.parser import parse
+from policyd.cel.recursion import children
 from policyd.cel.source import Issue
 from policyd.cel.structs import ADMISSION, VARIABLES, Structs
 from policyd.cel.types import DYN, Type
@@ -21,6 +22,7 @@ from policyd.policy.object_types import KindSchemas, ObjectTypes
 from policyd.versions import NEWEST, KubernetesVersion
 
 _MAX_KINDS = 10
+_VARIABLES = "variables"
 _parsed = functools.lru_cache(maxsize=64)(parse)  # each text is checked for several kinds
 
 Checkable = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
@@ -90,7 +92,8 @@ class KindTypes:
             self.objects.structs = self.objects.structs.with_fields(VARIABLES.name, fields)
             checked, issues = self._checked(variable.expression)
             fields[variable.name] = DYN if checked is None or issues else checked.result_type
-            if checked is not None:
+            # What uses itself, or one that comes later, does not compile, and has no end to follow.
+            if checked is not None and _variables_in(checked.expr) <= self.variables.keys():
                 self.variables[variable.name] = checked
         self.objects.structs = self.objects.structs.with_fields(VARIABLES.name, fields)
 
@@ -125,6 +128,20 @@ class KindTypes:
                 found = None, [Issue(0, error.text)]
             self._known[text] = found
         return found
+
+
+def _variables_in(expr: Expr) -> set[str]:
+    """The names in ``variables.NAME``."""
+    found: set[str] = set()
+    rest: list[Expr] = [expr]
+    while rest:
+        node = rest.pop()
+        if isinstance(node, Select):
+            of = node.operand
+            if isinstance(of, Ident) and of.name == _VARIABLES:
+                found.add(node.field)
+        rest += children(node)
+    return found
 
 
 def _declared(

@@ -6,6 +6,7 @@ with all that is inside of it.
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from policyd.errors import Problem
 from policyd.policy.lint_rules import nearest, refused
 
 MARK = b"policyd-lint"
+_WORD = MARK.decode()
 _COMMENT = re.compile(r"(?:^|(?<=\s))#\s*policyd-lint\b:?\s*(.*)")
 _DISABLE = re.compile(r"disable\s*=\s*([\w-]+(?:\s*,\s*[\w-]+)*)")
 _SEPARATOR = re.compile(r"---(\s|$)")
@@ -73,14 +75,15 @@ def comments_in(file: str, data: bytes) -> list[LintComment]:
     text = data.decode("utf-8-sig", "replace")
     lines = text.splitlines()
     scalars = _scalars(text)
+    scopes = _Scopes(lines)
     found = []
     for number, line in enumerate(lines):
-        match = _COMMENT.search(line)
-        if match is None or any(start <= (number, match.start()) < end for start, end in scalars):
+        match = _COMMENT.search(line) if _WORD in line else None
+        if match is None or _is_within((number, match.start()), scalars):
             continue
         asked = _DISABLE.match(match[1])
         rules = tuple(re.split(r"\s*,\s*", asked[1])) if asked else ()
-        first, last = _scope(lines, number, alone=not line[: match.start()].strip())
+        first, last = scopes.of(number, alone=not line[: match.start()].strip())
         found.append(LintComment(file, number + 1, match.start() + 1, rules, first, last))
     return found
 
@@ -127,19 +130,52 @@ def _scalars(text: str) -> list[_Span]:
     return spans
 
 
-def _scope(lines: list[str], number: int, *, alone: bool) -> tuple[int, int]:
-    """The lines (from 1) that a comment on line ``number`` (from 0) is about."""
-    if not alone:
-        return number + 1, _end_of_field(lines, number)
-    above = next((each for each in reversed(lines[:number]) if _says(each)), "")
-    if not above:
-        return 1, _END
-    if _SEPARATOR.match(above):
-        below = range(number, len(lines))
-        end = next((each for each in below if _SEPARATOR.match(lines[each])), _END)
-        return number + 1, end
-    field = next((each for each in range(number, len(lines)) if _says(lines[each])), number)
-    return field + 1, _end_of_field(lines, field)
+def _is_within(place: tuple[int, int], spans: list[_Span]) -> bool:
+    """Whether a place is in one of the spans, which are in order and apart."""
+    index = bisect_right(spans, place, key=lambda span: span[0]) - 1
+    return index >= 0 and place < spans[index][1]
+
+
+class _Scopes:
+    """The lines (from 1) that comments of a file are about; asked in the order of the comments, so
+    that no line is looked at for each of them.
+    """
+
+    def __init__(self, lines: list[str]) -> None:
+        self._lines = lines
+        self._above = ""  # the last line before _next that says something
+        self._next = 0
+        self._field = -1  # the next line that says something
+        self._separator = -1
+        self._ends: dict[int, int] = {}
+
+    def of(self, number: int, *, alone: bool) -> tuple[int, int]:
+        """What a comment on line ``number`` (from 0) is about."""
+        if not alone:
+            return number + 1, self._end_of_field(number)
+        for each in range(self._next, number):
+            if _says(self._lines[each]):
+                self._above = self._lines[each]
+        self._next = max(self._next, number)
+        if not self._above:
+            return 1, _END
+        if _SEPARATOR.match(self._above):
+            if self._separator < number:
+                found = (each for each in self._from(number) if _SEPARATOR.match(self._lines[each]))
+                self._separator = next(found, _END)
+            return number + 1, self._separator
+        if self._field < number:
+            found = (each for each in self._from(number) if _says(self._lines[each]))
+            self._field = next(found, number)
+        return self._field + 1, self._end_of_field(self._field)
+
+    def _from(self, number: int) -> range:
+        return range(number, len(self._lines))
+
+    def _end_of_field(self, number: int) -> int:
+        if number not in self._ends:
+            self._ends[number] = _end_of_field(self._lines, number)
+        return self._ends[number]
 
 
 def _says(line: str) -> bool:

@@ -3,20 +3,21 @@
 import json
 import re
 from collections.abc import Iterator
+from math import isfinite
 from typing import Any
 
 from policyd.errors import Problem
 from policyd.policy.documents import Document
 from policyd.policy.findings import Finding
 from policyd.policy.places import Chunk, Origin
+from policyd.policy.surrogates import lone_surrogate
 from policyd.policy.yaml_nodes import MAX_DEPTH, YamlError, compose, construct
 
 _SEPARATOR = re.compile(r"^---(?=[ \t\r]|$)", re.MULTILINE)
 _SEPARATOR_LINE = re.compile(r"---[ \t\r]*\n")
-# A chunk that says nothing: comments, blank lines and %YAML directives.
-_NOTHING = re.compile(
-    r"(?:[ \t\r]*(?:#[^\n]*|%[^\n]*|---[ \t\r]*(?:#[^\n]*)?|\.\.\.)?(?:\n|\Z))*\Z"
-)
+# The first line that says something: no comment, blank line or %YAML directive. Searched for, since
+# one expression for all lines of a chunk takes 300 bytes for each of them.
+_SOMETHING = re.compile(r"^(?![ \t\r]*(?:[#%]|---[ \t\r]*(?:#|$)|(?:\.\.\.)?$))", re.MULTILINE)
 _VALUE = re.compile(r"\S")
 _INT64 = range(-(1 << 63), 1 << 63)
 
@@ -48,13 +49,21 @@ def _values(name: str, data: bytes) -> tuple[list[tuple[Chunk, int, Any]], list[
         line = data.count(b"\n", 0, error.start) + 1
         return [], [Problem("not UTF-8 text", file=name, line=line, column=1, rule="syntax")]
     whole = Chunk(name, text, 0)
-    values = _json_values(whole)
-    if values is not None:
-        return values, []
     problems: list[Problem] = []
     found: list[tuple[Chunk, int, Any]] = []
+    try:
+        values = _json_values(whole)
+    except YamlError as error:
+        return [], [_syntax_problem(whole, error)]
+    if values is not None:
+        return values, []
     for chunk in _chunks(whole):
-        values = _json_values(_after_separator(chunk))
+        inner = _after_separator(chunk)
+        try:
+            values = _json_values(inner)
+        except YamlError as error:
+            problems.append(_syntax_problem(inner, error))
+            continue
         if values is not None:
             found += values
             continue
@@ -72,7 +81,7 @@ def _chunks(whole: Chunk) -> Iterator[Chunk]:
     line = 0
     for start, end in zip(starts, [*starts[1:], len(whole.text)], strict=True):
         text = whole.text[start:end]
-        if not _NOTHING.match(text):
+        if _SOMETHING.search(text):
             yield Chunk(whole.file, text, line)
         line += text.count("\n")
 
@@ -105,11 +114,14 @@ def _after_separator(chunk: Chunk) -> Chunk:
 def _json_values(whole: Chunk) -> list[tuple[Chunk, int, Any]] | None:
     """The values of a JSON text, one after the other; None if YAML has to look at it.
 
-    JSON is read as such because YAML lacks an escape of its: the surrogate pair.
+    JSON is read as such because YAML lacks an escape of its: the surrogate pair. Raises YamlError
+    for half of one.
     """
     if whole.text.lstrip()[:1] not in ("{", "["):
         return None
-    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_int=_integer)
+    decoder = json.JSONDecoder(
+        object_pairs_hook=_unique, parse_int=_integer, parse_float=_real, parse_constant=_real
+    )
     text = whole.text
     values: list[tuple[Chunk, int, Any]] = []
     position, line = 0, whole.line
@@ -125,7 +137,14 @@ def _json_values(whole: Chunk) -> list[tuple[Chunk, int, Any]] | None:
             position = end
     except (ValueError, RecursionError):
         return None
-    return values if all(_depth_ok(value) for _, _, value in values) else None
+    if not all(_depth_ok(value) for _, _, value in values):
+        return None
+    lone = lone_surrogate(text)
+    if lone is not None:
+        before = text[:lone]
+        message = f"{text[lone : lone + 6]} is half of a surrogate pair, which is no character"
+        raise YamlError(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
+    return values
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -138,9 +157,17 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _integer(digits: str) -> int | float:
     """Beyond 64 signed bits a number is a double, as in the API server."""
     if len(digits) > 20:
-        return float(digits)
+        return _real(digits)
     value = int(digits)
     return value if value in _INT64 else float(value)
+
+
+def _real(digits: str) -> float:
+    """NaN and what is too large are no numbers of JSON: YAML reads them as texts."""
+    real = float(digits)
+    if not isfinite(real):
+        raise ValueError("not a number")
+    return real
 
 
 def _depth_ok(value: Any) -> bool:

@@ -37,6 +37,9 @@ _WORDS: dict[str, tuple[str, Any]] = {
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
 _NUMERIC = frozenset("0123456789+-.")
+# Digits of a number that can be an integer of 64 bits, in base 2 with its prefix. One of more is a
+# float if it is decimal and a text if not, as in Go; Python refuses to read thousands.
+_MAX_DIGITS = 66
 _RESOLVABLE = frozenset({STR, BOOL, INT, FLOAT, NULL, TIMESTAMP})
 
 
@@ -199,7 +202,7 @@ def _plain(text: str) -> tuple[str, Any]:
         return STR, text
     plain = text if text[0] == "." else text.replace("_", "")
     number = _INTEGER.fullmatch(plain)
-    if number is not None:
+    if number is not None and len(number[2].lstrip("0")) <= _MAX_DIGITS:
         value = _integer(number[2])
         value = -value if number[1] == "-" else value
         if -(1 << 63) <= value < (1 << 64):

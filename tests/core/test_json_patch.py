@@ -107,6 +107,16 @@ ERRORS: list[tuple[Operation, str]] = [
         "error in remove for path: '/list/-9': Unable to access invalid index: -9: invalid index referenced",
     ),
     (
+        Operation("add", "/list/" + "1" * 5000, value=1),
+        f"error in add for path: '/list/{'1' * 5000}': value was not a proper array index: "
+        f"'{'1' * 5000}': strconv.Atoi: parsing \"{'1' * 5000}\": value out of range",
+    ),
+    (
+        Operation("remove", "/list/-" + "0" * 5000 + "9"),
+        f"error in remove for path: '/list/-{'0' * 5000}9': Unable to access invalid index: -9: "
+        "invalid index referenced",
+    ),
+    (
         Operation("test", "/list/9", value=1),
         "error in test for path: '/list/9': Unable to access invalid index: 9: invalid index referenced",
     ),

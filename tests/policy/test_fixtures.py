@@ -51,7 +51,6 @@ OUTSIDE = [
     "/proc/self/environ",
     "/etc",
     "a\0b",
-    "\ud800",
 ]
 
 

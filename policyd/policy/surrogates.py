@@ -1,0 +1,23 @@
+"""Halves of surrogate pairs, which JSON can escape and no other encoding can hold."""
+
+import re
+
+_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_HIGH = range(0xD800, 0xDC00)
+_LOW = range(0xDC00, 0xE000)
+
+
+def lone_surrogate(text: str) -> int | None:
+    """Where a JSON text escapes half of a pair; None if it does not.
+
+    Only strings hold backslashes, so the text need not be read as JSON.
+    """
+    high = None  # the match that waits for the second half
+    for match in _ESCAPE.finditer(text):
+        point = int(match[1][1:], 16) if match[1][0] == "u" and len(match[1]) > 1 else -1
+        if high is not None and (point not in _LOW or match.start() != high.end()):
+            return int(high.start())
+        if point in _LOW and high is None:
+            return match.start()
+        high = match if point in _HIGH else None
+    return None if high is None else int(high.start())
