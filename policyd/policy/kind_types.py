@@ -29,8 +29,13 @@ Checkable = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 
 
 def kinds_of(rules: Iterable[NamedRuleWithOperations], schemas: KindSchemas) -> list[Gvk]:
-    """The kinds that rules name and that have schemas, sorted; as the API server chooses them."""
+    """The kinds that rules name and that have schemas, sorted; as the API server chooses them.
+
+    It takes the core group for any group: kinds of other groups count among its ten there, too,
+    though a rule for the core group never matches them.
+    """
     found: set[Gvk] = set()
+    rules = list(rules)
     for rule in rules:
         if "*" in "".join((*rule.api_groups, *rule.api_versions)):
             continue
@@ -38,13 +43,14 @@ def kinds_of(rules: Iterable[NamedRuleWithOperations], schemas: KindSchemas) -> 
         for group in sorted(rule.api_groups):
             for version in sorted(rule.api_versions):
                 for resource in sorted(rule.resources):
-                    gvk = schemas.of_resource(group, version, resource)
-                    if gvk is not None and count < _MAX_KINDS:
-                        found.add(Gvk(*gvk))
-                        count += 1
+                    for gvk in schemas.named(group, version, resource):
+                        if count < _MAX_KINDS:
+                            found.add(Gvk(*gvk))
+                            count += 1
         if count == _MAX_KINDS:
             break
-    return sorted(gvk for gvk in found if schemas.find(gvk) is not None)
+    matched = {group for rule in rules for group in rule.api_groups}
+    return sorted(gvk for gvk in found if gvk.group in matched and schemas.find(gvk) is not None)
 
 
 class TypedPolicies:

@@ -158,6 +158,7 @@ class KindSchemas:
         self._table: Table = builtin_table()
         self._found: dict[Gvk, JSONObject | None] = {}
         self._resources: dict[Gvk, Gvk] = {}
+        self._by_name: dict[tuple[str, ...], list[Gvk]] | None = None
         for api_version, kind in BUILTIN_KINDS:
             group, _, version = api_version.rpartition("/")
             self._resources[group, version, plural(kind)] = (group, version, kind)
@@ -180,6 +181,17 @@ class KindSchemas:
     def of_resource(self, group: str, version: str, resource: str) -> Gvk | None:
         """The kind of a resource, subresources aside."""
         return self._resources.get((group, version, resource))
+
+    def named(self, group: str, version: str, resource: str) -> list[Gvk]:
+        """The kinds that these names may mean; without a group, of any group, the core one first."""
+        if group:
+            found = self._resources.get((group, version, resource))
+            return [] if found is None else [found]
+        if self._by_name is None:
+            self._by_name = {}
+            for key in sorted(self._resources):
+                self._by_name.setdefault(key[1:], []).append(self._resources[key])
+        return self._by_name.get((version, resource), [])
 
     def versions(self, group: str, resource: str) -> list[str]:
         """The versions in which a resource is served."""
