@@ -51,12 +51,13 @@ class LiveDefinitions:
         """The version to evaluate as: that of the cluster, or the supported one next to it. What it
         said last holds while it does not answer; before that, the newest. Asks and waits.
         """
-        said = self._definitions.kubernetes() or self._said
+        said, why = self._definitions.kubernetes()
+        said = said or self._said
         try:
             version, warning = nearest(KubernetesVersion.parse(said))
         except ValueError:
             version = NEWEST
-            why = self._definitions.problem or f"it says {said!r}"
+            why = why or f"it says {said!r}"
             warning = (
                 f"the cluster's Kubernetes version is not known ({why}): policies are evaluated "
                 f"as by {NEWEST}"
@@ -91,7 +92,7 @@ class LiveDefinitions:
         self._unsaid += 1
         if self._follows_version and (not self._said or self._unsaid >= _LOOKS_PER_VERSION):
             self._unsaid = 0
-            said = self._definitions.kubernetes()
+            said, _ = self._definitions.kubernetes()
             changed = changed or bool(said and said != self._said)
         return changed
 

@@ -21,7 +21,10 @@ BROAD = {
     "policyd/policy/store.py": "the reload fails, and says so; the set in use stays",
 }
 # What compiled modules may import, beside the standard library.
-CORE_MAY_IMPORT = ("policyd._core", "policyd.errors", "cpython", "libc", "cython", "re2")
+CORE_MAY_IMPORT = (
+    *("policyd._core", "policyd.errors", "policyd.versions"),
+    *("cpython", "libc", "cython", "re2"),
+)
 CORE_IMPORT = re.compile(r"^\s*(?:from|c?import)\s+((?:policyd|[a-z0-9_]+)[\w.]*)", re.MULTILINE)
 
 

@@ -28,14 +28,13 @@ from policyd.cel.ast import (
 from policyd.cel.cursor import Cursor, Unexpected
 from policyd.cel.lexer import EOF, RESERVED, Token, tokenize
 from policyd.cel.recursion import deep_recursion, depth_of
-from policyd.cel.source import NOWHERE, Issue, Source
+from policyd.cel.source import MAX_SYNTAX_ERRORS, NOWHERE, Issue, Source, limited
 from policyd.cel.syntax_errors import UNSUPPORTED_BACKQUOTE, explain
 from policyd.errors import CelSyntaxError
 from policyd.versions import ESCAPED_IDENTIFIERS, NEWEST, KubernetesVersion
 
 MAX_CODE_POINTS = 100_000
 MAX_NESTING = 250
-MAX_SYNTAX_ERRORS = 100
 MAX_TREE_DEPTH = 1_000
 
 _RELATIONS = {
@@ -68,7 +67,7 @@ def parse(text: str, version: KubernetesVersion = NEWEST) -> Expr:
         raise source.error(CelSyntaxError, [Issue(NOWHERE, message)])
     tokens, issues = tokenize(text)
     if len(issues) > MAX_SYNTAX_ERRORS:
-        raise source.error(CelSyntaxError, _limited(issues))
+        raise source.error(CelSyntaxError, limited(issues))
     parser = _Parser(text, tokens, issues, version)
     with deep_recursion():
         expr = parser.parse()
@@ -77,16 +76,6 @@ def parse(text: str, version: KubernetesVersion = NEWEST) -> Expr:
     if issues or expr is None:
         raise source.error(CelSyntaxError, issues)
     return expr
-
-
-def _limited(issues: list[Issue]) -> list[Issue]:
-    """The first syntax errors, and one that says that there are more."""
-    kept = sorted(issues, key=lambda issue: issue.pos)
-    if len(kept) <= MAX_SYNTAX_ERRORS:
-        return kept
-    last = kept[MAX_SYNTAX_ERRORS]
-    message = f"Syntax error: More than {MAX_SYNTAX_ERRORS} syntax errors"
-    return [*kept[:MAX_SYNTAX_ERRORS], Issue(last.pos, message)]
 
 
 class _Parser(Cursor):
@@ -116,7 +105,7 @@ class _Parser(Cursor):
             expr, height = self._expr()
             self.expect(EOF)
         except Unexpected:
-            self._issues[:] = _limited(
+            self._issues[:] = limited(
                 unrecognized + explain(self._text, self._tokens, self._version)
             )
             return None

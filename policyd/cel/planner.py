@@ -39,12 +39,7 @@ from policyd.cel.recursion import deep_recursion
 from policyd.cel.specialise import conjunction, specialised
 from policyd.cel.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.errors import CelTypeError, Problem
-from policyd.versions import (
-    NEWEST,
-    OPTIONAL_OR_CHECKS,
-    VARIABLE_BEFORE_TYPE,
-    KubernetesVersion,
-)
+from policyd.versions import NEWEST, OPTIONAL_OR_CHECKS, VARIABLE_BEFORE_TYPE, KubernetesVersion
 
 # The calls that cel-go computes when the program is made, if their argument is a constant.
 _CONVERSIONS = frozenset((

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 from policyd.errors import CelCompileError, Problem
 
+MAX_SYNTAX_ERRORS = 100
 NOWHERE = -2
 BEFORE = -1
 MAX_ERRORS = 100
@@ -90,3 +91,13 @@ class Source:
             excerpt=self.excerpt(issue.pos),
             rule="cel",
         )
+
+
+def limited(issues: list[Issue]) -> list[Issue]:
+    """The first syntax errors, and one that says that there are more."""
+    kept = sorted(issues, key=lambda issue: issue.pos)
+    if len(kept) <= MAX_SYNTAX_ERRORS:
+        return kept
+    last = kept[MAX_SYNTAX_ERRORS]
+    message = f"Syntax error: More than {MAX_SYNTAX_ERRORS} syntax errors"
+    return [*kept[:MAX_SYNTAX_ERRORS], Issue(last.pos, message)]

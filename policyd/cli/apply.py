@@ -48,6 +48,10 @@ Exit status: 0 when all are admitted, 1 when one is denied, 2 for bad input, a b
 cluster that cannot be asked, 3 when nothing is denied but not everything in the cluster could be
 read.
 """
+_OF_MANIFESTS = (
+    "RESOURCES, --operation, --old, --namespace-labels and --output-dir are for manifests, not for "
+    "--cluster"
+)
 
 
 @click.command("apply", epilog=_EPILOG)
@@ -119,6 +123,9 @@ def command(
     owner the same policy judges are left out. Params that are not in POLICIES are read there;
     authorizer checks are asked of the cluster if --user says for whom.
     """
+    of_manifests = resources or old or operation or output_dir or namespace_labels is not None
+    if cluster is not None and of_manifests:
+        raise click.UsageError(_OF_MANIFESTS)
     if version is None:
         version = NEWEST if cluster is None else version_of(cluster)
     sources = load(paths, version=version)
@@ -126,11 +133,6 @@ def command(
     who, style = Who(operation, user, groups), Style(diff=diff, verbose=verbose)
     about = _descriptions(sources)
     if cluster is not None:
-        if resources or old or operation or output_dir or namespace_labels is not None:
-            raise click.UsageError(
-                "RESOURCES, --operation, --old, --namespace-labels and --output-dir are for "
-                "manifests, not for --cluster"
-            )
         status = scan_cluster(
             cluster,
             sources=sources,

@@ -54,7 +54,7 @@ class Definitions:
         self._wanted: frozenset[Wanted] = frozenset()
         self._known: dict[str, Object] = {}
         self._versions: dict[str, str] = {}
-        self._said = ""  # the version of Kubernetes
+        self._said = ("", "")  # the version of Kubernetes, or why it is not known
         self.problem = ""
 
     def fetch(self, wanted: frozenset[Wanted]) -> list[Object]:
@@ -69,10 +69,12 @@ class Definitions:
         wanted = self._wanted
         return bool(wanted and self._run(self._attempt(self._differing(wanted))))
 
-    def kubernetes(self) -> str:
-        """The version that the API server says it is, such as v1.37.1; "" if it does not say."""
-        self._said = ""
-        self._run(self._attempt(self._learn_version()))
+    def kubernetes(self) -> tuple[str, str]:
+        """The version that the API server says it is, such as v1.37.1, or "" and why it is not
+        known.
+        """
+        self._said = ("", "it was closed")
+        self._run(self._learn_version())
         return self._said
 
     def close(self) -> None:
@@ -157,9 +159,13 @@ class Definitions:
         return False
 
     async def _learn_version(self) -> bool:
-        found = await self._get("version", "")
-        said = found.get("gitVersion") if isinstance(found, dict) else None
-        self._said = said if isinstance(said, str) else ""
+        try:
+            found = await self._get("version", "")
+        except PROBLEMS as error:
+            self._said = ("", words(error))
+            return False
+        said = found.get("gitVersion") if found else None
+        self._said = (said, "") if isinstance(said, str) else ("", "it has no gitVersion")
         return False
 
     async def _differs(self, name: str) -> bool:

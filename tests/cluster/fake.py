@@ -16,6 +16,7 @@ from policyd.certificates import self_signed
 Json = dict[str, Any]
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 TOKEN = "first"
+VERSION = "/version"
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,13 @@ class ApiServer:
     calls: list[Call] = field(default_factory=list)
     tokens: set[str] = field(default_factory=lambda: {TOKEN})
     most_at_once: int = 0
+    version: str = "v1.37.1"  # of GET /version, which is no call; "" gives a 404
+
+    def reply(self, call: Call) -> Reply:
+        """What is answered to who is known."""
+        if call.path != VERSION:
+            return self.answer(call)
+        return Reply({"gitVersion": self.version}) if self.version else refusal(404, "not found")
 
     def kubeconfig(self, **user: Any) -> Path:
         """A file whose current context is this server."""
@@ -115,9 +123,10 @@ def api_server(folder: Path, answer: Callable[[Call], Reply]) -> Iterator[ApiSer
             with lock:
                 under_way[0] += 1
                 fake.most_at_once = max(fake.most_at_once, under_way[0])
-                fake.calls.append(call)
+                if self.path != VERSION:
+                    fake.calls.append(call)
             known = token in fake.tokens
-            reply = fake.answer(call) if known else refusal(401, "Unauthorized")
+            reply = fake.reply(call) if known else refusal(401, "Unauthorized")
             time.sleep(reply.after)
             with lock:
                 under_way[0] -= 1
