@@ -9,7 +9,7 @@ from functools import cache
 
 from policyd._core.libraries import KNOWN_LIBRARIES
 from policyd._core.library import Overload
-from policyd.versions import KubernetesVersion
+from policyd.versions import OLDEST, KubernetesVersion
 
 _ANY_NUMBER = -1
 
@@ -31,6 +31,19 @@ class Functions:
         """The rows that a call with this many arguments may run, in the order they are tried."""
         rows = self.by_name.get(name, ())
         return tuple(row for row in rows if row.arity in (arity, _ANY_NUMBER) and row.runs)
+
+
+@cache
+def introduced() -> dict[str, KubernetesVersion]:
+    """The version that each overload came with, by id; one that is older than all supported ones
+    came with the oldest. An overload that changed has several rows.
+    """
+    found: dict[str, KubernetesVersion] = {}
+    for library in KNOWN_LIBRARIES:
+        for row in library.overloads:
+            since = row.introduced or OLDEST
+            found[row.id] = min(since, found.get(row.id, since))
+    return found
 
 
 @cache

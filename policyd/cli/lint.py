@@ -10,14 +10,16 @@ import orjson
 from policyd.admission.api import PolicySet
 from policyd.cli._output import counted, echo_json, echo_problems
 from policyd.cli._reports import Entry, github, sarif
-from policyd.cli._version import version_option
+from policyd.cli._version import VERSION, version_option
 from policyd.errors import Problem
 from policyd.policy import compiler, suite
+from policyd.policy.checked import checked_expressions
 from policyd.policy.documents import Sources
 from policyd.policy.lint_comments import faults, suppress
 from policyd.policy.lint_rules import RULES, nearest, refused
 from policyd.policy.linting import all_advice
 from policyd.policy.loader import load
+from policyd.policy.version_needs import needed_by_policy, newer
 from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
@@ -30,6 +32,7 @@ Examples:
   policyd lint policies/ --format github                  # in a workflow, beside the lines
   policyd lint policies/ --format sarif > policyd.sarif   # for code scanning
   policyd lint policies/ --format json | jq '.[] | select(.severity == "error")'
+  policyd lint --target 1.30 policies/                    # what Kubernetes 1.30 would refuse
   policyd lint --rules
 
 \b
@@ -95,12 +98,20 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     help="List all rules, and exit.",
 )
 @version_option()
+@click.option(
+    "--target",
+    type=VERSION,
+    help="The oldest Kubernetes version that the policies must run on: report what it does not "
+    "know, and which version each policy needs.",
+)
 def command(
+    *,
     paths: tuple[Path, ...],
     form: str,
     disabled: frozenset[str],
     strict: bool,
     version: KubernetesVersion,
+    target: KubernetesVersion | None,
 ) -> None:
     """Check policies without a cluster: form, names, CEL, and what is probably not meant.
 
@@ -110,9 +121,11 @@ def command(
     PATHS are files and directories of YAML or JSON; - is standard input. All problems are told at
     once, each with its place, and for CEL with a caret under it.
     """
+    if target is not None and target > version:
+        raise click.UsageError(f"--target {target} is newer than --kubernetes-version {version}")
     sources = load(paths, version=version)
     found = sorted(
-        _find(sources, disabled, strict=strict),
+        _find(sources, disabled, strict=strict, target=target),
         key=lambda problem: (problem.file, problem.line, problem.column),
     )
     _WRITERS[form](found)
@@ -121,17 +134,30 @@ def command(
         documents = counted(len(sources.documents), "document")
         summary = f"{documents}: {counted(errors, 'error')}, {len(found) - errors} advice"
         click.echo(summary, err=True)
+        if target is not None:
+            _tell_needs(sources)
     if errors:
         raise SystemExit(1)
 
 
-def _find(sources: Sources, disabled: frozenset[str], *, strict: bool) -> Iterator[Problem]:
+def _tell_needs(sources: Sources) -> None:
+    """The oldest version that each policy needs, where that is not the oldest supported one."""
+    for need in needed_by_policy(checked_expressions(sources)):
+        where = f"{need.document.kind} {need.document.name}"
+        click.echo(f"{where} needs Kubernetes {need.version}: {need.what}", err=True)
+
+
+def _find(
+    sources: Sources, disabled: frozenset[str], *, strict: bool, target: KubernetesVersion | None
+) -> Iterator[Problem]:
     """Errors and advice, less what is disabled."""
     compiled = compiler.compile_sources(sources)
     errors = [*compiled.problems, *faults(sources.lint_comments)]
     if strict and not any(problem.severity == "error" for problem in errors):
         errors += not_idempotent(PolicySet(compiled), sources)
     advice = all_advice(sources, datetime.now(UTC).date())
+    if target is not None:
+        advice += newer(sources, checked_expressions(sources), target)
     kept, unused = suppress([*errors, *advice], sources.lint_comments, disabled)
     yield from kept
     if strict:

@@ -103,8 +103,7 @@ def api_server(folder: Path, answer: Callable[[Call], Reply]) -> Iterator[ApiSer
         def do_POST(self) -> None:
             self._answer()
 
-        def do_GET(self) -> None:
-            self._answer()
+        do_GET = do_POST
 
         def log_message(self, *arguments: Any) -> None:
             pass
