@@ -183,7 +183,7 @@ class KindSchemas:
         return self._resources.get((group, version, resource))
 
     def named(self, group: str, version: str, resource: str) -> list[Gvk]:
-        """The kinds that these names may mean; without a group, of any group, the core one first."""
+        """The kinds that these names may mean; without a group: of all groups, the core first."""
         if group:
             found = self._resources.get((group, version, resource))
             return [] if found is None else [found]

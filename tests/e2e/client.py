@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from http.client import HTTPSConnection
+from http.client import HTTPResponse, HTTPSConnection
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -60,17 +60,8 @@ class Client:
         **query: str,
     ) -> Answer:
         """One request; an error status is an answer, not an exception. Bytes are sent as they are."""
-        data = json.dumps(body).encode() if body is not None and type(body) is not bytes else body
-        if query:
-            path += ("&" if "?" in path else "?") + urlencode(query)
-        sent = data if isinstance(data, bytes) else b""
-        self._connection.putrequest(method, path)
-        for name, value in (("Content-Type", content), *self._headers):
-            self._connection.putheader(name, value)
-        self._connection.putheader("Content-Length", str(len(sent)))
-        self._connection.endheaders(sent)
-        answer = self._connection.getresponse()
-        text = answer.read()
+        sent = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        answer, text = self._exchange(method, path, sent, content, query)
         warnings = answer.headers.get_all("Warning", [])
         return Answer(
             answer.status,
@@ -78,6 +69,24 @@ class Client:
             tuple(_unquote(match) for each in warnings for match in WARNING.findall(each)),
             answer.headers.get("Audit-Id", ""),
         )
+
+    def post(self, path: str, text: bytes, **query: str) -> tuple[int, str]:
+        """POST of JSON that Python may not be able to write or read: the status and the answer's text."""
+        answer, text = self._exchange("POST", path, text, "application/json", query)
+        return answer.status, text.decode()
+
+    def _exchange(
+        self, method: str, path: str, sent: bytes, content: str, query: Mapping[str, str]
+    ) -> tuple[HTTPResponse, bytes]:
+        if query:
+            path += ("&" if "?" in path else "?") + urlencode(query)
+        self._connection.putrequest(method, path)
+        for name, value in (("Content-Type", content), *self._headers):
+            self._connection.putheader(name, value)
+        self._connection.putheader("Content-Length", str(len(sent)))
+        self._connection.endheaders(sent)
+        answer = self._connection.getresponse()
+        return answer, answer.read()
 
     def create(self, thing: Mapping[str, Any], **query: str) -> Answer:
         """POST of an object."""
