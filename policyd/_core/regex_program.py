@@ -29,7 +29,7 @@ TOKEN = re.compile(
       (?P<open> \(\?(?P<fold>i?): )
     | (?P<close> \) )
     | (?P<bar> \| )
-    | (?P<repeat> (?: [*+?] | \{ (?P<low>\d+) (?P<more>,?) (?P<high>\d*) \} ) \?? )
+    | (?P<repeat> (?: [*+?] | \{ (?P<low>\d++) (?P<more>,?) (?P<high>\d*+) \} ) \?? )
     | (?P<assertion> \(\?m:[$^]\) | \\[AzbB] )
     | (?P<one> \(\?s:\.\)
         | \[\^? (?: \[:\^?\w+:\] | \\[xpP]\{\w+\} | - | \\\w )+ \]

@@ -19,10 +19,10 @@ from policyd._core.pattern_leaves import (
 from policyd._core.pattern_text import amount_of
 
 _OPERATORS = (">=", "<=", ">", "<", "!")
-_NUMBERLIKE = r"[+-]?\d+(?:\.\d+)?[A-Za-zµ]*(?:\d+(?:\.\d+)?[A-Za-zµ]+)*"
+_NUMBERLIKE = r"[+-]?\d++(?:\.\d++)?[A-Za-zµ]*+(?:\d++(?:\.\d++)?[A-Za-zµ]++)*+"
 _RANGE = re.compile(rf"({_NUMBERLIKE})\s*(!?)-\s*({_NUMBERLIKE})")
 # Kyverno's variables and its references to other fields, which would be plain texts here.
-_FOREIGN = re.compile(r"\{\{.*\}\}|\$\([<>=!]*\.{0,2}/", re.DOTALL)
+_REFERENCE = re.compile(r"\$\([<>=!]*\.{0,2}/")
 _AMOUNTS = "an amount is a number, a quantity (100Mi, 500m) or a duration (1h30m)"
 
 
@@ -43,7 +43,7 @@ def leaf(value: str | bool | int | float | None) -> Check:
         return Flag(value)
     if isinstance(value, int | float):
         return Number(value)
-    if _FOREIGN.search(value):
+    if _is_foreign(value):
         hint = "write an expression validation, which sees request, object and variables"
         raise LeafError(f'"{value}": patterns have no variables and no references', hint)
     if value == "*":
@@ -51,6 +51,10 @@ def leaf(value: str | bool | int | float | None) -> Check:
     if value == "?*":
         return Something()
     return Text(value, _alternatives(value))
+
+
+def _is_foreign(text: str) -> bool:
+    return "}}" in text.partition("{{")[2] or _REFERENCE.search(text) is not None
 
 
 def _alternatives(text: str) -> list[Term]:

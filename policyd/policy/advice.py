@@ -114,7 +114,7 @@ def _variables(variables: Iterable[Variable], expressions: list[str]) -> Iterato
             yield Finding(path, message, "choose another name", rule="variable-name")
         seen.add(name)
         later = [*expressions, *(each.expression for each in listed[index + 1 :])]
-        use = re.compile(rf"\bvariables\s*(?:\.\s*\??\s*{re.escape(name)}\b|\[)")
+        use = re.compile(rf"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?{re.escape(name)}\b|\[)")
         if not any(use.search(text) for text in later):
             yield Finding(path, f"variable {name!r} is never used", rule="unused-variable")
 

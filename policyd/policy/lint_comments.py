@@ -82,7 +82,7 @@ def comments_in(file: str, data: bytes) -> list[LintComment]:
         if match is None or _is_within((number, match.start()), scalars):
             continue
         asked = _DISABLE.match(match[1])
-        rules = tuple(re.split(r"\s*,\s*", asked[1])) if asked else ()
+        rules = tuple(rule.strip() for rule in asked[1].split(",")) if asked else ()
         first, last = scopes.of(number, alone=not line[: match.start()].strip())
         found.append(LintComment(file, number + 1, match.start() + 1, rules, first, last))
     return found

@@ -1,14 +1,11 @@
 """Where a field stands in its file, found only when asked for: few documents have problems."""
 
 import functools
-import re
 from dataclasses import dataclass
 
 import yaml
 
 from policyd.policy.yaml_nodes import YamlError, compose, scalar
-
-_PATH_PART = re.compile(r"\[([^\]]*)\]|\.?([^.\[\]]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,22 @@ def _nodes(chunk: Chunk) -> tuple[yaml.Node, ...]:
 
 
 def _parts(path: str) -> list[str]:
-    return [bracket or name for bracket, name in _PATH_PART.findall(path)]
+    """``spec.rules[0]``: spec, rules and 0."""
+    parts: list[str] = []
+    name, at, last = "", 0, path.rfind("]")
+    while at < len(path):
+        char = path[at]
+        if char in ".[]" and name:
+            parts.append(name)
+            name = ""
+        if char == "[" and at < last:
+            end = path.index("]", at)
+            parts.append(path[at + 1 : end])
+            at = end
+        elif char not in ".[]":
+            name += char
+        at += 1
+    return [*parts, name] if name else parts
 
 
 def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:

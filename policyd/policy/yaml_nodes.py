@@ -110,7 +110,8 @@ def _syntax_hint(text: str, line: int) -> str:
     near = lines[line - 1] if line <= len(lines) else ""
     if "\t" in near[: len(near) - len(near.lstrip())]:
         return "YAML is indented with spaces, not tabs"
-    if re.search(r":\s*[^'\"|>\s].*: ", near) or re.match(r"\s*(- )?\w+:\s*[!&*%@`{\[]", near):
+    value = near.partition(":")[2].lstrip()
+    if value[:1] in set("!&*%@`{[") or (value[:1] not in {"'", '"', "|", ">"} and ": " in value):
         return "put the value in quotes, or on its own lines after '|'"
     return ""
 

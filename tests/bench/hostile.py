@@ -12,5 +12,7 @@ def hostile() -> list[tuple[str, str, str]]:
         found = slowest(case, MEGABYTE)
         ended = found.ended or "a result"
         figure = f"{found.nanos / 1e6:6.2f} ms: {ended[:40]}"
-        rows.append((f"{case.expression[:30]:<30} {name[:50]}", figure, f"{DEADLINE // 10**6} + 50 ms"))
+        rows.append(
+            (f"{case.expression[:30]:<30} {name[:50]}", figure, f"{DEADLINE // 10**6} + 50 ms")
+        )
     return rows

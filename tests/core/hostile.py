@@ -135,7 +135,11 @@ def deep(size: int) -> list[Any]:
 
 def of(expression: str, *shapes: Shape) -> tuple[Shape, ...]:
     """What an expression makes of a string; the string where it makes an error."""
-    return tuple(lambda size, shape=shape: made(expression, shape(size)) for shape in shapes)
+
+    def of_shape(shape: Shape) -> Shape:
+        return lambda size: made(expression, shape(size))
+
+    return tuple(of_shape(shape) for shape in shapes)
 
 
 @cache
@@ -236,9 +240,7 @@ def lists_of(kind: str) -> tuple[Shape, ...]:
     if kind == "string":
         return (LISTS[3], of_texts, listed(lambda index: f"{'p' * 50}{index}", 60))
     items = SHAPES[kind]
-    return tuple(
-        lambda size, item=item: [item(min(size, 1000))] * (size // 16) for item in items
-    )
+    return tuple(lambda size, item=item: [item(min(size, 1000))] * (size // 16) for item in items)
 
 
 @dataclass(frozen=True, slots=True)

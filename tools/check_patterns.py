@@ -1,0 +1,265 @@
+"""Check that no regular expression of Python backtracks on data that others write.
+
+``python -m tools.check_patterns``. Modules that see data of requests or of policies may only use
+``re`` if they are listed below with a reason, and each of their patterns is tried on strings that
+repeat what its own repetitions repeat. Compiled modules may not use ``re`` at all.
+"""
+
+import ast
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from re import _constants as op  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]
+from time import thread_time_ns
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+# What is written by who starts policyd: flags, and the pattern of `policyd test --run`.
+TRUSTED = ("policyd/cli/",)
+ALLOWED = {
+    "policyd/_core/labels.py": "labels of policies' selectors: two formats of Kubernetes",
+    "policyd/_core/regex_program.py": "one token of a pattern that was parsed already",
+    "policyd/admission/conflicts.py": "an index in the path of a patch",
+    "policyd/admission/decision.py": "one character that a header may not hold",
+    "policyd/admission/replaying.py": "a quoted name in a recorded message, by a command",
+    "policyd/cel/lexer.py": "one token, from where it begins",
+    "policyd/cel/literals.py": "one escape of a literal",
+    "policyd/cel/recovery.py": "words of an error",
+    "policyd/cel/unparse.py": "an identifier",
+    "policyd/mutation/leaves.py": "the parts of a time, each from where it begins; one character",
+    "policyd/mutation/overlay_text.py": "one of two literal texts",
+    "policyd/mutation/overlay_tree.py": "marks of another language in an overlay",
+    "policyd/pattern/leaves.py": "a range of numbers, marks of another language in a pattern",
+    "policyd/pattern/marks.py": "a key in brackets",
+    "policyd/policy/advice.py": "the use of a variable: its name is an identifier",
+    "policyd/policy/lint_comments.py": "comments of policies",
+    "policyd/policy/model.py": "a date of ten characters",
+    "policyd/policy/names.py": "names of Kubernetes",
+    "policyd/policy/overlaps.py": "a step of a path",
+    "policyd/policy/rules.py": "one character",
+    "policyd/policy/splitting.py": "separators of YAML documents",
+    "policyd/policy/suite.py": "the type of a pattern that the command line gives",
+    "policyd/policy/type_check.py": "words of an expression",
+    "policyd/policy/validation_advice.py": "a word of an expression",
+    "policyd/policy/yaml_nodes.py": "scalars of YAML",
+    "policyd/units.py": "durations and sizes of the configuration",
+}
+# Patterns that are known only when they are used, and what they are then.
+COMPUTED = {
+    ("policyd/policy/advice.py", r"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?name\b|\[)"),
+    ("policyd/mutation/leaves.py", r"\d\d(?:[.,]\d+)?"),
+    ("policyd/mutation/leaves.py", r"Z|[+-]\d\d:\d\d"),
+}
+SIZES = (24, 200, 4_000)
+SLOW = 10_000_000  # nanoseconds; a linear pattern takes less than a tenth of it
+TRIES = 3
+PUMPS = 80  # tried behind each beginning
+
+
+def main() -> int:
+    """The exit code: 1 if there is a problem, each of which is printed."""
+    found = problems()
+    for problem in found:
+        print(problem)
+    return 1 if found else 0
+
+
+def problems() -> list[str]:
+    """Modules that use ``re`` and are not listed, entries without use, and slow patterns."""
+    using = {str(path.relative_to(ROOT)): path for path in modules() if uses_re(path)}
+    found = [f"{name}: uses re and is not listed in {__file__}" for name in using.keys() - ALLOWED]
+    found += [
+        f"{name}: is listed in {__file__} and does not use re" for name in ALLOWED.keys() - using
+    ]
+    for path in sorted((ROOT / "policyd").rglob("*.pyx")):
+        if re.search(r"^\s*(?:c?import re\b|from re\b)", path.read_text("utf-8"), re.MULTILINE):
+            found.append(f"{path.relative_to(ROOT)}: compiled modules may not use re")
+    for name, path in sorted(using.items()):
+        for pattern, flags, searched in patterns(name, path):
+            attack = slow_attack(re.compile(pattern, flags), searched)
+            if attack is not None:
+                found.append(f"{name}: {pattern!r} is slow on {attack!r}")
+    return sorted(found)
+
+
+def modules() -> Iterator[Path]:
+    for path in sorted((ROOT / "policyd").rglob("*.py")):
+        if not str(path.relative_to(ROOT)).startswith(TRUSTED):
+            yield path
+
+
+def uses_re(path: Path) -> bool:
+    return any(
+        isinstance(node, ast.Import) and any(alias.name == "re" for alias in node.names)
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+    )
+
+
+def patterns(name: str, path: Path) -> Iterator[tuple[str, int, bool]]:
+    """The patterns of a module, their flags, and whether it searches for them or only matches;
+    those of COMPUTED in place of what is not constant.
+    """
+    module = importlib.import_module(name.removesuffix(".py").replace("/", "."))
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if not isinstance(node, ast.Call) or not ast.unparse(node.func).startswith("re."):
+            continue
+        if ast.unparse(node.func) == "re.escape" or not node.args:
+            continue
+        flags = [
+            arg for arg in ast.walk(node) if ast.unparse(arg).startswith("re.") and arg != node.func
+        ]
+        names = {ast.unparse(arg) for arg in flags if isinstance(arg, ast.Attribute)}
+        value = sum(int(getattr(re, each[3:])) for each in names if each[3:].isupper())
+        searched = is_searched(node, path.read_text("utf-8"))
+        try:
+            yield eval(ast.unparse(node.args[0]), vars(module)), value, searched
+        except NameError:
+            computed = [text for place, text in COMPUTED if place == name]
+            if not computed:
+                raise SystemExit(
+                    f"{name}:{node.lineno}: what pattern is this? See COMPUTED"
+                ) from None
+            yield from ((text, value, searched) for text in computed)
+
+
+def is_searched(call: ast.Call, source: str) -> bool:
+    """Whether the pattern may begin anywhere, so that each place of a text is tried."""
+    function = ast.unparse(call.func)
+    if function != "re.compile":
+        return function not in ("re.match", "re.fullmatch")
+    names = [
+        ast.unparse(node.targets[0])
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Assign) and ast.unparse(node.value) == ast.unparse(call)
+    ]
+    uses = r"\.(?:search|finditer|findall|split|subn?)\("
+    return not names or re.search(rf"\b{names[0]}{uses}", source) is not None
+
+
+# Trying
+
+
+def slow_attack(pattern: re.Pattern[str], searched: bool) -> str | None:
+    """The beginning of a string on which a pattern takes long, or None."""
+    for before, pump, after in attacks(pattern):
+        for size in SIZES:
+            text = before + pump * (size // len(pump)) + after
+            if all(time_of(pattern, text, searched) > SLOW for _ in range(TRIES)):
+                return text[:60]
+    return None
+
+
+def time_of(pattern: re.Pattern[str], text: str, searched: bool) -> int:
+    start = thread_time_ns()
+    pattern.fullmatch(text)
+    pattern.match(text)
+    if searched:
+        pattern.search(text)
+    return thread_time_ns() - start
+
+
+def attacks(pattern: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
+    """What leads to each repetition, what it may repeat, and what ends a match or does not."""
+    tree = parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
+    letters = sorted({letter for node in tree for letter in members(node)})
+    bodies = {sample(list(body)) for body in repeated(tree)} - {""}
+    pumps = [
+        *bodies,
+        *letters,
+        *(one + other for one in letters for other in letters if one != other),
+    ]
+    leads = {"", *leading(list(tree))}
+    for lead in sorted(leads):
+        for pump in pumps[:PUMPS]:
+            for after in ("", "\x00"):
+                yield lead, pump, after
+
+
+def leading(items: list[Any]) -> Iterator[str]:
+    """A text for each beginning of the pattern."""
+    for index in range(len(items)):
+        before = sample(items[:index])
+        yield before
+        for body in bodies_of(items[index]):
+            yield from (before + inner for inner in leading(list(body)))
+
+
+def repeated(items: Any) -> Iterator[Any]:
+    for kind, argument in items:
+        if kind in (op.MAX_REPEAT, op.MIN_REPEAT):
+            yield argument[2]
+        for body in bodies_of((kind, argument)):
+            yield from repeated(body)
+
+
+def bodies_of(node: Any) -> list[Any]:
+    kind, argument = node
+    if kind in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
+        return [argument[2]]
+    if kind is op.SUBPATTERN:
+        return [argument[3]]
+    if kind is op.BRANCH:
+        return list(argument[1])
+    if kind is op.ATOMIC_GROUP:
+        return [argument]
+    return []
+
+
+def members(node: Any) -> Iterator[str]:
+    """Some characters that a part of a pattern takes."""
+    kind, argument = node
+    if kind is op.LITERAL:
+        yield chr(argument)
+    elif kind is op.NOT_LITERAL:
+        yield "~" if argument != ord("~") else "a"
+    elif kind is op.ANY:
+        yield "a"
+    elif kind is op.IN:
+        yield from in_class(argument)
+    else:
+        for body in bodies_of(node):
+            for inner in body:
+                yield from members(inner)
+
+
+CATEGORIES = {
+    op.CATEGORY_DIGIT: "1", op.CATEGORY_NOT_DIGIT: "a", op.CATEGORY_SPACE: " ",
+    op.CATEGORY_NOT_SPACE: "a", op.CATEGORY_WORD: "a1", op.CATEGORY_NOT_WORD: " -",
+}  # fmt: skip
+
+
+def in_class(items: Any) -> Iterator[str]:
+    if items[0][0] is op.NEGATE:
+        taken = set(in_class(items[1:]))
+        yield from (each for each in "a1 ~" if each not in taken)
+        return
+    for kind, argument in items:
+        if kind is op.LITERAL:
+            yield chr(argument)
+        elif kind is op.RANGE:
+            yield chr(argument[0])
+        else:
+            yield from CATEGORIES[argument]
+
+
+def sample(items: list[Any]) -> str:
+    """A text that fits a sequence of parts, each repetition once."""
+    made = ""
+    for node in items:
+        kind, argument = node
+        if kind is op.BRANCH:
+            made += sample(list(argument[1][0]))
+        elif kind in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
+            made += sample(list(argument[2])) * max(1, min(argument[0], 100))
+        elif bodies_of(node):
+            made += sample(list(bodies_of(node)[0]))
+        else:
+            made += next(members(node), "")
+    return made
+
+
+if __name__ == "__main__":
+    sys.exit(main())
