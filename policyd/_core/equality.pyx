@@ -174,11 +174,21 @@ cdef object _find_other(dict entries, object key):
     elif key is None:
         return entries.get(None, MISSING)
     elif kind is not int:
-        return MISSING if kind is bytes else entries.get(Key(key), MISSING)
+        # A map that came as JSON takes no other key for one of its own, and hashes none.
+        if kind is bytes or all_text(entries):
+            return MISSING
+        return entries.get(Key(key), MISSING)
     value = entries.get(key, MISSING)
     if value is MISSING and 0 <= key < UINT64_END:
         value = entries.get(uint(key), MISSING)
     return value
+
+
+cdef bint all_text(dict entries) except -1:
+    for key in entries:
+        if type(key) is not str:
+            return False
+    return True
 
 
 cdef object contains(Activation act, object container, object value):

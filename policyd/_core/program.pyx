@@ -152,4 +152,7 @@ def constant(Node node not None):
 def compute(Node node not None):
     """The value of a node without variables, and its cost; for constants, while planning."""
     cdef Activation act = activation(0, 1_000_000_000, 0)
-    return node.eval(act), act.spent
+    try:
+        return node.eval(act), act.spent
+    except CostExceeded as exceeded:  # more memory than any expression may take
+        return CelError(str(exceeded)), act.spent

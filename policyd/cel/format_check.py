@@ -8,7 +8,7 @@ beyond ASCII is named by its first byte.
 from collections.abc import Sequence
 
 from policyd.cel.ast import Expr, ListExpr, MapExpr
-from policyd.cel.types import Kind, Type
+from policyd.cel.types import Kind, Type, unwrapped
 
 _MAX_INT = 2**63 - 1
 _STRING_KINDS = (Kind.LIST, Kind.MAP, Kind.TYPE, Kind.NULL, Kind.WELL_KNOWN, Kind.PRIMITIVE)
@@ -90,14 +90,14 @@ def _check_clause(letter: str, arg: Expr, types: dict[int, Type]) -> None:
             f'could not parse formatting clause: unrecognized formatting clause "{letter}"'
         )
     names, problem = clause
-    found = types[arg.id]
+    found = unwrapped(types[arg.id])
     if found.kind is not Kind.DYN and found.name not in names:
         raise FormatProblem(f"error during formatting: {problem}, was given {found.name}", arg)
 
 
 def _check_string(arg: Expr, types: dict[int, Type]) -> None:
     """``%s`` takes nearly everything; literals are looked into."""
-    found = types[arg.id]
+    found = unwrapped(types[arg.id])
     if found.kind is not Kind.DYN and found.kind not in _STRING_KINDS:
         raise FormatProblem(
             f"error during formatting: {_STRING_PROBLEM}, was given {found.name}", arg

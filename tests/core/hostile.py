@@ -33,6 +33,11 @@ def repeated(piece: str, before: str = "", after: str = "") -> Shape:
     return lambda size: before + piece * (size // len(piece)) + after
 
 
+def constant(value: Any) -> Shape:
+    """The same whatever the size."""
+    return lambda _: value
+
+
 TEXTS: tuple[Shape, ...] = (
     repeated("a"),
     repeated("0", after="x"),
@@ -177,9 +182,7 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     "string": TEXTS,
     "int": NUMBERS,
     "uint": of("uint(a)", *NUMBERS),
-    "double": tuple(
-        lambda _, number=number: number for number in (1e308, 5e-324, float("nan"), -0.0, 1 / 3)
-    ),
+    "double": tuple(constant(number) for number in (1e308, 5e-324, float("nan"), -0.0, 1 / 3)),
     "bool": (lambda _: True, lambda _: False),
     "bytes": of("bytes(a)", TEXTS[0], TEXTS[3], TEXTS[6]),
     "timestamp": of("timestamp(a)", lambda _: "0001-01-01T00:00:00Z", TEXTS[16]),
@@ -193,7 +196,7 @@ SHAPES: dict[str, tuple[Shape, ...]] = {
     "kubernetes.NamedFormat": of(
         "format.named(a).value()",
         *(
-            lambda _, name=name: name
+            constant(name)
             for name in ("dns1123Subdomain", "qualifiedName", "uri", "uuid", "byte", "datetime")
         ),
     ),

@@ -49,3 +49,11 @@ def test_exemption_applies(exemption: Exemption, want: bool) -> None:
 )
 def test_until_is_inclusive_in_utc(now: datetime, want: bool) -> None:
     assert applies(Exemption("e", ends=end_of(date(2027, 3, 31)), now=lambda: now)) is want
+
+
+def test_many_stars_take_linear_time() -> None:
+    """It ended after the age of the universe as a regular expression that backtracks."""
+    test = wildcard(("*a" * 20 + "*b", "?*a?a*" + "a*" * 20 + "c"))
+    assert test is not None
+    assert not test("a" * 100_000)
+    assert test("a" * 100_000 + "b")
