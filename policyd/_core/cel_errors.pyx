@@ -5,6 +5,13 @@ cimport cython
 from policyd._core.rendering cimport text_of
 from policyd._core.values cimport MISSING, type_name
 
+cdef enum:
+    MAX_MESSAGE = 32_768  # characters of an error: it may quote strings and lists of the object
+
+
+cdef str cut(str text):
+    return text if len(text) <= MAX_MESSAGE else text[:MAX_MESSAGE] + "..."
+
 
 @cython.final
 @cython.freelist(32)
@@ -18,7 +25,7 @@ cdef class CelError:
         """The whole text."""
         if self.detail is MISSING:
             return self.text
-        return self.text + text_of(self.detail)
+        return cut(self.text + text_of(self.detail))
 
     def __eq__(self, other):
         return type(other) is CelError and self.message == other.message
@@ -45,7 +52,7 @@ cdef CelError error(str text):
 
 cdef CelError error_about(str text, object detail):
     cdef CelError made = CelError.__new__(CelError)
-    made.text = text
+    made.text = cut(text)
     made.detail = detail
     return made
 

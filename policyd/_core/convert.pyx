@@ -24,6 +24,10 @@ from policyd._core.values cimport (
     type_name,
 )
 
+cdef enum:
+    MOST_VALUES = 1_000_000  # of one mutation, as what `copy` may duplicate
+    CHARACTERS_A_VALUE = 32  # of a string, so that all strings have 32 MB at most
+
 cdef object EXACT = 2**53 - 1  # the integers that every JSON reader keeps
 cdef str NO_JSON = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: "
 # Go's protobuf module writes a space or a no-break space here, as each build has it by chance.
@@ -49,6 +53,7 @@ def json_value(value, tuple sources=None):
     cdef Converter converter
     if type(value) is str:
         return value
+    weigh(value)
     if isinstance(value, StructValue):
         if (<StructValue>value).type_name == "JSONPatch":
             raise ConversionError(NO_JSON + "cannot convert to native type: *structpb.Value")
@@ -61,10 +66,34 @@ def json_value(value, tuple sources=None):
 
 
 def object_value(StructValue value not None, tuple sources=None):
+    weigh(value)
     try:
         return Converter(sources).root(value, value.type_name)
     except _Unnamed:
         raise ConversionError("invalid return type: *dynamic.ObjectVal") from None
+
+
+cdef int weigh(object value) except -1:
+    """Refuse a value that a patch cannot hold: a list may hold the object many times over."""
+    cdef Py_ssize_t left = MOST_VALUES
+    cdef list waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        left -= 1
+        if type(node) is Optional:
+            node = (<Optional>node).held
+        kind = type(node)
+        if kind is str:
+            left -= len(<str>node) // CHARACTERS_A_VALUE
+        elif kind is list:
+            waiting.extend(<list>node)
+        elif kind is dict:
+            waiting.extend((<dict>node).values())
+        elif kind is StructValue:
+            waiting.extend((<StructValue>node).fields.values())
+        if left < len(waiting):
+            raise ConversionError(f"the value of a mutation has more than {MOST_VALUES} values")
+    return 0
 
 
 # JSON Patch values: by way of google.protobuf.Value.

@@ -6,8 +6,8 @@ with arguments that are only known at run time (dyn) the rows of one name are tr
 ``no such overload: name(types)`` is the end of it. It never sees an error as argument. Before it
 works on something large it calls ``work(act, units)`` so that the deadline holds.
 
-A cost function gets the activation, the first and second argument (None where there is none) and the result; any of
-them may be a CelError (which has size 1). It is charged instead of 1 unit.
+A cost function gets the activation, the first and second argument (None where there is none) and
+the result; any of them may be a CelError (which has size 1). It is charged instead of 1 unit.
 """
 
 from libc.stdint cimport int64_t

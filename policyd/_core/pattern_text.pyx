@@ -6,6 +6,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation, activation, work
 from policyd._core.lib.quantity cimport Quantity, order, parse
+from policyd._core.search cimport find as find_text
 from policyd._core.times cimport parse_duration
 
 cdef enum:
@@ -54,7 +55,7 @@ cdef class Wildcard:
         if self.kind == SUFFIX:
             return text.endswith(self.literal)
         if self.kind == CONTAINS:
-            return self.literal in text
+            return find_text(act, text, self.literal, 0, len(text)) >= 0
         return self.fits_parts(text, act)
 
     cdef bint fits_parts(self, str text, Activation act) except -1:
@@ -76,8 +77,7 @@ cdef class Wildcard:
         for number in range(1, last):
             part = <str>self.parts[number]
             if part:
-                work(act, (end - at) * len(part) // CHARACTERS_A_UNIT)
-                at = find(part, text, at, end)
+                at = find(act, part, text, at, end)
                 if at < 0:
                     return False
                 at += len(part)
@@ -95,12 +95,15 @@ cdef bint same_at(str part, str text, Py_ssize_t at) except -1:
     return True
 
 
-cdef Py_ssize_t find(str part, str text, Py_ssize_t start, Py_ssize_t end) except -2:
+cdef Py_ssize_t find(
+    Activation act, str part, str text, Py_ssize_t start, Py_ssize_t end
+) except -2:
     """Where ``part`` first stands between two places of the text; -1: nowhere."""
     cdef Py_ssize_t at
     if "?" not in part:
-        return text.find(part, start, end)
+        return find_text(act, text, part, start, end)
     for at in range(start, end - len(part) + 1):
+        work(act, 1 + len(part) // CHARACTERS_A_UNIT)
         if same_at(part, text, at):
             return at
     return -1

@@ -5,7 +5,7 @@ RE2's Python wrapper costs several times what the match does, so the binding bel
 directly. Even so, a call costs ten times what the machine takes for a name or an image.
 """
 
-from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Find, PyUnicode_Tailmatch
+from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Tailmatch
 from cpython.time cimport PyTime_PerfCounterRaw as clock
 from libc.stdint cimport int64_t
 

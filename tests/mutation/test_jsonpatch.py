@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from policyd._core.convert import ConversionError, json_value
 from policyd._core.values import Duration, Key, Optional, StructValue, Timestamp, TypeValue, UInt
 from policyd.mutation import KINDS, MutationError, StatusError
 from tests.mutation.builders import CONFIG_MAP, POD, SCHEMAS, WIDGET, patch, struct
@@ -259,3 +260,12 @@ def test_kinds_of_subresources_decode_too() -> None:
 def test_anything_but_a_list_of_patches_is_refused(value: Any) -> None:
     with pytest.raises(MutationError):
         apply(value, CONFIG, CONFIG_MAP)
+
+
+def test_a_value_that_holds_the_object_too_often_is_refused() -> None:
+    value: object = ["a"]
+    for _ in range(64):
+        value = [value, value]
+    with pytest.raises(ConversionError, match="more than 1000000 values"):
+        json_value(value)
+    assert json_value(["a" * 1000, {"b": [1]}]) == ["a" * 1000, {"b": [1]}]

@@ -15,7 +15,6 @@ from policyd._core.cel_errors cimport (
     MODULUS_BY_ZERO,
     NO_OVERLOAD,
     UNSIGNED_OVERFLOW,
-    error,
 )
 from policyd._core.library cimport binary, tenths, unary
 from policyd._core.search cimport PyUnicode_KIND

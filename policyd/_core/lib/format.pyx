@@ -209,7 +209,9 @@ cdef list datetime(Activation act, str text):
     cdef str time
     if len(parts) >= 2 and is_date(parts[0]):
         time = parts[1]
-        if IS_TIME.search(act, time) and time[:2] <= "23" and time[3:5] <= "59" and time[6:8] <= "59":
+        if not IS_TIME.search(act, time):
+            return ["invalid datetime"]
+        if time[:2] <= "23" and time[3:5] <= "59" and time[6:8] <= "59":
             return []
     return ["invalid datetime"]
 
