@@ -165,18 +165,17 @@ def _as_files(*contents: bytes) -> Iterator[list[str]]:
 
 
 def _as_file(content: bytes, stack: ExitStack) -> str:
-    if hasattr(os, "memfd_create"):
-        file = stack.enter_context(os.fdopen(os.memfd_create("policyd"), "wb", buffering=0))
-        path = f"/proc/self/fd/{file.fileno()}"
+    if hasattr(os, "memfd_create") and Path(_DESCRIPTORS).is_dir():
+        opened = os.memfd_create("policyd")
+        path = f"{_DESCRIPTORS}/{opened}"
     else:
-        folder = stack.enter_context(TemporaryDirectory(prefix="policyd-"))
-        path = str(Path(folder, "pem"))
+        path = str(Path(stack.enter_context(TemporaryDirectory(prefix="policyd-")), "pem"))
         opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        file = stack.enter_context(os.fdopen(opened, "wb", buffering=0))
-    file.write(content)
+    stack.enter_context(os.fdopen(opened, "wb", buffering=0)).write(content)
     return path
 
 
+_DESCRIPTORS = "/proc/self/fd"
 _BEGIN, _END = b"-----BEGIN ", b"-----END "
 
 

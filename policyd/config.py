@@ -41,7 +41,7 @@ class Settings:
         "Accept sources without policies; else they are an error, and at start not ready.",
     )
     watch_grace: float = setting(
-        120.0,
+        300.0,
         units.positive_duration,
         "Stop being ready when changes of files were not noticed for this long.",
     )

@@ -176,7 +176,9 @@ class Store:
         )
         async for state in states:
             again, self._state = state == self._state, state
-            await self._replace(self._waiting(), again=again)
+            # Nothing changed: what is wrong with the set in use keeps no other one out. Definitions
+            # of a cluster that came meanwhile were read, and nobody else would notice them.
+            await self._replace(self._accepted if again else self._waiting(), again=again)
 
     async def renew(self) -> None:
         """Reload because somebody wants it."""
@@ -199,7 +201,8 @@ class Store:
             self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
             self._retry_at = monotonic() + self._retry
             known = again and self.last is not None and errors == self.last.errors
-            self._finish(policies, errors, quiet=known)
+            swaps = policies is not None and policies.generation != self.current.generation
+            self._finish(policies, errors, quiet=known and not swaps)
             await asyncio.to_thread(_settle)
 
     def _read(self) -> tuple[Fingerprint, PolicySet]:

@@ -23,6 +23,7 @@ from policyd.regular_files import open_regular
 LOOK_ANYWAY = 5.0
 # A look takes at most this part of the time: a huge tree is looked at less often.
 SHARE = 0.02
+LONGEST_PAUSE = 60.0
 # Seconds until inotify is tried again after it failed.
 INOTIFY_AGAIN = 60.0
 # Milliseconds of quiet that end a burst of changes (kubelet writes a ConfigMap in several steps).
@@ -109,7 +110,8 @@ async def changed(
             began = perf_counter()
             state = await asyncio.to_thread(fingerprint, paths)
             holds = await asyncio.to_thread(contents, state)
-            pause = max(LOOK_ANYWAY, (perf_counter() - began) / SHARE)
+            took = perf_counter() - began
+            pause = max(LOOK_ANYWAY, min(took / SHARE, LONGEST_PAUSE))
             looked()
             if (state, holds) != (known, held) or due():
                 known, held = state, holds

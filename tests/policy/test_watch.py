@@ -33,9 +33,8 @@ FAILURES = [
 def test_looks_go_on_without_inotify(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failure: Exception
 ) -> None:
-    async def failing(*_: object, **__: object) -> AsyncIterator[object]:
+    def failing(*_: object, **__: object) -> AsyncIterator[object]:
         raise failure
-        yield
 
     monkeypatch.setattr(watch, "awatch", failing)
     monkeypatch.setattr(watch, "LOOK_ANYWAY", 0.05)

@@ -3,7 +3,6 @@
 import json
 import ssl
 import threading
-from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from http.client import HTTPSConnection
@@ -48,6 +47,14 @@ def once(server: Process, context: ssl.SSLContext) -> int:
 
 def refused(server: Process, reason: str) -> float:
     return server.metric(f'policyd_refused_clients_total{{reason="{reason}"}}')
+
+
+def is_counted(server: Process, reason: str, count: int) -> bool:
+    return refused(server, reason) == count
+
+
+def has_more_lines(server: Process, count: int) -> bool:
+    return len(server.lines("certificate")) > count
 
 
 def is_closed(connection: HTTPSConnection) -> bool:
@@ -158,7 +165,7 @@ def test_a_broken_authority_changes_nothing_and_a_new_certificate_is_used_all_th
         ):
             before = len(server.lines("certificate"))
             put(ca, broken)
-            until(lambda count=before: len(server.lines("certificate")) > count, found)
+            until(partial(has_more_lines, server, before), found)
             assert found in server.lines("certificate")[-1]["message"]
             assert once(server, context) == 200
             assert once(server, trusting()) == 0
@@ -217,7 +224,7 @@ def test_refused_clients_are_counted_by_reason_and_logged_once(tmp_path: Path) -
         for reason, context in cases:
             for count in (1, 2, 3):
                 assert once(server, context) == 0
-                until(lambda r=reason, c=count: refused(server, r) == c, reason)
+                until(partial(is_counted, server, reason, count), reason)
         logged = [line["reason"] for line in server.lines("refused")]
         assert logged == [reason for reason, _ in cases]
 
@@ -230,12 +237,9 @@ def test_the_log_tells_of_a_certificate_that_ends(tmp_path: Path) -> None:
         cert, key = issued.write(folder)
         sources = write_sources(folder / "sources", a="allow a")
         with fake_server(folder, sources, tls_cert=str(cert), tls_key=str(key)) as server:
-            found: Callable[[], list[str]] = lambda s=server: [  # noqa: E731 - of this server
-                line["message"] for line in s.lines("certificate")
-            ]
-            until(found, "a warning")
+            (line,) = until(partial(server.lines, "certificate"), "a warning")
             word = "expires at" if name == "soon" else "expired at"
-            assert word in found()[0]
+            assert word in line["message"]
             assert server.post("/validate", body())[0] == 200
 
 
