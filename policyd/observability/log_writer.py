@@ -17,7 +17,7 @@ MAX_WAITING = 4 << 20
 # Bytes of one write.
 MAX_WRITE = 256 * 1024
 # Seconds between two writes: lines of many requests share a wake-up of the thread.
-REST_SECONDS = 0.005
+REST_SECONDS = 0.02
 # Seconds after a write that failed.
 AGAIN_SECONDS = 0.5
 TOO_FAST = "they came faster than they were taken"
