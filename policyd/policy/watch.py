@@ -31,6 +31,8 @@ QUIET = 50
 LONGEST_BURST = 500
 # Directories that inotify is asked to watch; the kernel has some thousands of watches per user.
 MAX_FOLDERS = 2_000
+# Files that change while they are looked at are looked at again, so that one change is told once.
+MAX_TRIES = 3
 # Bytes that one look reads, of one file and in all. Sources are a few MiB; what is beyond this is
 # told apart by its size and times alone.
 MAX_FILE_BYTES = 1 << 20
@@ -108,8 +110,7 @@ async def changed(
                 return
             wake.clear()
             began = perf_counter()
-            state = await asyncio.to_thread(fingerprint, paths)
-            holds = await asyncio.to_thread(contents, state)
+            state, holds = await asyncio.to_thread(_look, paths)
             took = perf_counter() - began
             pause = max(LOOK_ANYWAY, min(took / SHARE, LONGEST_PAUSE))
             looked()
@@ -118,6 +119,16 @@ async def changed(
                 yield state
     finally:
         await hints.close()
+
+
+def _look(paths: Sequence[Path]) -> tuple[Fingerprint, bytes]:
+    """The files and a hash of what they hold, of one moment if they rest for one."""
+    for _ in range(MAX_TRIES):
+        state = fingerprint(paths)
+        holds = contents(state)
+        if fingerprint(paths) == state:
+            break
+    return state, holds
 
 
 async def _sleep(seconds: float, stop: asyncio.Event, wake: asyncio.Event) -> None:
