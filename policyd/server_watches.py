@@ -40,8 +40,10 @@ class Refused:
         self._seldom = Seldom(REFUSED_AGAIN_SECONDS)
 
     def __call__(self, reason: Refusal, message: str = "") -> None:
-        """One client."""
+        """One client. Those that speak no TLS, or one too old, are counted alone: scanners."""
         self._recorder.refused(reason)
+        if reason == "protocol":
+            return
         count = self._seldom.count(reason)
         if count:
             text = f"a client was refused: {message or reason}"
