@@ -5,8 +5,6 @@ A value may stand in a tree many times and be in memory once: what is small here
 is written, and what counts are the places.
 """
 
-from cpython.unicode cimport PyUnicode_AsUTF8AndSize
-
 from policyd._core.values cimport MISSING, Optional, StructValue
 
 # More than any object that Kubernetes stores: etcd takes 1.5 MiB, an API server reads 3 MiB from a
@@ -14,7 +12,16 @@ from policyd._core.values cimport MISSING, Optional, StructValue
 MAX_PATCH_BYTES = 4 * 2**20
 TOO_LARGE = f"a patch of more than {MAX_PATCH_BYTES >> 20} MiB"
 
-cdef Py_ssize_t NUMBER_BYTES = 20  # and what else is not looked at closely
+cdef enum:
+    NUMBER_BYTES = 20  # and what else is not looked at closely
+    FEW = 64
+    MAX_LEVELS = 1000  # of a value; deeper ones, which no patch can have, count as too large
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text) noexcept
+    const unsigned char *PyUnicode_1BYTE_DATA(object text) noexcept
+    Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
+
 cdef Py_ssize_t OPERATION_BYTES = len('{"op":"replace","path":"","value":},')
 
 
@@ -32,32 +39,47 @@ def patch_bytes(list operations not None, Py_ssize_t limit) -> int:
 
 cdef Py_ssize_t value_bytes(object value, Py_ssize_t limit) except -1:
     """What a value of JSON or CEL takes, counted until it is more than ``limit``."""
-    cdef Py_ssize_t count = 0
+    return counted(value, limit, MAX_LEVELS)
+
+
+cdef Py_ssize_t counted(object value, Py_ssize_t limit, int levels) except -1:
     cdef object kind = type(value)
-    cdef list waiting
+    cdef Py_ssize_t count = 2
     if kind is str:
-        return text_bytes(<str>value)
-    if kind is not dict and kind is not list and kind is not StructValue and kind is not Optional:
-        return scalar_bytes(value)
-    waiting = [value]
-    while waiting and count <= limit:
-        value = waiting.pop()
-        kind = type(value)
-        if kind is str:
-            count += text_bytes(<str>value)
-        elif kind is list:
-            count += 2 + len(<list>value)
-            if count <= limit:
-                waiting.extend(<list>value)
-        elif kind is dict:
-            count += members_bytes(<dict>value, waiting)
-        elif kind is StructValue:
-            count += members_bytes((<StructValue>value).fields, waiting)
-        elif kind is Optional:
-            if (<Optional>value).held is not MISSING:
-                waiting.append((<Optional>value).held)
+        return text_bytes(value)
+    if kind is dict or kind is StructValue:
+        return members_bytes(
+            <dict>value if kind is dict else (<StructValue>value).fields, limit, levels - 1
+        )
+    if kind is list:
+        if not levels:
+            return limit + 1
+        count += len(<list>value)
+        for item in <list>value:
+            if count > limit:
+                break
+            count += counted(item, limit - count, levels - 1)
+        return count
+    if kind is Optional:
+        held = (<Optional>value).held
+        return 0 if held is MISSING else counted(held, limit, levels - 1) if levels else limit + 1
+    if kind is bytes:
+        return 4 * len(<bytes>value) // 3 + 4  # base64
+    return 5 if value is None or kind is bool else NUMBER_BYTES
+
+
+cdef Py_ssize_t members_bytes(dict members, Py_ssize_t limit, int levels) except -1:
+    cdef Py_ssize_t count = 2
+    if levels < 0:
+        return limit + 1
+    for key, value in members.items():
+        count += 2 + (text_bytes(key) if type(key) is str else NUMBER_BYTES)
+        if count > limit:
+            break
+        if type(value) is str:
+            count += text_bytes(value)
         else:
-            count += scalar_bytes(value)
+            count += counted(value, limit - count, levels)
     return count
 
 
@@ -66,38 +88,27 @@ def json_bytes(value, Py_ssize_t limit) -> int:
     return value_bytes(value, limit)
 
 
-cdef Py_ssize_t members_bytes(dict members, list waiting) except -1:
-    """The braces, keys and colons; the values are left for later."""
-    cdef Py_ssize_t count = 2
-    for key, value in members.items():
-        count += 2 + (text_bytes(<str>key) if type(key) is str else NUMBER_BYTES)
-        waiting.append(value)
-    return count
+cdef inline Py_ssize_t text_bytes(object text) except -1:
+    """UTF-8, with the escapes that JSON needs; only long strings are looked into."""
+    if PyUnicode_IS_ASCII(text) and PyUnicode_GET_LENGTH(text) <= FEW:
+        return 2 + PyUnicode_GET_LENGTH(text)
+    return long_text_bytes(<str>text)
 
 
-cdef Py_ssize_t scalar_bytes(object value) except -1:
-    if type(value) is bytes:
-        return 4 * len(<bytes>value) // 3 + 4  # base64
-    if value is None or type(value) is bool:
-        return 5
-    return NUMBER_BYTES
-
-
-cdef Py_ssize_t text_bytes(str text) except -1:
-    """UTF-8, with the escapes that JSON needs."""
-    cdef Py_ssize_t size, i, count = 2
+cdef Py_ssize_t long_text_bytes(str text) except -1:
+    cdef Py_ssize_t i, size = len(text), count = 2
     cdef const unsigned char *octets
     cdef Py_UCS4 c
-    if not text.isascii():
+    if not PyUnicode_IS_ASCII(text):
         for c in text:
             count += 1 + (c > 0x7F) + (c > 0x7FF) + (c > 0xFFFF) + escape_bytes(c)
         return count
-    octets = <const unsigned char *>PyUnicode_AsUTF8AndSize(text, &size)
+    octets = PyUnicode_1BYTE_DATA(text)
     for i in range(size):
         count += escape_bytes(octets[i])
     return count + size
 
 
-cdef inline Py_ssize_t escape_bytes(Py_UCS4 c) noexcept nogil:
+cdef inline int escape_bytes(Py_UCS4 c) noexcept nogil:
     """What an escape takes beyond the character itself."""
     return 5 * (c < 0x20) + (c == 34) + (c == 92)

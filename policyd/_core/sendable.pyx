@@ -2,6 +2,9 @@
 
 from libc.math cimport isfinite
 
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text) noexcept
+
 cdef int MAX_DEPTH = 250
 cdef object INT64_MIN = -(2**63)
 cdef object INT64_MAX = 2**63 - 1
@@ -42,7 +45,7 @@ cdef str problem_of(object value, int depth):
 
 cdef str text_problem(str text):
     cdef Py_UCS4 c
-    if not text.isascii():
+    if not PyUnicode_IS_ASCII(text):
         for c in text:
             if 0xD800 <= c <= 0xDFFF:
                 return "a string with half of a surrogate pair"

@@ -65,13 +65,15 @@ class Verdict:
 
     findings: list[Finding] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
-    _seen: dict[str, set[str]] = field(default_factory=dict)
+    _seen: dict[str, set[str]] | None = None
     _annotated: int = 0
 
     def annotate(self, policy: str, key: str, value: str) -> None:
         """An audit annotation; distinct values of several bindings are joined, as in Kubernetes."""
         name = annotation_key(f"{policy}.{key}")
         value = _cut_bytes(value, MAX_ANNOTATION_BYTES)
+        if self._seen is None:
+            self._seen = {}
         seen = self._seen.setdefault(name, set())
         if value in seen:
             return

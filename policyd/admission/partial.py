@@ -50,10 +50,10 @@ _REVIEW: Wanted = {"apiVersion": None, "kind": None, "request": _REQUEST}
 
 
 def too_many_values(body: bytes) -> bool:
-    """Whether decoding the body would take more memory than one review may."""
-    return (
-        len(body) > UNCOUNTED_BYTES and decoded_bytes(body, MAX_DECODED_BYTES) > MAX_DECODED_BYTES
-    )
+    """Whether decoding the body would take more memory than one review may; never true of one of
+    at most UNCOUNTED_BYTES.
+    """
+    return decoded_bytes(body, MAX_DECODED_BYTES) > MAX_DECODED_BYTES
 
 
 def read(body: bytes, too_large: bool) -> tuple[Any, str] | None:

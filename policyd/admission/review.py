@@ -14,7 +14,7 @@ import orjson
 from policyd._core.json_tree import is_ordinary, normal
 from policyd._core.request import AdmissionRequest
 from policyd.admission import partial
-from policyd.admission.partial import MAX_REVIEW_DEPTH
+from policyd.admission.partial import MAX_REVIEW_DEPTH, UNCOUNTED_BYTES
 from policyd.errors import ReviewError, UnreadableReview
 from policyd.texts import encodable_tree
 
@@ -107,7 +107,7 @@ def _parse(body: bytes) -> tuple[Any, str]:
     Integers outside int64 are doubles, as in the API server.
     """
     problem: orjson.JSONDecodeError | UnreadableReview | None = None
-    too_large = partial.too_many_values(body)
+    too_large = len(body) > UNCOUNTED_BYTES and partial.too_many_values(body)
     if not too_large:
         try:
             review = orjson.loads(body)
