@@ -261,14 +261,27 @@ JSON_TEXT = st.recursive(
 )
 
 
+@pytest.fixture(scope="module")
+def failing_and_ignoring(tmp_path_factory: pytest.TempPathFactory) -> tuple[PolicySet, PolicySet]:
+    """A policy that allows and has failurePolicy Fail, and one that denies and has Ignore."""
+    ignoring = policy(failurePolicy="Ignore", validations=[{"expression": "false"}])
+    fail, ignore = tmp_path_factory.mktemp("fail"), tmp_path_factory.mktemp("ignore")
+    return policies(fail, policy()), policies(ignore, ignoring)
+
+
 @settings(max_examples=300, deadline=None)
-@given(JSON_TEXT)
-def test_whatever_a_user_writes_is_answered(value: str) -> None:
+@given(value=JSON_TEXT)
+def test_whatever_a_user_writes_is_answered(
+    failing_and_ignoring: tuple[PolicySet, PolicySet], value: str
+) -> None:
     """Never a ReviewError; unreadable exactly if Python's reader and UTF-8 say so."""
     sent = body(f'{{"a":{value}}}'.encode())
     request = decode(sent)
+    readable = not request.unreadable
     if abs(levels(sent) - 1000) > 10:
-        assert bool(request.unreadable) is not is_readable(sent)
+        assert readable is is_readable(sent)
+    failing, ignoring = failing_and_ignoring
+    assert (allowed(failing, sent), allowed(ignoring, sent)) == (readable, not readable)
     assert (request.uid, request.name, request.namespace) == ("u-1", "x", "shop")
     assert request.object is not None and request.object["metadata"]["labels"] == {"team": "a"}
 
