@@ -195,7 +195,7 @@ def test_the_base_has_no_rights_and_the_component_those_to_ask() -> None:
 
 def test_the_component_patches_what_the_deployment_has() -> None:
     (kustomization,) = documents(ROOT / "deploy/components/cluster/kustomization.yaml")
-    (entry,) = kustomization["patches"]
+    entry, _ = kustomization["patches"]
     deployment = manifests()["Deployment"]
     operations = yaml.safe_load(entry["patch"])
     patched = jsonpatch.apply_patch(deployment, operations)["spec"]["template"]["spec"]
@@ -204,3 +204,29 @@ def test_the_component_patches_what_the_deployment_has() -> None:
     assert container["args"][-1] == "--cluster"
     known = {each.name for each in dataclasses.fields(config.Settings)}
     assert "cluster" in known
+
+
+def test_the_network_policy_is_about_the_pods_and_their_ports(container: dict[str, Any]) -> None:
+    found = manifests()
+    spec = found["NetworkPolicy"]["spec"]
+    labels = found["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    assert spec["podSelector"] == {"matchLabels": labels}
+    assert found["NetworkPolicy"]["metadata"]["namespace"] == "policyd"
+    assert spec["policyTypes"] == ["Ingress", "Egress"]
+    ports = {each["name"] for each in container["ports"]}
+    allowed = {rule["ports"][0]["port"]: rule.get("from") for rule in spec["ingress"]}
+    assert allowed.keys() == ports
+    assert allowed["webhook"] is None  # nothing selects an API server
+    assert allowed["admin"]
+    assert spec["egress"] == []
+
+
+def test_only_with_the_component_policyd_may_connect_to_the_api_server() -> None:
+    (kustomization,) = documents(ROOT / "deploy/components/cluster/kustomization.yaml")
+    _, entry = kustomization["patches"]
+    assert entry["target"] == {"kind": "NetworkPolicy", "name": "policyd"}
+    operations = yaml.safe_load(entry["patch"])
+    patched = jsonpatch.apply_patch(manifests()["NetworkPolicy"], operations)
+    (rule,) = patched["spec"]["egress"]
+    assert [each["port"] for each in rule["ports"]] == [443, 6443]
+    assert rule.keys() == {"ports"}
