@@ -11,7 +11,7 @@ from policyd.admission.api import PolicySet
 from policyd.cli._output import counted, echo_json, echo_problems
 from policyd.cli._reports import Entry, github, sarif
 from policyd.cli._version import VERSION, version_option
-from policyd.errors import Problem
+from policyd.errors import PolicyError, Problem
 from policyd.policy import compiler, suite
 from policyd.policy.checked import checked_expressions
 from policyd.policy.documents import Sources
@@ -167,7 +167,14 @@ def _find(
 def not_idempotent(policies: PolicySet, sources: Sources) -> Iterator[Problem]:
     """The cases of suites whose mutations, run again over their own result, change it."""
     for document in sources.of_kind("PolicyTest"):
-        chosen = policies.for_suite(document)
+        try:
+            chosen = policies.for_suite(document)
+        except PolicyError as error:
+            line, column = document.place("policies")
+            first = str(error.problems[0]) if error.problems else str(error)
+            message = f"the policies of the suite cannot be loaded: {first}"
+            yield Problem(message, file=document.file, line=line, column=column, path="policies")
+            continue
         for case in suite.run(document, chosen.review, with_namespace=chosen.reviewing_in):
             found = [each.found for each in case.mismatches if each.key == suite.IDEMPOTENT]
             if case.error:

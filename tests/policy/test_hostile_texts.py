@@ -55,6 +55,13 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
     f"{name}: &{name} [{','.join([f'*{last}'] * 10)}]\n"
     for last, name in zip("abcdefgh", "bcdefghi", strict=True)
 )
+SUITE = """\
+apiVersion: policyd.dev/v1
+kind: PolicyTest
+metadata: {name: s}
+policies: [%s]
+cases: [{name: c, request: {object: {kind: Pod}}, expect: {allowed: true}}]
+"""
 # text, then the place and part of the first error
 WRONG: dict[str, tuple[str | bytes, str, str]] = {
     "half a pair in JSON": (as_json("a\\ud800b"), ":1:", r"\ud800 is half of a surrogate pair"),
@@ -100,6 +107,8 @@ WRONG: dict[str, tuple[str | bytes, str, str]] = {
         ":9:",
         "Invalid value",
     ),
+    "a suite of policies that are not there": (SUITE % "nowhere.yaml", ":4:", "no such file"),
+    "a suite of policies without a path": (SUITE % '"a\\0b"', ":4:", "no such file"),
     "deep YAML": (
         HEAD + "  x: " + "[" * 5000 + "]" * 5000,
         ":8:",
