@@ -103,13 +103,19 @@ def configuration(kubeconfig: Path | None, context: str | None = None) -> Single
 class ClusterClient:
     """Asks one API server; made before the event loop runs, used inside of it.
 
-    ``timeout`` is how long one question may take, all attempts and pauses included; ``most`` is how
-    many bytes one answer may have.
+    ``timeout`` is how long a part of an answer may take, and ``whole`` a question with all attempts
+    and pauses (0: the same); ``most`` is how many bytes one answer may have.
     """
 
-    def __init__(self, config: SingleConfig, timeout: float, most: int = MAX_ANSWER_BYTES) -> None:
+    def __init__(
+        self,
+        config: SingleConfig,
+        timeout: float,
+        most: int = MAX_ANSWER_BYTES,
+        whole: float = 0.0,
+    ) -> None:
         self.config = config
-        self._timeout = timeout
+        self._whole = whole or timeout
         try:
             context = trusted(config)
             self._client = AsyncClient(
@@ -200,7 +206,7 @@ class ClusterClient:
         pauses = iter(PAUSES)
         last = _SILENT
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._whole):
                 while True:
                     try:
                         return await ask()

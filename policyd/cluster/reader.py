@@ -20,6 +20,8 @@ from policyd.policy.compiled import Object
 from policyd.policy.reach import Served
 
 Answer = TypeVar("Answer")
+# How many times the timeout of a part of an answer a page of 500 objects may take, on a slow line.
+WHOLE = 10
 
 
 class _Client(ClusterClient):
@@ -40,7 +42,7 @@ class ClusterReader:
     """Usable outside of an event loop only; has one of its own while it is open."""
 
     def __init__(self, config: SingleConfig, timeout: float) -> None:
-        self._client = _Client(config, timeout, MAX_PAGE_BYTES)
+        self._client = _Client(config, timeout, MAX_PAGE_BYTES, WHOLE * timeout)
         self._runner = asyncio.Runner()
         self._decisions: dict[Attributes, Decision | Failure] = {}
 
