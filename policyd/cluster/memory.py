@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass
 from functools import partial
 from time import monotonic
 from typing import Generic, TypeVar
@@ -18,6 +19,15 @@ MOST = 1000
 PATIENCE_SECONDS = 1.0
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[Answer]):
+    """An answer, until when it is remembered and when it was asked for."""
+
+    until: float
+    asked: float
+    answer: Answer
+
+
 class Remembered(Generic[Question, Answer]):
     """What ``fetch`` gives, for some seconds; failures never. A question that is open is asked
     again only after PATIENCE_SECONDS.
@@ -30,14 +40,14 @@ class Remembered(Generic[Question, Answer]):
     ) -> None:
         self._fetch = fetch
         self._seconds = seconds
-        self._known: dict[Question, tuple[float, Answer]] = {}
+        self._known: dict[Question, _Entry[Answer]] = {}
         self._open: dict[Question, tuple[float, asyncio.Task[Answer | Failure]]] = {}
         self._tasks: set[asyncio.Task[Answer | Failure]] = set()
 
     def known(self, question: Question) -> Answer | None:
         """The answer if it is remembered."""
         entry = self._known.get(question)
-        return entry[1] if entry is not None and monotonic() < entry[0] else None
+        return entry.answer if entry is not None and monotonic() < entry.until else None
 
     async def get(self, question: Question) -> Answer | Failure:
         """The answer, or why it cannot be had. Who gives up leaves the others waiting."""
@@ -55,10 +65,14 @@ class Remembered(Generic[Question, Answer]):
             del self._open[question]
 
     async def _learn(self, question: Question) -> Answer | Failure:
+        asked = monotonic()
         found = await self._fetch(question)
-        self._known.pop(question, None)
-        if not isinstance(found, Failure):
-            self._known[question] = (monotonic() + self._seconds, found)
+        entry = self._known.get(question)
+        # An answer that hung must not take the place of what was learned after it was asked for.
+        if entry is None or entry.asked <= asked:
+            self._known.pop(question, None)
+            if not isinstance(found, Failure):
+                self._known[question] = _Entry(monotonic() + self._seconds, asked, found)
         self._forget()
         return found
 
@@ -67,7 +81,7 @@ class Remembered(Generic[Question, Answer]):
         now = monotonic()
         while self._known:
             oldest = next(iter(self._known))
-            if self._known[oldest][0] > now and len(self._known) <= MOST:
+            if self._known[oldest].until > now and len(self._known) <= MOST:
                 return
             del self._known[oldest]
 

@@ -76,3 +76,30 @@ def test_only_so_many_namespaces_are_remembered(monkeypatch: pytest.MonkeyPatch)
         assert [name for name in "abcd" if remembered.known(name)] == ["a", "c", "d"]
 
     asyncio.run(scenario())
+
+
+def test_an_answer_that_hung_does_not_replace_a_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr(memory, "monotonic", lambda: now[0])
+
+    async def scenario() -> None:
+        begun, release = asyncio.Event(), asyncio.Event()
+        answers = iter(["old", "new"])
+
+        async def fetch(_: str) -> str:
+            answer = next(answers)
+            if answer == "old":
+                begun.set()
+                await release.wait()
+            return answer
+
+        remembered = memory.Remembered(fetch)
+        hanging = asyncio.ensure_future(remembered.get("a"))
+        await begun.wait()
+        now[0] += memory.PATIENCE_SECONDS
+        assert await remembered.get("a") == "new"
+        release.set()
+        assert await hanging == "old"
+        assert remembered.known("a") == "new"
+
+    asyncio.run(scenario())
