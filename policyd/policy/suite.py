@@ -5,6 +5,7 @@ Who judges is an argument, because the engine stands above this layer.
 """
 
 import re
+import zlib
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -194,7 +195,7 @@ def _fixture(suite: Document, name: str | None) -> JSON | None:
         if real.exists() and not real.is_file():
             raise _CaseError(f"{shown}: not a regular file")
         value = read_one(read_bytes(real), shown)
-    except ValueError as error:
+    except (ValueError, EOFError, zlib.error) as error:  # the last two of a broken .gz
         raise _CaseError(f"{shown}: {error}") from None
     if not isinstance(value, dict):
         raise _CaseError(f"{shown}: expected one object")

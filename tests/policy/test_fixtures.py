@@ -1,5 +1,6 @@
 """Files that suites name: those of their folders, links included, and no others."""
 
+import gzip
 import json
 import os
 from pathlib import Path
@@ -14,6 +15,7 @@ from policyd.policy.yaml_text import dump as text
 from tests.policy.builders import policy, suite
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
+GARBLED = gzip.compress(b"a: 1")[:12] + b"\xff" * 9
 HIDDEN = "apiVersion: v1\nkind: Config\nmetadata: {name: a}\nhidden: 'open: sesame'\n"
 
 
@@ -99,6 +101,13 @@ def test_only_regular_files_are_read(folder: Path) -> None:
     os.mkfifo(folder / "pipe.yaml.fifo")
     (folder / "suite.yaml").write_text(text(suite(cases=[case("pipe.yaml.fifo")])))
     assert "not a regular file" in ran(folder).error
+
+
+@pytest.mark.parametrize("data", [b"no gzip", b"", gzip.compress(b"a: 1" * 99)[:20], GARBLED])
+def test_a_packed_file_that_is_broken_is_an_error_of_its_case(folder: Path, data: bytes) -> None:
+    (folder / "pod.yaml.gz").write_bytes(data)
+    (folder / "suite.yaml").write_text(text(suite(cases=[case("pod.yaml.gz")])))
+    assert ran(folder).error
 
 
 def test_no_policy_is_taken_away_by_naming_it_as_a_fixture(folder: Path) -> None:
