@@ -77,6 +77,7 @@ cdef class MatchRules:
     cdef Selector namespace_selector      # None: everything, or malformed (see ``error``)
     cdef Selector object_selector
     cdef readonly bint selects_namespaces  # whether labels of namespaces beside the name decide
+    cdef readonly bint selects            # whether any labels decide
     cdef str error                        # of a malformed selector
 
     cdef Hit find(self, MatchInput request)

@@ -107,5 +107,9 @@ class MatchRules:
     def selects_namespaces(self) -> bool:
         """Whether labels of namespaces decide, the one of its name apart."""
 
+    @property
+    def selects(self) -> bool:
+        """Whether any labels decide."""
+
     def match(self, request: MatchInput) -> Hit | None:
         """Whether this applies to the request, and what it then sees."""

@@ -270,6 +270,7 @@ cdef class MatchRules:
             self.error = str(error)
         else:
             self.selects_namespaces = bool(self.namespace_selector.keys - {NAMESPACE_NAME_LABEL})
+            self.selects = not (self.namespace_selector.empty and self.object_selector.empty)
 
     def match(self, MatchInput request not None):
         return self.find(request)

@@ -25,7 +25,7 @@ from policyd.errors import StatusError, Unanswered
 from policyd.policy.compiled import JSON, Binding, CompiledPolicy
 from policyd.policy.controllers import CONTROLLERS
 from policyd.policy.params import ParamError, without_type
-from policyd.policy.policy_set import PolicySet
+from policyd.policy.policy_set import AGAIN, PolicySet
 from policyd.texts import bounded
 
 Webhook = Literal["validate", "mutate"]
@@ -78,26 +78,32 @@ class Engine:
 
     def matches(self, only: Only | None) -> list[Matched]:
         """The policies that the request concerns, in the order of decisions."""
-        request, policies, self._only = self.request, self.policies, only
-        found = policies.match(self.view, self.webhook)
-        if request.resource[2] in CONTROLLERS and not request.sub_resource:
-            found = self._with_controllers(found)
-        return found if only is None else [match for match in found if only(match[0])]
+        self._only = only
+        return self._matches(self.webhook)
 
     def match_anew(self, changed: JSON) -> list[Matched]:
-        """The same once policies have changed the object; from now on they see it so."""
+        """Those of the policies with a part in a second round that concern the changed object; from
+        now on policies see it so.
+        """
         self.object, self.subjects = changed, self.subjects.showing(changed)
         self.view = self.policies.view(self.request.raw, changed)
         self._by_template = set()
-        return self.matches(self._only)
+        return self._matches(AGAIN)
 
-    def _with_controllers(self, found: list[Matched]) -> list[Matched]:
+    def _matches(self, index: str) -> list[Matched]:
+        request, only = self.request, self._only
+        found = self.policies.match(self.view, index)
+        if request.resource[2] in CONTROLLERS and not request.sub_resource:
+            found = self._with_controllers(found, index)
+        return found if only is None else [match for match in found if only(match[0])]
+
+    def _with_controllers(self, found: list[Matched], index: str) -> list[Matched]:
         """``found`` and the policies that judge the template; such a one sees the Pod only."""
         pod = self.subjects.pod(self.object)
         if pod is None:
             return found
         view = self.policies.view(self.request.raw, pod, self.subjects.pod(self.request.old_object))
-        as_pods = self.policies.match_controllers(view, self.webhook)
+        as_pods = self.policies.match_controllers(view, index)
         if as_pods:
             self._by_template = {policy.sort_key for policy, _ in as_pods}
             found = [match for match in found if match[0].sort_key not in self._by_template]

@@ -69,14 +69,17 @@ class Tree:
         Yields where a cluster has to answer first.
         """
         self._saw = yield from self._each(rounds.first(self.engine, matches))
-        if self.writers and not self.engine.verdict.findings:
+        engine = self.engine
+        if self.writers and not engine.verdict.findings and engine.policies.second_round:
             self.again = True
-            again = yield from rounds.second(self.engine, self.current, self._saw)
+            again = yield from rounds.second(engine, self.current, self._saw)
             yield from self._each(again)
 
     def passed_over(self, judged: Judged) -> bool:
         """Whether only errors of its matchConditions count, as it is not invoked once more."""
-        return self.again and rounds.key(judged) not in self._saw
+        if not self.again:
+            return False
+        return not judged.policy.reinvoke or rounds.key(judged) not in self._saw
 
     def _each(self, invocations: Iterable[Judged]) -> Generator[Wait, None, dict[rounds.Key, JSON]]:
         """Apply them in order; what those saw that may have to be invoked once more."""
@@ -84,7 +87,7 @@ class Tree:
         engine = self.engine
         for judged in invocations:
             policy, saw = judged.policy, self.current
-            if self.again and self._saw.get(rounds.key(judged)) is saw:
+            if self.again and policy.reinvoke and self._saw.get(rounds.key(judged)) is saw:
                 continue  # It would see what it saw, and do nothing.
             deadline = engine.deadline_of(policy) if policy.timeout_ns else engine.deadline
             try:

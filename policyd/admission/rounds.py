@@ -15,8 +15,9 @@ from policyd.errors import Unanswered
 from policyd.policy.controllers import CONTROLLERS, template_is_settled
 
 if TYPE_CHECKING:
+    from policyd._core.matcher import Hit
     from policyd.admission.engine import Engine, Judged, Matched
-    from policyd.policy.compiled import JSON
+    from policyd.policy.compiled import JSON, CompiledPolicy
 
 
 class Key(NamedTuple):
@@ -58,11 +59,18 @@ def second(engine: Engine, obj: JSON, due: Collection[Key]) -> Generator[Wait, N
         return []
     found: list[Judged] = []
     for match in settled(engine, matches):
-        policy = match[0]
-        # Nothing can come of one that is not invoked and whose errors do not count.
-        if policy.reinvoke or policy.fail:
-            found += yield from bound(engine, match)
+        policy, hit = match
+        if policy.reinvoke or can_fail(policy, hit):
+            if not policy.plain and not (yield from known(engine, match)):
+                continue
+            found += engine.guarded(policy, list, engine.judged(match)) or []
     return found
+
+
+def can_fail(policy: CompiledPolicy, hit: Hit) -> bool:
+    """Whether a policy that is not invoked once more may have an error that counts."""
+    conditional = policy.mutation is not None and bool(policy.mutation.conditions)
+    return policy.fail and (conditional or bool(hit.error) or not policy.plain)
 
 
 def settled(engine: Engine, matches: list[Matched]) -> list[Matched]:
@@ -86,17 +94,14 @@ def rematched(engine: Engine, obj: JSON) -> Generator[Wait, None, list[Matched]]
                 raise
 
 
-def bound(engine: Engine, match: Matched) -> Generator[Wait, None, list[Judged]]:
-    """A policy matched in the second round under its bindings and params."""
+def known(engine: Engine, match: Matched) -> Generator[Wait, None, bool]:
+    """Whether all is known, in the end, that the bindings and params of a policy depend on."""
     policy = match[0]
-    if not policy.plain:
-        by = answer_by(engine.deadline_of(policy))
-        while questions := engine.guarded(policy, open_questions, engine, match):
-            yield Wait(frozenset(questions), by)
-            if any(question in engine.pending for question in questions):
-                text = "failed to configure policy: its params or namespace are not known in time"
-                engine.misconfigured(policy, text, None)
-                return []
-        if questions is None:
-            return []
-    return engine.guarded(policy, list, engine.judged(match)) or []
+    by = answer_by(engine.deadline_of(policy))
+    while questions := engine.guarded(policy, open_questions, engine, match):
+        yield Wait(frozenset(questions), by)
+        if any(question in engine.pending for question in questions):
+            text = "failed to configure policy: its params or namespace are not known in time"
+            engine.misconfigured(policy, text, None)
+            return False
+    return questions is not None

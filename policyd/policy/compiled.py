@@ -106,6 +106,19 @@ class CompiledPolicy:
         object.__setattr__(self, "simple", simple)
 
     @property
+    def may_act_again(self) -> bool:
+        """Whether it has a part in the second round of mutations: as one that is invoked once more,
+        or by an error, of its configuration or of its matchConditions, that it did not have before.
+        """
+        if self.reinvoke:
+            return True
+        conditional = self.mutation is not None and bool(self.mutation.conditions)
+        selecting = self.rules.selects or (
+            self.controllers is not None and self.controllers.selects
+        )
+        return self.fail and (conditional or selecting or not self.plain)
+
+    @property
     def state(self) -> str:
         """``active`` or ``quarantined``, as ``policyd_policies`` counts them."""
         return "quarantined" if self.problem else "active"

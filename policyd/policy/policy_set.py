@@ -17,6 +17,8 @@ from policyd.policy.documents import Document
 from policyd.policy.params import Namespaces, ParamStore
 from policyd.versions import NEWEST, KubernetesVersion
 
+AGAIN = "again"  # the index of those that have a part in a second round of mutations
+
 
 class CounterRegistry:
     """Counters by policy name; handed from one policy set to the next, so that they
@@ -86,7 +88,14 @@ class PolicySet:
             )
             if asks
         )
-        self._indexes = {"validate": _index(validating), "mutate": _index(mutating)}
+        # A second round of mutations matches anew, and few policies have any part in it.
+        again = [policy for policy in mutating if policy.may_act_again]
+        self.second_round = bool(again)
+        self._indexes = {
+            "validate": _index(validating),
+            "mutate": _index(mutating),
+            AGAIN: _index(again),
+        }
 
     def with_namespace(self, obj: Object) -> "PolicySet":
         """The same policies, knowing one more namespace."""
@@ -120,7 +129,9 @@ class PolicySet:
         return MatchInput(request, self.namespaces.labels, *objects, equivalents=self.equivalents)
 
     def match(self, request: MatchInput, webhook: str) -> list[tuple[CompiledPolicy, Hit]]:
-        """The policies whose matchConstraints fit, in the order of decisions."""
+        """The policies whose matchConstraints fit, in the order of decisions; ``webhook`` may be
+        AGAIN.
+        """
         return self._indexes[webhook][0].match(request)
 
     def match_controllers(
