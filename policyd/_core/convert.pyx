@@ -41,6 +41,7 @@ cdef dict GO_TYPES = {
     "Semver": "semver.Version",
 }
 
+
 class ConversionError(Exception):
     """The value has no JSON form; the text is Kubernetes'."""
 

@@ -6,8 +6,8 @@ type apply; its argument is the Go type that was to be read, if that is not the 
 """
 
 import base64
-import re
 from collections.abc import Callable
+from string import ascii_letters, digits
 
 from policyd._core.decode import Base64Error
 from policyd._core.lib.quantity import canonical_text
@@ -15,7 +15,7 @@ from policyd.mutation import go_times
 
 Leaf = Callable[[object], object]
 
-NOT_BASE64 = re.compile(r"[^A-Za-z0-9+/\r\n]")
+BASE64 = f"{ascii_letters}{digits}+/\r\n"
 
 
 def quantity(value: object) -> object:
@@ -63,16 +63,15 @@ def octets(value: object) -> object:
 
 def corrupt_at(text: str) -> int:
     """The byte that Go complains about, of a text that is not base64."""
-    wrong = NOT_BASE64.search(text)
-    at = len(text) if wrong is None else wrong.start()
+    at = len(text) - len(text.lstrip(BASE64))
     breaks = text.count("\n", 0, at) + text.count("\r", 0, at)
-    digits = (at - breaks) % 4  # of the group that is not complete
-    if wrong is None:
-        return at - digits
-    if text[at] != "=" or digits < 2:
+    group = (at - breaks) % 4  # characters of the group that is not complete
+    if at == len(text):
+        return at - group
+    if text[at] != "=" or group < 2:
         return at
     after = after_breaks(text, at + 1)
-    if digits == 2:
+    if group == 2:
         if after == len(text):
             return after
         if text[after] != "=":
