@@ -17,7 +17,8 @@ from libc.math cimport isfinite
 
 import base64
 
-from policyd._core.go_printing import EMPTY, Foreign, moment, plain, quoted, span, syntax
+from policyd._core import go_printing
+from policyd._core.go_printing import Foreign, moment, plain, quoted, span, syntax
 from policyd._core.rendering cimport text_of
 from policyd._core.values cimport (
     MISSING, Duration, Key, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
@@ -31,6 +32,7 @@ cdef enum:
 cdef object EXACT = 2**53 - 1  # the integers that every JSON reader keeps
 cdef str NO_JSON = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: "
 # Go's protobuf module writes a space or a no-break space here, as each build has it by chance.
+cdef list EMPTY = go_printing.EMPTY
 cdef str PROTO = "proto:\u00a0"
 # Go's types of values that are no JSON, by their CEL name.
 cdef dict GO_TYPES = {

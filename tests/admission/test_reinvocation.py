@@ -59,8 +59,8 @@ def log(policies: PolicySet, obj: JSON = OBJECT) -> str:
 
 @pytest.mark.parametrize("of_binding", [False, True])
 def test_a_selector_that_fits_no_more_ends_it(of_binding: bool) -> None:
-    on_policy = {} if of_binding else {"constraints": selecting()}
-    on_binding = {"matchResources": selecting()} if of_binding else {}
+    on_policy: dict[str, Any] = {} if of_binding else {"constraints": selecting()}
+    on_binding: dict[str, Any] = {"matchResources": selecting()} if of_binding else {}
     policies = load(logging("a", UNLABEL, **on_policy), bound("a", **on_binding))
     assert log(policies) == "a"
 
