@@ -93,11 +93,12 @@ OPTIONAL_OR_CHECKS = _since(
     "or() and orValue() of what is no optional are an error; before, they gave it back",
     "cel-go 0.29 cel/library.go: evalOptionalOr, evalOptionalOrValue",
 )
-VARIABLE_BEFORE_TYPE = _since(
+OPTIONALS_KEEP_VALUES = _since(
     37,
-    "variable-before-type",
-    "a macro's variable that holds a type is read; before, its name was taken for a type's",
-    "cel-go 0.29 interpreter/planner.go: planIdent",
+    "optionals-keep-values",
+    "quantities, IPs, CIDRs, URLs, semvers and types come out of optMap and ?: as they went in; "
+    "before, `unsupported conversion to ref.Val`",
+    "cel-go 0.29 interpreter/attributes.go: applyQualifiers",
 )
 LEADING_DOT_IS_GLOBAL = _since(
     37,
@@ -125,7 +126,7 @@ FEATURES: Mapping[str, Feature] = {
         SORT_BY,
         ESCAPED_IDENTIFIERS,
         LEADING_DOT_IS_GLOBAL,
-        VARIABLE_BEFORE_TYPE,
+        OPTIONALS_KEEP_VALUES,
         OPTIONAL_OR_CHECKS,
     )
 }

@@ -79,7 +79,9 @@ cdef class Path(Node):
 cdef object _path_in_optional(Activation act, Optional base, tuple fields, int64_t units):
     """Fields of a variable that holds an optional: none as soon as one is absent."""
     charge(act, units)
-    value = base.held if base.held is MISSING else reread_held(base.held)
+    value = base.held
+    if act.rereads and value is not MISSING:
+        value = reread_held(value)
     if type(value) is CelError:
         return value
     for field in fields:
@@ -254,10 +256,12 @@ cdef class Chain(Node):
         if type(value) is Optional:
             if (<Optional>value).held is MISSING:
                 return False if self._tests() else value
-            value = reread_held((<Optional>value).held)
-            optional = True
             if not self.steps:
-                return some(value)
+                return some(reread_held((<Optional>value).held)) if act.rereads else value
+            value = (<Optional>value).held
+            if act.rereads:
+                value = reread_held(value)
+            optional = True
         if type(value) is CelError:
             return value
         for step in self.steps:

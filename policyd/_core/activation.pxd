@@ -23,6 +23,7 @@ cdef class Activation:
     cdef int64_t variables_spent  # cost units of variables.* computed so far, beside spent
     cdef int64_t taken          # bytes of the values that functions made so far
     cdef int nested             # variables that are being computed
+    cdef bint rereads           # see rereading.pyx: as before 1.37; the program that runs says so
 
     # Count the next expression from 0, or go on with one that had spent so much. How far it is to
     # the next look at the clock stays as it was, so that many short expressions are timed like a

@@ -294,4 +294,4 @@ cdef class BoundSlot(Node):
             held = self.value.eval(act)
             act.slots[self.slot] = held
         charge(act, self.units)
-        return reread(<Optional>held) if type(held) is Optional else held
+        return reread(<Optional>held) if type(held) is Optional and act.rereads else held

@@ -50,7 +50,7 @@ cdef class Slot(Node):
         charge(act, self.units)
         value = act.slots[self.slot]
         if type(value) is Optional:
-            return reread(<Optional>value)
+            return reread(<Optional>value) if act.rereads else value
         return unset(self.name) if value is MISSING else value
 
 

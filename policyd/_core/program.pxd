@@ -7,6 +7,7 @@ from policyd._core.nodes cimport Node
 cdef class Program:
     cdef readonly str text
     cdef readonly object result_type
+    cdef bint rereads  # optionals, as before Kubernetes 1.37 (rereading.pyx)
     cdef readonly object layout  # policyd._core.layout.Layout: slot numbers by name, and how many
     cdef Node root
 

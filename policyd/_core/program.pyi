@@ -6,7 +6,9 @@ from policyd._core.nodes import Node
 
 @final
 class Program:
-    def __init__(self, text: str, root: Node, layout: Layout, result_type: Any) -> None: ...
+    def __init__(
+        self, text: str, root: Node, layout: Layout, result_type: Any, rereads: bool = False
+    ) -> None: ...
     @property
     def text(self) -> str: ...
     @property

@@ -15,14 +15,18 @@ from policyd.errors import CelPanic, CostExceeded, EvaluationError
 @cython.final
 @cython.auto_pickle(False)
 cdef class Program:
-    def __init__(self, str text not None, Node root not None, layout, result_type):
+    def __init__(
+        self, str text not None, Node root not None, layout, result_type, rereads=False
+    ):
         self.text = text
+        self.rereads = rereads
         self.root = root
         self.layout = layout
         self.result_type = result_type
 
     cdef object run(self, Activation act):
         act.count_from(0)
+        act.rereads = self.rereads
         try:
             value = self.root.eval(act)
         except CelPanic as panic:

@@ -1,8 +1,9 @@
 """Optionals that pass through a name or a chain of cel-go: ``x``, ``x.a``, ``c ? x : y``, optMap.
+Before 1.37 they were read anew there; since then they stay as they are.
 
-cel-go turns the value inside into a value of Go and that into a value of CEL again. On the way an
-optional in an optional is lost, a type becomes its name, and what Kubernetes added to CEL cannot be
-read back: ``object.?memory.optMap(m, quantity(m)).value()`` is an error in Kubernetes.
+cel-go turned the value inside into a value of Go and that into a value of CEL again. On the way an
+optional in an optional was lost, a type became its name, and what Kubernetes added to CEL could not
+be read back: ``object.?memory.optMap(m, quantity(m)).value()`` was an error in Kubernetes.
 """
 
 from policyd._core.cel_errors cimport CelError, error

@@ -7,6 +7,7 @@ sets, calls of functions with constant arguments are computed once. Runs when po
 
 from collections.abc import Mapping
 
+from policyd import versions
 from policyd._core.access import Chain, OptionalOr, OptionalPath, OptionalPathOr, OwnKey, RawKey
 from policyd._core.calls import Call0, Call1, Call2, Call3, CallMany
 from policyd._core.cel_errors import CelError
@@ -39,7 +40,7 @@ from policyd.cel.recursion import deep_recursion
 from policyd.cel.specialise import conjunction, specialised
 from policyd.cel.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.errors import CelTypeError, Problem
-from policyd.versions import NEWEST, OPTIONAL_OR_CHECKS, VARIABLE_BEFORE_TYPE, KubernetesVersion
+from policyd.versions import NEWEST, KubernetesVersion
 
 # The calls that cel-go computes when the program is made, if their argument is a constant.
 _CONVERSIONS = frozenset((
@@ -59,7 +60,7 @@ def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
     planner = Planner(layout, checked.types, checked.references, fold=fold, version=checked.version)
     with deep_recursion():
         root = planner.node(checked.expr)
-    return Program(checked.text, root, layout, checked.result_type)
+    return Program(checked.text, root, layout, checked.result_type, rereads(checked.version))
 
 
 def plan_unchecked(
@@ -69,7 +70,12 @@ def plan_unchecked(
     planner = Planner(layout, {}, {}, fold=True, version=version)
     with deep_recursion():
         root = planner.node(expr)
-    return Program(text, root, layout, DYN)
+    return Program(text, root, layout, DYN, rereads(version))
+
+
+def rereads(version: KubernetesVersion) -> bool:
+    """Whether optionals that pass through names are read anew (``_core/rereading``)."""
+    return not version.has(versions.OPTIONALS_KEEP_VALUES)
 
 
 def refuse(message: str) -> CelTypeError:
@@ -92,6 +98,7 @@ class Planner:
     ) -> None:
         self.layout = layout
         self._version = version
+        self._dot_is_global = bool(types) and version.has(versions.LEADING_DOT_IS_GLOBAL)
         self._functions = functions(version)
         self.locals: Names = {}
         self.folds = fold
@@ -140,15 +147,13 @@ class Planner:
             known = self._types.get(node_id)
             if known is None or known.kind is not Kind.TYPE:
                 return Attribute(local)
-            if self._version.has(VARIABLE_BEFORE_TYPE):
-                return Attribute(local)
-            return _type_named(name)  # cel-go took the variable's name for that of a type
-        name = name.removeprefix(".")
+            return _type_named(name)  # cel-go takes the variable's name for that of a type
+        dotted, name = name.startswith("."), name.removeprefix(".")
         reference = self._references.get(node_id)
         if reference is not None and reference.value is not None:
             return Const(reference.value)
         if self._is_type(node_id, name):
-            return _type_named(name)
+            return _type_named(f".{name}" if dotted and self._dot_is_global else name)
         return Attribute(SlotBase(self.layout.slot(name), name))
 
     def _is_type(self, node_id: int, name: str) -> bool:
@@ -305,8 +310,7 @@ class Planner:
     def _optional_or(self, left: Node, right: Node, *, unwrap: bool) -> Node:
         if unwrap and isinstance(left, OptionalPath):
             return OptionalPathOr(left, right)
-        checks = self._version.has(OPTIONAL_OR_CHECKS)
-        return OptionalOr(left, right, unwrap, checks)
+        return OptionalOr(left, right, unwrap, self._version.has(versions.OPTIONAL_OR_CHECKS))
 
     # Literals
 

@@ -18,7 +18,7 @@ from policyd._core.tracing import RoundTrace, Trace, Tracer
 from policyd._core.values import MISSING
 from policyd.cel.ast import Checked, Expr
 from policyd.cel.attributes import Attribute, Mode, NodeBase, base_node
-from policyd.cel.planner import Planner
+from policyd.cel.planner import Planner, rereads
 from policyd.cel.recursion import deep_recursion
 
 
@@ -46,7 +46,7 @@ def plan_traced(
         root = planner.node(checked.expr)
         if isinstance(root, Const):
             root = Trace(root, tracer, expression, checked.expr.id)
-    return Program(checked.text, root, layout, checked.result_type)
+    return Program(checked.text, root, layout, checked.result_type, rereads(checked.version))
 
 
 class _TracingPlanner(Planner):

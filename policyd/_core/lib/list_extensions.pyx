@@ -16,7 +16,15 @@ from policyd._core.activation cimport MOST_TAKEN, Activation, charge, take, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, CelError, error
 from policyd._core.equality cimport compare, equal
 from policyd._core.library cimport binary, outer_size, ternary, unary
-from policyd._core.values cimport Duration, Timestamp, UInt, go_name, size_of, type_name
+from policyd._core.values cimport (
+    Duration,
+    Optional,
+    Timestamp,
+    UInt,
+    go_name,
+    size_of,
+    type_name,
+)
 
 from policyd._core import estimates
 from policyd._core.library import Library
@@ -94,10 +102,10 @@ cdef object integers(Activation act, object end):
         return error(f"lists.range: size must be non-negative, got {end}")
     if end > MAX_RANGE:
         return error(f"lists.range: size {end} exceeds maximum allowed ({MAX_RANGE})")
-    return integers_or_none(act, end)
+    return integers_before_37(act, end)
 
 
-cdef object integers_or_none(Activation act, object end):
+cdef object integers_before_37(Activation act, object end):
     if type(end) is not int:
         return NO_OVERLOAD
     cdef int64_t count = max(<int64_t> end, 0)
@@ -118,7 +126,9 @@ cdef object backwards(Activation act, object items):
 # flatten
 
 
-cdef str full_name(object value):
+cdef str full_name(object value, str optional="optional_type(dyn)"):
+    if type(value) is Optional:
+        return optional
     return "map(dyn, dyn)" if type(value) is dict else type_name(value)
 
 
@@ -126,6 +136,19 @@ cdef object flatten(Activation act, object items):
     if type(items) is not list:
         return error(f"no such overload: {full_name(items)}.flatten()")
     return flattened(act, <list> items, 1)
+
+
+cdef object flatten_before_37(Activation act, object items):
+    if type(items) is Optional:
+        return error("no such overload: optional_type.flatten()")
+    return flatten(act, items)
+
+
+cdef object flatten_to_before_37(Activation act, object items, object depth):
+    if type(items) is Optional or type(items) is list and type(depth) is Optional:
+        first, second = full_name(items, "optional_type"), full_name(depth, "optional_type")
+        return error(f"no such overload: {first}.flatten({second})")
+    return flatten_to(act, items, depth)
 
 
 cdef object flatten_to(Activation act, object items, object depth):
@@ -234,6 +257,14 @@ cdef int64_t input_size(Activation act, object first, object second, object resu
 cdef int64_t depth_times_size(
     Activation act, object first, object second, object result
 ) except? -1:
+    if type(second) is int and second < 0:
+        return outer_size(first) + CALL_AND_LIST
+    return depth_times_size_before_37(act, first, second, result)
+
+
+cdef int64_t depth_times_size_before_37(
+    Activation act, object first, object second, object result
+) except? -1:
     if type(second) is not int:
         raise CelPanic(f"interface conversion: ref.Val is {given_name(second)}, not types.Int")
     cdef double cost = <double> <int64_t> second * outer_size(first) + CALL_AND_LIST
@@ -308,13 +339,19 @@ LIBRARY = Library("list_extensions", (
         "[1, 2, 3, 4].slice(1, 3) // [2, 3]",
     ).costs_when_known(output_size, _slice_estimate),
     unary(
+        "flatten", "list(list(T)).flatten() -> list(T)", "list_flatten", flatten_before_37,
+    ).costs_when_known(input_size, _flatten_estimate).until(37),
+    unary(
         "flatten", "list(list(T)).flatten() -> list(T)", "list_flatten", flatten,
         "[[1, 2], [3]].flatten() // [1, 2, 3]",
-    ).costs_when_known(input_size, _flatten_estimate),
+    ).costs_when_known(input_size, _flatten_estimate).since(37),
+    binary(
+        "flatten", "list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", flatten_to_before_37,
+    ).costs_when_known(depth_times_size_before_37, _flatten_estimate).until(37),
     binary(
         "flatten", "list(dyn).flatten(int) -> list(dyn)", "list_flatten_int", flatten_to,
         "[[[1, 2]], [[3]]].flatten(2) // [1, 2, 3]",
-    ).costs_when_known(depth_times_size, _flatten_estimate),
+    ).costs_when_known(depth_times_size, _flatten_estimate).since(37),
     *[
         unary(
             "sort", f"list({name}).sort() -> list({name})", f"list_{name}_sort", sort,
@@ -331,7 +368,7 @@ LIBRARY = Library("list_extensions", (
         for name in COMPARABLE.values()
     ],
     unary(
-        "lists.range", "lists.range(int) -> list(int)", "lists_range", integers_or_none,
+        "lists.range", "lists.range(int) -> list(int)", "lists_range", integers_before_37,
     ).costs_when_known(output_size, _range_estimate).until(37),
     unary(
         "lists.range", "lists.range(int) -> list(int)", "lists_range", integers,
