@@ -130,3 +130,50 @@ FEATURES: Mapping[str, Feature] = {
         OPTIONAL_OR_CHECKS,
     )
 }
+
+# Functions that answer or cost otherwise since a version: their tables (``_core/lib``) have a row
+# for before and one for after. Here is what changed, and where.
+CHANGED_FUNCTIONS: Mapping[str, Feature] = {
+    "lists.range": _since(
+        37,
+        "lists-range-limits",
+        "lists.range() of a negative size, or of more than 1,000,000, is an error",
+        "cel-go 0.29 ext/lists.go: genRange",
+    ),
+    "startsWith": _since(
+        37,
+        "prefix-costs",
+        "startsWith() and endsWith() cost a tenth of the length of their argument, not of the text",
+        "cel-go 0.29 interpreter/runtimecost.go: costCall",
+    ),
+    "endsWith": _since(
+        37,
+        "suffix-costs",
+        "see startsWith()",
+        "cel-go 0.29 interpreter/runtimecost.go: costCall",
+    ),
+    "matches": _since(
+        37,
+        "global-matches-costs",
+        "matches(text, pattern) costs as much as text.matches(pattern); before, 1 unit",
+        "cel-go 0.29 interpreter/runtimecost.go: costCall",
+    ),
+    "indexOf": _since(
+        37,
+        "empty-index-is-clamped",
+        "indexOf('', n) and lastIndexOf('', n) stay within the text, and a negative n is an error",
+        "cel-go 0.29 ext/strings.go: indexOfOffset",
+    ),
+    "lastIndexOf": _since(
+        37,
+        "empty-last-index-is-clamped",
+        "see indexOf()",
+        "cel-go 0.29 ext/strings.go: lastIndexOfOffset",
+    ),
+    "flatten": _since(
+        37,
+        "flatten-costs",
+        "flatten() of a negative depth costs once the size, not nearly everything",
+        "cel-go 0.29 ext/lists.go: trackAllocatingListCall",
+    ),
+}

@@ -33,17 +33,41 @@ class Functions:
         return tuple(row for row in rows if row.arity in (arity, _ANY_NUMBER) and row.runs)
 
 
-@cache
-def introduced() -> dict[str, KubernetesVersion]:
-    """The version that each overload came with, by id; one that is older than all supported ones
-    came with the oldest. An overload that changed has several rows.
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """One overload through the versions. ``since`` is the oldest supported version for what is
+    older; ``removed`` is None for what is still there.
     """
-    found: dict[str, KubernetesVersion] = {}
+
+    id: str
+    name: str
+    signature: str
+    since: KubernetesVersion
+    removed: KubernetesVersion | None
+
+
+@cache
+def declarations() -> tuple[Declaration, ...]:
+    """All overloads that a supported version knows. One that changed has several rows."""
+    found: dict[str, list[Overload]] = defaultdict(list)
     for library in KNOWN_LIBRARIES:
         for row in library.overloads:
-            since = row.introduced or OLDEST
-            found[row.id] = min(since, found.get(row.id, since))
-    return found
+            found[row.id].append(row)
+    return tuple(_declaration(rows) for rows in found.values())
+
+
+def _declaration(rows: list[Overload]) -> Declaration:
+    first = rows[0]
+    since = min(row.introduced or OLDEST for row in rows)
+    ends = [row.removed for row in rows if row.removed is not None]
+    removed = max(ends) if len(ends) == len(rows) else None
+    return Declaration(first.id, first.name, first.signature, since, removed)
+
+
+@cache
+def introduced() -> dict[str, KubernetesVersion]:
+    """The version that each overload came with, by id."""
+    return {each.id: each.since for each in declarations()}
 
 
 @cache

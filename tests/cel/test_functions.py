@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from policyd._core.libraries import KNOWN_LIBRARIES
 from policyd.cel.decls import OverloadDecl, group, parse_signature
 from policyd.cel.env import Environment
 from policyd.cel.functions import functions as known
 from policyd.cel.functions import introduced
 from policyd.cel.macros import INTRODUCED
 from policyd.errors import CelTypeError
-from policyd.versions import OLDEST, SUPPORTED, KubernetesVersion
+from policyd.versions import CHANGED_FUNCTIONS, OLDEST, SUPPORTED, KubernetesVersion
 from tests.cel.kubernetes import functions
 
 VERSIONS = Path(__file__).with_name("kubernetes_versions.tsv")
@@ -106,3 +107,11 @@ def test_what_is_newer_than_an_environment_is_not_declared_in_it() -> None:
     for text in ("[1].all(i, v, v > 0)", "format.date()", "semver('1.0.0')", "[1].includes(1)"):
         with pytest.raises(CelTypeError, match="undeclared reference"):
             Environment.kubernetes(OLDEST).check(text)
+
+
+def test_every_change_of_a_function_is_described() -> None:
+    rows = [row for library in KNOWN_LIBRARIES for row in library.overloads]
+    changed = {row.name for row in rows if sum(other.id == row.id for other in rows) > 1}
+    assert changed == CHANGED_FUNCTIONS.keys()
+    for name, feature in CHANGED_FUNCTIONS.items():
+        assert {r.introduced for r in rows if r.name == name and r.introduced} >= {feature.since}

@@ -1,0 +1,7 @@
+"""docs/cel.md says of versions what the tables of the core say."""
+
+from tools.make_version_docs import PAGE, page
+
+
+def test_the_section_is_not_stale() -> None:
+    assert PAGE.read_text() == page(), "run: python -m tools.make_version_docs"

@@ -1,0 +1,77 @@
+"""Make the section about Kubernetes versions of docs/cel.md from the tables of the core.
+
+    python -m tools.make_version_docs
+
+A test compares the section with the tables. Versions of functions are in policyd/_core/lib, the
+other changes in policyd/versions.py.
+"""
+
+from pathlib import Path
+
+from policyd.cel.functions import declarations
+from policyd.cel.macros import INTRODUCED
+from policyd.versions import CHANGED_FUNCTIONS, FEATURES, OLDEST
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "cel.md"
+BEGIN = (
+    "<!-- Made from policyd/_core/lib and policyd/versions.py by tools/make_version_docs.py -->\n"
+)
+END = "<!-- The end of what is made -->\n"
+
+
+def section() -> str:
+    """The made part of the page, with its marks."""
+    rows = [
+        f"| {since} | {', '.join(f'`{name}`' for name in names)} |"
+        for since, names in sorted(_arrivals().items())
+    ]
+    removed = [f"- `{signature}` is gone since {version}." for signature, version in _removals()]
+    changes = [
+        f"- Since {each.since}: {each.about}."
+        for each in (*FEATURES.values(), *CHANGED_FUNCTIONS.values())
+        if each not in INTRODUCED.values() and not each.about.startswith("see ")
+    ]
+    return "\n".join([
+        BEGIN,
+        f"Everything that is not listed is in Kubernetes {OLDEST} already.",
+        "",
+        "| since | functions and macros |",
+        "|---|---|",
+        *rows,
+        "",
+        *removed,
+        *changes,
+        "",
+        END,
+    ])  # fmt: skip
+
+
+def page() -> str:
+    """The whole page with the section made anew."""
+    text = PAGE.read_text()
+    return text[: text.index(BEGIN)] + section() + text[text.index(END) + len(END) :]
+
+
+def _arrivals() -> dict[str, list[str]]:
+    """What came with each version."""
+    found: dict[str, set[str]] = {}
+    known = [each for each in declarations() if each.name[0].isalpha() and "@" not in each.name]
+    firsts = {each.name: each.since for each in sorted(known, key=lambda each: each.since)[::-1]}
+    for each in known:
+        if each.since != OLDEST:
+            # A name that was there already for another receiver is told with its receiver.
+            new = each.since == firsts[each.name]
+            name = each.name if new else each.signature.partition("(")[0]
+            found.setdefault(str(each.since), set()).add(f"{name}()")
+    for (name, _), feature in INTRODUCED.items():
+        form = f"{name}(k, v, …)" if name != "sortBy" else f"{name}(x, …)"
+        found.setdefault(str(feature.since), set()).add(form)
+    return {since: sorted(names) for since, names in found.items()}
+
+
+def _removals() -> list[tuple[str, str]]:
+    return [(each.signature, str(each.removed)) for each in declarations() if each.removed]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
