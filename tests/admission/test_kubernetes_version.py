@@ -1,0 +1,87 @@
+"""Policies mean what they mean in the Kubernetes version that their set is of."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policyd.admission.api import PolicySet
+from policyd.admission.serving import Serving
+from policyd.errors import PolicyError
+from policyd.versions import KubernetesVersion
+
+POLICY = """\
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {{name: named}}
+spec:
+  matchConstraints:
+    resourceRules: [{{apiGroups: [""], apiVersions: [v1], resources: [pods], operations: [CREATE]}}]
+  validations: [{{expression: "{expression}", message: denied}}]
+"""
+SUITE = """\
+apiVersion: policyd.dev/v1
+kind: PolicyTest
+metadata: {name: suite}
+policies: [policy.yaml]
+cases:
+- name: a pod
+  request: {object: {apiVersion: v1, kind: Pod, metadata: {name: a}}}
+  expect: {allowed: true}
+"""
+
+
+def review() -> dict[str, Any]:
+    gvk = {"group": "", "version": "v1", "kind": "Pod"}
+    gvr = {"group": "", "version": "v1", "resource": "pods"}
+    request = {
+        "uid": "u", "kind": gvk, "resource": gvr, "requestKind": gvk, "requestResource": gvr,
+        "name": "a", "namespace": "n", "operation": "CREATE", "userInfo": {"username": "ann"},
+        "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}},
+        "oldObject": None, "dryRun": False, "options": None,
+    }  # fmt: skip
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+def write(folder: Path, expression: str) -> Path:
+    file = folder / "policy.yaml"
+    file.write_text(POLICY.format(expression=expression))
+    return file
+
+
+def test_what_a_version_does_not_know_does_not_load(tmp_path: Path) -> None:
+    file = write(tmp_path, "['a'].includes(object.metadata.name)")
+    policies = PolicySet.load([file])
+    assert policies.kubernetes_version == "1.37"
+    assert policies.review(review())["response"]["allowed"]
+    with pytest.raises(PolicyError, match="undeclared reference to 'includes'"):
+        PolicySet.load([file], kubernetes_version="1.36")
+    with pytest.raises(ValueError, match=r"1\.30 to 1\.37"):
+        PolicySet.load([file], kubernetes_version="1.29")
+
+
+def test_what_a_version_answers_otherwise(tmp_path: Path) -> None:
+    file = write(tmp_path, "lists.range(object.metadata.name == 'a' ? -1 : 1) == []")
+    allowed = {
+        version: PolicySet.load([file], kubernetes_version=version).review(review())["response"]
+        for version in ("1.36", "1.37")
+    }
+    assert allowed["1.36"]["allowed"]
+    denial = allowed["1.37"]["status"]["message"]
+    assert "lists.range: size must be non-negative, got -1" in denial
+
+
+def test_suites_and_reloads_follow_the_version_of_the_server(tmp_path: Path) -> None:
+    write(tmp_path, "lists.range(object.metadata.name == 'a' ? -1 : 1) == []")
+    (tmp_path / "suite.yaml").write_text(SUITE)
+    versions = [KubernetesVersion(1, 36), KubernetesVersion(1, 37)]
+    serving = Serving()
+    old = serving.load([tmp_path], version=lambda: versions[0])
+    assert serving.verify(old) == []
+    new = serving.load([tmp_path], version=lambda: versions[1])
+    assert len(serving.verify(new)) == 1
+    assert (old.version, new.version) == tuple(versions)
+    # The same text means something else: the compiled policy is not used again.
+    assert old.policies[0] is not new.policies[0]
+    again = serving.load([tmp_path], version=lambda: versions[1])
+    assert again.policies[0] is new.policies[0]
