@@ -35,13 +35,13 @@ class LiveDefinitions:
         *,
         follows_version: bool = True,
     ) -> None:
-        from policyd.cluster import definitions
+        from policyd.cluster import open_definitions
 
         self._recorder = recorder
         self._log = log
         self._follows_version = follows_version
         self._warned = ""
-        self._definitions = definitions(client, timeout, self._asked)
+        self._definitions = open_definitions(client, timeout, self._asked)
         self._told = ""
         self._said = ""  # the version of the cluster, as it words it
         self._unsaid = 0  # looks since it was last asked

@@ -69,7 +69,7 @@ cdef class PathTests(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class TextTest(Node):
-    """``charges``: by the lengths of both texts, 1 unit if not; ``by_part``: by that of the part."""
+    """``charges``: by the lengths of both texts, 1 unit if not; ``by_part``: by the part's."""
 
     def __init__(self, Call2 call not None, Path path not None, str part not None, charges,
                  by_part=False):

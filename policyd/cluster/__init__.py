@@ -43,7 +43,7 @@ def _missing(error: ModuleNotFoundError) -> Exception:
     return ConfigError("asking a cluster needs more packages: pip install 'policyd[cluster]'")
 
 
-def definitions(client: "ClusterClient", timeout: float, tell: "Tell") -> "Definitions":
+def open_definitions(client: "ClusterClient", timeout: float, tell: "Tell") -> "Definitions":
     """The CustomResourceDefinitions of the same cluster, for who loads policies."""
     from policyd.cluster.definitions import Definitions
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policyd.cluster import connect, definitions
+from policyd.cluster import connect, open_definitions
 from policyd.cluster.definitions import PATH, Definitions
 from policyd.policy.live_definitions import EVERY, Wanted, slim
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
@@ -31,7 +31,7 @@ class Asked:
         self.told: list[bool] = []
         kubeconfig = server.kubeconfig()
         client = connect(kubeconfig, 5.0)
-        self.found: Definitions = definitions(client, 5.0, lambda ok, _: self.told.append(ok))
+        self.found: Definitions = open_definitions(client, 5.0, lambda ok, _: self.told.append(ok))
 
 
 @pytest.fixture
@@ -134,7 +134,7 @@ def test_a_cluster_that_is_not_there(server: ApiServer, tmp_path: Path) -> None:
     kubeconfig = server.kubeconfig()
     kubeconfig.write_text(kubeconfig.read_text().replace(server.url, "https://127.0.0.1:1"))
     told: list[bool] = []
-    found = definitions(connect(kubeconfig, 5.0), 5.0, lambda ok, _: told.append(ok))
+    found = open_definitions(connect(kubeconfig, 5.0), 5.0, lambda ok, _: told.append(ok))
     assert found.fetch(frozenset([WIDGETS])) == []
     assert found.problem.startswith("the API server cannot be reached: ")
     assert told == [False]

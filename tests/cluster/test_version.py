@@ -1,0 +1,92 @@
+"""Which Kubernetes version a server evaluates as: that of its cluster, for as long as it runs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from policyd.cluster import connect
+from policyd.observability.logs import Log
+from policyd.observability.metrics import PrometheusRecorder
+from policyd.server_cluster import LiveDefinitions
+from tests.cluster.fake import ApiServer, Reply, api_server
+
+
+class Sink:
+    """What is logged."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, data: bytes) -> int:
+        self.text += data.decode()
+        return len(data)
+
+    def flush(self) -> None:
+        pass
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ApiServer]:
+    with api_server(tmp_path, lambda call: Reply({}, 404)) as made:
+        yield made
+
+
+@pytest.fixture
+def sink() -> Sink:
+    return Sink()
+
+
+@pytest.fixture
+def live(server: ApiServer, sink: Sink) -> Iterator[LiveDefinitions]:
+    client = connect(server.kubeconfig(), 2.0)
+    log = Log(sink, "text")  # type: ignore[arg-type]
+    made = LiveDefinitions(client, 2.0, PrometheusRecorder(log), log)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome"),
+    [
+        ("v1.37.1", ("1.37", "")),
+        ("v1.34.8-eks-1234", ("1.34", "")),
+        ("v1.41.0", ("1.37", "newer than the newest supported version")),
+        ("v1.29.3", ("1.30", "which is not supported")),
+        ("dev", ("1.37", "is not known (it says 'dev')")),
+        ("", ("1.37", "is not known (the API server answered 404")),
+    ],
+)
+def test_the_version_of_the_cluster_is_used(
+    server: ApiServer, live: LiveDefinitions, sink: Sink, said: str, outcome: tuple[str, str]
+) -> None:
+    used, warning = outcome
+    server.version = said
+    assert str(live.version()) == used
+    assert warning in sink.text
+    assert bool(sink.text) == bool(warning)
+    lines = sink.text
+    assert str(live.version()) == used
+    assert sink.text == lines  # said once
+
+
+def test_what_the_cluster_said_last_holds_while_it_is_silent(
+    server: ApiServer, live: LiveDefinitions, sink: Sink
+) -> None:
+    server.version = "v1.35.2"
+    assert str(live.version()) == "1.35"
+    server.version = ""
+    assert str(live.version()) == "1.35"
+    assert sink.text == ""
+
+
+def test_an_upgrade_is_noticed(server: ApiServer, live: LiveDefinitions) -> None:
+    server.version = "v1.36.3"
+    assert str(live.version()) == "1.36"
+    looks = [live._changed() for _ in range(24)]
+    assert not any(looks)
+    server.version = "v1.37.1"
+    looks = [live._changed() for _ in range(12)]
+    assert looks.count(True) == 1
+    assert str(live.version()) == "1.37"
+    assert not any(live._changed() for _ in range(24))
