@@ -169,3 +169,27 @@ def custom_resource_definition() -> Thing:
             ],
         },
     }
+
+
+def limiting(kind: Thing, **ref: Any) -> list[Thing]:
+    """A ValidatingAdmissionPolicy about Secrets, with params."""
+    spec = {
+        "matchConstraints": {"resourceRules": [rule("secrets", operations=["CREATE"])]},
+        "paramKind": kind,
+        "validations": [
+            {
+                "expression": "!has(params.data.denied) || params.data.denied != 'yes'",
+                "messageExpression": "'denied by ' + string(params.metadata.name)",
+            }
+        ],
+    }
+    ref = {"parameterNotFoundAction": "Deny", **ref}
+    bound = {"policyName": "limits", "paramRef": ref, "validationActions": ["Deny"]}
+    meta = {"name": "limits"}
+    return [
+        {"apiVersion": ADMISSION, "kind": f"ValidatingAdmissionPolicy{end}", **rest}
+        for end, rest in (
+            ("", {"metadata": meta, "spec": spec}),
+            ("Binding", {"metadata": meta, "spec": bound}),
+        )
+    ]

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.builders import Thing
+from tests.e2e.builders import Thing, config_map, limiting, rule
 from tests.e2e.client import Client
 from tests.e2e.cluster import BINARIES, Cluster, cluster
 from tests.e2e.webhook import registered, serving, write
-from tests.server.process import Process
+from tests.server.process import Process, until
 
 BUILD = "POLICYD_E2E"
 AUDIT_POLICY = {
@@ -85,6 +85,31 @@ def install(api: Cluster, namespace: str, tmp_path: Path) -> Iterator[Install]:
             return server
 
         yield start
+
+
+@pytest.fixture(scope="session")
+def watching(api: Cluster) -> None:
+    """Has the API server watch ConfigMaps for as long as it runs: the policy stays until it ends.
+
+    It stops when the last policy with params of a built-in kind goes, and never begins again
+    (k8s.io/apiserver policy_source.go): a later policy would see them as they were then.
+    """
+    documents = limiting({"apiVersion": "v1", "kind": "ConfigMap"}, name="none")
+    probe = config_map("default", "watched")
+    probe["metadata"]["labels"] = {"watched": "yes"}
+    client = Client(api)
+    for each in documents:
+        each["metadata"] = {"name": "watching"}
+    policy, binding = (each["spec"] for each in documents)
+    policy["matchConstraints"] = {
+        "resourceRules": [rule("configmaps")],
+        "objectSelector": {"matchLabels": probe["metadata"]["labels"]},
+    }
+    binding["policyName"] = "watching"
+    for each in documents:
+        client.made(each)
+    until(lambda: client.create(probe, dryRun="All").status != 201, "ConfigMaps being watched")
+    client.close()
 
 
 def make_namespace(client: Client, name: str, **labels: str) -> Thing:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.e2e.builders import (
-    ADMISSION,
     Thing,
     config_map,
     custom_resource_definition,
+    limiting,
     policy,
     rule,
 )
@@ -70,58 +70,9 @@ def test_a_definition_made_after_the_start_is_merged_by_its_keys(
     assert parts == [{"name": "a"}, {"name": "b", "size": 7}]
 
 
-def limiting(kind: Thing, **ref: Any) -> list[Thing]:
-    """A ValidatingAdmissionPolicy about Secrets, with params."""
-    spec = {
-        "matchConstraints": {"resourceRules": [rule("secrets", operations=["CREATE"])]},
-        "paramKind": kind,
-        "validations": [
-            {
-                "expression": "!has(params.data.denied) || params.data.denied != 'yes'",
-                "messageExpression": "'denied by ' + string(params.metadata.name)",
-            }
-        ],
-    }
-    ref = {"parameterNotFoundAction": "Deny", **ref}
-    bound = {"policyName": "limits", "paramRef": ref, "validationActions": ["Deny"]}
-    meta = {"name": "limits"}
-    return [
-        {"apiVersion": ADMISSION, "kind": f"ValidatingAdmissionPolicy{end}", **rest}
-        for end, rest in (
-            ("", {"metadata": meta, "spec": spec}),
-            ("Binding", {"metadata": meta, "spec": bound}),
-        )
-    ]
-
-
 def secret(namespace: str) -> Thing:
     """What the policy is about."""
     return {**config_map(namespace, "asked"), "kind": "Secret", "data": {}}
-
-
-@pytest.fixture(scope="session")
-def watching(api: Cluster) -> None:
-    """Has the API server watch ConfigMaps for as long as it runs: the policy stays until it ends.
-
-    It stops when the last policy with params of a built-in kind goes, and never begins again
-    (k8s.io/apiserver policy_source.go): a later policy would see them as they were then.
-    """
-    documents = limiting({"apiVersion": "v1", "kind": "ConfigMap"}, name="none")
-    probe = config_map("default", "watched")
-    probe["metadata"]["labels"] = {"watched": "yes"}
-    client = Client(api)
-    for each in documents:
-        each["metadata"] = {"name": "watching"}
-    policy, binding = (each["spec"] for each in documents)
-    policy["matchConstraints"] = {
-        "resourceRules": [rule("configmaps")],
-        "objectSelector": {"matchLabels": probe["metadata"]["labels"]},
-    }
-    binding["policyName"] = "watching"
-    for each in documents:
-        client.made(each)
-    until(lambda: client.create(probe, dryRun="All").status != 201, "ConfigMaps being watched")
-    client.close()
 
 
 REFS: dict[str, Thing] = {

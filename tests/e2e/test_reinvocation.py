@@ -24,7 +24,6 @@ from tests.e2e.client import Answer, Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import make_namespace
 from tests.e2e.in_tree import HOOK, TREE, in_force
-from tests.e2e.test_live import watching  # noqa: F401 - a fixture
 from tests.e2e.webhook import registered, serving, write
 
 CASES, SEED = 40, 7

@@ -33,7 +33,8 @@ def write(folder: Path, documents: Iterable[Thing]) -> Path:
 def serving(
     cluster: Cluster, sources: Sequence[Path], log: Path, **settings: str
 ) -> Iterator[Process]:
-    """A policyd of its own process, with a certificate that the cluster's authority signed.
+    """A policyd of its own process that evaluates as the cluster does, with a certificate that the
+    cluster's authority signed.
 
     ``settings`` are flags of ``policyd serve``; one that is on or off has an empty value.
     """
@@ -42,6 +43,7 @@ def serving(
         "admin-bind": "127.0.0.1:0",
         "tls-cert": str(cluster.folder / "server.crt"),
         "tls-key": str(cluster.folder / "server.key"),
+        "kubernetes-version": cluster.version,
         **{name.replace("_", "-"): value for name, value in settings.items()},
     }
     flags = [f"--policies={each}" for each in sources]
