@@ -6,7 +6,7 @@
 The two programs are those of ``kubernetes.chosen()``, built from the Go module in
 ``tests/e2e/apiserver`` (about four minutes the first time) unless ``$POLICYD_APISERVER_BIN`` names a
 folder that holds them. There are no controllers: no service accounts, no type checking, no pods
-that run. No tests here.
+that run. No tests here. ``python -m tests.e2e.cluster`` builds the programs and says where they are.
 """
 
 import contextlib
@@ -223,3 +223,7 @@ def new_key(stem: Path) -> list[str]:
 
 def openssl(*arguments: str, cwd: Path) -> None:
     subprocess.run(["openssl", *arguments], cwd=cwd, check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    print(*binaries())
