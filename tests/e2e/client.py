@@ -60,7 +60,9 @@ class Client:
         **query: str,
     ) -> Answer:
         """One request; an error status is an answer, not an exception. Bytes are sent as they are."""
-        sent = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        sent = (
+            body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
+        )
         answer, text = self._exchange(method, path, sent, content, query)
         warnings = answer.headers.get_all("Warning", [])
         return Answer(

@@ -52,8 +52,9 @@ def annotated(namespace: str, name: str) -> Thing:
         f"isQuantity({ANNOTATION})",
         f"quantity({ANNOTATION}).isInteger()",
         f"{ANNOTATION}.matches('^(0|[1-9])*[a-w]$')",
+        f"{ANNOTATION}.findAll('0*1|0').exists(found, found == '1')",
     ],
-    ids=["isQuantity", "quantity", "matches"],
+    ids=["isQuantity", "quantity", "matches", "findAll"],
 )
 def test_an_annotation_blocks_no_other_pod(
     install: Install, client: Client, namespace: str, attacker: Client, expression: str
