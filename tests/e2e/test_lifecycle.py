@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -22,12 +22,12 @@ CLIENTS = 6
 class Load:
     """Creates ConfigMaps one after another from a few clients and keeps the answers."""
 
-    def __init__(self, api: Cluster, namespace: str) -> None:
+    def __init__(self, api: Cluster, namespace: str, clients: int) -> None:
         self.answers: list[Answer] = []
         self._stop = threading.Event()
         self._threads = [
             threading.Thread(target=self._run, args=(api, namespace, number))
-            for number in range(CLIENTS)
+            for number in range(clients)
         ]
 
     def _run(self, api: Cluster, namespace: str, number: int) -> None:
@@ -58,9 +58,9 @@ class Load:
 
 
 @contextmanager
-def load(api: Cluster, namespace: str) -> Iterator[Load]:
+def load(api: Cluster, namespace: str, clients: int = CLIENTS) -> Iterator[Load]:
     """Load that has begun, and stops at the end."""
-    made = Load(api, namespace)
+    made = Load(api, namespace, clients)
     made.start()
     try:
         until(made.more(20), "some load")
@@ -130,6 +130,31 @@ def test_a_rolling_restart_fails_no_request(
         running.stop()
         assert running.failures == []
         assert requests(new) > 0
+
+
+def test_restarts_one_after_another_reset_no_connection(
+    api: Cluster, client: Client, namespace: str, tmp_path: Path
+) -> None:
+    """Each SIGTERM meets requests on their way, over connections that the API server keeps."""
+    folder = write(tmp_path / "policies", stamped("v1"))
+
+    def start(stack: ExitStack, number: int) -> Process:
+        return stack.enter_context(serving(api, [folder], tmp_path / f"{number}.log", drain="1s"))
+
+    with ExitStack() as stack:
+        old = start(stack, 0)
+        service = stack.enter_context(balancer(old.port))
+        stack.enter_context(registered(api, old, namespace, service.port))
+        running = stack.enter_context(load(api, namespace, clients=24))
+        for number in range(1, 5):
+            new = start(stack, number)
+            service.backend = new.port
+            assert old.terminate() == 0
+            until(running.more(50), "answers of the next process")
+            assert requests(new) > 0
+            old = new
+        running.stop()
+        assert running.failures == []
 
 
 def requests(server: Process) -> float:
