@@ -1,11 +1,17 @@
 """The health of watches, without a server."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
+from starlette.requests import Request
 
 from policyd import watches as watches_module
+from policyd.lifecycle import Lifecycle
+from policyd.policy.store import Store
+from policyd.status import Status
 from policyd.watches import SILENCE_SECONDS, Watches
+from tests.server.fakes import load
 
 
 class Clock:
@@ -51,6 +57,36 @@ def test_a_watch_that_hangs_is_unhealthy_and_after_the_grace_not_ready() -> None
     first.looked()
     assert watches.deaf() == []
     assert watches.health() == {"policies": True, "certificates": True}
+
+
+class NothingToShow:
+    def render(self, _: str) -> tuple[bytes, str]:
+        return b"", ""
+
+
+def test_a_dead_watch_turns_readiness_off(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("allow a")
+    store = Store([tmp_path], load)
+    store.start()
+    lifecycle = Lifecycle()
+    lifecycle.listening = True
+    clock = Clock()
+    watches = Watches(100, lambda *_: None, clock)
+    watch = watches.add("policies")
+    status = Status(store, lifecycle, NothingToShow(), watches.deaf)
+
+    def ready() -> tuple[int, bytes]:
+        answer = asyncio.run(status.ready(Request({"type": "http"})))
+        return answer.status_code, bytes(answer.body)
+
+    assert ready() == (200, b"ok")
+    clock.now = 101.0
+    watch.failed("OSError: no luck")
+    code, text = ready()
+    assert code == 503
+    assert b"changes of the policies are not noticed since 101 s: OSError: no luck" in text
+    watch.looked()
+    assert ready() == (200, b"ok")
 
 
 def test_a_watch_whose_source_does_not_answer_is_unhealthy_and_ready() -> None:
