@@ -1,8 +1,10 @@
-"""Numbers as Go's strconv reads them: in one walk from left to right, however long the text is.
+"""Numbers as Go reads and makes them. A text is read in one walk, however long it is.
 
 Python converts what is left to convert, which is short: digits that cannot change a double are cut,
 and an integer of more digits than 64 bits have is none.
 """
+
+from libc.math cimport INFINITY
 
 cdef enum:
     # Go's own bound of the digits of a decimal; what follows only says whether it is exact.
@@ -143,3 +145,22 @@ cdef object special(str text, Py_ssize_t start):
     if name == "inf" or name == "infinity":
         return float(text)
     return float(text) if name == "nan" and not start else None
+
+
+cdef double to_double(object number) except? -1:
+    """Infinity for what is larger than every double."""
+    try:
+        return float(number)
+    except OverflowError:
+        return INFINITY if number > 0 else -INFINITY
+
+
+cdef double power_of_ten(object exponent) except? -1:
+    """Go's math.Pow10, a product of two table entries and as inexact; 0 and infinity beyond the
+    doubles."""
+    if exponent < -323 or exponent > 308:
+        return 0 if exponent < 0 else float("inf")
+    high, low = divmod(abs(exponent), 32)
+    if exponent < 0:
+        return float(f"1e-{high * 32}") / float(f"1e{low}")
+    return float(f"1e{high * 32}") * float(f"1e{low}")

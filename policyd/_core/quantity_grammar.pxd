@@ -1,4 +1,4 @@
-"""The grammar of Kubernetes quantities, read from left to right once. Makes no numbers."""
+"""The grammar of Kubernetes quantities, read from left to right once."""
 
 
 cdef struct Written:
@@ -13,3 +13,5 @@ cdef struct Written:
 
 # Whether the text is of the form; `out` says where its parts are.
 cdef bint read(str text, Written* out) except -1
+# The exponent that a suffix is (`e3`), None for anything else.
+cdef object exponent_of(str suffix)

@@ -1,9 +1,11 @@
-"""The grammar of Kubernetes quantities, read from left to right once. Makes no numbers.
+"""The grammar of Kubernetes quantities, read from left to right once.
 
 It is that of ``parseQuantityString`` in apimachinery's ``pkg/api/resource/quantity.go``: a sign,
 digits with a point, then a suffix of letters, a sign and digits. Each character decides alone what
 it belongs to, so the time is linear whatever the text is.
 """
+
+cdef object MAX_INT64 = 9223372036854775807
 
 
 cdef inline Py_ssize_t after_digits(str text, Py_ssize_t at, Py_ssize_t end) except -1:
@@ -36,3 +38,19 @@ cdef bint read(str text, Written* out) except -1:
     if at < end and (text[at] == u"-" or text[at] == u"+"):
         at += 1
     return after_digits(text, at, end) == end
+
+
+cdef object exponent_of(str suffix):
+    """``e3``, ``E-3``: the exponent, None for anything else. Go cuts it to 32 bits."""
+    if len(suffix) < 2 or suffix[0] not in "eE":
+        return None
+    cdef str digits = suffix[1:].lstrip("+-")
+    if not digits.isdigit():  # only ASCII is left here
+        return None
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > 19:
+        return None
+    exponent = -int(digits) if suffix[1] == "-" else int(digits)
+    if not -MAX_INT64 - 1 <= exponent <= MAX_INT64:
+        return None
+    return (exponent + 2147483648) % 4294967296 - 2147483648

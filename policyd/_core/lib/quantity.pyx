@@ -8,13 +8,13 @@
 Cost: a tenth of the text's length to read it, 1 unit for everything else.
 """
 
-from libc.math cimport INFINITY
 from libc.stdint cimport int64_t
 
 from policyd._core.activation cimport Activation, take, work
 from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.go_numbers cimport power_of_ten, to_double
 from policyd._core.library cimport binary, first_tenths, unary
-from policyd._core.quantity_grammar cimport Written, read
+from policyd._core.quantity_grammar cimport Written, exponent_of, read
 from policyd._core.values cimport Opaque
 
 from policyd._core import estimates, quantity_text
@@ -88,7 +88,7 @@ cdef object parse(str text):
     notation = DECIMAL
     exponent = DECIMAL_SUFFIXES.get(suffix)
     if power is None and exponent is None:
-        exponent, notation = parse_exponent(suffix), EXPONENT
+        exponent, notation = exponent_of(suffix), EXPONENT
         if exponent is None or abs(exponent) > MAX_EXPONENT:
             return WRONG_SUFFIX
     if digits > MAX_WRITTEN:
@@ -105,22 +105,6 @@ cdef object parse(str text):
             short.written = text
         return short
     return WRONG_NUMBER if parts.empty else rounded(number, scale, parts.negative, notation)
-
-
-cdef object parse_exponent(str suffix):
-    """``e3``, ``E-3``: the exponent, None for anything else. Go cuts it to 32 bits."""
-    if len(suffix) < 2 or suffix[0] not in "eE":
-        return None
-    cdef str digits = suffix[1:].lstrip("+-")
-    if not digits.isdigit():  # only ASCII is left here
-        return None
-    digits = digits.lstrip("0") or "0"
-    if len(digits) > 19:
-        return None
-    exponent = -int(digits) if suffix[1] == "-" else int(digits)
-    if not -MAX_INT64 - 1 <= exponent <= MAX_INT64:
-        return None
-    return (exponent + 2147483648) % 4294967296 - 2147483648
 
 
 cdef object parse_binary(str text, str whole, str figures, object power, Written* parts):
@@ -282,25 +266,6 @@ cdef object as_float(Activation act, object quantity):
     number, scale = (<Quantity> quantity).number, (<Quantity> quantity).scale
     cdef double base = to_double(number)
     return base * power_of_ten(scale) if scale else base
-
-
-cdef double to_double(object number) except? -1:
-    """Infinity for what is larger than every double."""
-    try:
-        return float(number)
-    except OverflowError:
-        return INFINITY if number > 0 else -INFINITY
-
-
-cdef double power_of_ten(object exponent) except? -1:
-    """Go's math.Pow10, a product of two table entries and as inexact; 0 and infinity beyond the
-    doubles."""
-    if exponent < -323 or exponent > 308:
-        return 0 if exponent < 0 else float("inf")
-    high, low = divmod(abs(exponent), 32)
-    if exponent < 0:
-        return float(f"1e-{high * 32}") / float(f"1e{low}")
-    return float(f"1e{high * 32}") * float(f"1e{low}")
 
 
 # Sums
