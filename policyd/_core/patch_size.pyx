@@ -14,8 +14,12 @@ TOO_LARGE = f"a patch of more than {MAX_PATCH_BYTES >> 20} MiB"
 
 cdef enum:
     NUMBER_BYTES = 20  # and what else is not looked at closely
-    FEW = 64
     MAX_LEVELS = 1000  # of a value; deeper ones, which no patch can have, count as too large
+
+# What the escape of an ASCII character takes beyond the character.
+cdef char[128] ESCAPE_BYTES
+for _code in range(128):
+    ESCAPE_BYTES[_code] = 5 if _code < 32 else 1 if _code in (34, 92) else 0
 
 cdef extern from "Python.h":
     bint PyUnicode_IS_ASCII(object text) noexcept
@@ -88,27 +92,18 @@ def json_bytes(value, Py_ssize_t limit) -> int:
     return value_bytes(value, limit)
 
 
-cdef inline Py_ssize_t text_bytes(object text) except -1:
-    """UTF-8, with the escapes that JSON needs; only long strings are looked into."""
-    if PyUnicode_IS_ASCII(text) and PyUnicode_GET_LENGTH(text) <= FEW:
-        return 2 + PyUnicode_GET_LENGTH(text)
-    return long_text_bytes(<str>text)
-
-
-cdef Py_ssize_t long_text_bytes(str text) except -1:
-    cdef Py_ssize_t i, size = len(text), count = 2
+cdef Py_ssize_t text_bytes(object text) except -1:
+    """UTF-8, with the escapes that JSON needs."""
+    cdef Py_ssize_t i, size = PyUnicode_GET_LENGTH(text), count = size + 2
     cdef const unsigned char *octets
     cdef Py_UCS4 c
     if not PyUnicode_IS_ASCII(text):
-        for c in text:
-            count += 1 + (c > 0x7F) + (c > 0x7FF) + (c > 0xFFFF) + escape_bytes(c)
+        for c in <str>text:
+            count += (c > 0x7F) + (c > 0x7FF) + (c > 0xFFFF)
+            if c <= 0x7F:
+                count += ESCAPE_BYTES[c]
         return count
     octets = PyUnicode_1BYTE_DATA(text)
     for i in range(size):
-        count += escape_bytes(octets[i])
-    return count + size
-
-
-cdef inline int escape_bytes(Py_UCS4 c) noexcept nogil:
-    """What an escape takes beyond the character itself."""
-    return 5 * (c < 0x20) + (c == 34) + (c == 92)
+        count += ESCAPE_BYTES[octets[i]]
+    return count
