@@ -40,7 +40,7 @@ def sink() -> Sink:
 @pytest.fixture
 def live(server: ApiServer, sink: Sink) -> Iterator[LiveDefinitions]:
     client = connect(server.kubeconfig(), 2.0)
-    log = Log(sink, "text")  # type: ignore[arg-type]
+    log = Log(sink, "text")
     made = LiveDefinitions(client, 2.0, PrometheusRecorder(log), log)
     yield made
     made.close()

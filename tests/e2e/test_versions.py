@@ -12,7 +12,7 @@ from tests.e2e.test_webhook import audit
 from tests.e2e.webhook import registered, serving, write
 from tests.server.process import Process
 
-REVIEWS = (
+REVIEWS: tuple[tuple[str, str, Thing], ...] = (
     ("authentication.k8s.io/v1", "TokenReview", {"token": "none"}),
     ("authentication.k8s.io/v1", "SelfSubjectReview", {}),
     ("authorization.k8s.io/v1", "SelfSubjectRulesReview", {"namespace": "default"}),
