@@ -10,6 +10,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
 
+from policyd.admin_gate import App, Gate
 from policyd.admission.recorder import Recorder
 from policyd.config import Settings
 from policyd.endpoints import Capture, Judge, Only, PatientJudge, Reviews
@@ -31,9 +32,7 @@ WEBHOOKS = ("validate", "mutate")
 class Application:
     """The ASGI app."""
 
-    def __init__(
-        self, reviews: Reviews, admin: Starlette, store: Store, lifecycle: Lifecycle
-    ) -> None:
+    def __init__(self, reviews: Reviews, admin: App, store: Store, lifecycle: Lifecycle) -> None:
         self._reviews = reviews
         self._admin = admin
         self._store = store
@@ -89,6 +88,7 @@ def create_app(
         lifecycle,
         timeout=settings.timeout,
         max_body_bytes=settings.max_body_bytes,
+        body_timeout=settings.body_timeout,
         patient=patient,
         capture=capture,
     )
@@ -105,4 +105,5 @@ def create_app(
         exception_handlers={HTTPException: status.wrong},
     )
     admin.router.redirect_slashes = False
-    return Application(reviews, admin, store, lifecycle)
+    gate = Gate(admin, settings.admin_host, settings.admin_token_file)
+    return Application(reviews, gate, store, lifecycle)

@@ -53,6 +53,15 @@ class Settings:
     admin_bind: Address = setting(
         Address("127.0.0.1", 8080), units.address, "Where health and metrics are, in plain HTTP."
     )
+    admin_host: tuple[str, ...] = setting(
+        (),
+        str,
+        "Accept this name in the Host header of the admin port, too; may be repeated.",
+        many=True,
+    )
+    admin_token_file: Path | None = setting(
+        None, Path, "Require the bearer token in this file for metrics and policies."
+    )
     tls_cert: Path | None = setting(
         None, Path, "Certificate chain as PEM; read again when the file changes."
     )
@@ -76,7 +85,24 @@ class Settings:
         256, units.count, "Requests at a time; more are answered 503 with Retry-After."
     )
     max_in_flight_bytes: int = setting(
-        256 * 2**20, units.size, "Bytes of all reviews being read and judged; more get a 503."
+        160 * 2**20,
+        units.size,
+        "Memory of all reviews being read, decoded and answered; more get a 503.",
+    )
+    max_connections: int = setting(
+        512, units.count, "Open connections; beyond it the one that is idle longest is closed."
+    )
+    handshake_timeout: float = setting(
+        5.0, units.positive_duration, "Time that a client has for the TLS handshake."
+    )
+    head_timeout: float = setting(
+        5.0, units.positive_duration, "Time that the head of a request may take to arrive."
+    )
+    body_timeout: float = setting(
+        5.0, units.positive_duration, "Time that the body may take after it; 408 if it does not."
+    )
+    write_timeout: float = setting(
+        10.0, units.positive_duration, "Time that a client has to take an answer."
     )
     grace: float = setting(
         25.0, units.positive_duration, "After SIGTERM, exit within this time; below the Pod's 30 s."

@@ -1,14 +1,21 @@
 """Endpoints of the plain port: health, metrics, and what is loaded. Read only."""
 
 from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any, Protocol
 
 import orjson
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 
+from policyd.admin_gate import TRUSTED
 from policyd.lifecycle import Lifecycle
 from policyd.policy.store import Policy, Store
+
+# Rendering may take this part of the time, and so many seconds at once. Beyond that the last text
+# is shown again: whoever asks for metrics in a loop must not keep reviews waiting.
+RENDERING_PART = 0.1
+RENDERING_SECONDS = 0.5
 
 
 class Exposition(Protocol):
@@ -32,6 +39,7 @@ class Status:
         self._deaf = deaf
         self._lifecycle = lifecycle
         self._exposition = exposition
+        self._rendered = Rendered()
 
     async def live(self, _: Request) -> Response:
         """The process answers: all that liveness may depend on."""
@@ -53,12 +61,20 @@ class Status:
 
     async def metrics(self, request: Request) -> Response:
         """Prometheus text, or OpenMetrics by Accept."""
-        text, content_type = self._exposition.render(request.headers.get("accept", ""))
+        accept = request.headers.get("accept", "")
+        kind = "openmetrics" if "openmetrics" in accept else "prometheus"
+        text, content_type = self._rendered.get(kind, lambda: self._exposition.render(accept))
         return self._closing(Response(text, headers={"content-type": content_type}))
 
-    async def policies(self, _: Request) -> Response:
+    async def policies(self, request: Request) -> Response:
         """Everything that is loaded, and how the last reload went."""
-        return self._closing(_json(self._shown(self._store.current.policies)))
+        trusted = _is_trusted(request)
+
+        def render() -> tuple[bytes, str]:
+            return orjson.dumps(self._shown(self._store.current.policies, trusted)), JSON
+
+        text, content_type = self._rendered.get(f"policies {trusted}", render)
+        return self._closing(Response(text, headers={"content-type": content_type}))
 
     async def policy(self, request: Request) -> Response:
         """The same for the policies of one name (a validating and a mutating one may share it)."""
@@ -66,7 +82,7 @@ class Status:
         named = [policy for policy in self._store.current.policies if policy.name == name]
         if not named:
             return self._closing(_json({"error": f"no policy is called {name!r}"}, 404))
-        return self._closing(_json(self._shown(named)))
+        return self._closing(_json(self._shown(named, _is_trusted(request))))
 
     async def wrong(self, _: Request, error: Any) -> Response:
         """A path or method that is not served, as JSON."""
@@ -80,37 +96,66 @@ class Status:
             answer.headers["connection"] = "close"
         return answer
 
-    def _shown(self, policies: Any) -> dict[str, Any]:
+    def _shown(self, policies: Any, trusted: bool) -> dict[str, Any]:
         current = self._store.current
-        counters = {each.name: each.snapshot() for each in current.counters()}
+        names = {policy.name for policy in policies}
+        counters = {each.name: each.snapshot() for each in current.counters() if each.name in names}
         return {
             "generation": current.generation,
             "kubernetesVersion": str(current.version),
-            "lastReload": _reload(self._store),
-            "policies": [_policy(policy, counters.get(policy.name)) for policy in policies],
+            "lastReload": _reload(self._store, trusted),
+            "policies": [
+                _policy(policy, counters.get(policy.name), trusted) for policy in policies
+            ],
         }
 
 
-def _reload(store: Store) -> dict[str, Any] | None:
+class Rendered:
+    """Texts that take time to make: made anew as long as that leaves the time to others."""
+
+    def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
+        self._clock = clock
+        self._texts: dict[str, tuple[bytes, str]] = {}
+        self._spent = 0.0
+        self._at = clock()
+
+    def get(self, key: str, render: Callable[[], tuple[bytes, str]]) -> tuple[bytes, str]:
+        """The text of ``key``: a new one, or the last if there was no time for a new one."""
+        now = self._clock()
+        self._spent = max(0.0, self._spent - (now - self._at) * RENDERING_PART)
+        self._at = now
+        if self._spent < RENDERING_SECONDS or key not in self._texts:
+            self._texts[key] = render()
+            self._spent += self._clock() - now
+        return self._texts[key]
+
+
+def _is_trusted(request: Request) -> bool:
+    """Whether ``admin_gate.py`` found that the client may see everything."""
+    return bool(request.scope.get("state", {}).get(TRUSTED))
+
+
+def _reload(store: Store, trusted: bool) -> dict[str, Any] | None:
     last = store.last
     if last is None:
         return None
-    return {"succeeded": last.succeeded, "time": last.at, "errors": list(last.errors)}
+    shown = {"succeeded": last.succeeded, "time": last.at, "errorCount": len(last.errors)}
+    return {**shown, "errors": list(last.errors)} if trusted else shown
 
 
-def _policy(policy: Policy, counters: Any) -> dict[str, Any]:
-    shown: dict[str, Any] = {
-        "name": policy.name,
-        "kind": policy.kind,
-        "state": policy.state,
-        "source": policy.source,
-    }
-    if policy.problem:
-        shown["problem"] = policy.problem
+def _policy(policy: Policy, counters: Any, trusted: bool) -> dict[str, Any]:
+    shown: dict[str, Any] = {"name": policy.name, "kind": policy.kind, "state": policy.state}
+    if trusted:
+        shown["source"] = policy.source
+        if policy.problem:
+            shown["problem"] = policy.problem
     if counters is not None:
         shown["counters"] = {**counters}
     return shown
 
 
+JSON = "application/json"
+
+
 def _json(value: Any, status: int = 200) -> Response:
-    return Response(orjson.dumps(value), status, media_type="application/json")
+    return Response(orjson.dumps(value), status, media_type=JSON)

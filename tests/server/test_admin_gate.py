@@ -1,0 +1,218 @@
+"""The admin port: which names it answers to, who sees what, and how often."""
+
+import asyncio
+import json
+from http.client import HTTPConnection, HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policyd.admin_gate import BURST, RATE, REMEMBERED, TRUSTED, App, Gate
+from policyd.admission.recorder import NullRecorder
+from policyd.app import create_app
+from policyd.config import Settings
+from policyd.errors import ConfigError
+from policyd.lifecycle import Lifecycle
+from policyd.limits import InFlight
+from policyd.messages import Receive, Scope, Send, respond
+from policyd.policy.store import Store
+from policyd.status import RENDERING_SECONDS, Rendered
+from tests.server.fakes import judge, load
+from tests.server.process import PATIENCE, fake_server, until, write_sources
+from tests.server.reviews import body
+
+POD = "10.1.2.3"
+
+
+async def app(scope: Scope, _: Receive, send: Send) -> None:
+    """Tells whether the client is trusted."""
+    await respond(scope, send, 200, json.dumps(scope["state"][TRUSTED]).encode())
+
+
+def ask(
+    gate: App, path: str = "/livez", client: str = POD, **headers: str
+) -> tuple[int, dict[str, str], Any]:
+    """Status, headers and content of an answer."""
+    sent: list[Any] = []
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    async def receive() -> Any:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    named = [(name.encode(), value.encode()) for name, value in headers.items()]
+    scope = {
+        "type": "http",
+        "http_version": "1.1",
+        "scheme": "http",
+        "method": "GET",
+        "query_string": b"",
+        "path": path,
+        "headers": named,
+        "client": (client, 1),
+    }
+
+    async def answer_one() -> None:
+        await gate(scope, receive, send)
+
+    asyncio.run(answer_one())
+    answer = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+    return sent[0]["status"], answer, json.loads(sent[1]["body"])
+
+
+HOSTS = [
+    ("10.1.2.3:8080", 200),
+    ("10.1.2.3", 200),
+    ("[fd00::1]:8080", 200),
+    ("[fd00::1]", 200),
+    ("localhost:8080", 200),
+    ("LOCALHOST.", 200),
+    ("policyd-0:8080", 200),
+    ("policyd.example:8080", 200),
+    ("attacker.example:8080", 421),
+    ("10.1.2.3.attacker.example", 421),
+    ("localhost.attacker.example", 421),
+    ("[fd00::1].attacker.example", 200),  # no browser takes this for a host
+    ("policyd.example.attacker.example", 421),
+]
+
+
+@pytest.mark.parametrize(("host", "status"), HOSTS)
+def test_only_our_names_are_answered(
+    monkeypatch: pytest.MonkeyPatch, host: str, status: int
+) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: "policyd-0")
+    assert ask(Gate(app, ["policyd.example"]), host=host)[0] == status
+
+
+def test_a_request_without_host_is_answered() -> None:
+    assert ask(Gate(app))[0] == 200
+
+
+def test_token_is_needed_for_what_is_guarded(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_text("secret\n")
+    gate = Gate(app, token_file=file)
+    for path in ("/metrics", "/policies", "/policies/a"):
+        for given in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic secret"}):
+            status, headers, _ = ask(gate, path, **given)
+            assert (status, headers["www-authenticate"]) == (401, 'Bearer realm="policyd"')
+        # Loopback needs it as well: other containers of the Pod share it.
+        assert ask(gate, path, client="127.0.0.1")[0] == 401
+        assert ask(gate, path, authorization="bearer secret")[::2] == (200, True)
+    for path in ("/livez", "/readyz", "/healthz"):
+        assert ask(gate, path)[0] == 200
+    file.write_text("another")
+    assert ask(gate, "/metrics", authorization="Bearer secret")[0] == 401
+    assert ask(gate, "/metrics", authorization="Bearer another")[0] == 200
+
+
+def test_token_file_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    with pytest.raises(ConfigError, match="No such file"):
+        Gate(app, token_file=file)
+    file.write_text(" \n")
+    with pytest.raises(ConfigError, match="the file is empty"):
+        Gate(app, token_file=file)
+    file.write_text("secret")
+    gate = Gate(app, token_file=file)
+    file.unlink()
+    assert ask(gate, "/metrics", authorization="Bearer secret")[0] == 503
+
+
+@pytest.mark.parametrize(
+    ("client", "trusted"),
+    [("127.0.0.1", True), ("::1", True), ("::ffff:127.0.0.1", True), (POD, False), ("", False)],
+)
+def test_loopback_is_trusted_without_a_token(client: str, trusted: bool) -> None:
+    assert ask(Gate(app), client=client)[2] is trusted
+
+
+def test_an_address_has_so_many_requests_a_second() -> None:
+    now = [0.0]
+    gate = Gate(app, clock=lambda: now[0])
+    statuses = [ask(gate)[0] for _ in range(BURST + 5)]
+    assert statuses == [200] * BURST + [429] * 5
+    assert ask(gate, client="10.1.2.4")[0] == 200
+    now[0] += 10 / RATE
+    assert [ask(gate)[0] for _ in range(11)] == [200] * 10 + [429]
+
+
+def test_addresses_that_were_quiet_are_forgotten() -> None:
+    now = [0.0]
+    gate = Gate(app, clock=lambda: now[0])
+    for number in range(3 * REMEMBERED):
+        now[0] += 1
+        ask(gate, client=f"10.0.{number >> 8}.{number & 255}")
+    assert len(gate._even) <= REMEMBERED
+
+
+def test_rendering_takes_no_more_than_its_part_of_the_time() -> None:
+    now = [0.0]
+    rendered = Rendered(lambda: now[0])
+    count = [0]
+
+    def render() -> tuple[bytes, str]:
+        now[0] += 0.1
+        count[0] += 1
+        return b"%d" % count[0], "text/plain"
+
+    for _ in range(100):
+        rendered.get("a", render)
+    assert count[0] * 0.1 <= RENDERING_SECONDS + 0.2
+    assert rendered.get("a", render)[0] == b"%d" % count[0]
+    now[0] += 60
+    assert rendered.get("a", render)[0] == b"%d" % count[0]
+    assert count[0] > 1
+
+
+class NoMetrics:
+    """An exposition of nothing."""
+
+    def render(self, accept: str) -> tuple[bytes, str]:
+        return b"", "text/plain"
+
+
+def test_strangers_see_no_errors_and_no_files(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a", b="broken")
+    store = Store([sources], load)
+    store.start()
+    application = create_app(
+        Settings(),
+        store,
+        NullRecorder(),
+        judge,
+        exposition=NoMetrics(),
+        in_flight=InFlight(1, 1),
+        lifecycle=Lifecycle(),
+    )
+    for path in ("/policies", "/policies/b"):
+        whole = ask(application, path, "127.0.0.1")[2]
+        assert whole["policies"][-1]["problem"] and whole["policies"][-1]["source"]
+        assert len(whole["lastReload"]["errors"]) == 1
+        seen = ask(application, path)[2]
+        assert seen["policies"][-1]["state"] == "quarantined"
+        assert not {"problem", "source"} & set(seen["policies"][-1])
+        assert "errors" not in seen["lastReload"] and seen["lastReload"]["errorCount"] == 1
+
+
+def test_flood_of_the_admin_port_does_not_stop_reviews(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources) as server:
+        flood = [
+            HTTPConnection("127.0.0.1", server.admin_port, timeout=PATIENCE) for _ in range(90)
+        ]
+        for _ in range(6):
+            for connection in flood:
+                connection.request("GET", "/metrics")
+            for connection in flood:
+                try:
+                    assert connection.getresponse().read()
+                except (OSError, HTTPException):  # there is no place for so many
+                    connection.close()
+            assert server.post("/validate", body())[0] == 200
+        for connection in flood:
+            connection.close()
+        until(lambda: server.get("/livez")[0] == 200, "a probe")
