@@ -15,15 +15,26 @@ from policyd.admission.recorder import Recorder, Result, ShedReason
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode
 from policyd.errors import ReviewError
 from policyd.lifecycle import Lifecycle
-from policyd.limits import InFlight, Room
+from policyd.limits import InFlight, Peer, Room
 from policyd.messages import Body, Disconnected, Patience, Receive, Scope, Send, refuse, respond
 from policyd.policy.store import Policy, PolicySet
 from policyd.units import duration
 
 Only = Callable[[Policy], bool]
 
-# Set by server_tcp.py in scope["state"]: perf_counter_ns when the request's head was read.
+# Set by server_http.py and server_tcp.py in scope["state"]: perf_counter_ns when the request's head
+# was read, and whose it is.
 ARRIVED = "policyd.arrived"
+PEER = "policyd.peer"
+
+# What a review takes beside its body while it is judged: the objects it is decoded to. Counted for
+# bodies that are larger than this, and taken to be the worst for smaller ones ("{}," and so on).
+COUNTED_BYTES = 64 * 1024
+WORST_DECODED = 68
+# Bytes for each of these characters, as measured with orjson on CPython 3.11 to 3.13; decoding
+# refuses what would take more than the most.
+DECODED = ((b"{", 150), (b"[", 64), (b",", 40), (b'"', 28))
+MOST_DECODED_BYTES = 128 * 2**20
 
 
 class Judge(Protocol):
@@ -77,6 +88,7 @@ class Reviews:
         *,
         timeout: float,
         max_body_bytes: int,
+        body_timeout: float = 5.0,
         patient: PatientJudge | None = None,
         capture: Capture | None = None,
     ) -> None:
@@ -90,20 +102,28 @@ class Reviews:
         self._patience = Patience()
         self._timeout = timeout
         self._max_body_bytes = max_body_bytes
+        self._body_ns = int(body_timeout * 1e9)
 
     async def __call__(
         self, scope: Scope, receive: Receive, send: Send, webhook: str, only: Only | None
     ) -> None:
         """Answer one request to a review path."""
-        arrived = scope.get("state", {}).get(ARRIVED) or perf_counter_ns()
+        state = scope.get("state", {})
+        arrived = state.get(ARRIVED) or perf_counter_ns()
         body = Body(receive)
         try:
-            length = self._length(scope)
+            self._check(scope)
             deadline = arrived + _allowance_ns(scope["query_string"], self._timeout)
-            room = self._enter(length)
+            room = self._enter(state.get(PEER) or self._in_flight.nobody)
             try:
-                await self._read(body, deadline, room)
-                answer = await self._review(body.data, webhook, only, arrived, deadline)
+                await self._read(body, min(deadline, arrived + self._body_ns), room)
+                data = body.take_all()
+                await self._make_room(room, data)
+                answer = await self._review(data, webhook, only, arrived, deadline)
+                del data
+                # Until the client has taken it.
+                room.keep(len(answer))
+                await respond(scope, send, 200, answer, closing=self._lifecycle.draining)
             finally:
                 room.leave()
         except ReviewError as error:
@@ -117,39 +137,37 @@ class Reviews:
             # webhook's own failurePolicy decides.
             self._recorder.request(webhook, "", "error", perf_counter_ns() - arrived)
             raise
-        else:
-            await respond(scope, send, 200, answer, closing=self._lifecycle.draining)
 
-    def _length(self, scope: Scope) -> int:
-        """What the head says about the body: its bytes, 0 if unknown; refuses what will not do."""
+    def _check(self, scope: Scope) -> None:
+        """Refuse by the head what will not do."""
         if scope["method"] != "POST":
             raise ReviewError("reviews are sent with POST", 405)
-        length = 0
         for name, value in scope["headers"]:
             if name == b"content-length":
-                length = int(value)
+                if int(value) > self._max_body_bytes:
+                    raise self._too_large()
             elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
                 raise ReviewError("a review must be sent without Content-Encoding", 415)
-        if length > self._max_body_bytes:
-            raise self._too_large()
-        return length
 
     def _too_large(self) -> ReviewError:
         return ReviewError(f"the review is larger than {self._max_body_bytes} bytes", 413)
 
-    def _enter(self, length: int) -> Room:
-        room = self._in_flight.enter(length)
+    def _enter(self, peer: Peer) -> Room:
+        room = self._in_flight.enter(peer)
         if isinstance(room, str):
             raise self._shed(room)
         return room
 
     def _shed(self, reason: ShedReason) -> ReviewError:
         self._recorder.shed(reason)
+        if reason == "stalled":
+            return ReviewError("the body did not arrive before its room was needed", 503)
         return ReviewError(f"too many {reason} in flight; try again", 503)
 
     async def _read(self, body: Body, deadline: int, room: Room) -> None:
         """Take in the whole body, until the deadline and within its limits."""
         task = self._patience.begin(deadline)
+        room.wait(task)
         try:
             while not body.complete:
                 await body.take()
@@ -158,12 +176,29 @@ class Reviews:
                 if not room.hold(body.size):
                     raise self._shed("bytes")
         except asyncio.CancelledError:
-            if not self._patience.is_over(task):
+            if self._patience.is_over(task):
+                error = ReviewError("the body did not arrive in time", 408)
+            elif room.ended:
+                task.uncancel()
+                error = self._shed("stalled")
+            else:
                 raise
             body.stalled = True
-            raise ReviewError("the body did not arrive in time", 408) from None
+            body.take_all()
+            raise error from None
         finally:
             self._patience.end(task)
+            room.complete()
+
+    async def _make_room(self, room: Room, data: bytes) -> None:
+        """Take the room that decoding a body needs."""
+        ended = self._in_flight.ended
+        if not room.hold(len(data) + _decoded_bytes(data)):
+            raise self._shed("bytes")
+        if self._in_flight.ended != ended:
+            # Let those who lost it let go of their bodies: they are told, and then they do.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
 
     async def _review(
         self, data: bytes, webhook: str, only: Only | None, arrived: int, deadline: int
@@ -209,6 +244,13 @@ def _allowance_ns(query: bytes, longest: float) -> int:
         if seconds <= 0:
             raise ReviewError(f"timeout: expected a duration above zero, got {asked[-1][:80]!r}")
     return max(0, int((seconds - max(0.1 * seconds, 0.020)) * 1e9))
+
+
+def _decoded_bytes(body: bytes) -> int:
+    """What decoding ``body`` may take, at most."""
+    if len(body) <= COUNTED_BYTES:
+        return len(body) * WORST_DECODED
+    return min(MOST_DECODED_BYTES, sum(body.count(sign) * size for sign, size in DECODED))
 
 
 def _result(response: AdmissionResponse) -> Result:

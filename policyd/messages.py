@@ -36,11 +36,13 @@ class Disconnected(Exception):
 class Body:
     """The body of a request as it comes in."""
 
-    __slots__ = ("_chunks", "_receive", "complete", "size", "stalled")
+    __slots__ = ("_first", "_receive", "_rest", "complete", "size", "stalled")
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        self._chunks: list[bytes] = []
+        self._first = b""
+        # A body in many small pieces must not take many times its size.
+        self._rest: bytearray | None = None
         self.size = 0
         self.complete = False
         self.stalled = False
@@ -51,25 +53,33 @@ class Body:
         if message["type"] == "http.disconnect":
             self.complete = True
             raise Disconnected
-        chunk = message.get("body", b"")
-        if chunk:
-            self._chunks.append(chunk)
-            self.size += len(chunk)
+        piece = message.get("body", b"")
+        if piece:
+            self.size += len(piece)
+            if self._rest is not None:
+                self._rest += piece
+            elif self._first:
+                self._rest = bytearray(self._first)
+                self._rest += piece
+                self._first = b""
+            else:
+                self._first = piece
         self.complete = not message.get("more_body", False)
 
-    @property
-    def data(self) -> bytes:
-        """All of it."""
-        return self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
+    def take_all(self) -> bytes:
+        """All of it; it is not kept here."""
+        first, rest = self._first, self._rest
+        self._first, self._rest = b"", None
+        return first if rest is None else bytes(rest)
 
     async def discard(self) -> None:
         """Read the rest and forget it, within bounds."""
-        self._chunks.clear()
+        self.take_all()
         try:
             async with asyncio.timeout(LINGER_SECONDS):
                 while self.size < LINGER_BYTES and not self.complete:
                     await self.take()
-                    self._chunks.clear()
+                    self.take_all()
         except (TimeoutError, Disconnected):
             self.complete = True
 

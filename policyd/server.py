@@ -1,4 +1,4 @@
-"""The server: Hypercorn on uvloop in this process, TLS and plain port, signals, drain.
+"""The server: two ports on uvloop in this process, TLS and plain, signals, drain.
 
 Paths are the app's, judging is the engine's; here is only how a process lives and dies.
 """
@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import uvloop
 from hypercorn.app_wrappers import ASGIWrapper
-from hypercorn.asyncio.run import worker_serve
-from hypercorn.config import Config, Sockets
+from hypercorn.asyncio.worker_context import WorkerContext
+from hypercorn.config import Config
 from hypercorn.typing import ASGIFramework
 
 from policyd import signals
@@ -37,7 +37,9 @@ from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.policy.missing_schemas import RULE as MISSING_SCHEMA
 from policyd.policy.store import PolicySet, Reload, Store
 from policyd.server_cluster import LiveDefinitions
-from policyd.server_tcp import Connections
+from policyd.server_connections import Connections, Times
+from policyd.server_listen import Listener
+from policyd.server_tcp import Connection
 from policyd.server_watches import Noticing, Refused
 from policyd.signals import Signals
 from policyd.units import Address
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
 # A reload compiles on another thread: this is how long it may keep the event loop waiting, several
 # times a request (each time that TLS lets go of the interpreter).
 SWITCH_SECONDS = 0.00005
+# Connections to the admin port: probes, a few who scrape, and people.
+ADMIN_CONNECTIONS = 64
 # Before --grace is over the process ends by itself, whatever a client still holds open.
 LAST_MOMENT_SECONDS = 0.5
 
@@ -74,7 +78,8 @@ class Server:
         self.lifecycle = Lifecycle()
         self.signals = Signals()
         refused = Refused(self.recorder, self.log)
-        self.connections = Connections(settings.client_name)
+        in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
+        self.connections, self.admin_connections = _connections(settings, in_flight)
         self.connections.on_refused = partial(refused, "name")
         self.cluster = _connected(settings)
         self.definitions: LiveDefinitions | None = None
@@ -109,7 +114,6 @@ class Server:
         self.capture: Capture | None = None
         if settings.capture is not None:
             self.capture = Capture(settings.capture, settings.capture_max_bytes, self._captured)
-        in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
         exposition = Exposition(
             self.recorder,
             self.store,
@@ -117,6 +121,7 @@ class Server:
             lambda: self.certificates.expires_at,
             watches=self.noticing.watches.health,
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
+            connections={"reviews": self.connections, "admin": self.admin_connections},
         )
         self.app = create_app(
             settings,
@@ -149,7 +154,6 @@ class Server:
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
             self.store.start()
-            self.connections.install()
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.get_loop().set_exception_handler(self._unhandled)
                 runner.run(self._main())
@@ -161,14 +165,14 @@ class Server:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._stop.set)
-        sockets = Sockets([_bound(self.settings.bind)], [_bound(self.settings.admin_bind)], [])
+        sockets = _bound(self.settings.bind), _bound(self.settings.admin_bind)
         watches = self.noticing.start(self._stop, self.signals)
-        await worker_serve(
-            ASGIWrapper(cast(ASGIFramework, self.app)),
-            _Config(self.settings, self.certificates.context),
-            sockets=sockets,
-            shutdown_trigger=lambda: self._until_drained(sockets),
-        )
+        listeners = self._listeners(*sockets)
+        for listener in listeners:
+            listener.start()
+        self._listening(*sockets)
+        await self._stop.wait()
+        await self._drain(listeners)
         await asyncio.wait(watches)
         if self.cluster is not None:
             await self.cluster.close()
@@ -178,10 +182,18 @@ class Server:
             self.capture.close(LAST_MOMENT_SECONDS)
         self.log.write("info", "stopped", "all connections are closed")
 
-    async def _until_drained(self, sockets: Sockets) -> None:
-        """Called by Hypercorn when it listens; it shuts down when this returns."""
+    def _listeners(self, secure: socket.socket, plain: socket.socket) -> tuple[Listener, Listener]:
+        app = ASGIWrapper(cast(ASGIFramework, self.app))
+        config, context = _Config(), WorkerContext(None)
+
+        async def serve(connection: Connection) -> None:
+            await connection.run(app, config, context)
+
+        reviews = Listener(secure, self.connections, serve, lambda: self.certificates.context)
+        return reviews, Listener(plain, self.admin_connections, serve)
+
+    def _listening(self, secure: socket.socket, plain: socket.socket) -> None:
         self.lifecycle.listening = True
-        secure, plain = sockets.secure_sockets[0], sockets.insecure_sockets[0]
         reviews, admin = (f"{Address(*each.getsockname()[:2])}" for each in (secure, plain))
         self.log.write(
             "info",
@@ -193,10 +205,8 @@ class Server:
             kubernetes=str(self.store.current.version),
             policies=len(self.store.current.policies),
         )
-        await self._stop.wait()
-        await self._drain()
 
-    async def _drain(self) -> None:
+    async def _drain(self, listeners: Sequence[Listener]) -> None:
         """Keep listening and answer with ``Connection: close``; then close what is idle."""
         self.lifecycle.draining = True
         self.connections.drain()
@@ -207,7 +217,11 @@ class Server:
         seconds = _drain_seconds(settings)
         self.log.write("info", "draining", "no longer ready, closing connections", seconds=seconds)
         await asyncio.sleep(seconds)
-        self.connections.close_idle()
+        await asyncio.gather(*(listener.stop() for listener in listeners))
+        for connections in (self.connections, self.admin_connections):
+            connections.close_idle()
+        # The timer ends the process in the midst of what is left then.
+        await asyncio.gather(*(listener.finish(settings.grace) for listener in listeners))
 
     def _leave(self) -> None:
         """End at once; called when the grace period is over."""
@@ -259,35 +273,33 @@ def _connected(settings: Settings) -> "ClusterClient | None":
     return connect(settings.kubeconfig, settings.timeout)
 
 
-class _Config(Config):
-    """Hypercorn's settings from ours."""
+def _connections(settings: Settings, in_flight: InFlight) -> tuple[Connections, Connections]:
+    """Those of reviews and those of the admin port."""
+    times = Times(
+        settings.handshake_timeout,
+        settings.head_timeout,
+        settings.write_timeout,
+        settings.keep_alive,
+    )
+    reviews = Connections(
+        settings.max_connections, times, settings.client_name, in_flight.end_incomplete
+    )
+    return reviews, Connections(ADMIN_CONNECTIONS, times)
 
-    def __init__(self, settings: Settings, context: ssl.SSLContext) -> None:
+
+class _Config(Config):
+    """What Hypercorn's protocols are to do."""
+
+    def __init__(self) -> None:
         super().__init__()
-        self._context = context
         self.accesslog = None
         self.errorlog = logging.getLogger("hypercorn.error")
-        self.backlog = 1024
-        self.graceful_timeout = max(
-            1.0, settings.grace - _drain_seconds(settings) - 2 * LAST_MOMENT_SECONDS
-        )
         self.include_date_header = False
         self.include_server_header = False
-        self.keep_alive_timeout = settings.keep_alive
         self.keep_alive_max_requests = sys.maxsize
         # The endpoints bound what they read, and stop reading only when they have answered. A
         # bounded queue would then block the connection's task for good.
         self.max_app_queue_size = 0
-        self.ssl_handshake_timeout = 10.0
-
-    @property
-    def ssl_enabled(self) -> bool:
-        """Always: the context is made by ``certificates.py``."""
-        return True
-
-    def create_ssl_context(self) -> ssl.SSLContext:
-        """The context whose certificate can be replaced."""
-        return self._context
 
 
 def _drain_seconds(settings: Settings) -> float:

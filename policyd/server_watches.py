@@ -17,7 +17,7 @@ from policyd.observability.seldom import Seldom
 from policyd.policy.store import LONGEST_RETRY_SECONDS, RETRY_SECONDS, Store
 from policyd.policy.watch import LOOK_ANYWAY, changed, fingerprint
 from policyd.server_cluster import LiveDefinitions
-from policyd.server_tcp import Connections
+from policyd.server_connections import Connections
 from policyd.signals import Signals
 from policyd.watches import Watch, Watches
 

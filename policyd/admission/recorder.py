@@ -12,7 +12,7 @@ from policyd.admission.review import AdmissionRequest
 Webhook = Literal["validate", "mutate"]
 Result = Literal["allowed", "denied", "error", "shed", "bad_request"]
 Phase = Literal["decode", "queue", "match", "lookup", "evaluate", "patch", "encode"]
-ShedReason = Literal["requests", "bytes", "deadline"]
+ShedReason = Literal["requests", "bytes", "stalled", "deadline"]
 Question = Literal["authorizer", "namespace", "param", "kind", "definition"]
 LookupResult = Literal["success", "error", "timeout"]
 Happening = Literal["denial", "warning", "error", "conflict"]

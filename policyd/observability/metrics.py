@@ -45,7 +45,7 @@ QUESTIONS: tuple[Question, ...] = (
     "definition",
 )
 CAPTURES = ("written", "dropped", "failed")
-SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "deadline")
+SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "stalled", "deadline")
 
 # Seconds: from an answer without any policy to the API server's longest timeout.
 DURATIONS = (
@@ -139,6 +139,20 @@ class Loaded(Protocol):
         """The set in use; raises LookupError before the first one is loaded."""
 
 
+class Connections(Protocol):
+    """The connections of a port: ``server_connections.Connections``."""
+
+    closed: dict[Any, int]
+
+    @property
+    def open(self) -> Mapping[Any, None]:
+        """All of them."""
+
+    @property
+    def idle(self) -> int:
+        """How many have no request under way."""
+
+
 class Exposition:
     """Everything that ``/metrics`` shows, gathered from where it lives when it is asked for.
 
@@ -155,6 +169,7 @@ class Exposition:
         *,
         watches: Callable[[], Mapping[str, bool]] = dict,
         log_lines_lost: Callable[[], int] = int,
+        connections: Mapping[str, Connections] | None = None,
     ) -> None:
         self._recorder = recorder
         self._store = store
@@ -162,6 +177,7 @@ class Exposition:
         self._certificate_expiry = certificate_expiry
         self._watches = watches
         self._log_lines_lost = log_lines_lost
+        self._connections = connections or {}
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
         ProcessCollector(registry=self._registry)
@@ -176,6 +192,7 @@ class Exposition:
         yield from _requests(self._recorder)
         yield from _policies(self._store.current)
         yield from _server(self._recorder, self._in_flight)
+        yield from _connections(self._connections)
         yield from _mutations(self._recorder)
         yield from _lookups(self._recorder)
         captures = [([outcome], count) for outcome, count in self._recorder.captures.items()]
@@ -283,6 +300,26 @@ def _server(recorder: PrometheusRecorder, in_flight: InFlight) -> Iterator[Metri
         "Reviews refused for lack of room, or too late to be evaluated.",
         "reason",
         [([reason], count) for reason, count in recorder.sheds.items()],
+    )
+
+
+def _connections(ports: Mapping[str, Connections]) -> Iterator[Metric]:
+    labels = ["port", "state"]
+    opened = GaugeMetricFamily("policyd_connections", "Open connections.", labels=labels)
+    for port, connections in ports.items():
+        idle = connections.idle
+        opened.add_metric([port, "idle"], idle)
+        opened.add_metric([port, "busy"], len(connections.open) - idle)
+    yield opened
+    yield _counter(
+        "policyd_closed_connections",
+        "Connections that ended, and why.",
+        "port reason",
+        [
+            ([port, reason], count)
+            for port, connections in ports.items()
+            for reason, count in connections.closed.items()
+        ],
     )
 
 

@@ -7,8 +7,9 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as prometheus
 
-from policyd.limits import InFlight
+from policyd.limits import InFlight, Peer, Room
 from policyd.observability.metrics import Exposition, PrometheusRecorder
+from policyd.server_connections import Connections
 from tests.server.fakes import FakePolicy, FakeSet
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
@@ -44,7 +45,11 @@ def recorder() -> PrometheusRecorder:
 @pytest.fixture
 def exposition(recorder: PrometheusRecorder) -> Exposition:
     in_flight = InFlight(10, 1000)
-    in_flight.enter(70)
+    room = in_flight.enter(Peer("a"))
+    assert isinstance(room, Room)
+    room.hold(70)
+    connections = Connections()
+    connections.closed["idle"] = 5
     return Exposition(
         recorder,
         FakeStore(),
@@ -52,6 +57,7 @@ def exposition(recorder: PrometheusRecorder) -> Exposition:
         lambda: 1_800_000_000.0,
         watches=lambda: {"policies": True, "certificates": False},
         log_lines_lost=lambda: 3,
+        connections={"reviews": connections},
     )
 
 
@@ -61,6 +67,8 @@ WANT: list[tuple[str, dict[str, str], float]] = [
     ("policyd_refused_clients_total", {"reason": "expired"}, 1),
     ("policyd_log_lines_lost_total", {}, 3),
     ("policyd_policy_set_empty", {}, 0),
+    ("policyd_connections", {"port": "reviews", "state": "idle"}, 0),
+    ("policyd_closed_connections_total", {"port": "reviews", "reason": "idle"}, 5),
     (
         "policyd_admission_requests_total",
         {"webhook": "validate", "operation": "CREATE", "result": "allowed"},

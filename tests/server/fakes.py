@@ -1,7 +1,7 @@
 """A policy set and an engine that are easy to look through, and a server process made of them.
 
-A source file holds one line: ``allow TEXT``, ``deny TEXT``, ``slow SECONDS`` or ``broken``. Answers
-tell all texts in order, so that a set that mixes two states of its files gives itself away.
+A source file holds one line: ``allow TEXT``, ``deny TEXT``, ``slow SECONDS``, ``patch BYTES`` (the
+size of the patch of ``/mutate``) or ``broken``. Answers tell all texts in order, so that a set that mixes two states of its files gives itself away.
 """
 
 import hashlib
@@ -112,7 +112,8 @@ def judge(
     left = (deadline - time.perf_counter_ns()) / 1e9
     said = json.dumps({"texts": [p.text for p in asked], "webhook": webhook, "left": left})
     denied = any(policy.verb == "deny" for policy in asked)
-    patch = b"[]" if webhook == "mutate" else None
+    size = sum(int(policy.text) for policy in asked if policy.verb == "patch")
+    patch = b"[]".ljust(size) if webhook == "mutate" else None
     return AdmissionResponse(
         request.uid, not denied, 422, "Invalid", said, warnings=(said,), patch=patch
     )

@@ -91,6 +91,13 @@ class Process:
                 return float(row.rpartition(" ")[2])
         raise AssertionError(f"no {line} in /metrics")
 
+    def resident(self, what: str = "VmRSS") -> int:
+        """Bytes of memory that it takes; ``VmHWM``: has taken at most."""
+        for line in Path(f"/proc/{self.child.pid}/status").read_text().splitlines():
+            if line.startswith(what):
+                return int(line.split()[1]) * 1024
+        raise AssertionError(f"no {what} in /proc")
+
     def kill(self) -> None:
         """End it, however it is."""
         self.child.kill()

@@ -10,12 +10,10 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from h2.connection import H2Connection
 from h2.events import DataReceived, StreamEnded
-from hypercorn.asyncio import run as hypercorn_run
 
 from policyd.certificates import Certificates, expiry, has_name, self_signed
 from policyd.config import Settings
-from policyd.errors import ConfigError, InternalError
-from policyd.server_tcp import Connection, Connections
+from policyd.errors import ConfigError
 from tests.server.pki import issue
 from tests.server.process import Process, fake_server, trusting, until, write_sources
 from tests.server.reviews import body
@@ -83,13 +81,6 @@ def test_http2_is_answered(tmp_path: Path) -> None:
         assert said["texts"] == ["a"]
 
 
-def test_connections_do_not_share_the_time_of_arrival() -> None:
-    shared: dict[str, Any] = {"app": 1}
-    unused = [None] * 4
-    connection = Connection(Connections(), *unused, shared, None, None)
-    assert connection.state == shared and connection.state is not shared
-
-
 def h2_answer(sock: ssl.SSLSocket) -> Any:
     """The answer to one review over HTTP/2."""
     connection = H2Connection()
@@ -151,12 +142,6 @@ def test_many_requests_share_a_connection_and_each_answer_is_one_record(tmp_path
             head, _, content = answer.partition(b"\r\n\r\n")
             assert f"content-length: {len(content)}".encode() in head
         assert b"date:" not in head and b"server:" not in head
-
-
-def test_unknown_hypercorn_is_noticed_at_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(hypercorn_run, "TCPServer")
-    with pytest.raises(InternalError, match="policyd needs"):
-        Connections().install()
 
 
 BAD_FILES = [

@@ -2,9 +2,11 @@
 
 import socket
 import ssl
+import threading
 import time
 from pathlib import Path
 
+import pytest
 from h2.connection import H2Connection
 from h2.events import StreamEnded
 
@@ -30,6 +32,64 @@ def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
         assert load.failures == []
         assert server.child.wait(10) == 0
         assert server.lines("stopped")
+
+
+@pytest.mark.parametrize("honoured", [True, False])
+def test_busy_and_new_connections_are_not_reset(tmp_path: Path, honoured: bool) -> None:
+    """Whoever has connected gets an answer, or an orderly end before a further request."""
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    clients = [Client(new=number % 2 == 0, honours=honoured) for number in range(16)]
+    with fake_server(tmp_path, sources, drain="0.5", grace="20s") as server:
+        threads = [threading.Thread(target=each.run, args=[server.port]) for each in clients]
+        for thread in threads:
+            thread.start()
+        until(lambda: all(each.answered for each in clients), "some load")
+        assert server.terminate() == 0
+        for thread in threads:
+            thread.join()
+    assert [failure for each in clients for failure in each.failures] == []
+
+
+class Client:
+    """Asks again and again until nobody listens; a real socket, so that a reset is seen as one.
+
+    ``new``: a connection for each request. Without ``honours`` it goes on after an answer that
+    said ``Connection: close``, and may then find the connection closed, but not reset.
+    """
+
+    def __init__(self, new: bool, honours: bool) -> None:
+        self._new = new
+        self._honours = honours
+        self.answered = 0
+        self.failures: list[str] = []
+
+    def run(self, port: int) -> None:
+        """Until connections are refused."""
+        while True:
+            try:
+                raw = socket.create_connection(("127.0.0.1", port), timeout=20)
+            except ConnectionRefusedError:
+                return
+            try:
+                with trusting().wrap_socket(raw) as sock:
+                    self._ask(sock)
+            except OSError as error:
+                self.failures.append(repr(error))
+
+    def _ask(self, sock: ssl.SSLSocket) -> None:
+        told = False
+        while True:
+            head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+            sock.sendall(head % len(body()) + body())
+            answer = sock.recv(65536)
+            if not answer:
+                if not told:
+                    self.failures.append("closed without an answer")
+                return
+            self.answered += 1
+            told = b"connection: close" in answer
+            if self._new or (told and self._honours):
+                return
 
 
 def test_answers_say_close_while_draining(tmp_path: Path) -> None:

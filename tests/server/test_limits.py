@@ -1,57 +1,107 @@
 """Bounded work: what is too much is refused at once, and counted."""
 
+import asyncio
 import json
-from http.client import HTTPSConnection
+import ssl
+import tracemalloc
 from pathlib import Path
 
-from policyd.limits import InFlight, Room
+from policyd.limits import InFlight, Peer, Room
+from policyd.messages import Body
 from tests.server.process import Process, fake_server, until, write_sources
 from tests.server.reviews import body
 
 
-def refused(connection: HTTPSConnection) -> bool:
-    connection.request("POST", "/validate", body())
-    answer = connection.getresponse()
-    assert "error" in json.loads(answer.read())
-    return (answer.status, answer.headers["Retry-After"]) == (503, "1")
-
-
-def hold(server: Process, size: int) -> object:
-    """A request that announces ``size`` bytes and sends none of them."""
+def announce(server: Process, size: int, sent: bytes = b"") -> ssl.SSLSocket:
+    """A request that announces ``size`` bytes and sends no more than ``sent``."""
     sock = server.secure_socket()
-    sock.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % size)
+    head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+    sock.sendall(head % size + sent)
     return sock
 
 
-def test_too_many_requests_are_503(tmp_path: Path) -> None:
+def status(sock: ssl.SSLSocket) -> bytes:
+    """The first line of an answer."""
+    return sock.recv(65536).partition(b"\r\n")[0].strip()
+
+
+def test_room_is_taken_by_what_arrived(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, max_in_flight="2") as server:
-        held = [hold(server, 100), hold(server, 100)]
-        until(lambda: server.metric("policyd_in_flight_requests") == 2, "two requests")
-        connection = server.connect()
-        assert refused(connection)
-        assert refused(connection)  # the connection stays open
-        assert server.metric('policyd_shed_requests_total{reason="requests"}') == 2
+    with fake_server(tmp_path, sources, max_in_flight_bytes="1000000") as server:
+        with announce(server, 900_000), announce(server, 900_000, b" " * 500):
+            until(lambda: server.metric("policyd_in_flight_requests") == 2, "two requests")
+            until(lambda: server.metric("policyd_in_flight_bytes") == 500, "the bytes")
+            assert server.post("/validate", body())[0] == 200
+        until(lambda: server.metric("policyd_in_flight_bytes") == 0, "room")
+
+
+def test_stalled_bodies_lose_their_room_to_newcomers(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources, max_in_flight="4") as server:
+        stalled = [announce(server, 100) for _ in range(3)]
+        until(lambda: server.metric("policyd_in_flight_requests") == 3, "the requests")
+        assert server.post("/validate", body())[0] == 200
+        # The oldest went, and no more than was needed.
+        assert status(stalled[0]) == b"HTTP/1.1 503"
+        assert stalled[0].recv(1) == b""
+        assert server.metric('policyd_shed_requests_total{reason="stalled"}') == 1
         shed = 'policyd_admission_requests_total{operation="",result="shed",webhook="validate"}'
-        assert server.metric(shed) == 2
-        for sock in held:
-            sock.close()  # type: ignore[attr-defined]
+        assert server.metric(shed) == 1
+        for sock in stalled:
+            sock.close()
         until(lambda: server.metric("policyd_in_flight_requests") == 0, "room")
-        connection.request("POST", "/validate", body())
-        assert connection.getresponse().status == 200
-        connection.close()
 
 
-def test_too_many_bytes_are_503(tmp_path: Path) -> None:
+def test_bytes_that_stalled_lose_their_room_to_newcomers(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="allow a")
-    with fake_server(tmp_path, sources, max_in_flight_bytes="10000") as server:
-        held = hold(server, 9_900)
-        until(lambda: server.metric("policyd_in_flight_bytes") == 9_900, "the bytes")
-        connection = server.connect()
-        assert refused(connection)
-        connection.close()
-        assert server.metric('policyd_shed_requests_total{reason="bytes"}') == 1
-        held.close()  # type: ignore[attr-defined]
+    with fake_server(tmp_path, sources, max_in_flight_bytes="1000000") as server:
+        stalled = [announce(server, 500_000, b" " * 250_000) for _ in range(3)]
+        until(lambda: server.metric("policyd_in_flight_bytes") == 750_000, "the bytes")
+        assert server.post("/validate", body())[0] == 200
+        assert server.metric('policyd_shed_requests_total{reason="stalled"}') == 1
+        for sock in stalled:
+            sock.close()
+
+
+def test_256_stalled_sockets_keep_nobody_out(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources) as server:
+        stalled = [announce(server, 10, b"{") for _ in range(256)]
+        for _ in range(20):
+            assert server.post("/validate", body())[0] == 200
+        for sock in stalled:
+            sock.close()
+
+
+def test_body_has_a_time_of_its_own(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with (
+        fake_server(tmp_path, sources, body_timeout="100ms") as server,
+        announce(server, 10, b"{") as sock,
+    ):
+        assert status(sock) == b"HTTP/1.1 408"
+        assert sock.recv(1) == b""
+
+
+def test_body_in_tiny_pieces_takes_no_more_than_its_size() -> None:
+    pieces = [b"ab"] * 100_000
+
+    async def receive() -> dict[str, object]:
+        piece = pieces.pop() if pieces else b""
+        return {"type": "http.request", "body": piece, "more_body": bool(pieces)}
+
+    async def taken() -> tuple[int, bytes]:
+        whole = Body(receive)
+        tracemalloc.start()
+        while not whole.complete:
+            await whole.take()
+        size, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return size, whole.take_all()
+
+    size, data = asyncio.run(taken())
+    assert data == b"ab" * 100_000
+    assert size < 300_000
 
 
 def test_waiting_counts_against_the_deadline(tmp_path: Path) -> None:
@@ -86,15 +136,57 @@ def test_a_defect_of_the_engine_is_a_500_that_is_logged_and_counted(tmp_path: Pa
         assert any("a defect of the engine" in json.dumps(line) for line in server.lines())
 
 
+def entered(in_flight: InFlight, peer: Peer) -> Room:
+    room = in_flight.enter(peer)
+    assert isinstance(room, Room)
+    return room
+
+
 def test_room_is_counted_exactly() -> None:
-    in_flight = InFlight(2, 100)
-    first, second = in_flight.enter(60), in_flight.enter(0)
-    assert isinstance(first, Room) and isinstance(second, Room)
-    assert in_flight.enter(0) == "requests"
-    assert second.hold(40) and not second.hold(41)
-    assert (in_flight.requests, in_flight.bytes) == (2, 100)
-    first.leave()
-    assert (in_flight.requests, in_flight.bytes) == (1, 40)
-    assert in_flight.enter(61) == "bytes"
-    second.leave()
-    assert (in_flight.requests, in_flight.bytes) == (0, 0)
+    in_flight, one, other = InFlight(4, 100), Peer("1"), Peer("2")
+    first, second = entered(in_flight, one), entered(in_flight, other)
+    assert first.hold(60) and second.hold(40) and not second.hold(41)
+    assert (in_flight.requests, in_flight.bytes, one.bytes, other.bytes) == (2, 100, 60, 40)
+    second.keep(50)  # an answer is there, room or not
+    assert in_flight.bytes == 110
+    for room in (first, second):
+        room.leave()
+    assert (in_flight.requests, in_flight.bytes, one.requests, other.bytes) == (0, 0, 0, 0)
+
+
+def test_one_address_leaves_room_for_others() -> None:
+    in_flight, greedy, other = InFlight(8, 800), Peer("1"), Peer("2")
+    rooms = [entered(in_flight, greedy) for _ in range(6)]
+    assert in_flight.enter(greedy) == "requests"
+    assert rooms[0].hold(600) and not rooms[1].hold(1)
+    rest = entered(in_flight, other)
+    assert rest.hold(200) and not rest.hold(201)
+
+
+def test_request_that_is_alone_may_be_larger_than_the_room() -> None:
+    in_flight, peer = InFlight(8, 100), Peer("1")
+    alone = entered(in_flight, peer)
+    assert alone.hold(1000)
+    assert not entered(in_flight, peer).hold(1)
+
+
+def test_incomplete_requests_of_who_has_most_are_ended_first() -> None:
+    async def main() -> list[bool]:
+        in_flight, greedy, other = InFlight(4, 100), Peer("1"), Peer("2")
+        task = asyncio.ensure_future(asyncio.sleep(60))
+        rooms = [entered(in_flight, peer) for peer in (other, greedy, greedy, greedy)]
+        for room in rooms:
+            room.wait(task)
+        entered(in_flight, Peer("3"))
+        task.cancel()
+        return [room.ended for room in rooms]
+
+    assert asyncio.run(main()) == [False, True, False, False]
+
+
+def test_complete_requests_are_never_ended() -> None:
+    in_flight, peer = InFlight(4, 100), Peer("1")
+    rooms = [entered(in_flight, peer) for _ in range(3)]
+    entered(in_flight, Peer("2"))
+    assert in_flight.enter(Peer("3")) == "requests"
+    assert not any(room.ended for room in rooms)

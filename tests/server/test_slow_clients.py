@@ -1,0 +1,155 @@
+"""Clients that are slow, stall, do not read, or are many: each costs little, and for a short time."""
+
+import socket
+import ssl
+from pathlib import Path
+
+import pytest
+
+from tests.server.process import Process, fake_server, trusting, until, write_sources
+from tests.server.reviews import body
+
+
+def closed(server: Process, reason: str, port: str = "reviews") -> float:
+    return server.metric(f'policyd_closed_connections_total{{port="{port}",reason="{reason}"}}')
+
+
+def review(path: bytes = b"/validate") -> bytes:
+    """The bytes of a whole request."""
+    head = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+    return head % (path, len(body())) + body()
+
+
+def narrow(server: Process) -> ssl.SSLSocket:
+    """A connection whose client takes little at a time."""
+    raw = socket.socket()
+    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    raw.settimeout(20)
+    raw.connect(("127.0.0.1", server.port))
+    return trusting().wrap_socket(raw)
+
+
+def test_handshake_has_a_time(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with (
+        fake_server(tmp_path, sources, handshake_timeout="200ms") as server,
+        socket.create_connection(("127.0.0.1", server.port), timeout=20) as silent,
+    ):
+        assert silent.recv(1) == b""
+        until(lambda: closed(server, "handshake") == 1, "the count")
+
+
+def test_head_has_a_time_and_an_unused_connection_more(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with (
+        fake_server(tmp_path, sources, head_timeout="200ms") as server,
+        server.secure_socket() as unused,
+        server.secure_socket() as slow,
+    ):
+        slow.sendall(b"POST /validate HTTP/1.1\r\n")
+        assert slow.recv(1) == b""
+        slow.close()
+        until(lambda: closed(server, "head") == 1, "the count")
+        unused.sendall(review())
+        assert unused.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def test_client_that_does_not_take_its_answer_is_closed(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="patch 3000000")
+    with fake_server(tmp_path, sources, write_timeout="500ms") as server, narrow(server) as sock:
+        sock.sendall(review(b"/mutate"))
+        # The answer counts until it is taken.
+        until(lambda: server.metric("policyd_in_flight_bytes") > 3_000_000, "the answer")
+        until(lambda: closed(server, "write") == 1, "the end of the connection")
+        until(lambda: server.metric("policyd_in_flight_bytes") == 0, "room")
+
+
+def test_slow_client_that_takes_its_answer_gets_all_of_it(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="patch 3000000")
+    with fake_server(tmp_path, sources) as server, narrow(server) as sock:
+        for _ in range(2):
+            sock.sendall(review(b"/mutate"))
+            seen = b""
+            while not seen.endswith(b"}}"):
+                seen += sock.recv(4096)
+            head, _, content = seen.partition(b"\r\n\r\n")
+            assert b"content-length: %d" % len(content) in head
+
+
+def test_client_that_only_sends_is_not_read(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="patch 20000")
+    with fake_server(tmp_path, sources, write_timeout="60s") as server, narrow(server) as sock:
+        sock.settimeout(1)
+        sent = 0
+        with pytest.raises(TimeoutError):
+            while sent < 64 * 2**20:
+                sock.sendall(review(b"/mutate") * 16)
+                sent += len(review(b"/mutate")) * 16
+        answered = 'operation="CREATE",result="allowed",webhook="mutate"'
+        count = server.metric(f"policyd_admission_requests_total{{{answered}}}")
+        # What the kernel takes of both ways, and no more: 2,000 would be 40 MB.
+        assert count < 500
+
+
+def test_pipelined_requests_are_answered_in_order(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="patch 50000")
+    with fake_server(tmp_path, sources) as server, server.secure_socket() as sock:
+        sock.sendall(review(b"/mutate") * 40)
+        seen = b""
+        while seen.count(b"HTTP/1.1 200") < 40 or not seen.endswith(b"}}"):
+            seen += sock.recv(1 << 20)
+        assert seen.count(b'"uid"') == 40
+
+
+def test_newcomers_replace_the_connection_that_is_idle_longest(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    # One address may have three quarters of them.
+    with fake_server(tmp_path, sources, max_connections="16") as server:
+        idle = []
+        for _ in range(20):
+            sock = server.secure_socket()
+            sock.sendall(review())
+            assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+            idle.append(sock)
+        assert [sock.recv(1) for sock in idle[:8]] == [b""] * 8
+        for sock in idle[:8]:
+            sock.close()
+        until(lambda: closed(server, "room") == 8, "their ends")
+        idle[8].sendall(review())
+        assert idle[8].recv(65536).startswith(b"HTTP/1.1 200")
+        for sock in idle:
+            sock.close()
+
+
+def test_there_is_a_place_beside_connections_that_stall(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources, max_connections="16") as server:
+        stalled = [server.secure_socket() for _ in range(12)]
+        for sock in stalled:
+            sock.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+        until(lambda: server.metric("policyd_in_flight_requests") == 12, "the requests")
+        # Another address, as another Pod has.
+        raw = socket.create_connection(("127.0.0.1", server.port), 20, ("127.0.0.2", 0))
+        with trusting().wrap_socket(raw) as sock:
+            sock.sendall(review())
+            assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+        for sock in stalled:
+            sock.close()
+
+
+def test_memory_of_closed_connections_is_given_back(tmp_path: Path) -> None:
+    """Rounds of connections do not add up: the third leaves no more than the first."""
+    sources = write_sources(tmp_path / "sources", a="allow a")
+
+    def left(server: Process) -> int:
+        sockets = [server.secure_socket() for _ in range(300)]
+        for sock in sockets:
+            sock.close()
+        state = 'policyd_connections{port="reviews",state="idle"}'
+        until(lambda: server.metric(state) == 0, "their ends")
+        return server.resident()
+
+    with fake_server(tmp_path, sources, max_connections="512") as server:
+        first = left(server)
+        later = [left(server) for _ in range(4)]
+        assert min(later) - first < 6 * 2**20  # 4 x 300 x 15 KiB are 18 MiB
