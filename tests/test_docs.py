@@ -123,7 +123,7 @@ def test_flags_that_are_named_exist(page: Path) -> None:
         return  # a program of its own
     code = "\n".join(re.findall(r"`([^`\n]+)`", page.read_text()))
     shown = [line for line in "\n".join(blocks(page, "console")).splitlines() if "policyd " in line]
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", "\n".join([code, *shown])))
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", "\n".join([code, *shown])))
     assert named <= flags()
 
 

@@ -10,7 +10,7 @@ import jsonpatch
 import pytest
 import yaml
 
-from policyd import config
+from policyd import config, units
 from policyd.units import Address
 from tests.shared import ROOT
 from tools import configmap
@@ -55,6 +55,13 @@ def test_flags_are_those_of_the_command_line(container: dict[str, Any]) -> None:
     known = {each.name.replace("_", "-") for each in dataclasses.fields(config.Settings)}
     assert container["args"][0] == "serve"
     assert flags(container).keys() <= known
+
+
+def test_memory_limit_is_enough_for_the_bounds(container: dict[str, Any]) -> None:
+    """As docs/operations.md says: what is in flight, connections, and the server itself."""
+    settings = config.resolve(flags(container), {})
+    needed = settings.max_in_flight_bytes + settings.max_connections * 0.3 * 2**20 + 100 * 2**20
+    assert needed <= units.size(container["resources"]["limits"]["memory"])
 
 
 def test_flags_are_accepted(container: dict[str, Any]) -> None:
