@@ -1,7 +1,7 @@
 """The versions of Kubernetes that policyd is compared with, and Go programs built of one of them. No tests here.
 
 ``POLICYD_KUBERNETES`` selects the version of a run (``make e2e K8S=1.36``); without it that is
-``DEFAULT``. A Go module of the tests has one ``kubernetes-VERSION.mod`` for each version, all for the
+the newest. A Go module of the tests has one ``kubernetes-VERSION.mod`` for each version, all for the
 same sources.
 """
 
@@ -15,7 +15,6 @@ VARIABLE = "POLICYD_KUBERNETES"
 # What runs as each version; the newest comes last.
 RELEASES = {"1.36": "v1.36.3", "1.37": "v1.37.1"}
 NEWEST = list(RELEASES)[-1]
-DEFAULT = "1.36"
 
 
 class Unavailable(Exception):
@@ -24,7 +23,7 @@ class Unavailable(Exception):
 
 def chosen() -> str:
     """The version of this run; ValueError for one that policyd is not compared with."""
-    version = os.environ.get(VARIABLE) or DEFAULT
+    version = os.environ.get(VARIABLE) or NEWEST
     if version not in RELEASES:
         raise ValueError(f"{VARIABLE}={version}: expected one of {', '.join(RELEASES)}")
     return version
