@@ -22,6 +22,7 @@ TRUSTED = ("policyd/cli/",)
 ALLOWED = {
     "policyd/_core/labels.py": "labels of policies' selectors: two formats of Kubernetes",
     "policyd/_core/regex_program.py": "one token of a pattern that was parsed already",
+    "policyd/admission/confidential.py": "the words before a message of a policy",
     "policyd/admission/conflicts.py": "an index in the path of a patch",
     "policyd/admission/decision.py": "one character that a header may not hold",
     "policyd/admission/replaying.py": "a quoted name in a recorded message, by a command",
@@ -29,7 +30,6 @@ ALLOWED = {
     "policyd/cel/literals.py": "one escape of a literal",
     "policyd/cel/recovery.py": "words of an error",
     "policyd/cel/unparse.py": "an identifier",
-    "policyd/mutation/leaves.py": "the parts of a time, each from where it begins; one character",
     "policyd/mutation/overlay_text.py": "one of two literal texts",
     "policyd/mutation/overlay_tree.py": "marks of another language in an overlay",
     "policyd/pattern/leaves.py": "a range of numbers, marks of another language in a pattern",
@@ -42,16 +42,16 @@ ALLOWED = {
     "policyd/policy/rules.py": "one character",
     "policyd/policy/splitting.py": "separators of YAML documents",
     "policyd/policy/suite.py": "the type of a pattern that the command line gives",
+    "policyd/policy/surrogates.py": "one escape of a JSON string",
     "policyd/policy/type_check.py": "words of an expression",
     "policyd/policy/validation_advice.py": "a word of an expression",
     "policyd/policy/yaml_nodes.py": "scalars of YAML",
     "policyd/units.py": "durations and sizes of the configuration",
+    "policyd/versions.py": "a version, of a flag or of an API server",
 }
 # Patterns that are known only when they are used, and what they are then.
 COMPUTED = {
     ("policyd/policy/advice.py", r"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?name\b|\[)"),
-    ("policyd/mutation/leaves.py", r"\d\d(?:[.,]\d+)?"),
-    ("policyd/mutation/leaves.py", r"Z|[+-]\d\d:\d\d"),
 }
 SIZES = (24, 200, 4_000)
 SLOW = 10_000_000  # nanoseconds; a linear pattern takes less than a tenth of it

@@ -141,7 +141,7 @@ def test_an_error_that_quotes_a_megabyte_is_cut(tmp_path: Path) -> None:
     assert len(orjson.dumps(answer)) < 400_000
     status: Any = answer["response"]["status"]
     assert len(status["message"]) < MAX_TEXT_CHARS + 200
-    assert "xxx… (1044493 more characters)" in status["message"]
+    assert re.search(r"xxx… \(\d+ more characters\)", status["message"])
     causes = [cause["message"] for cause in status["details"]["causes"]]
     assert causes[-1].startswith("… and ") and sum(map(len, causes[1:])) < MAX_CAUSES_CHARS + 100
 
