@@ -42,6 +42,7 @@ def test_updates_in_a_namespace_that_is_gone(
         until(lambda: update().status == 422, "the API server knowing that it is gone")
         told = update().message.partition("denied request: ")[2]
     assert told == 'failed to configure policy: namespaces "gone" not found'
+    until(lambda: update().status == 200, "the API server's own policy being gone")
     reading = role("namespaces", {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["*"]})
     for each in (reading, bound(reading, "User", "policyd")):
         client.made(each)
