@@ -164,7 +164,10 @@ class Definitions:
         except PROBLEMS as error:
             self._said = ("", words(error))
             return False
-        said = found.get("gitVersion") if found else None
+        if found is None:
+            self._said = ("", "the API server answered 404 to GET /version")
+            return False
+        said = found.get("gitVersion")
         self._said = (said, "") if isinstance(said, str) else ("", "it has no gitVersion")
         return False
 

@@ -75,6 +75,9 @@ def _entries(folder: _Folder, seen: set[_Identity], tree: Tree) -> list[_Folder 
     except OSError as error:
         tree.faults.append(Fault(str(folder), _reason(folder, error)))
         return []
+    except ValueError:  # a NUL, which a suite's path may hold and no file's name can
+        tree.faults.append(Fault(str(folder), "no such file or directory"))
+        return []
     seen.add(identity)
     tree.folders.append((str(folder), identity))
     found: list[_Folder | str] = []

@@ -1,6 +1,7 @@
 """Whatever a request holds, its answer has a maximum size, and so has what is made on the way."""
 
 import json
+import re
 import subprocess
 import sys
 from base64 import b64decode

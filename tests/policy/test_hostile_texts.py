@@ -205,10 +205,12 @@ FORMS: dict[str, str] = {
 # What a process may take: what policyd itself takes, and a small multiple of the file.
 MOST = 80 * MIB + 20 * 10 * MIB
 CHILD = """
-import resource, sys
+import sys
+from pathlib import Path
 from policyd.policy.loader import load
 load([sys.argv[1]])
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+status = Path("/proc/self/status").read_text()
+print(next(int(line.split()[1]) * 1024 for line in status.splitlines() if "VmHWM" in line))
 """
 
 

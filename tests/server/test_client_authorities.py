@@ -231,6 +231,7 @@ def test_refused_clients_are_counted_by_reason_and_logged_once(tmp_path: Path) -
             sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
             assert b"200" not in sock.recv(100)
         until(partial(is_counted, server, "protocol", 1), "protocol")
+        until(lambda: len(server.lines("refused")) >= len(cases), "a line for each")
         logged = [line["reason"] for line in server.lines("refused")]
         assert logged == [reason for reason, _ in cases]
 

@@ -107,7 +107,7 @@ def test_without_an_answer_the_failure_policy_decides(
         cluster.answer = lambda _: refusal(403, "policyd may not ask")
         response = answer(server)
         assert response["allowed"] is allowed
-        (line,) = server.lines("error")
+        (line,) = until(lambda: server.lines("error"), "the line of the error")
         assert (
             "cannot find out whether 'ann' may get secrets: "
             "the API server answered 403: policyd may not ask"

@@ -133,7 +133,7 @@ def test_a_defect_of_the_engine_is_a_500_that_is_logged_and_counted(tmp_path: Pa
             counted = 'operation="",result="error",webhook="validate"'
             assert server.metric(f"policyd_admission_requests_total{{{counted}}}") == times
         assert server.metric("policyd_in_flight_requests") == 0
-        assert any("a defect of the engine" in json.dumps(line) for line in server.lines())
+        until(lambda: "a defect of the engine" in json.dumps(server.lines()), "the defect")
 
 
 def entered(in_flight: InFlight, peer: Peer) -> Room:

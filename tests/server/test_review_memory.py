@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.admission.test_unreadable import policy
-from tests.server.process import Process
+from tests.server.process import Process, until
 from tests.server.reviews import review
 
 MEBIBYTE = 2**20
@@ -45,8 +45,9 @@ def test_one_review_takes_a_bounded_share(tmp_path: Path, item: bytes) -> None:
             assert status == 200
         assert peak(process) - before < ALLOWED
         assert not answer["response"]["allowed"]
+        until(lambda: len(process.lines("error")) == 2, "two lines of errors")
         errors = process.lines("error")
-        assert len(errors) == 2 and "128 MiB of memory" in errors[-1]["message"]
+        assert "128 MiB of memory" in errors[-1]["message"]
         decisions = 'policyd_policy_decisions_total{decision="error",policy="p"}'
         assert process.metric(decisions) == 2
     finally:

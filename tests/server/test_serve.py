@@ -101,7 +101,7 @@ def test_reviews_are_judged_counted_and_logged(tmp_path: Path) -> None:
         assert answer(server, "/validate/ignore", forbidden="x")["allowed"] is True
         assert answer(server, "/validate/policy/deny", forbidden="x")["allowed"] is False
         assert "patch" not in answer(server, "/mutate/fail", fine="x")
-        (line, *_) = server.lines("denial")
+        (line, *_) = until(lambda: server.lines("denial"), "the line of the denial")
         assert (line["policy"], line["user"], line["uid"]) == ("deny", "ann", "u-1")
         assert "secret words" not in json.dumps(server.lines())
         assert server.metric('policyd_policy_decisions_total{decision="deny",policy="deny"}') == 2
