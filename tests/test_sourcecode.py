@@ -15,6 +15,7 @@ MARKS = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError|stub)\b")
 # Where any exception is caught, and what becomes of it.
 BROAD = {
     "policyd/admission/engine.py": "failurePolicy decides, and it is logged",
+    "policyd/admission/rounds.py": "failurePolicy decides, and it is logged",
     "policyd/endpoints.py": "counted and raised again",
     "policyd/policy/watch.py": "inotify's library fails; looks go on without it, and it is logged",
     "policyd/watches.py": "a watch failed; it is logged, counted and begun again",

@@ -72,6 +72,7 @@ class Engine:
         self.view = policies.view(self.request.raw)
         self._by_template: set[tuple[str, str]] = set()
         self._only: Only | None = None
+        self._found: list[Matched] = []
         self.waiting: tuple[Waiting, ...] = ()
         self.pending: Container[object] = ()  # told by who waits: what has no answer yet
         self.waited_ns = 0
@@ -79,13 +80,16 @@ class Engine:
     def matches(self, only: Only | None) -> list[Matched]:
         """The policies that the request concerns, in the order of decisions."""
         self._only = only
-        return self._matches(self.webhook)
+        self._found = self._matches(self.webhook)
+        return self._found
 
     def match_anew(self, changed: JSON) -> list[Matched]:
         """Those of the policies with a part in a second round that concern the changed object; from
         now on policies see it so.
         """
         self.object, self.subjects = changed, self.subjects.showing(changed)
+        if self.policies.steady and self.request.resource[2] not in CONTROLLERS:
+            return self._found
         self.view = self.policies.view(self.request.raw, changed)
         self._by_template = set()
         return self._matches(AGAIN)

@@ -219,6 +219,8 @@ class _WatchingTree(Tree):
 
     engine: _Watching
 
+    at_once = False
+
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine)
         self._done: list[Applied] = []

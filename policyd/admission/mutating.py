@@ -39,6 +39,8 @@ _ADMIT = 0
 class Tree:
     """The object while it is being mutated."""
 
+    at_once = True  # no note is taken of policies that are matched anew and not invoked
+
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.current: JSON = engine.request.object
@@ -72,7 +74,7 @@ class Tree:
         engine = self.engine
         if self.writers and not engine.verdict.findings and engine.policies.second_round:
             self.again = True
-            again = yield from rounds.second(engine, self.current, self._saw)
+            again = yield from rounds.second(engine, self.current, self._saw, at_once=self.at_once)
             yield from self._each(again)
 
     def passed_over(self, judged: Judged) -> bool:

@@ -45,9 +45,14 @@ def first(engine: Engine, matches: list[Matched]) -> list[Judged]:
     return found
 
 
-def second(engine: Engine, obj: JSON, due: Collection[Key]) -> Generator[Wait, None, list[Judged]]:
+def second(
+    engine: Engine, obj: JSON, due: Collection[Key], *, at_once: bool
+) -> Generator[Wait, None, list[Judged]]:
     """The invocations of the second round, in which ``obj`` is seen; ``due`` are those that are
     invoked once more. Errors of the configuration count whatever is due.
+
+    ``at_once``: where nothing is invoked once more, the usual policy's matchConditions are
+    evaluated here, and it is left out.
     """
     try:
         matches = yield from rematched(engine, obj)
@@ -57,14 +62,45 @@ def second(engine: Engine, obj: JSON, due: Collection[Key]) -> Generator[Wait, N
             if policy.sort_key in waiting:
                 engine.misconfigured(policy, f"failed to configure policy: {unknown}", None)
         return []
+    matches = settled(engine, matches)
+    if at_once and not any(policy.reinvoke for policy, _ in matches):
+        matches = unusual(engine, matches)
     found: list[Judged] = []
-    for match in settled(engine, matches):
+    for match in matches:
         policy, hit = match
         if policy.reinvoke or can_fail(policy, hit):
             if not policy.plain and not (yield from known(engine, match)):
                 continue
             found += engine.guarded(policy, list, engine.judged(match)) or []
     return found
+
+
+def unusual(engine: Engine, matches: list[Matched]) -> list[Matched]:
+    """The matches that are not decided here: of policies with exceptions, params, rules in their
+    bindings, errors, or questions to a cluster. Of the others the errors are noted.
+    """
+    left: list[Matched] = []
+    seen, subject = None, None
+    for match in matches:
+        policy, hit = match
+        plan = policy.mutation
+        if plan is None or not policy.plain or hit.error or engine.as_pod(policy):
+            left.append(match)
+            continue
+        if not policy.fail or not plan.conditions:
+            continue
+        try:
+            if subject is None or hit is not seen:
+                seen, subject = hit, engine.subjects.subject(hit, False)
+            deadline = engine.deadline_of(policy) if policy.timeout_ns else engine.deadline
+            matched = plan.matches(subject, policy.params, deadline)
+            if matched is not True and matched is not False:
+                engine.failed(policy, policy.bindings[0], matched)
+        except Unanswered:
+            left.append(match)
+        except Exception as error:
+            engine.broken(policy, error)
+    return left
 
 
 def can_fail(policy: CompiledPolicy, hit: Hit) -> bool:

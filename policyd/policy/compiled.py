@@ -113,10 +113,12 @@ class CompiledPolicy:
         if self.reinvoke:
             return True
         conditional = self.mutation is not None and bool(self.mutation.conditions)
-        selecting = self.rules.selects or (
-            self.controllers is not None and self.controllers.selects
-        )
-        return self.fail and (conditional or selecting or not self.plain)
+        return self.fail and (conditional or self.selects or not self.plain)
+
+    @property
+    def selects(self) -> bool:
+        """Whether labels decide if the policy matches."""
+        return self.rules.selects or (self.controllers is not None and self.controllers.selects)
 
     @property
     def state(self) -> str:

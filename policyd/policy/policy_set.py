@@ -91,6 +91,8 @@ class PolicySet:
         # A second round of mutations matches anew, and few policies have any part in it.
         again = [policy for policy in mutating if policy.may_act_again]
         self.second_round = bool(again)
+        # Whether what matched first matches then, too: no labels and no bindings decide.
+        self.steady = not any(policy.selects or not policy.plain for policy in again)
         self._indexes = {
             "validate": _index(validating),
             "mutate": _index(mutating),
