@@ -4,8 +4,6 @@ the rest.
 Does not match and does not judge.
 """
 
-from copy import copy
-
 from policyd._core.cel_errors import CelError
 from policyd._core.matcher import Hit
 from policyd._core.plan import Subject
@@ -40,8 +38,8 @@ class Subjects:
 
     def showing(self, changed: JSON) -> "Subjects":
         """The same request with its object changed."""
-        made = copy(self)
-        made.object, made._made = changed, {}
+        made = object.__new__(Subjects)
+        made.__dict__.update(self.__dict__, object=changed, _made={})
         return made
 
     def subject(self, hit: Hit, as_pod: bool) -> Subject:
