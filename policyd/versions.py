@@ -100,6 +100,13 @@ OPTIONALS_KEEP_VALUES = _since(
     "before, `unsupported conversion to ref.Val`",
     "cel-go 0.29 interpreter/attributes.go: applyQualifiers",
 )
+TYPE_NAMES_HOLD_DYN = _since(
+    37,
+    "type-names-hold-dyn",
+    "list, map and optional_type, as names, are the types of values of any type in error messages: "
+    "type(list(dyn)); before, type(list(A))",
+    "cel-go 0.29 checker/env.go: resolveSimpleIdent",
+)
 LEADING_DOT_IS_GLOBAL = _since(
     37,
     "leading-dot-is-global",
@@ -126,6 +133,7 @@ FEATURES: Mapping[str, Feature] = {
         SORT_BY,
         ESCAPED_IDENTIFIERS,
         LEADING_DOT_IS_GLOBAL,
+        TYPE_NAMES_HOLD_DYN,
         OPTIONALS_KEEP_VALUES,
         OPTIONAL_OR_CHECKS,
     )

@@ -8,7 +8,12 @@ from itertools import count
 
 from policyd.cel import types
 from policyd.cel.types import Kind, Type, TypeProvider
-from policyd.versions import LEADING_DOT_IS_GLOBAL, NEWEST, KubernetesVersion
+from policyd.versions import (
+    LEADING_DOT_IS_GLOBAL,
+    NEWEST,
+    TYPE_NAMES_HOLD_DYN,
+    KubernetesVersion,
+)
 
 _ALIASES = {
     "null": "null_type",
@@ -109,6 +114,16 @@ TYPE_NAMES: Mapping[str, Type] = {
     )
 }
 
+# The same since TYPE_NAMES_HOLD_DYN, where it differs.
+_TYPE_NAMES_OF_DYN: Mapping[str, Type] = {
+    each.name: types.type_of(each)
+    for each in (
+        types.list_of(types.DYN),
+        types.map_of(types.DYN, types.DYN),
+        types.optional_of(types.DYN),
+    )
+}
+
 
 # Constants of Protocol Buffers that Kubernetes knows by name.
 CONSTANTS: Mapping[str, int] = {"google.protobuf.NullValue.NULL_VALUE": 0}
@@ -160,7 +175,8 @@ class Scope:
         """The type of a type's name."""
         found = TYPE_NAMES.get(name)
         if found is not None:
-            return found
+            of_dyn = self.version.has(TYPE_NAMES_HOLD_DYN)
+            return _TYPE_NAMES_OF_DYN.get(name, found) if of_dyn else found
         struct = self.provider.find(name)
         return types.type_of(struct) if struct is not None else None
 
