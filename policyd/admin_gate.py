@@ -63,7 +63,7 @@ class Gate:
             return
         headers = dict(scope["headers"])
         if not self._known(headers.get(b"host", b"")):
-            message = "the Host header names nobody here (see --admin-host)"
+            message = "expected an IP address or a known name in the Host header (see --admin-host)"
             await _refuse(scope, send, 421, message)
             return
         trusted = _is_loopback(address)
@@ -75,7 +75,7 @@ class Gate:
                 return
             if not trusted and _is_guarded(scope["path"]):
                 challenge = ((b"www-authenticate", b'Bearer realm="policyd"'),)
-                await _refuse(scope, send, 401, "a bearer token is needed", challenge)
+                await _refuse(scope, send, 401, "expected Authorization: Bearer TOKEN", challenge)
                 return
         scope.setdefault("state", {})[TRUSTED] = trusted
         await self._app(scope, receive, send)

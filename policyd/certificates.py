@@ -142,7 +142,7 @@ def _authorities(file: Path) -> list[bytes]:
 
 
 def _no_password() -> str:
-    raise ValueError("the key is encrypted; policyd has nobody to ask for its password")
+    raise ValueError("the key is encrypted; expected one without a password")
 
 
 def _read(file: Path | None, what: str) -> bytes:

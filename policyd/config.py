@@ -38,12 +38,12 @@ class Settings:
     allow_empty: bool = setting(
         False,
         units.switch,
-        "Accept sources without policies; else they are an error, and at start not ready.",
+        "Accept sources without policies, instead of reporting an error or not being ready.",
     )
     watch_grace: float = setting(
         300.0,
         units.positive_duration,
-        "Stop being ready when changes of files were not noticed for this long.",
+        "Report not ready if changes of files could not be noticed for this long.",
     )
     bind: Address = setting(
         Address("0.0.0.0", 8443),
@@ -56,7 +56,7 @@ class Settings:
     admin_host: tuple[str, ...] = setting(
         (),
         str,
-        "Accept this name in the Host header of the admin port, too; may be repeated.",
+        "Accept this name, too, in the Host header of the admin port; may be repeated.",
         many=True,
     )
     admin_token_file: Path | None = setting(
@@ -87,22 +87,22 @@ class Settings:
     max_in_flight_bytes: int = setting(
         160 * 2**20,
         units.size,
-        "Memory of all reviews being read, decoded and answered; more get a 503.",
+        "Memory of all reviews being read, decoded and answered; beyond that a 503.",
     )
     max_connections: int = setting(
-        512, units.count, "Open connections; beyond it the one that is idle longest is closed."
+        512, units.count, "Open connections at a time; beyond that the longest idle one is closed."
     )
     handshake_timeout: float = setting(
-        5.0, units.positive_duration, "Time that a client has for the TLS handshake."
+        5.0, units.positive_duration, "Time for the TLS handshake of a client."
     )
     head_timeout: float = setting(
-        5.0, units.positive_duration, "Time that the head of a request may take to arrive."
+        5.0, units.positive_duration, "Time for the head of a request to arrive."
     )
     body_timeout: float = setting(
-        5.0, units.positive_duration, "Time that the body may take after it; 408 if it does not."
+        5.0, units.positive_duration, "Time for the body of a request after its head; then 408."
     )
     write_timeout: float = setting(
-        10.0, units.positive_duration, "Time that a client has to take an answer."
+        10.0, units.positive_duration, "Time for a client to take an answer; then disconnect it."
     )
     grace: float = setting(
         25.0, units.positive_duration, "After SIGTERM, exit within this time; below the Pod's 30 s."
@@ -119,16 +119,16 @@ class Settings:
     cluster: bool = setting(
         False,
         units.switch,
-        "Ask the Pod's own cluster what policies want to know: authorizer checks, namespaces.",
+        "Look up authorizer checks, namespaces, params and definitions in the Pod's own cluster.",
     )
     kubeconfig: Path | None = setting(
-        None, Path, "Ask the cluster of this file's current context instead."
+        None, Path, "Look them up in the cluster of this file's current context."
     )
     kubernetes_version: KubernetesVersion | None = setting(
         None,
         versions.supported,
-        f"Evaluate as this version of Kubernetes does ({SPAN}); else that of the cluster that is "
-        f"asked, else {NEWEST}.",
+        f"Evaluate as this version of Kubernetes does ({SPAN}); by default that of the connected "
+        f"cluster, else {NEWEST}.",
     )
     capture: Path | None = setting(
         None, Path, "Record reviews and answers in this folder, for policyd replay."
@@ -209,7 +209,7 @@ def _read(value: object, source: str, how: Mapping[str, Any]) -> Any:
 
 def _read_one(value: object, source: str, read: Callable[[str], Any]) -> Any:
     if not isinstance(value, str | int | float):
-        raise ConfigError(f"{source}: expected a text or a number, got {value!r}")
+        raise ConfigError(f"{source}: expected a string or a number, got {value!r}")
     try:
         return read(str(value))
     except ValueError as error:

@@ -161,7 +161,7 @@ class Reviews:
     def _shed(self, reason: ShedReason) -> ReviewError:
         self._recorder.shed(reason)
         if reason == "stalled":
-            return ReviewError("the body did not arrive before its room was needed", 503)
+            return ReviewError("the body was incomplete when its memory was needed for others", 503)
         return ReviewError(f"too many {reason} in flight; try again", 503)
 
     async def _read(self, body: Body, deadline: int, room: Room) -> None:

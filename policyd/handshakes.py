@@ -167,7 +167,7 @@ def _refusal(error: ssl.SSLError) -> tuple[Refusal, str]:
             return "unknown_authority", text
         return ("purpose" if code == _UNTRUSTED_PURPOSE else "bad_certificate"), text
     if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
-        return "no_certificate", "the client showed no certificate"
+        return "no_certificate", "the client presented no certificate"
     if "ALERT" in reason and reason.endswith(_OF_OURS):
         return "server_certificate", f"the client refused the certificate of this server: {reason}"
     return "protocol", reason or str(error)

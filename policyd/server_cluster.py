@@ -57,10 +57,10 @@ class LiveDefinitions:
             version, warning = nearest(KubernetesVersion.parse(said))
         except ValueError:
             version = NEWEST
-            why = why or f"it says {said!r}"
+            why = why or f"it reported {said!r}"
             warning = (
                 f"the cluster's Kubernetes version is not known ({why}): policies are evaluated "
-                f"as by {NEWEST}"
+                f"as in {NEWEST}"
             )
         if warning and warning != self._warned:
             self._log.write("warning", "kubernetes-version", warning)

@@ -56,12 +56,12 @@ def nearest(version: KubernetesVersion) -> tuple[KubernetesVersion, str]:
     if version > NEWEST:
         return NEWEST, (
             f"the cluster is Kubernetes {version}, newer than the newest supported version: "
-            f"policies are evaluated as by {NEWEST}"
+            f"policies are evaluated as in {NEWEST}"
         )
     if version < OLDEST:
         return OLDEST, (
             f"the cluster is Kubernetes {version}, which is not supported (supported are {SPAN}): "
-            f"policies are evaluated as by {OLDEST}"
+            f"policies are evaluated as in {OLDEST}"
         )
     return version, ""
 
@@ -90,7 +90,7 @@ ESCAPED_IDENTIFIERS = _since(
 OPTIONAL_OR_CHECKS = _since(
     37,
     "optional-or-checks",
-    "or() and orValue() of what is no optional are an error; before, they gave it back",
+    "or() and orValue() of a value that is not optional are an error; before, they returned it",
     "cel-go 0.29 cel/library.go: evalOptionalOr, evalOptionalOrValue",
 )
 OPTIONALS_KEEP_VALUES = _since(
@@ -151,7 +151,7 @@ CHANGED_FUNCTIONS: Mapping[str, Feature] = {
     "startsWith": _since(
         37,
         "prefix-costs",
-        "startsWith() and endsWith() cost a tenth of the length of their argument, not of the text",
+        "startsWith() and endsWith() cost a tenth of the length of the argument, not of the string",
         "cel-go 0.29 interpreter/runtimecost.go: costCall",
     ),
     "endsWith": _since(
@@ -163,13 +163,13 @@ CHANGED_FUNCTIONS: Mapping[str, Feature] = {
     "matches": _since(
         37,
         "global-matches-costs",
-        "matches(text, pattern) costs as much as text.matches(pattern); before, 1 unit",
+        "matches(string, pattern) costs as much as string.matches(pattern); before, 1 unit",
         "cel-go 0.29 interpreter/runtimecost.go: costCall",
     ),
     "indexOf": _since(
         37,
         "empty-index-is-clamped",
-        "indexOf('', n) and lastIndexOf('', n) stay within the text, and a negative n is an error",
+        "indexOf('', n), lastIndexOf('', n) stay within the string, and a negative n is an error",
         "cel-go 0.29 ext/strings.go: indexOfOffset",
     ),
     "lastIndexOf": _since(
@@ -181,7 +181,7 @@ CHANGED_FUNCTIONS: Mapping[str, Feature] = {
     "flatten": _since(
         37,
         "flatten-costs",
-        "flatten() of a negative depth costs once the size, not nearly everything",
+        "flatten() of a negative depth costs the size of the list; before, nearly the whole limit",
         "cel-go 0.29 ext/lists.go: trackAllocatingListCall",
     ),
 }

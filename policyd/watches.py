@@ -50,7 +50,7 @@ class Watch:
     @property
     def problem(self) -> str:
         """What is wrong, in words; a watch that hangs says nothing itself."""
-        return self._problem or "it does not come back from looking"
+        return self._problem or "the check for changes hangs"
 
 
 class Watches:
@@ -80,7 +80,7 @@ class Watches:
     def deaf(self) -> Sequence[str]:
         """Which watches did not work for longer than the grace, in words."""
         return [
-            f"changes of the {watch.name} are not noticed since {watch.silence:.0f} s:"
+            f"changes of the {watch.name} have not been noticed for {watch.silence:.0f} s:"
             f" {watch.problem}"
             for watch in self._watches
             if watch.silence > max(self._grace, SILENCE_SECONDS)

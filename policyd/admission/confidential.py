@@ -13,7 +13,7 @@ from policyd.admission.review import AdmissionRequest
 JSON = dict[str, Any]
 REDACTED = "REDACTED"
 REDACTED_BASE64 = "UkVEQUNURUQ="
-WITHHELD = "the text is withheld: it may quote a confidential value of the object"
+WITHHELD = "the message is withheld: it may quote a confidential value of the object"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 # Shorter values are in every text by chance.
 _TELLING = 4

@@ -111,7 +111,7 @@ def version_of(options: ClusterOptions) -> KubernetesVersion:
             version = NEWEST
             warning = (
                 f"the cluster's Kubernetes version is not known ({error}): policies are evaluated "
-                f"as by {NEWEST}"
+                f"as in {NEWEST}"
             )
     if warning:
         click.echo(f"{styled('warning', fg='yellow')}: {warning}", err=True)

@@ -31,9 +31,9 @@ RULES: Mapping[str, LintRule] = {
          "Write `# policyd-lint: disable=RULE`; `policyd lint --rules` lists the rules."),
         ("missing-schema", "an ApplyConfiguration or overlay of a kind whose schema is not known",
          "Add the CustomResourceDefinition to the policies, or write a JSONPatch."),
-        ("newer-than-target", "a function, macro or syntax that the target does not know yet",
-         "`policyd lint --target VERSION` names the oldest Kubernetes version that policies must "
-         "run on; docs/cel.md has the version of each function."),
+        ("newer-than-target", "a function, macro or syntax that is newer than the target version",
+         "`policyd lint --target VERSION` sets the oldest Kubernetes version that policies must "
+         "run on; docs/cel.md lists the version of each function."),
         ("not-an-object", "a document that is no Kubernetes object",
          "Each document has apiVersion, kind and metadata."),
         ("not-idempotent", "mutations that change their own result (with --strict)",
@@ -68,8 +68,8 @@ RULES: Mapping[str, LintRule] = {
          "Add UPDATE to the operations, or disable the rule with the reason."),
         ("mutation-conflict", "policies that write different values to one place",
          "The later policy by name wins: let one of them write it."),
-        ("newer-policy-api", "a policy in an API version that the target's API server has not",
-         "policyd evaluates it from a file on every version; told with --target only."),
+        ("newer-policy-api", "a policy in an API version that is newer than the target version",
+         "policyd evaluates it from a file on every version; reported with --target only."),
         ("no-binding", "a VAP or MAP without a binding, which does nothing",
          "Add one, or write a policyd.dev/v1 Policy, which needs none."),
         ("no-such-resource", "a rule that matches nothing that exists",

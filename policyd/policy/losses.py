@@ -48,11 +48,11 @@ def emptied(former: Holder | None, new: Holder) -> Iterator[str]:
     if new.policies:
         return
     if former is None or not former.policies:
-        yield "the sources hold no policies; with --allow-empty that is no error"
+        yield "the sources hold no policies; --allow-empty accepts that"
     else:
         yield (
-            f"the sources hold no policies any more; the {len(former.policies)} in use stay"
-            " (with --allow-empty they would go)"
+            f"the sources no longer hold policies; the {len(former.policies)} in use stay"
+            " (--allow-empty would remove them)"
         )
 
 

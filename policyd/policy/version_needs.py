@@ -99,7 +99,7 @@ def _form(node: Comprehension) -> tuple[str, int]:
 def _problem(
     document: Document, path: str, checked: Checked, need: Need, target: KubernetesVersion
 ) -> Problem:
-    message = f"{need.what} needs Kubernetes {need.version}, the target is {target}"
+    message = f"{need.what} needs Kubernetes {need.version}; the target is {target}"
     inner = Source(checked.text).error(CelTypeError, [Issue(need.pos, message)]).problems[0]
     line, column = document.place_in(path, inner.line, inner.column)
     return Problem(
@@ -122,13 +122,13 @@ def _newer_apis(sources: Sources, target: KubernetesVersion) -> Iterator[Problem
             continue
         line, column = document.place("apiVersion")
         yield Problem(
-            message=f"API servers serve {document.kind} {version} since Kubernetes {since}, "
+            message=f"API servers serve {document.kind} {version} since Kubernetes {since}; "
             f"the target is {target}",
             file=document.file,
             line=line,
             column=column,
             path="apiVersion",
-            hint="policyd evaluates it on every version, from a file",
+            hint="policyd evaluates it from a file on every version",
             rule=API_RULE,
             severity=severity,
         )

@@ -53,7 +53,7 @@ def live(server: ApiServer, sink: Sink) -> Iterator[LiveDefinitions]:
         ("v1.34.8-eks-1234", ("1.34", "")),
         ("v1.41.0", ("1.37", "newer than the newest supported version")),
         ("v1.29.3", ("1.30", "which is not supported")),
-        ("dev", ("1.37", "is not known (it says 'dev')")),
+        ("dev", ("1.37", "is not known (it reported 'dev')")),
         ("", ("1.37", "is not known (the API server answered 404")),
     ],
 )

@@ -43,7 +43,7 @@ def test_an_emptied_folder_is_a_failed_reload(tmp_path: Path) -> None:
     store = two(tmp_path)
     for file in tmp_path.iterdir():
         file.unlink()
-    assert "hold no policies any more; the 3 in use stay" in errors(store)
+    assert "no longer hold policies; the 3 in use stay" in errors(store)
     assert loaded(store) == ["a", "b", "c"]
     assert store.unready == ""
 
@@ -118,7 +118,7 @@ def test_keys_of_a_config_map_are_files(tmp_path: Path) -> None:
     assert errors(store) == ""
     assert loaded(store) == ["a"]
     swap(tmp_path, "v4")
-    assert "hold no policies any more" in errors(store)
+    assert "no longer hold policies" in errors(store)
     assert loaded(store) == ["a"]
 
 

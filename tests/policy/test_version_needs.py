@@ -65,9 +65,9 @@ def test_what_is_newer_than_the_target_has_its_place() -> None:
     assert newer(sources, expressions, KubernetesVersion(1, 37)) == []
     found = newer(sources, expressions, KubernetesVersion(1, 32))
     assert [(each.message, each.line, each.severity) for each in found] == [
-        ("function semver() needs Kubernetes 1.33, the target is 1.32", 10, "error"),
-        ("function major() needs Kubernetes 1.33, the target is 1.32", 10, "error"),
-        ("function includes() needs Kubernetes 1.37, the target is 1.32", 12, "error"),
+        ("function semver() needs Kubernetes 1.33; the target is 1.32", 10, "error"),
+        ("function major() needs Kubernetes 1.33; the target is 1.32", 10, "error"),
+        ("function includes() needs Kubernetes 1.37; the target is 1.32", 12, "error"),
     ]
     (need,) = needed_by_policy(expressions)
     assert (need.document.name, str(need.version)) == ("named", "1.37")
@@ -77,7 +77,7 @@ def test_policies_that_the_api_server_of_the_target_does_not_serve() -> None:
     sources = load_text(MUTATING, "early.yaml")
     (found,) = newer(sources, [], KubernetesVersion(1, 33))
     assert found.message == (
-        "API servers serve MutatingAdmissionPolicy v1beta1 since Kubernetes 1.34, "
+        "API servers serve MutatingAdmissionPolicy v1beta1 since Kubernetes 1.34; "
         "the target is 1.33"
     )
     assert (found.rule, found.severity, found.line) == ("newer-policy-api", "advice", 1)
@@ -89,7 +89,7 @@ def test_lint_reports_what_is_newer_and_what_policies_need(tmp_path: Path) -> No
     file.write_text(POLICY)
     result = CliRunner().invoke(command, ["--target", "1.36", str(file)])
     assert result.exit_code == 1
-    assert "includes() needs Kubernetes 1.37, the target is 1.36" in result.output
+    assert "includes() needs Kubernetes 1.37; the target is 1.36" in result.output
     assert "semver" not in result.output
     assert "Policy named needs Kubernetes 1.37: function includes()" in result.output
     assert CliRunner().invoke(command, ["--target", "1.37", str(file)]).exit_code == 0

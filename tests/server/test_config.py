@@ -108,7 +108,7 @@ def test_lists_come_from_flags_files_and_commas() -> None:
     [
         ({"timeOut": "1s", "time-out": "2s"}, "'timeOut' and 'time-out' are the same setting"),
         ({"tiemout": "1s"}, "f.yaml: unknown key 'tiemout'; known are adminBind, adminHost"),
-        ({"timeout": ["1s"]}, "f.yaml: timeout: expected a text or a number"),
+        ({"timeout": ["1s"]}, "f.yaml: timeout: expected a string or a number"),
         ({"policies": 7}, "f.yaml: policies: expected a list, got 7"),
     ],
 )

@@ -53,7 +53,7 @@ def test_a_watch_that_hangs_is_unhealthy_and_after_the_grace_not_ready() -> None
     clock.now = 101.0
     second.looked()
     (reason,) = watches.deaf()
-    assert reason.startswith("changes of the policies are not noticed since 101 s")
+    assert reason.startswith("changes of the policies have not been noticed for 101 s")
     first.looked()
     assert watches.deaf() == []
     assert watches.health() == {"policies": True, "certificates": True}
@@ -84,7 +84,7 @@ def test_a_dead_watch_turns_readiness_off(tmp_path: Path) -> None:
     watch.failed("OSError: no luck")
     code, text = ready()
     assert code == 503
-    assert b"changes of the policies are not noticed since 101 s: OSError: no luck" in text
+    assert b"changes of the policies have not been noticed for 101 s: OSError: no luck" in text
     watch.looked()
     assert ready() == (200, b"ok")
 
