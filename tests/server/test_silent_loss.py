@@ -44,7 +44,7 @@ def test_an_emptied_folder_leaves_the_policies_in_use(tmp_path: Path) -> None:
         until(lambda: not last_reload(server)["succeeded"], "the refusal")
         assert f"{file}: held policies" in last_reload(server)["errors"][0]
         file.unlink()
-        until(lambda: "any more" in str(last_reload(server)["errors"]), "the refusal")
+        until(lambda: "no longer hold" in str(last_reload(server)["errors"]), "the refusal")
         obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}
         denied = body(object={**obj, "data": {"forbidden": "x"}})
         assert server.post("/validate", denied)[1]["response"]["allowed"] is False
