@@ -168,7 +168,9 @@ class Definitions:
             self._said = ("", "the API server answered 404 to GET /version")
             return False
         said = found.get("gitVersion")
-        self._said = (said, "") if isinstance(said, str) else ("", "it has no gitVersion")
+        self._said = (
+            (said, "") if isinstance(said, str) else ("", "GET /version returned no gitVersion")
+        )
         return False
 
     async def _differs(self, name: str) -> bool:
