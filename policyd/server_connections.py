@@ -32,7 +32,7 @@ Reason = Literal[
     "refused",  # the client certificate has a wrong name, or is no longer trusted
     "head",  # the head of a request took too long
     "write",  # the client did not take its answer
-    "flood",  # more resets of HTTP/2 streams than a client has reason for
+    "flood",  # more resets of HTTP/2 streams, or smaller pieces of bodies, than there is reason for
     "room",  # idle, and its place was needed
     "full",  # a newcomer for whom there was no place
     "drain",  # the server stops

@@ -4,7 +4,7 @@ No WebSocket, no change of protocol on an open connection: HTTP/2 is spoken wher
 (``--http2``) and nowhere else. Bytes and times are the connection's (``server_tcp.py``).
 """
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from time import perf_counter_ns
@@ -30,15 +30,54 @@ VERSIONS = (b"1.1", b"1.0")
 # A client may reset this many streams of a connection more than were answered: an API server does
 # when a request of its own client ends early. Each costs more here than there (CVE-2023-44487).
 RESETS = 200
+# Bodies come in pieces: chunks of HTTP/1.1, frames of HTTP/2. A piece of one byte costs 10 us here
+# and 6 bytes there, so that a slow line of them would keep everybody waiting. Beyond the first of a
+# connection the pieces are as large as this on average; API servers send KiB at a time.
+FREE_PIECES = 1000
+PIECE_BYTES = 64
 
 
 @dataclass(frozen=True)
 class Flooded(Closed):
-    """The end of a connection whose client resets one stream after the other."""
+    """The end of a connection whose client resets one stream after the other, or sends crumbs."""
+
+
+class Pieces:
+    """How the bodies on one connection are cut."""
+
+    __slots__ = ("_bytes", "_pieces")
+
+    def __init__(self) -> None:
+        self._bytes = self._pieces = 0
+
+    def crumbs(self, size: int) -> bool:
+        """Whether with a piece of ``size`` bytes there are too many small ones."""
+        self._pieces += 1
+        self._bytes += size
+        return self._pieces > FREE_PIECES and self._bytes < self._pieces * PIECE_BYTES
+
+
+class _Stream(HTTPStream):
+    """A request of HTTP/1.1, and what to do if its body comes in crumbs."""
+
+    def __init__(self, *arguments: Any, pieces: Pieces, end: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(*arguments)
+        self._pieces = pieces
+        self._end = end
+
+    async def handle(self, event: StreamEvent) -> None:
+        if isinstance(event, Body) and self._pieces.crumbs(len(event.data)):
+            await self._end()
+        else:
+            await super().handle(event)
 
 
 class Http1(H11Protocol):
     """HTTP/1.0 and 1.1; ``Upgrade`` is ignored, as RFC 9110 (7.8) allows."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._pieces = Pieces()
 
     async def _check_protocol(self, event: h11.Request) -> None:
         """Hypercorn changes to HTTP/2 here."""
@@ -49,7 +88,7 @@ class Http1(H11Protocol):
             await self.send(Closed())
             return
         self.connection_state[ARRIVED] = perf_counter_ns()
-        self.stream = HTTPStream(
+        self.stream = _Stream(
             self.app,
             self.config,
             self.context,
@@ -59,6 +98,8 @@ class Http1(H11Protocol):
             self.server,
             self.stream_send,
             STREAM_ID,
+            pieces=self._pieces,
+            end=self._end,
         )
         await self.stream.handle(
             Request(
@@ -70,6 +111,11 @@ class Http1(H11Protocol):
                 state=self.connection_state,
             )
         )
+
+    async def _end(self) -> None:
+        """Too many pieces: without a stream the rest of them is not looked at."""
+        await self.send(Flooded())
+        await self._close_stream()
 
 
 class Http2(H2Protocol):
@@ -85,6 +131,7 @@ class Http2(H2Protocol):
             },
         )
         self._resets_left = RESETS
+        self._pieces = Pieces()
         # Since when each stream waits for its client to take the answer; the oldest first.
         self._answering: dict[int, float] = {}
 
@@ -139,17 +186,20 @@ class Http2(H2Protocol):
     async def _handle_events(self, events: list[Event]) -> None:
         """One at a time: what one event starts may end the stream of the next."""
         for event in events:
+            flood = isinstance(event, StreamReset) and not self._may_reset()
+            if isinstance(event, DataReceived):
+                flood = self._pieces.crumbs(len(event.data or b""))
+            if flood:
+                self.connection.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
+                await self._flush()
+                await self.send(Flooded())
+                return
             if isinstance(event, DataReceived) and event.stream_id not in self.streams:
                 # Of a request that was answered before it was complete. Its bytes count against
                 # the window that the other streams share.
                 self.connection.acknowledge_received_data(
                     event.flow_controlled_length or 0, event.stream_id
                 )
-            elif isinstance(event, StreamReset) and not self._may_reset():
-                self.connection.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
-                await self._flush()
-                await self.send(Flooded())
-                return
             else:
                 await super()._handle_events([event])
         await self._flush()

@@ -206,6 +206,22 @@ def test_flood_of_resets_ends_the_connection(tmp_path: Path) -> None:
         until(lambda: server.metric(flooded) == 1, "the end")
 
 
+def test_body_in_crumbs_ends_the_connection(tmp_path: Path) -> None:
+    with serving(tmp_path, http2="true") as server:
+        client = Client(server)
+        client.begin(1)
+        client.flush()
+        piece = bytes((0, 0, 1, 0, 0, 0, 0, 0, 1)) + b" "
+        with pytest.raises((AssertionError, OSError)):
+            for _ in range(60):  # less than a window
+                client.sock.sendall(piece * 1000)
+            while True:
+                client.read()
+        flooded = 'policyd_closed_connections_total{port="reviews",reason="flood"}'
+        client.sock.close()
+        until(lambda: server.metric(flooded) == 1, "the end")
+
+
 def test_flood_of_continuations_ends_the_connection(tmp_path: Path) -> None:
     """A head that never ends, in frames of CONTINUATION: h2 bounds them."""
     with serving(tmp_path, http2="true") as server:

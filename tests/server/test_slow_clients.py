@@ -54,6 +54,24 @@ def test_head_has_a_time_and_an_unused_connection_more(tmp_path: Path) -> None:
         assert unused.recv(65536).startswith(b"HTTP/1.1 200")
 
 
+def test_client_whose_body_comes_in_crumbs_is_closed(tmp_path: Path) -> None:
+    """A chunk costs the server as much whether it has one byte or thousands."""
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources) as server:
+        chunked = b"POST /validate HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        with server.secure_socket() as sock:
+            pieces = b"".join(b"1\r\n%c\r\n" % each for each in body()[:900])
+            rest = body()[900:]
+            sock.sendall(chunked + pieces + b"%x\r\n%s\r\n0\r\n\r\n" % (len(rest), rest))
+            assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+        for path in (b"/validate", b"/nothing"):
+            with server.secure_socket() as sock, pytest.raises(OSError):
+                sock.sendall(chunked.replace(b"/validate", path))
+                while True:
+                    sock.sendall(b"1\r\n \r\n" * 10_000)
+        until(lambda: closed(server, "flood") == 2, "the count")
+
+
 def test_client_that_does_not_take_its_answer_is_closed(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="patch 3000000")
     with fake_server(tmp_path, sources, write_timeout="500ms") as server, narrow(server) as sock:
