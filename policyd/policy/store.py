@@ -119,6 +119,8 @@ class Store:
         self._state: Fingerprint = ()
         self._accepted: frozenset[str] = frozenset()
         self._loading = asyncio.Lock()
+        # Whether a reload that somebody asked for waits for another to end.
+        self._wanted = False
         self.last: Reload | None = None
 
     @property
@@ -181,8 +183,13 @@ class Store:
             await self._replace(self._accepted if again else self._waiting(), again=again)
 
     async def renew(self) -> None:
-        """Reload because somebody wants it."""
-        await self._replace(self._waiting())
+        """Reload because somebody wants it; one reload that has not begun yet serves them all."""
+        if self._wanted:
+            return
+        self._wanted = True
+        async with self._loading:
+            self._wanted = False
+            await self._renew(self._waiting())
 
     async def refresh(self) -> None:
         """Reload because what the sources depend on changed. Errors that the set in use has, too,
@@ -197,13 +204,17 @@ class Store:
     async def _replace(self, tolerated: frozenset[str], *, again: bool = False) -> None:
         """``again``: nothing changed; the same errors once more are no news."""
         async with self._loading:
-            policies, errors = await asyncio.to_thread(self._attempt, tolerated)
-            self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
-            self._retry_at = monotonic() + self._retry
-            known = again and self.last is not None and errors == self.last.errors
-            swaps = policies is not None and policies.generation != self.current.generation
-            self._finish(policies, errors, quiet=known and not swaps)
-            await asyncio.to_thread(_settle)
+            await self._renew(tolerated, again=again)
+
+    async def _renew(self, tolerated: frozenset[str], *, again: bool = False) -> None:
+        """One reload; the caller sees to it that there is no other."""
+        policies, errors = await asyncio.to_thread(self._attempt, tolerated)
+        self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
+        self._retry_at = monotonic() + self._retry
+        known = again and self.last is not None and errors == self.last.errors
+        swaps = policies is not None and policies.generation != self.current.generation
+        self._finish(policies, errors, quiet=known and not swaps)
+        await asyncio.to_thread(_settle)
 
     def _read(self) -> tuple[Fingerprint, PolicySet]:
         """One state of the sources and the set made of it."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -68,6 +69,36 @@ def test_reload_of_the_same_sources_keeps_the_set(tmp_path: Path) -> None:
     first = store.current
     assert store.reload().succeeded
     assert store.current is first
+
+
+def test_reloads_that_were_asked_for_do_not_queue_up(tmp_path: Path) -> None:
+    """One may be under way; one more sees all that came after it had begun."""
+    source(tmp_path, "allow one")
+    begun, go_on = threading.Semaphore(0), threading.Event()
+    loads: list[str] = []
+
+    def slowly(paths: Sequence[Path]) -> FakeSet:
+        made = load(paths)
+        loads.append(made.policies[0].text)
+        if len(loads) > 1:
+            begun.release()
+            go_on.wait()
+        return made
+
+    async def ask() -> None:
+        first = asyncio.create_task(store.renew())
+        await asyncio.to_thread(begun.acquire)
+        source(tmp_path, "allow two")
+        others = [asyncio.create_task(store.renew()) for _ in range(100)]
+        await asyncio.sleep(0)
+        go_on.set()
+        await asyncio.gather(first, *others)
+
+    store = Store([tmp_path], slowly)
+    store.start()
+    asyncio.run(ask())
+    assert loads[-1] == "two"
+    assert len(loads) <= 4  # at start, then two reloads; one read twice, for its files changed
 
 
 def test_failing_suite_refuses_a_new_set_but_not_the_first(tmp_path: Path) -> None:
