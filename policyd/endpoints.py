@@ -11,6 +11,8 @@ from time import perf_counter_ns
 from typing import Any, Protocol
 from urllib.parse import parse_qs
 
+from policyd._core.json_weight import decoded_bytes
+from policyd.admission.partial import MAX_DECODED_BYTES
 from policyd.admission.recorder import Recorder, Result, ShedReason
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode
 from policyd.errors import ReviewError
@@ -26,15 +28,6 @@ Only = Callable[[Policy], bool]
 # was read, and whose it is.
 ARRIVED = "policyd.arrived"
 PEER = "policyd.peer"
-
-# What a review takes beside its body while it is judged: the objects it is decoded to. Counted for
-# bodies that are larger than this, and taken to be the worst for smaller ones ("{}," and so on).
-COUNTED_BYTES = 64 * 1024
-WORST_DECODED = 68
-# Bytes for each of these characters, as measured with orjson on CPython 3.11 to 3.13; decoding
-# refuses what would take more than the most.
-DECODED = ((b"{", 150), (b"[", 64), (b",", 40), (b'"', 28))
-MOST_DECODED_BYTES = 128 * 2**20
 
 
 class Judge(Protocol):
@@ -193,7 +186,9 @@ class Reviews:
     async def _make_room(self, room: Room, data: bytes) -> None:
         """Take the room that decoding a body needs."""
         ended = self._in_flight.ended
-        if not room.hold(len(data) + _decoded_bytes(data)):
+        # The body, and beside it the objects it is decoded to; too many of them are not made.
+        decoded = min(MAX_DECODED_BYTES, decoded_bytes(data, MAX_DECODED_BYTES))
+        if not room.hold(len(data) + decoded):
             raise self._shed("bytes")
         if self._in_flight.ended != ended:
             # Let those who lost it let go of their bodies: they are told, and then they do.
@@ -244,13 +239,6 @@ def _allowance_ns(query: bytes, longest: float) -> int:
         if seconds <= 0:
             raise ReviewError(f"timeout: expected a duration above zero, got {asked[-1][:80]!r}")
     return max(0, int((seconds - max(0.1 * seconds, 0.020)) * 1e9))
-
-
-def _decoded_bytes(body: bytes) -> int:
-    """What decoding ``body`` may take, at most."""
-    if len(body) <= COUNTED_BYTES:
-        return len(body) * WORST_DECODED
-    return min(MOST_DECODED_BYTES, sum(body.count(sign) * size for sign, size in DECODED))
 
 
 def _result(response: AdmissionResponse) -> Result:
