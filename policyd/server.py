@@ -6,7 +6,6 @@ Paths are the app's, judging is the engine's; here is only how a process lives a
 import asyncio
 import logging
 import os
-import signal
 import socket
 import ssl
 import sys
@@ -163,7 +162,7 @@ class Server:
 
     async def _main(self) -> None:
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGINT):
+        for number in signals.ENDING:
             loop.add_signal_handler(number, self._stop.set)
         sockets = _bound(self.settings.bind), _bound(self.settings.admin_bind)
         watches = self.noticing.start(self._stop, self.signals)

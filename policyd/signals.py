@@ -1,4 +1,4 @@
-"""Signals that are requests and must not end the process, whose default they all are.
+"""Signals before there is a loop, and those that must not end the process, as they do by default.
 
 SIGHUP asks to read policies and certificates again; SIGUSR1 and SIGUSR2 mean nothing here.
 """
@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 RELOAD = signal.SIGHUP
 MEANINGLESS = (signal.SIGUSR1, signal.SIGUSR2)
+ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 def ignore() -> None:
@@ -24,7 +25,13 @@ class Signals:
         self._held: list[signal.Signals] = []
 
     def hold(self) -> None:
-        """Note them from now on."""
+        """Note them from now on. What ends a server ends it at once: nobody has connected yet.
+
+        A container's first process has no default for these signals: without a handler they are
+        lost, and a Pod that is deleted while it starts is killed after its grace period.
+        """
+        for number in ENDING:
+            signal.signal(number, _end)
         for number in (RELOAD, *MEANINGLESS):
             signal.signal(number, lambda got, _: self._held.append(signal.Signals(got)))
 
@@ -41,3 +48,7 @@ class Signals:
             meaningless(number)
         if RELOAD in held:
             reload()
+
+
+def _end(number: int, frame: object) -> None:
+    raise SystemExit(0)

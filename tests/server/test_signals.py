@@ -1,6 +1,8 @@
 """Signals that must not end a server, at whatever time they come."""
 
 import signal
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -26,6 +28,20 @@ def test_sighup_reloads_and_others_are_only_logged(tmp_path: Path) -> None:
         assert said == ["SIGHUP", "SIGUSR1", "SIGUSR2"]
         assert texts(server.post("/validate", body())[1]) == ["a"]
         assert server.terminate() == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_server_that_loads_ends_by_a_handler(number: signal.Signals) -> None:
+    """The first process of a container has no default that would end it."""
+    code = "; ".join(
+        [
+            "import os, time, policyd.signals as signals",
+            "signals.Signals().hold()",
+            f"os.kill(os.getpid(), {number.value})",
+            "time.sleep(20)",
+        ]
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False, timeout=20).returncode == 0
 
 
 @pytest.mark.parametrize("number", HARMLESS)
