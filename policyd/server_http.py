@@ -12,11 +12,23 @@ from typing import Any
 
 import h11
 from h2.errors import ErrorCodes
-from h2.events import DataReceived, Event, RequestReceived, StreamReset
+from h2.events import (
+    DataReceived,
+    Event,
+    PingAckReceived,
+    PingReceived,
+    PriorityUpdated,
+    RemoteSettingsChanged,
+    RequestReceived,
+    SettingsAcknowledged,
+    StreamReset,
+    UnknownFrameReceived,
+    WindowUpdated,
+)
 from h2.exceptions import ProtocolError
 from h2.settings import SettingCodes, Settings
 from h2.stream import StreamState
-from hypercorn.events import Closed
+from hypercorn.events import Closed, RawData
 from hypercorn.events import Event as ConnectionEvent
 from hypercorn.protocol.events import Body, EndBody, Request, StreamClosed
 from hypercorn.protocol.events import Event as StreamEvent
@@ -36,10 +48,27 @@ RESETS = 200
 FREE_PIECES = 1000
 PIECE_BYTES = 64
 
+# Frames of HTTP/2 that carry nothing cost 50 us each and have 9 bytes. A connection has this many,
+# and more for each answer and each KiB of it: clients acknowledge what they take.
+FREE_FRAMES = 1000
+FRAMES_AN_ANSWER = 10
+FRAMES_A_KIB = 1
+# Read at a time, so that a flood is seen before all of it is parsed.
+SLICE_BYTES = 16 * 1024
+CONTROL = (
+    PingReceived,
+    PingAckReceived,
+    PriorityUpdated,
+    RemoteSettingsChanged,
+    SettingsAcknowledged,
+    UnknownFrameReceived,
+    WindowUpdated,
+)
+
 
 @dataclass(frozen=True)
 class Flooded(Closed):
-    """The end of a connection whose client resets one stream after the other, or sends crumbs."""
+    """The end of a connection whose client sends resets, crumbs or empty frames."""
 
 
 class Pieces:
@@ -131,12 +160,19 @@ class Http2(H2Protocol):
             },
         )
         self._resets_left = RESETS
+        self._frames_left = FREE_FRAMES
+        self._flooded = False
         self._pieces = Pieces()
         # Since when each stream waits for its client to take the answer; the oldest first.
         self._answering: dict[int, float] = {}
 
     async def handle(self, event: ConnectionEvent) -> None:
         """Bytes of the client, or the end of the connection."""
+        if isinstance(event, RawData):
+            for start in range(0, len(event.data), SLICE_BYTES):
+                if not self._flooded:
+                    await super().handle(RawData(event.data[start : start + SLICE_BYTES]))
+            return
         await super().handle(event)
         if isinstance(event, Closed):
             # Whoever waits for the client to take the rest waits in vain.
@@ -149,8 +185,11 @@ class Http2(H2Protocol):
             await super().stream_send(event)
             if isinstance(event, StreamClosed):
                 self._resets_left += 1
+                self._frames_left += FRAMES_AN_ANSWER
                 await self._stop_sending(event.stream_id)
             return
+        if isinstance(event, Body):
+            self._frames_left += len(event.data) // 1024 * FRAMES_A_KIB
         self._answering.setdefault(event.stream_id, self.context.time())
         try:
             await super().stream_send(event)
@@ -189,7 +228,11 @@ class Http2(H2Protocol):
             flood = isinstance(event, StreamReset) and not self._may_reset()
             if isinstance(event, DataReceived):
                 flood = self._pieces.crumbs(len(event.data or b""))
+            elif isinstance(event, CONTROL):
+                self._frames_left -= 1
+                flood = self._frames_left < 0
             if flood:
+                self._flooded = True
                 self.connection.close_connection(ErrorCodes.ENHANCE_YOUR_CALM)
                 await self._flush()
                 await self.send(Flooded())

@@ -222,6 +222,24 @@ def test_body_in_crumbs_ends_the_connection(tmp_path: Path) -> None:
         until(lambda: server.metric(flooded) == 1, "the end")
 
 
+@pytest.mark.parametrize("kind", [2, 4, 6, 8, 77], ids=str)
+def test_flood_of_frames_that_carry_nothing_ends_the_connection(tmp_path: Path, kind: int) -> None:
+    """PRIORITY, SETTINGS, PING, WINDOW_UPDATE and a kind that is unknown."""
+    content = {2: bytes((0, 0, 0, 0, 5)), 6: bytes(8), 8: bytes((0, 0, 0, 1))}.get(kind, b"")
+    frame = bytes((0, 0, len(content), kind, 0, 0, 0, 0, 3 if kind == 2 else 0)) + content
+    with serving(tmp_path, http2="true") as server:
+        client = Client(server)
+        client.flush()
+        with pytest.raises((AssertionError, OSError)):
+            for _ in range(20):
+                client.sock.sendall(frame * 1000)
+            while True:
+                client.read()
+        flooded = 'policyd_closed_connections_total{port="reviews",reason="flood"}'
+        client.sock.close()
+        until(lambda: server.metric(flooded) == 1, "the end")
+
+
 def test_flood_of_continuations_ends_the_connection(tmp_path: Path) -> None:
     """A head that never ends, in frames of CONTINUATION: h2 bounds them."""
     with serving(tmp_path, http2="true") as server:
