@@ -15,6 +15,7 @@ from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster, certificate
 from tests.e2e.conftest import Install
 from tests.e2e.in_tree import ALL, HOOK, TREE, both
+from tests.e2e.test_lifecycle import load
 from tests.server.process import until
 
 RBAC = "rbac.authorization.k8s.io/v1"
@@ -260,3 +261,20 @@ def test_labels_of_namespaces_are_those_of_the_cluster(
     changed = client.patch(this, {"metadata": {"labels": {"team": "sales"}}})
     assert changed.status == 200
     until(lambda: told() == ["other", "seen", "selected"], "the new label")
+
+
+def test_overload_is_tried_again_by_the_api_server(
+    api: Cluster, namespace: str, kubeconfig: Path, install: Install
+) -> None:
+    """A request that waits for an answer keeps its room: with room for one, others get a 503."""
+    asks = "authorizer.group('').resource('pods').check('get').reason() != 'none'"
+    server = install(
+        policy("asks", validations=[demand(asks, "no")]),
+        max_in_flight="1",
+        kubeconfig=str(kubeconfig),
+    )
+    with load(api, namespace) as running:
+        shed = 'policyd_shed_requests_total{reason="requests"}'
+        until(lambda: server.metric(shed) > 3, "503s")
+        running.stop()
+        assert running.failures == []
