@@ -67,13 +67,14 @@ class Gate:
             await _refuse(scope, send, 421, message)
             return
         trusted = _is_loopback(address)
-        if self._token_file is not None:
+        # Nothing else needs the token: a file that cannot be read must not fail a probe.
+        if self._token_file is not None and _is_guarded(scope["path"]):
             try:
                 trusted = self._permits(headers.get(b"authorization", b""), self._token_file)
-            except ConfigError as error:
-                await _refuse(scope, send, 503, f"{error}")
+            except ConfigError:
+                await _refuse(scope, send, 503, "the file of --admin-token-file cannot be used")
                 return
-            if not trusted and _is_guarded(scope["path"]):
+            if not trusted:
                 challenge = ((b"www-authenticate", b'Bearer realm="policyd"'),)
                 await _refuse(scope, send, 401, "expected Authorization: Bearer TOKEN", challenge)
                 return
