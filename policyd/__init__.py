@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from policyd.admission.api import PolicySet as PolicySet
+    from policyd.api.policy_set import PolicySet as PolicySet
 
 __version__ = "0.1.0"
 __all__ = ["PolicySet", "__version__"]
@@ -12,7 +12,7 @@ __all__ = ["PolicySet", "__version__"]
 def __getattr__(name: str) -> object:
     # Lazily, so that `policyd --help` imports no engine.
     if name == "PolicySet":
-        from policyd.admission.api import PolicySet
+        from policyd.api.policy_set import PolicySet
 
         return PolicySet
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

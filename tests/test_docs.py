@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from policyd import PolicySet
 from policyd.cli import COMMANDS, policyd
-from policyd.policy import loader
-from policyd.policy.model import PolicySpec
+from policyd.policy.model.kinds import PolicySpec
+from policyd.policy.source import loader
 from tests.shared import ROOT
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

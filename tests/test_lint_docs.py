@@ -2,7 +2,7 @@
 
 import re
 
-from policyd.policy.lint_rules import RULES, nearest, refused
+from policyd.policy.model.lint_rules import RULES, nearest, refused
 from tests.shared import ROOT
 from tools.make_lint_docs import PAGE, page
 

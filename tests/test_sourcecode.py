@@ -16,10 +16,10 @@ MARKS = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError|stub)\b")
 BROAD = {
     "policyd/admission/engine.py": "failurePolicy decides, and it is logged",
     "policyd/admission/rounds.py": "failurePolicy decides, and it is logged",
-    "policyd/endpoints.py": "counted and raised again",
-    "policyd/policy/watch.py": "inotify's library fails; looks go on without it, and it is logged",
-    "policyd/watches.py": "a watch failed; it is logged, counted and begun again",
-    "policyd/policy/store.py": "the reload fails, and says so; the set in use stays",
+    "policyd/http/endpoints.py": "counted and raised again",
+    "policyd/policy/live/watch.py": "inotify's library fails; looks go on without it, and it is logged",
+    "policyd/server/health.py": "a watch failed; it is logged, counted and begun again",
+    "policyd/policy/live/store.py": "the reload fails, and says so; the set in use stays",
 }
 # What compiled modules may import, beside the standard library.
 CORE_MAY_IMPORT = (

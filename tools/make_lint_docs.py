@@ -2,12 +2,12 @@
 
     python -m tools.make_lint_docs
 
-A test compares the page with the table. What it says is written in policyd/policy/lint_rules.py.
+A test compares the page with the table, which is in policyd/policy/model/lint_rules.py.
 """
 
 from pathlib import Path
 
-from policyd.policy.lint_rules import RULES
+from policyd.policy.model.lint_rules import RULES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "lint-rules.md"
 _HEAD = """# Rules of policyd lint
@@ -24,7 +24,7 @@ first line (below its `---`); anywhere else about the field or list item on its 
 line if it has a line of its own, with everything inside of it. A rule that is not there, or that is
 an error, is an error itself; `--strict` also tells comments that disable nothing.
 """
-_FOOT = "<!-- Made from policyd/policy/lint_rules.py by tools/make_lint_docs.py -->"
+_FOOT = "<!-- Made from policyd/policy/model/lint_rules.py by tools/make_lint_docs.py -->"
 
 
 def page() -> str:

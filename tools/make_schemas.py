@@ -22,6 +22,7 @@ from collections.abc import Iterable, Set
 from pathlib import Path
 from typing import Any
 
+from policyd.json_types import JSONObject
 from tests import kubernetes
 from tests.e2e.cluster import MODULE, cluster
 
@@ -39,7 +40,6 @@ KEPT = {
 }
 # What a list of objects, a watch or the options of a call look like is nobody's mutation.
 NOT_OBJECTS = ("List", "WatchEvent", "DeleteOptions", "Status")
-JSONObject = dict[str, Any]
 
 
 def main() -> None:

@@ -8,8 +8,8 @@ other changes in policyd/versions.py.
 
 from pathlib import Path
 
-from policyd.cel.functions import declarations
-from policyd.cel.macros import INTRODUCED
+from policyd.cel.syntax.macros import INTRODUCED
+from policyd.cel.types.functions import declarations
 from policyd.versions import CHANGED_FUNCTIONS, FEATURES, OLDEST
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "cel.md"

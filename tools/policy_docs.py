@@ -15,7 +15,8 @@ from typing import Any
 import yaml
 
 from policyd import PolicySet
-from policyd.policy import loader, suite
+from policyd.policy.source import loader
+from policyd.policy.suite import runner
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "policies"
@@ -175,15 +176,15 @@ def example(entry: Entry) -> str:
     (document,) = loader.load([entry.folder / "suite.yaml"]).documents
     policies = PolicySet.load([entry.folder]).for_suite(document)
 
-    def listening(review: suite.Review) -> suite.Review:
-        def judge(asked: dict[str, Any], webhook: suite.Webhook) -> dict[str, Any]:
+    def listening(review: runner.Review) -> runner.Review:
+        def judge(asked: dict[str, Any], webhook: runner.Webhook) -> dict[str, Any]:
             answer = review(asked, webhook)
             answers.append((webhook, answer["response"]))
             return answer
 
         return judge
 
-    suite.run(
+    runner.run(
         document,
         listening(policies.review),
         with_namespace=lambda namespace: listening(policies.reviewing_in(namespace)),

@@ -6,11 +6,11 @@ Judges nothing; ``asking.py`` has what it does not know fetched.
 from collections.abc import Callable
 from typing import NamedTuple
 
-from policyd._core.authorization import Failure
-from policyd._core.cel_errors import CelError
+from policyd._core.lib.authorization import Failure
+from policyd._core.values.errors import CelError
 from policyd.errors import Unanswered
-from policyd.policy.compiled import JSON, Object
-from policyd.policy.params import Namespaces
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.compile.params import Namespaces
 
 
 class NamespaceName(NamedTuple):
@@ -24,7 +24,7 @@ class AskedNamespaces(Namespaces):
     (Unanswered). Within one request a namespace stays as it was first seen.
     """
 
-    def __init__(self, look: Callable[[NamespaceName], Object | Failure | None]) -> None:
+    def __init__(self, look: Callable[[NamespaceName], JSONObject | Failure | None]) -> None:
         super().__init__()
         self._look = look
         self._seen: dict[str, Namespaces | Failure] = {}

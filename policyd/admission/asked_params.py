@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from policyd._core.authorization import Failure
+from policyd._core.lib.authorization import Failure
 from policyd.errors import Unanswered
-from policyd.policy.compiled import JSON, Object, ParamRef
-from policyd.policy.params import ParamError, ParamKind, ParamStore, key_of, unknown_kind
-from policyd.policy.reach import Served
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.compile.compiled import ParamRef
+from policyd.policy.compile.params import ParamError, ParamKind, ParamStore, key_of, unknown_kind
+from policyd.policy.live.reach import Served
 
 if TYPE_CHECKING:
     from policyd.admission.engine import Engine, Matched
@@ -39,7 +40,7 @@ class ParamsOf(NamedTuple):
 
 
 LookKind = Callable[[KindOf], "tuple[Served, ...] | Failure | None"]
-LookParams = Callable[[ParamsOf], "tuple[Object, ...] | Failure | None"]
+LookParams = Callable[[ParamsOf], "tuple[JSONObject, ...] | Failure | None"]
 
 
 class AskedParams(ParamStore):
@@ -69,7 +70,7 @@ class AskedParams(ParamStore):
             return self._given.kind(param_kind)
         return self._given.kind_in(param_kind, served[0].namespaced)
 
-    def find(self, kind: ParamKind, ref: ParamRef, where: str) -> list[Object]:
+    def find(self, kind: ParamKind, ref: ParamRef, where: str) -> list[JSONObject]:
         """Those of the sources, and beside them those of the cluster."""
         given = super().find(kind, ref, where)
         if ref.name and given:

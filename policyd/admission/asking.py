@@ -20,9 +20,9 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
 from policyd.admission.waiting import Wait, answer_by, resume, wait_of
 from policyd.errors import Unanswered
-from policyd.policy.compiled import Object
-from policyd.policy.policy_set import PolicySet
-from policyd.policy.reach import Served
+from policyd.json_types import JSONObject
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.live.reach import Served
 
 _LATE = Failure("there was no answer in time")
 Answer = TypeVar("Answer")
@@ -34,10 +34,10 @@ class Cluster(Protocol):
     async def may(self, asked: Attributes) -> Decision | Failure:
         """Whether a user may do something."""
 
-    async def namespace(self, name: str) -> Object | Failure:
+    async def namespace(self, name: str) -> JSONObject | Failure:
         """A Namespace object."""
 
-    def known_namespace(self, name: str) -> Object | None:
+    def known_namespace(self, name: str) -> JSONObject | None:
         """The same, where it need not ask."""
 
     async def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
@@ -46,10 +46,10 @@ class Cluster(Protocol):
     def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
         """The same, where it need not ask."""
 
-    async def params(self, question: ParamsOf) -> tuple[Object, ...] | Failure:
+    async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
         """Objects of a kind; empty where there are none."""
 
-    def known_params(self, question: ParamsOf) -> tuple[Object, ...] | None:
+    def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
         """The same, where it need not ask."""
 
 
@@ -66,7 +66,7 @@ class Answers:
         """What is known; a question that is new begins to be fetched when the loop goes on."""
         return self._look("authorizer", attributes, lambda: self._cluster.may(attributes))
 
-    def namespace(self, question: NamespaceName) -> Object | Failure | None:
+    def namespace(self, question: NamespaceName) -> JSONObject | Failure | None:
         """The same for a Namespace object."""
         name = question.name
         known = self._cluster.known_namespace(name)
@@ -81,7 +81,7 @@ class Answers:
             return known
         return self._look("kind", question, lambda: self._cluster.kind(question))
 
-    def params(self, question: ParamsOf) -> tuple[Object, ...] | Failure | None:
+    def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure | None:
         """The same for parameter objects."""
         known = self._cluster.known_params(question)
         if known is not None:

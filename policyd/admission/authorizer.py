@@ -6,8 +6,8 @@ Asks no cluster: what does stands above, and is handed to the engine.
 from collections.abc import Iterable
 from typing import Protocol
 
-from policyd._core.authorization import Attributes, Decision, Failure
-from policyd.policy.model_suite import AuthorizerRule
+from policyd._core.lib.authorization import Attributes, Decision, Failure
+from policyd.policy.model.suite import AuthorizerRule
 
 __all__ = [
     "Attributes",

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from policyd.admission.review import AdmissionRequest
+from policyd.json_types import JSONObject
 
-JSON = dict[str, Any]
 REDACTED = "REDACTED"
 REDACTED_BASE64 = "UkVEQUNURUQ="
 WITHHELD = "the message is withheld: it may quote a confidential value of the object"
@@ -39,7 +39,7 @@ def is_confidential(request: AdmissionRequest) -> bool:
     return any(_holds(each) for each in (request.object, request.old_object))
 
 
-def redacted(request: AdmissionRequest) -> JSON:
+def redacted(request: AdmissionRequest) -> JSONObject:
     """A confidential request as it may be kept."""
     values = _values(request.object) | _values(request.old_object)
     telling = {each for each in values if len(each) >= _TELLING}
@@ -50,7 +50,7 @@ def redacted(request: AdmissionRequest) -> JSON:
     return raw
 
 
-def without_texts(answer: JSON) -> JSON:
+def without_texts(answer: JSONObject) -> JSONObject:
     """An answer to a confidential request as it may be kept: without what policies say in their
     own words, and without the patch.
     """
@@ -105,7 +105,7 @@ def _hidden(value: Any, request: AdmissionRequest) -> Any:
     return {**dict.fromkeys(value, REDACTED), **shown}
 
 
-def _secret(secret: JSON) -> JSON:
+def _secret(secret: JSONObject) -> JSONObject:
     """A Secret with the keys of what it keeps."""
     hidden = {key: value if key in _PLAIN else REDACTED for key, value in secret.items()}
     for field, instead in (("data", REDACTED_BASE64), ("stringData", REDACTED)):
@@ -114,7 +114,7 @@ def _secret(secret: JSON) -> JSON:
     return hidden
 
 
-def _token(review: JSON) -> JSON:
+def _token(review: JSONObject) -> JSONObject:
     """A TokenReview or TokenRequest without the token itself."""
     hidden = dict(review)
     for field in ("spec", "status"):
@@ -126,7 +126,7 @@ def _token(review: JSON) -> JSON:
     return hidden
 
 
-_KINDS: Mapping[tuple[str, str], Callable[[JSON], JSON]] = {
+_KINDS: Mapping[tuple[str, str], Callable[[JSONObject], JSONObject]] = {
     ("", "Secret"): _secret,
     ("authentication.k8s.io", "TokenReview"): _token,
     ("authentication.k8s.io", "TokenRequest"): _token,

@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from policyd._core.json_equality import equal
-from policyd.policy.compiled import JSON, Object
+from policyd._core.json.equality import equal
+from policyd.json_types import JSON, JSONObject
 
 ListKeys = Callable[[tuple[str | int, ...]], tuple[str, ...] | None]
 
@@ -47,7 +47,7 @@ class Conflict:
 
 
 # The policy, its operations, and the object before and after them.
-_Change = tuple[str, Sequence[Object], JSON, JSON]
+_Change = tuple[str, Sequence[JSONObject], JSON, JSON]
 
 
 class Conflicts:
@@ -64,7 +64,7 @@ class Conflicts:
         self._above: set[str] = set()
 
     def add(
-        self, policy: str, operations: Sequence[Object], before: JSON, after: JSON
+        self, policy: str, operations: Sequence[JSONObject], before: JSON, after: JSON
     ) -> Conflict | None:
         """Note a change; the conflict that it makes with those noted before."""
         found = None
@@ -90,7 +90,7 @@ class Conflicts:
                 self._above.update(_ancestors(place))
         self._indexed = len(self._changes)
 
-    def _suspect(self, operation: Object) -> bool:
+    def _suspect(self, operation: JSONObject) -> bool:
         """Whether the operation may touch what was written; all items of a list are one place."""
         place = _INDEX.sub("/*", operation["path"])
         removed, written = self._removed, self._written

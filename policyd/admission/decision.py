@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.errors import StatusError
-from policyd.policy.compiled import CompiledPolicy
+from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.texts import MAX_CAUSES_CHARS, bounded
 
 REASON_CODES = {

@@ -9,10 +9,10 @@ from collections.abc import Callable, Container, Iterator
 from time import perf_counter_ns
 from typing import Literal, NamedTuple, TypeVar, TypeVarTuple
 
-from policyd._core.cel_errors import CelError
-from policyd._core.matcher import Hit
-from policyd._core.plan import Stopped, Subject, TimedOut
-from policyd._core.validation import Outcome
+from policyd._core.match.matcher import Hit
+from policyd._core.plan.plan import Stopped, Subject, TimedOut
+from policyd._core.plan.validation import Outcome
+from policyd._core.values.errors import CelError
 from policyd.admission import mutating
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.confidential import WITHHELD, is_confidential
@@ -22,10 +22,11 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
 from policyd.admission.waiting import Waiting, answer_by, resume
 from policyd.errors import StatusError, Unanswered
-from policyd.policy.compiled import JSON, Binding, CompiledPolicy
-from policyd.policy.controllers import CONTROLLERS
-from policyd.policy.params import ParamError, without_type
-from policyd.policy.policy_set import AGAIN, PolicySet
+from policyd.json_types import JSON
+from policyd.policy.compile.compiled import Binding, CompiledPolicy
+from policyd.policy.compile.params import ParamError, without_type
+from policyd.policy.compile.policy_set import AGAIN, PolicySet
+from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.texts import bounded
 
 Webhook = Literal["validate", "mutate"]

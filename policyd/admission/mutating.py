@@ -13,25 +13,26 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from policyd._core.json_equality import equal
-from policyd._core.patch import apply, diff
-from policyd._core.patch_size import MAX_PATCH_BYTES, TOO_LARGE, patch_bytes
-from policyd._core.sendable import unsendable
+from policyd._core.json.equality import equal
+from policyd._core.json.sendable import unsendable
+from policyd._core.json.size import MAX_PATCH_BYTES, TOO_LARGE, patch_bytes
+from policyd._core.patch.apply import apply, diff
 from policyd.admission import rounds
 from policyd.admission.conflicts import Conflicts
 from policyd.admission.decision import refused, respond
 from policyd.admission.waiting import Wait, answer_by
 from policyd.errors import InternalError, MutationError, StatusError, Unanswered
 from policyd.mutation.decoding import converted
-from policyd.policy.controllers import with_pod
+from policyd.policy.kinds.controllers import with_pod
 
 if TYPE_CHECKING:
-    from policyd._core.mutation import MutationPlan
-    from policyd._core.plan import Stopped, Subject
+    from policyd._core.plan.mutation import MutationPlan
+    from policyd._core.plan.plan import Stopped, Subject
     from policyd.admission.engine import Engine, Judged, Matched
     from policyd.admission.review import AdmissionResponse
+    from policyd.json_types import JSON, JSONObject
     from policyd.mutation import Target
-    from policyd.policy.compiled import JSON, CompiledPolicy, Mutation, Object
+    from policyd.policy.compile.compiled import CompiledPolicy, Mutation
 
 _ADMIT = 0
 
@@ -53,8 +54,8 @@ class Tree:
         self._bytes = 0
         # How often the invocation that is under way has changed the tree, and how it did last.
         self._changes = 0
-        self._operations: list[Object] = []
-        self._latest: list[Object] = []
+        self._operations: list[JSONObject] = []
+        self._latest: list[JSONObject] = []
         # Told when the invocation is over: one that has to wait for an answer begins anew.
         self._failures: list[str | Stopped] = []
         # How policies see the tree as it is now, by how they saw it when they were matched.
@@ -118,7 +119,7 @@ class Tree:
         self.engine.failed(judged.policy, judged.binding, str(unknown))
         return None
 
-    def patch(self) -> list[Object]:
+    def patch(self) -> list[JSONObject]:
         """The one patch from the object that was sent to what became of it."""
         if len(self.writers) == 1:
             return self._latest
@@ -195,7 +196,7 @@ class Tree:
         mutation: Mutation,
         subject: Subject,
         deadline: int,
-    ) -> tuple[Object, str | Stopped | None]:
+    ) -> tuple[JSONObject, str | Stopped | None]:
         """What one mutation makes of the object that its policy sees, and its error."""
         target, seen = self._target(judged), subject.object
         if mutation.overlay is not None:
@@ -234,7 +235,7 @@ class Tree:
             subject = self._subjects[judged.subject] = judged.subject.seeing(seen)
         return subject
 
-    def _accept(self, changed: Object) -> None:
+    def _accept(self, changed: JSONObject) -> None:
         """Take the changed tree, if the change can be sent as a patch."""
         operations = diff(self.current, changed, self._keys)
         problem = self._too_large(operations, changed) or unsendable(operations)
@@ -246,7 +247,7 @@ class Tree:
             self.current = changed
             self._subjects.clear()
 
-    def _too_large(self, operations: list[Object], changed: Object) -> str | None:
+    def _too_large(self, operations: list[JSONObject], changed: JSONObject) -> str | None:
         """What is wrong with the patch of a change: it, or with it that of the whole request."""
         size = patch_bytes(operations, MAX_PATCH_BYTES)
         self._bytes += size
@@ -332,7 +333,7 @@ def _namespace_seen(plan: MutationPlan, subject: Subject) -> JSON:
     return found
 
 
-def _in_version_of(before: Object, after: Object) -> Object:
+def _in_version_of(before: JSONObject, after: JSONObject) -> JSONObject:
     """``after`` in the version that was sent, where the policy saw the object in another one."""
     if after.get("apiVersion") == before.get("apiVersion"):
         return after

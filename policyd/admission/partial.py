@@ -11,10 +11,10 @@ from typing import Any
 
 import orjson
 
-from policyd._core.cel_errors import CelError
-from policyd._core.json_scan import Scan, repaired
-from policyd._core.json_tree import TOO_DEEP, TOO_LARGE_NUMBER, normal
-from policyd._core.json_weight import decoded_bytes
+from policyd._core.json.scan import Scan, repaired
+from policyd._core.json.tree import TOO_DEEP, TOO_LARGE_NUMBER, normal
+from policyd._core.json.weight import decoded_bytes
+from policyd._core.values.errors import CelError
 from policyd.errors import UnreadableReview
 
 # Bytes of memory that the values of one review may take. Two objects of 3 MiB, the most that an API

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from policyd._core.json_tree import is_ordinary, normal
-from policyd._core.request import AdmissionRequest
+from policyd._core.json.request import AdmissionRequest
+from policyd._core.json.tree import is_ordinary, normal
 from policyd.admission import partial
 from policyd.admission.partial import MAX_REVIEW_DEPTH, UNCOUNTED_BYTES
 from policyd.errors import ReviewError, UnreadableReview

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 from policyd.admission.asked_params import open_questions
 from policyd.admission.waiting import Wait, answer_by
 from policyd.errors import Unanswered
-from policyd.policy.controllers import CONTROLLERS, template_is_settled
+from policyd.policy.kinds.controllers import CONTROLLERS, template_is_settled
 
 if TYPE_CHECKING:
-    from policyd._core.matcher import Hit
+    from policyd._core.match.matcher import Hit
     from policyd.admission.engine import Engine, Judged, Matched
-    from policyd.policy.compiled import JSON, CompiledPolicy
+    from policyd.json_types import JSON
+    from policyd.policy.compile.compiled import CompiledPolicy
 
 
 class Key(NamedTuple):

@@ -4,14 +4,14 @@ the rest.
 Does not match and does not judge.
 """
 
-from policyd._core.cel_errors import CelError
-from policyd._core.matcher import Hit
-from policyd._core.plan import Subject
+from policyd._core.match.matcher import Hit
+from policyd._core.plan.plan import Subject
+from policyd._core.values.errors import CelError
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.review import AdmissionRequest
-from policyd.policy.compiled import JSON, Object
-from policyd.policy.controllers import pod_of, template_path
-from policyd.policy.params import Namespaces
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.compile.params import Namespaces
+from policyd.policy.kinds.controllers import pod_of, template_path
 
 Gvk = tuple[str, str, str]
 
@@ -87,7 +87,7 @@ class Subjects:
         )
 
 
-def _with_gvk(shown: Object, field: str, last: str, value: Gvk) -> Object:
+def _with_gvk(shown: JSONObject, field: str, last: str, value: Gvk) -> JSONObject:
     group, version, name = value
     current = shown[field]
     if isinstance(current, dict) and (

@@ -12,7 +12,7 @@ from policyd.errors import Unanswered
 
 if TYPE_CHECKING:
     from policyd.admission.engine import Engine, Judged
-    from policyd.policy.compiled import CompiledPolicy
+    from policyd.policy.compile.compiled import CompiledPolicy
 
 # What a policy keeps of its time, a tenth at most, to end by itself where an answer is late.
 _LAST_NS = 50_000_000

@@ -8,21 +8,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from policyd._core.layout import Layout
-from policyd._core.program import Program
-from policyd.cel import types
-from policyd.cel.ast import Call, Checked, Literal
-from policyd.cel.checker import check
-from policyd.cel.decls import OverloadDecl, Scope, group, parse_signature
-from policyd.cel.functions import functions
-from policyd.cel.overload_order import in_order
-from policyd.cel.parser import parse
-from policyd.cel.planner import plan
-from policyd.cel.recursion import deep_recursion
-from policyd.cel.source import Source
-from policyd.cel.structs import ADMISSION, NAMESPACE, REQUEST, VARIABLES, Structs, variable_type
-from policyd.cel.types import DYN, Type
-from policyd.cel.validators import validate
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.program import Program
+from policyd.cel.check.checker import check
+from policyd.cel.check.validators import validate
+from policyd.cel.plan.planner import plan
+from policyd.cel.syntax.ast import Call, Checked, Literal
+from policyd.cel.syntax.parser import parse
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.cel.syntax.source import Source
+from policyd.cel.types import types
+from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature
+from policyd.cel.types.functions import functions
+from policyd.cel.types.overload_order import in_order
+from policyd.cel.types.structs import (
+    ADMISSION,
+    NAMESPACE,
+    REQUEST,
+    VARIABLES,
+    Structs,
+    variable_type,
+)
+from policyd.cel.types.types import DYN, Type
 from policyd.errors import CelCompileError, CelTypeError, EvaluationError, Problem
 from policyd.versions import NEWEST, KubernetesVersion
 

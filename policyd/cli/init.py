@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from policyd.cli._output import styled
+from policyd.cli.shared.output import styled
 from policyd.errors import ConfigError
-from policyd.policy.names import dns_subdomain
+from policyd.policy.model.names import dns_subdomain
 
 # The forms of a first policy, each a folder of ``templates/``, and the name that it is given.
 _NAMES = {"validation": "require-team-label", "mutation": "default-no-token"}

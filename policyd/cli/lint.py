@@ -7,19 +7,20 @@ from pathlib import Path
 import click
 import orjson
 
-from policyd.admission.api import PolicySet
-from policyd.cli._output import counted, echo_json, echo_problems
-from policyd.cli._reports import Entry, github, sarif
-from policyd.cli._version import VERSION, version_option
+from policyd.api.policy_set import PolicySet
+from policyd.cli.shared.output import counted, echo_json, echo_problems
+from policyd.cli.shared.reports import Entry, github, sarif
+from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
-from policyd.policy import compiler, suite
-from policyd.policy.checked import checked_expressions
-from policyd.policy.documents import Sources
-from policyd.policy.lint_comments import faults, suppress
-from policyd.policy.lint_rules import RULES, nearest, refused
-from policyd.policy.linting import all_advice
-from policyd.policy.loader import load
-from policyd.policy.version_needs import needed_by_policy, newer
+from policyd.policy.compile import compiler
+from policyd.policy.compile.checked import checked_expressions
+from policyd.policy.lint.all import all_advice
+from policyd.policy.lint.version_needs import needed_by_policy, newer
+from policyd.policy.model.lint_rules import RULES, nearest, refused
+from policyd.policy.source.documents import Sources
+from policyd.policy.source.lint_comments import faults, suppress
+from policyd.policy.source.loader import load
+from policyd.policy.suite import runner
 from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
@@ -175,8 +176,8 @@ def not_idempotent(policies: PolicySet, sources: Sources) -> Iterator[Problem]:
             message = f"the policies of the suite cannot be loaded: {first}"
             yield Problem(message, file=document.file, line=line, column=column, path="policies")
             continue
-        for case in suite.run(document, chosen.review, with_namespace=chosen.reviewing_in):
-            found = [each.found for each in case.mismatches if each.key == suite.IDEMPOTENT]
+        for case in runner.run(document, chosen.review, with_namespace=chosen.reviewing_in):
+            found = [each.found for each in case.mismatches if each.key == runner.IDEMPOTENT]
             if case.error:
                 message = f"case {case.name!r} cannot be run: {case.error}"
             elif found and found[0] is True:

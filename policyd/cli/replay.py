@@ -9,24 +9,24 @@ from typing import Any
 import click
 
 from policyd.admission.authorizer import Authorizer
-from policyd.admission.judging import Judge
-from policyd.admission.replaying import WHAT, Change, Recorded, changes, read_line
-from policyd.cli._authorizer import authorizer_option
-from policyd.cli._output import counted, echo_json, styled
-from policyd.cli._policies import policies_option
-from policyd.cli._progress import with_progress
-from policyd.cli._version import version_option
+from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.output import counted, echo_json, styled
+from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.progress import with_progress
+from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError, ReviewError
-from policyd.policy import compiler
-from policyd.policy.compiled import Object
-from policyd.policy.files import read_bytes
-from policyd.policy.loader import load
+from policyd.json_types import JSONObject
+from policyd.offline.judging import Judge
+from policyd.offline.replaying import WHAT, Change, Recorded, changes, read_line
+from policyd.policy.compile import compiler
+from policyd.policy.source.files import read_bytes
+from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 
 _COLOURS = {"now denied": "red", "now admitted": "green"}
 _EPILOG = """\b
 Examples:
-  policyd serve -p policies/ --capture /var/lib/policyd/capture     # record, then:
+  policyd serve -p policies/ --capture /var/lib/policyd/server/capture     # record, then:
   policyd replay capture/ -p policies-new/ --against policies/
   policyd replay capture/ -p policies-new/          # beside what was answered
   policyd replay reviews.jsonl.gz -p new/ --against old/ -v
@@ -140,7 +140,7 @@ def _changed(
 
 def _described(recorded: Recorded) -> str:
     """``UPDATE Pod shop/web by alice``."""
-    request: Object = recorded.request
+    request: JSONObject = recorded.request
     kind = (request.get("kind") or {}).get("kind", "")
     if request.get("subResource"):
         kind += f"/{request['subResource']}"

@@ -10,16 +10,16 @@ from typing import BinaryIO
 import click
 import orjson
 
-from policyd.admission.api import PolicySet
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import Webhook
-from policyd.cli._authorizer import authorizer_option
-from policyd.cli._manifests import Who
-from policyd.cli._policies import policies_option
-from policyd.cli._request import GROUP, OLD, OPERATION, USER, content, name_of, read_object
-from policyd.cli._version import version_option
+from policyd.api.policy_set import PolicySet
+from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.manifests import Who
+from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.request import GROUP, OLD, OPERATION, USER, content, name_of, read_object
+from policyd.cli.shared.version import version_option
 from policyd.errors import ReviewError
-from policyd.policy.compiled import JSON, Object
+from policyd.json_types import JSON, JSONObject
 from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
@@ -84,7 +84,7 @@ def command(
     body = content(file)
     if as_object:
         before = None if old is None else read_object(content(old), str(old))
-        review: bytes | Object = who.review(read_object(body, name_of(file)), before)
+        review: bytes | JSONObject = who.review(read_object(body, name_of(file)), before)
     else:
         review = body if body.lstrip()[:1] == b"{" else read_object(body, name_of(file))
     click.echo(orjson.dumps(policies.review(review, webhook, authorizer=authorizer)))

@@ -2,9 +2,9 @@
 
 import click
 
-from policyd.cli._output import echo_json
-from policyd.policy.editor_schema import schema_of, schema_of_all
-from policyd.policy.model import KINDS
+from policyd.cli.shared.output import echo_json
+from policyd.policy.model.editor_schema import schema_of, schema_of_all
+from policyd.policy.model.kinds import KINDS
 
 _EPILOG = """\b
 Examples:

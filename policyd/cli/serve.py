@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from policyd import signals
-from policyd.cli._options import settings_options
+from policyd.cli.shared.settings import settings_options
 from policyd.config import PREFIX, Settings, resolve
 from policyd.errors import ConfigError
+from policyd.server import signals
 
 _EPILOG = """\b
 Examples:
   policyd serve -p policies/ --self-signed                 # on this machine, to try it
   policyd serve -p policies/ --tls-cert tls.crt --tls-key tls.key
-  policyd serve --config policyd.yaml --capture /var/lib/policyd/capture
+  policyd serve --config policyd.yaml --capture /var/lib/policyd/server/capture
   POLICYD_LOG_FORMAT=text policyd serve -p policies/ --self-signed --bind 127.0.0.1:8443
 
 Exit status: 0 after SIGTERM or SIGINT, 2 for wrong settings.
@@ -38,8 +38,8 @@ def command(config: Path | None, **flags: Any) -> None:
     _check(settings)
     # Only now: --help and wrong settings need none of it.
     from policyd.admission import engine
-    from policyd.admission.serving import Serving
-    from policyd.server import Server
+    from policyd.server.composition import Server
+    from policyd.server.loading import Serving
 
     serving = Serving()
     Server(settings, serving.load, engine.review, verify=serving.verify).run()
@@ -49,7 +49,7 @@ def _document(config: Path | None) -> dict[str, Any]:
     """The content of the config file."""
     if config is None:
         return {}
-    from policyd.policy.loader import read_one
+    from policyd.policy.source.loader import read_one
 
     try:
         document = read_one(config.read_bytes(), str(config))

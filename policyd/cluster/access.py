@@ -15,7 +15,7 @@ from lightkube.models.authorization_v1 import (
 )
 from lightkube.resources.authorization_v1 import SubjectAccessReview
 
-from policyd._core.authorization import Attributes, Decision
+from policyd._core.lib.authorization import Attributes, Decision
 from policyd.cluster.bounds import Unfit
 
 BOTH = "webhook subject access review returned both allow and deny response"

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import httpx2
 import orjson
 
-from policyd._core.json_tree import is_ordinary, normal
+from policyd._core.json.tree import is_ordinary, normal
 from policyd.errors import ReviewError
-from policyd.policy.compiled import Object
+from policyd.json_types import JSONObject
 
 # Bytes of one answer to the server. The API server accepts objects of 3 MiB at most, so every
 # object fits; a list is read in pages. As Python objects it is ten times that at worst.
@@ -98,7 +98,7 @@ class _Limited(httpx2.AsyncByteStream):
         await self._stream.aclose()
 
 
-def json_object(answer: httpx2.Response, kind: str) -> Object:
+def json_object(answer: httpx2.Response, kind: str) -> JSONObject:
     """The JSON object in an answer, whose kind ends in ``kind``; Unfit where it holds none.
 
     The kind is checked because an empty object would pass for a namespace without labels, which
@@ -119,7 +119,7 @@ def json_object(answer: httpx2.Response, kind: str) -> Object:
     return found
 
 
-def named(found: Object, name: str) -> Object:
+def named(found: JSONObject, name: str) -> JSONObject:
     """The object, if it has this name; Unfit where it is another one."""
     metadata = found.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("name") != name:

@@ -23,7 +23,7 @@ from lightkube.core.exceptions import ApiError
 from lightkube.core.exceptions import ConfigError as KubeConfigError
 from lightkube.core.generic_client import transform_exception
 
-from policyd._core.authorization import Attributes, Decision, Failure
+from policyd._core.lib.authorization import Attributes, Decision, Failure
 from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.cluster import access, namespaces, params
 from policyd.cluster.bounds import (
@@ -37,9 +37,9 @@ from policyd.cluster.bounds import (
 from policyd.cluster.memory import Remembered
 from policyd.cluster.params import Get
 from policyd.errors import ConfigError, PolicySchemaError
-from policyd.policy.compiled import Object
-from policyd.policy.loader import read_one
-from policyd.policy.reach import Served
+from policyd.json_types import JSONObject
+from policyd.policy.live.reach import Served
+from policyd.policy.source.loader import read_one
 
 Answer = TypeVar("Answer")
 
@@ -136,15 +136,15 @@ class ClusterClient:
         """Whether a user may do something; raises nothing."""
         return await self._told(lambda: access.review(self._client, asked))
 
-    def known_namespace(self, name: str) -> Object | None:
+    def known_namespace(self, name: str) -> JSONObject | None:
         """The Namespace object as it was a moment ago, if it was asked for then."""
         return self._namespaces.known(name)
 
-    async def namespace(self, name: str) -> Object | Failure:
+    async def namespace(self, name: str) -> JSONObject | Failure:
         """A Namespace object; raises nothing."""
         return await self._namespaces.get(name)
 
-    async def _namespace(self, name: str) -> Object | Failure:
+    async def _namespace(self, name: str) -> JSONObject | Failure:
         return await self._told(lambda: namespaces.read(self._namespace_object, name))
 
     def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
@@ -159,21 +159,21 @@ class ClusterClient:
     async def _kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
         return await self._told(lambda: params.served(self._pages(), question))
 
-    def known_params(self, question: ParamsOf) -> tuple[Object, ...] | None:
+    def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
         """The objects as they were a moment ago, if they were asked for then."""
         return self._params.known(question)
 
-    async def params(self, question: ParamsOf) -> tuple[Object, ...] | Failure:
+    async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
         """Objects of a kind; raises nothing."""
         return await self._params.get(question)
 
-    async def _objects(self, question: ParamsOf) -> tuple[Object, ...] | Failure:
+    async def _objects(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
         kinds = await self.kind(KindOf(question.api_version, question.kind))
         if isinstance(kinds, Failure) or not kinds:
             return kinds if isinstance(kinds, Failure) else ()
         return await self._told(lambda: params.read(self._pages(), kinds[0], question))
 
-    async def _namespace_object(self, path: str) -> Object:
+    async def _namespace_object(self, path: str) -> JSONObject:
         """The Namespace at a path; raises what the client raises."""
         answer = await self._of_namespaces.get(path.lstrip("/"))
         raise_for_status(answer)
@@ -183,7 +183,7 @@ class ClusterClient:
         """What reads the answers to one question for params."""
         budget = Budget(MAX_LIST_BYTES)
 
-        async def get(path: str, query: Mapping[str, str], kind: str) -> Object | None:
+        async def get(path: str, query: Mapping[str, str], kind: str) -> JSONObject | None:
             answer = await self._of_params.get(path.lstrip("/"), params=dict(query))
             if answer.status_code == HTTPStatus.NOT_FOUND:
                 return None

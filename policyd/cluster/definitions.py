@@ -19,8 +19,8 @@ from lightkube.config.kubeconfig import SingleConfig
 
 from policyd.cluster.bounds import MAX_ANSWER_BYTES, Unfit, json_object, named
 from policyd.cluster.client import PROBLEMS, plain, raise_for_status, trusted, words
-from policyd.policy.compiled import Object
-from policyd.policy.live_definitions import EVERY, Wanted, slim
+from policyd.json_types import JSONObject
+from policyd.policy.live.definitions import EVERY, Wanted, slim
 
 PATH = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Metadata is enough to tell what is there and whether it changed.
@@ -52,12 +52,12 @@ class Definitions:
         self._made: httpx2.AsyncClient | None = None
         self._room = asyncio.Semaphore(AT_A_TIME)
         self._wanted: frozenset[Wanted] = frozenset()
-        self._known: dict[str, Object] = {}
+        self._known: dict[str, JSONObject] = {}
         self._versions: dict[str, str] = {}
         self._said = ("", "")  # the version of Kubernetes, or why it is not known
         self.problem = ""
 
-    def fetch(self, wanted: frozenset[Wanted]) -> list[Object]:
+    def fetch(self, wanted: frozenset[Wanted]) -> list[JSONObject]:
         """These definitions as they are now, or were when the API server last answered."""
         self._wanted = wanted
         if wanted:
@@ -201,7 +201,7 @@ class Definitions:
 
     async def _get(
         self, path: str, kind: str, as_metadata: str = "", **params: str
-    ) -> Object | None:
+    ) -> JSONObject | None:
         """The answer; None where there is no such thing. Raises what the client raises."""
         headers = {"Accept": _METADATA.format(as_metadata)} if as_metadata else None
         given = {key: value for key, value in params.items() if value}
@@ -229,7 +229,7 @@ class Definitions:
         return self._made
 
 
-def _version(crd: Object) -> str:
+def _version(crd: JSONObject) -> str:
     """What changes with the definition, but not with its status."""
     metadata = crd["metadata"]
     return f"{metadata.get('uid')} {metadata.get('generation')}"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from http import HTTPStatus
 from typing import NamedTuple, Protocol
 
-from policyd.policy.compiled import Object
-from policyd.policy.reach import Served
+from policyd.json_types import JSONObject
+from policyd.policy.live.reach import Served
 
 PAGE = 500  # objects, as kubectl asks for them: some 10 MB of Pods
 
@@ -19,7 +19,7 @@ class Unreadable(Exception):
     ``status`` is that of its answer, 0 without one; ``body`` is the Status object that it sent.
     """
 
-    def __init__(self, why: str, status: int = 0, body: Object | None = None) -> None:
+    def __init__(self, why: str, status: int = 0, body: JSONObject | None = None) -> None:
         super().__init__(why)
         self.status = status
         self.body = body or {}
@@ -28,14 +28,14 @@ class Unreadable(Exception):
 class Reader(Protocol):
     """Gets one JSON object from an API server, or raises Unreadable."""
 
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> Object:
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
         """The answer to GET."""
 
 
 class Page(NamedTuple):
     """Some objects of a list, and how many come after them as far as the API server says."""
 
-    items: list[Object]
+    items: list[JSONObject]
     remaining: int
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from time import monotonic
 from typing import Generic, TypeVar
 
-from policyd._core.authorization import Failure
+from policyd._core.lib.authorization import Failure
 
 Question = TypeVar("Question", bound=Hashable)
 Answer = TypeVar("Answer")

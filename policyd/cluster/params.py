@@ -10,12 +10,12 @@ from urllib.parse import quote
 from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.cluster.bounds import Unfit, named
 from policyd.cluster.listing import list_path
-from policyd.policy.builtin_kinds import BUILTIN_KINDS
-from policyd.policy.compiled import Object
-from policyd.policy.reach import Served
-from policyd.policy.reviews import plural
+from policyd.json_types import JSONObject
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.plural import plural
+from policyd.policy.live.reach import Served
 
-Get = Callable[[str, Mapping[str, str], str], Awaitable[Object | None]]
+Get = Callable[[str, Mapping[str, str], str], Awaitable[JSONObject | None]]
 
 # How long it is remembered which resource a kind is.
 KIND_SECONDS = 30.0
@@ -43,13 +43,13 @@ async def served(get: Get, question: KindOf) -> tuple[Served, ...]:
     return ()
 
 
-async def read(get: Get, resource: Served, question: ParamsOf) -> tuple[Object, ...]:
+async def read(get: Get, resource: Served, question: ParamsOf) -> tuple[JSONObject, ...]:
     """The object of a name, or all that a selector selects."""
     path = list_path(resource, quote(question.namespace, safe=""))
     if question.name:
         found = await get(f"{path}/{quote(question.name, safe='')}", {}, question.kind)
         return () if found is None else (named(found, question.name),)
-    objects: list[Object] = []
+    objects: list[JSONObject] = []
     query = {"limit": str(PAGE)}
     if question.selector:
         query["labelSelector"] = question.selector

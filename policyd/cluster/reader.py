@@ -11,13 +11,13 @@ import httpx2
 import orjson
 from lightkube.config.kubeconfig import SingleConfig
 
-from policyd._core.authorization import Attributes, Decision, Failure
+from policyd._core.lib.authorization import Attributes, Decision, Failure
 from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.cluster.bounds import MAX_PAGE_BYTES
 from policyd.cluster.client import PASSING, ClusterClient
 from policyd.cluster.listing import Unreadable
-from policyd.policy.compiled import Object
-from policyd.policy.reach import Served
+from policyd.json_types import JSONObject
+from policyd.policy.live.reach import Served
 
 Answer = TypeVar("Answer")
 # How many times the timeout of a part of an answer a page of 500 objects may take, on a slow line.
@@ -53,7 +53,7 @@ class ClusterReader:
         self._run(self._client.close())
         self._runner.close()
 
-    def get(self, path: str, query: Mapping[str, str] | None = None) -> Object:
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
         """The JSON object at a path; Unreadable where there is none to be had."""
         answer = self._run(self._client.get(path, query or {}))
         if isinstance(answer, Failure):
@@ -62,7 +62,7 @@ class ClusterReader:
             body = orjson.loads(answer.content)
         except orjson.JSONDecodeError:
             body = None
-        given: Object = body if isinstance(body, dict) else {}
+        given: JSONObject = body if isinstance(body, dict) else {}
         code = answer.status_code
         if code != HTTPStatus.OK:
             said = given.get("message") or answer.reason_phrase
@@ -86,7 +86,7 @@ class ClusterReader:
         """The resource of a kind of params."""
         return self._run(self._client.kind(question))
 
-    def params(self, question: ParamsOf) -> tuple[Object, ...] | Failure:
+    def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
         """Params that no document gives."""
         return self._run(self._client.params(question))
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from policyd.errors import MutationError, StatusError
 from policyd.mutation.apply_configuration import ApplyConfiguration
 from policyd.mutation.jsonpatch import JSONPatch
-from policyd.mutation.schema import Schemas, Target
+from policyd.mutation.schemas.schemas import Schemas, Target
 
 __all__ = ["KINDS", "MutationError", "Mutator", "Schemas", "StatusError", "Target"]
 

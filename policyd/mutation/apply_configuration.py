@@ -2,17 +2,16 @@
 
 from typing import Any
 
-from policyd._core.convert import ConversionError, object_value
-from policyd._core.go_printing import EMPTY
-from policyd._core.merge import MergeError, atomics, flawless, live_problems, merge, problems
-from policyd._core.patch_size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
-from policyd._core.schema import Type
-from policyd._core.values import StructValue
+from policyd._core.go.printing import EMPTY
+from policyd._core.json.size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
+from policyd._core.schema.merge import MergeError, atomics, flawless, live_problems, merge, problems
+from policyd._core.schema.types import Type
+from policyd._core.values.convert import ConversionError, object_value
+from policyd._core.values.types import StructValue
 from policyd.errors import MutationError, StatusError
+from policyd.json_types import JSONObject
 from policyd.mutation.decoding import converted
-from policyd.mutation.schema import KindSchema, Target
-
-JSONObject = dict[str, Any]
+from policyd.mutation.schemas.schemas import KindSchema, Target
 
 NOT_TYPED = "error applying patch: failed to convert patch object to typed object: "
 ATOMIC = (

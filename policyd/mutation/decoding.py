@@ -5,12 +5,12 @@ Custom resources have no Go type: they stay as they are. Not here: which mutatio
 
 from typing import Any
 
-from policyd._core.decode import DecodeError, decode
-from policyd._core.go_json import go_json
+from policyd._core.schema.decode import DecodeError, decode
+from policyd._core.schema.printing import go_json
 from policyd.errors import MutationError, StatusError
-from policyd.mutation.schema import Gvk, Target
+from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Gvk, Target
 
-JSONObject = dict[str, Any]
 KIND = ("apiVersion", "kind")
 WORDS = {bool: "bool", int: "number", float: "number", list: "array"}
 NO_KIND = "couldn't get version/kind; json parse error: json: cannot unmarshal "

@@ -1,16 +1,13 @@
 """The mutation kind JSONPatch: a list of ``JSONPatch{op, path, from, value}``, applied in order."""
 
-from typing import Any
-
-from policyd._core.convert import ConversionError, json_value
-from policyd._core.json_patch import ABSENT, Operation, apply
-from policyd._core.patch_size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
-from policyd._core.values import StructValue
+from policyd._core.json.size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
+from policyd._core.patch.json_patch import ABSENT, Operation, apply
+from policyd._core.values.convert import ConversionError, json_value
+from policyd._core.values.types import StructValue
 from policyd.errors import MutationError
+from policyd.json_types import JSONObject
 from policyd.mutation.decoding import decoded
-from policyd.mutation.schema import Target
-
-JSONObject = dict[str, Any]
+from policyd.mutation.schemas.schemas import Target
 
 
 class JSONPatch:

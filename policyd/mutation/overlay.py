@@ -6,12 +6,11 @@ stands beside ``KINDS``, because its expressions are evaluated only where they a
 is given the value of its expression.
 """
 
-from typing import Any
-
-from policyd._core import overlay as core
+from policyd._core.plan import overlay as core
 from policyd.errors import MutationError
-from policyd.mutation.overlay_binding import bind
-from policyd.mutation.overlay_tree import (
+from policyd.json_types import JSONObject
+from policyd.mutation.overlays.binding import bind
+from policyd.mutation.overlays.tree import (
     Compiler,
     Condition,
     Conditions,
@@ -21,9 +20,8 @@ from policyd.mutation.overlay_tree import (
     Reader,
     global_conditions,
 )
-from policyd.mutation.schema import Gvk, KindSchema, Target
+from policyd.mutation.schemas.schemas import Gvk, KindSchema, Target
 
-JSONObject = dict[str, Any]
 PATCH_TYPE = "Overlay"
 
 

@@ -20,20 +20,13 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.metrics_core import Metric
 
 from policyd import __version__
-from policyd._core.histogram import Histogram
-from policyd.admission.recorder import (
-    Happening,
-    LookupResult,
-    Phase,
-    Question,
-    Result,
-    ShedReason,
-)
+from policyd._core.counting.histogram import Histogram
+from policyd.admission.recorder import Happening, LookupResult, Phase, Question, Result, ShedReason
 from policyd.admission.review import AdmissionRequest
-from policyd.handshakes import REFUSALS, Refusal
-from policyd.limits import InFlight
+from policyd.http.limits import InFlight
 from policyd.observability.logs import Log
-from policyd.policy.store import PolicySet
+from policyd.policy.live.store import PolicySet
+from policyd.tls.handshakes import REFUSALS, Refusal
 
 WEBHOOKS = ("validate", "mutate")
 PHASES: tuple[Phase, ...] = ("decode", "queue", "match", "lookup", "evaluate", "patch", "encode")

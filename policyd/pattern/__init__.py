@@ -1,10 +1,10 @@
 """Declarative validation: a YAML tree with marks and operators, compiled into checks of the core.
 
 ``compile`` reads the notation when a policy loads; what a request is judged by is in
-``_core/pattern.pyx``. Overlays share the marks and, for their conditions, the patterns.
+``_core/pattern/checks.pyx``. Overlays share the marks and, for their conditions, the patterns.
 """
 
-from policyd._core.pattern import AnyPattern, Pattern
+from policyd._core.pattern.checks import AnyPattern, Pattern
 from policyd.pattern.compiler import compile, compile_any
 from policyd.pattern.faults import Fault, PatternError
 

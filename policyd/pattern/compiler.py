@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from policyd._core.pattern import (
+from policyd._core.pattern.checks import (
     Absent,
     AnyPattern,
     Check,
@@ -15,8 +15,8 @@ from policyd._core.pattern import (
     Pattern,
     SomeKey,
 )
-from policyd._core.pattern_leaves import Anything
-from policyd._core.pattern_lists import EmptyList, Exists, ListCheck
+from policyd._core.pattern.leaves import Anything
+from policyd._core.pattern.lists import EmptyList, Exists, ListCheck
 from policyd.pattern.faults import Fault, Path, PatternError
 from policyd.pattern.leaves import LeafError, leaf
 from policyd.pattern.marks import Mark, UnknownMark, split

@@ -2,8 +2,8 @@
 
 import re
 
-from policyd._core.pattern import Check
-from policyd._core.pattern_leaves import (
+from policyd._core.pattern.checks import Check
+from policyd._core.pattern.leaves import (
     All,
     Anything,
     Compare,
@@ -16,7 +16,7 @@ from policyd._core.pattern_leaves import (
     Text,
     Unset,
 )
-from policyd._core.pattern_text import amount_of
+from policyd._core.pattern.strings import amount_of
 
 _OPERATORS = (">=", "<=", ">", "<", "!")
 _NUMBERLIKE = r"[+-]?\d++(?:\.\d++)?[A-Za-zµ]*+(?:\d++(?:\.\d++)?[A-Za-zµ]++)*+"

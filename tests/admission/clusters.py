@@ -4,7 +4,7 @@ from typing import Any
 
 from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.admission.authorizer import Attributes, Decision, Failure
-from policyd.policy.reach import Served
+from policyd.policy.live.reach import Served
 
 Json = dict[str, Any]
 

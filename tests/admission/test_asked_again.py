@@ -7,8 +7,8 @@ import pytest
 
 from policyd.admission.asking import review_with
 from policyd.admission.review import decode
-from policyd.policy.policy_set import PolicySet
-from policyd.policy.reviews import build_review
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.suite.reviews import build_review
 from tests.admission.test_asked_namespace import Cluster as KnowingNamespaces
 from tests.admission.test_asked_namespace import Silent as SilentOfNamespaces
 from tests.admission.test_asked_params import HERE, MAPS, SECOND, Cluster, Silent, review

@@ -11,8 +11,8 @@ from policyd.admission.asking import review_with
 from policyd.admission.authorizer import Attributes, Decision, Failure
 from policyd.admission.engine import Webhook
 from policyd.admission.review import AdmissionResponse, decode
-from policyd.policy.policy_set import PolicySet
-from policyd.policy.reviews import build_review
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.suite.reviews import build_review
 from tests.admission import clusters
 from tests.admission.test_asking import Json, Listening, adding, get, load, validating
 from tests.admission.test_engine import policy

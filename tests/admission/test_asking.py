@@ -20,9 +20,10 @@ from policyd.admission.authorizer import (
 from policyd.admission.engine import Webhook
 from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import AdmissionResponse, decode, to_dict
-from policyd.policy import compiler, loader
-from policyd.policy.policy_set import PolicySet
-from policyd.policy.reviews import build_review
+from policyd.policy.compile import compiler
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.source import loader
+from policyd.policy.suite.reviews import build_review
 from tests.admission import clusters
 from tests.admission.test_engine import POD, policy
 from tests.conformance.apiserver_rows import authorizer as recorded

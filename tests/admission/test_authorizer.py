@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from policyd.admission.api import PolicySet
 from policyd.admission.authorizer import Attributes, AuthorizerRule, Decision, StaticAuthorizer
-from policyd.policy import compiler, loader, suite
+from policyd.api.policy_set import PolicySet
+from policyd.policy.compile import compiler
+from policyd.policy.source import loader
+from policyd.policy.suite import runner
 from tests.admission.test_engine import POD, ask, load, policy
 
 Json = dict[str, Any]
@@ -177,7 +179,7 @@ def results(document: Mapping[str, Any]) -> list[bool]:
     sources = loader.load_text(text)
     (found,) = sources.of_kind("PolicyTest")
     judge = PolicySet(compiler.compile_strict(sources)).for_suite(found)
-    ran = suite.run(found, judge.review, with_namespace=judge.reviewing_in)
+    ran = runner.run(found, judge.review, with_namespace=judge.reviewing_in)
     return [result.passed for result in ran]
 
 

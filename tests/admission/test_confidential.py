@@ -11,15 +11,16 @@ from typing import Any
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.api import PolicySet
 from policyd.admission.confidential import REDACTED, WITHHELD, is_confidential
-from policyd.admission.replaying import read_line
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
-from policyd.capture import line
+from policyd.api.policy_set import PolicySet
 from policyd.observability.logs import Bridge, Log
 from policyd.observability.metrics import PrometheusRecorder
-from policyd.policy import compiler, loader
+from policyd.offline.replaying import read_line
+from policyd.policy.compile import compiler
+from policyd.policy.source import loader
+from policyd.server.capture import line
 
 Json = dict[str, Any]
 VALUE = "HUNTER2"

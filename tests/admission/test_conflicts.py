@@ -12,8 +12,9 @@ from policyd.admission.conflicts import Conflict
 from policyd.admission.review import decode
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
-from policyd.policy import compiler, loader
-from policyd.policy.reviews import build_review
+from policyd.policy.compile import compiler
+from policyd.policy.source import loader
+from policyd.policy.suite.reviews import build_review
 from tests.admission.test_engine import Json, policy
 
 POD: Json = {

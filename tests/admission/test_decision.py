@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from policyd._core.counters import PolicyCounters
-from policyd._core.matcher import MatchRules
+from policyd._core.counting.counters import PolicyCounters
+from policyd._core.match.matcher import MatchRules
 from policyd.admission.decision import Finding, Verdict, annotation_key, limited, respond
 from policyd.admission.review import decode
-from policyd.policy.compiled import CompiledPolicy, Kind
+from policyd.policy.compile.compiled import CompiledPolicy, Kind
 
 REQUEST = decode(
     {

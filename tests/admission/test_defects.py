@@ -10,7 +10,8 @@ import orjson
 import pytest
 
 from policyd.admission import engine, mutating
-from policyd.policy import compiler, loader
+from policyd.policy.compile import compiler
+from policyd.policy.source import loader
 from tests.admission.test_asking import never, waited
 from tests.admission.test_engine import POD, Json, ask, labels, load, policy
 

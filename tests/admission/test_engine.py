@@ -8,12 +8,13 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from policyd.admission.api import PolicySet
 from policyd.admission.authorizer import Authorizer
+from policyd.api.policy_set import PolicySet
 from policyd.cel.env import Environment
 from policyd.errors import PolicyError
-from policyd.policy import compiler, loader
-from policyd.policy.reviews import build_review
+from policyd.policy.compile import compiler
+from policyd.policy.source import loader
+from policyd.policy.suite.reviews import build_review
 
 Json = dict[str, Any]
 PODS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 
-from policyd.admission.explaining import Explainer
-from policyd.admission.stories import PolicyStory, WebhookStory
 from policyd.errors import PolicyError
-from policyd.policy import loader
-from policyd.policy.reviews import build_review
+from policyd.json_types import JSONObject
+from policyd.offline.explaining import Explainer
+from policyd.offline.stories import PolicyStory, WebhookStory
+from policyd.policy.source import loader
+from policyd.policy.suite.reviews import build_review
 from tests.conformance.apiserver_rows import authorizer, review, sources
 from tests.shared import ROOT, conformance, reviews
-
-JSON = dict[str, Any]
 
 
 @cache
@@ -68,7 +67,7 @@ def test_explanations_agree_with_the_engine_on_rows_of_an_api_server(name: str) 
     assert explained > 100
 
 
-POD: JSON = {
+POD: JSONObject = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}},
@@ -77,7 +76,7 @@ POD: JSON = {
 RULES = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
 
 
-def policy(**spec: Any) -> JSON:
+def policy(**spec: Any) -> JSONObject:
     match = spec.pop("match", {})
     return {
         "apiVersion": "policyd.dev/v1",
@@ -87,12 +86,14 @@ def policy(**spec: Any) -> JSON:
     }
 
 
-def explainer(*documents: JSON) -> Explainer:
+def explainer(*documents: JSONObject) -> Explainer:
     text = "\n---\n".join(map(json.dumps, documents))
     return Explainer(loader.load_text(text))
 
 
-def story(document: JSON, obj: JSON = POD, *others: JSON, **request: Any) -> PolicyStory:
+def story(
+    document: JSONObject, obj: JSONObject = POD, *others: JSONObject, **request: Any
+) -> PolicyStory:
     """What the policy's own webhook tells."""
     mutates = "mutations" in document["spec"]
     stories = explainer(document, *others).explain(
@@ -125,7 +126,7 @@ MISSES = [
 
 
 @pytest.mark.parametrize(("change", "text"), MISSES)
-def test_part_of_a_rule_that_does_not_fit_is_named(change: JSON, text: str) -> None:
+def test_part_of_a_rule_that_does_not_fit_is_named(change: JSONObject, text: str) -> None:
     found = story(policy(match={"resourceRules": [{**RULES, **change}]}, validations=TRUE))
     assert found.reason.text == f"resourceRules[0]: {text}"
     assert (found.matched, found.outcome) == (False, "not matched")
@@ -138,19 +139,19 @@ def test_exclude_rule_is_named() -> None:
 
 
 def test_equivalent_resource_is_named() -> None:
-    rule: JSON = {**RULES, "apiGroups": ["autoscaling"], "apiVersions": ["v1"]}
+    rule: JSONObject = {**RULES, "apiGroups": ["autoscaling"], "apiVersions": ["v1"]}
     rule["resources"] = ["horizontalpodautoscalers"]
-    scaler: JSON = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
+    scaler: JSONObject = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
     scaler["metadata"] = {"name": "a", "namespace": "shop"}
     found = story(policy(match={"resourceRules": [rule]}, validations=TRUE), scaler)
     assert "by matchPolicy Equivalent, as horizontalpodautoscalers.v1" in found.reason.text
-    exact: JSON = {"resourceRules": [rule], "matchPolicy": "Exact"}
+    exact: JSONObject = {"resourceRules": [rule], "matchPolicy": "Exact"}
     found = story(policy(match=exact, validations=TRUE), scaler)
     assert found.reason.text == "resourceRules[0]: apiVersions [v1], the request is v2"
 
 
 def test_selectors_tell_the_labels_they_saw() -> None:
-    match: JSON = {"objectSelector": {"matchLabels": {"app": "db"}}}
+    match: JSONObject = {"objectSelector": {"matchLabels": {"app": "db"}}}
     found = story(policy(match=match, validations=TRUE))
     assert found.reason.more == (
         "labels of object: app=web",
@@ -163,7 +164,7 @@ def test_selectors_tell_the_labels_they_saw() -> None:
         "labels of namespace 'shop': kubernetes.io/metadata.name=shop",
         "  not env Exists",
     )
-    namespace: JSON = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    namespace: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
     namespace["metadata"]["labels"] = {"env": "prod"}
     known = explainer(policy(match=match, validations=TRUE)).knowing(namespace)
     assert known.explain(build_review(POD), ["validate"])[0].policies[0].matched
@@ -187,7 +188,10 @@ def test_validation_that_fails_has_its_tree_and_message() -> None:
 
 
 def test_ignored_error_is_told() -> None:
-    spec: JSON = {"validations": [{"expression": "object.spec.x == 1"}], "failurePolicy": "Ignore"}
+    spec: JSONObject = {
+        "validations": [{"expression": "object.spec.x == 1"}],
+        "failurePolicy": "Ignore",
+    }
     found = story(policy(**spec))
     assert found.outcome == "ignores an error"
     assert "no such key: x" in found.visits[0].ignored[0].message
@@ -206,7 +210,10 @@ def test_template_is_judged_as_a_pod() -> None:
         "metadata": {"name": "web", "namespace": "shop"},
         "spec": {"template": {"metadata": {}, "spec": POD["spec"]}},
     }
-    spec: JSON = {"validations": [{"expression": "object.kind == 'Pod'"}], "podControllers": True}
+    spec: JSONObject = {
+        "validations": [{"expression": "object.kind == 'Pod'"}],
+        "podControllers": True,
+    }
     found = story(policy(**spec), deployment)
     assert found.controllers is not None
     assert found.visits[0].as_pod
@@ -229,7 +236,7 @@ def test_bindings_and_params_are_told() -> None:
         "kind": "ValidatingAdmissionPolicy",
     }
     bound["spec"]["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
-    binding: JSON = {
+    binding: JSONObject = {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicyBinding",
         "metadata": {"name": "first"},
@@ -246,7 +253,7 @@ def test_bindings_and_params_are_told() -> None:
     found = story(bound, POD, binding)
     assert found.params == (("first", 0),)
     assert "no params found" in found.findings[0].message
-    param: JSON = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"max": "2"}}
+    param: JSONObject = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"max": "2"}}
     param["metadata"] = {"name": "limits", "namespace": "shop"}
     found = story(bound, POD, binding, param)
     assert found.params == (("first", 1),)

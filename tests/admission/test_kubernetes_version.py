@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from policyd.admission.api import PolicySet
-from policyd.admission.serving import Serving
+from policyd.api.policy_set import PolicySet
 from policyd.errors import PolicyError
+from policyd.server.loading import Serving
 from policyd.versions import KubernetesVersion
 
 POLICY = """\

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policyd._core.patch import diff
+from policyd._core.patch.apply import diff
 from policyd.admission import mutating
 from policyd.mutation import Schemas
-from policyd.policy.reviews import build_review
+from policyd.policy.suite.reviews import build_review
 from tests.admission.test_engine import POD, Json, labels, load, policy
 from tests.shared import reviews
 

@@ -4,17 +4,18 @@ from typing import Any
 
 import pytest
 
-from policyd.admission.api import PolicySet
+from policyd.api.policy_set import PolicySet
+from policyd.json_types import JSONObject
 from tests.admission.test_engine import apply, ask, load
-from tests.policy.builders import JSON, map_, map_binding
+from tests.policy.builders import map_, map_binding
 
-OBJECT: JSON = {
+OBJECT: JSONObject = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
     "metadata": {"name": "c", "namespace": "shop", "labels": {"app": "x"}},
     "data": {"log": ""},
 }
-RULES: JSON = {
+RULES: JSONObject = {
     "resourceRules": [
         {
             "apiGroups": [""],
@@ -28,11 +29,11 @@ UNLABEL = "JSONPatch{op: 'remove', path: '/metadata/labels/app'}"
 RELABEL = "JSONPatch{op: 'add', path: '/metadata/labels/app', value: 'y'}"
 
 
-def selecting(value: str = "x") -> JSON:
+def selecting(value: str = "x") -> JSONObject:
     return {"objectSelector": {"matchLabels": {"app": value}}}
 
 
-def logging(name: str, *more: str, again: bool = True, **spec: Any) -> JSON:
+def logging(name: str, *more: str, again: bool = True, **spec: Any) -> JSONObject:
     """A policy that writes its name, and does what ``more`` says."""
     write = f"JSONPatch{{op: 'replace', path: '/data/log', value: object.data.log + '{name}'}}"
     patch = {"expression": f"[{', '.join([write, *more])}]"}
@@ -46,11 +47,11 @@ def logging(name: str, *more: str, again: bool = True, **spec: Any) -> JSON:
     )
 
 
-def bound(name: str, suffix: str = "", **spec: Any) -> JSON:
+def bound(name: str, suffix: str = "", **spec: Any) -> JSONObject:
     return map_binding(f"{name}-b{suffix}", policyName=name, **spec)
 
 
-def log(policies: PolicySet, obj: JSON = OBJECT) -> str:
+def log(policies: PolicySet, obj: JSONObject = OBJECT) -> str:
     answer = ask(policies, obj, webhook="mutate")
     if not answer["allowed"]:
         return str(answer["status"]["message"])
@@ -156,7 +157,7 @@ def test_each_param_is_invoked_once_more_on_its_own() -> None:
 
 
 def test_a_namespace_is_selected_by_the_labels_that_it_has_in_each_round() -> None:
-    space: JSON = {
+    space: JSONObject = {
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": {"name": "n", "labels": {"app": "x"}, "annotations": {"log": ""}},

@@ -6,8 +6,8 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from policyd.admission.api import PolicySet
-from policyd.policy.reviews import build_review
+from policyd.api.policy_set import PolicySet
+from policyd.policy.suite.reviews import build_review
 from tests.admission.test_engine import POD, Json, labels, load, policy
 
 META: Json = {"name": "web", "namespace": "shop", "labels": {"app": "web"}}

@@ -7,8 +7,8 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from policyd.admission.api import PolicySet
-from policyd.policy.reviews import build_review
+from policyd.api.policy_set import PolicySet
+from policyd.policy.suite.reviews import build_review
 from tests.admission.test_engine import Json, load, policy
 
 APPLY: Json = {

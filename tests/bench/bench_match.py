@@ -6,7 +6,7 @@ Run it: ``python -m tests.bench.bench_match``. Prints; never fails for being slo
 import timeit
 from typing import Any
 
-from policyd._core.matcher import Index, MatchInput, MatchRules
+from policyd._core.match.matcher import Index, MatchInput, MatchRules
 
 PODS = {
     "apiGroups": [""],

@@ -10,7 +10,7 @@ from typing import Any
 
 import jsonpatch
 
-from policyd._core.patch import apply, diff
+from policyd._core.patch.apply import apply, diff
 
 
 def container(name: str) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from typing import Any
 import orjson
 from jsonpatch import make_patch
 
-from policyd._core.patch import apply, diff
+from policyd._core.patch.apply import apply, diff
 from policyd.admission import engine
 from policyd.admission.engine import Webhook
 from policyd.admission.review import decode, encode
-from policyd.policy import compiler, loader
-from policyd.policy.policy_set import PolicySet
+from policyd.policy.compile import compiler
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.source import loader
 from tests import shared
 from tests.bench.timing import Timing, compare
 

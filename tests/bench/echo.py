@@ -9,11 +9,11 @@ from typing import Any
 import click
 import orjson
 
-from policyd.admission.serving import Serving
-from policyd.cli._options import settings_options
+from policyd.cli.shared.settings import settings_options
 from policyd.config import resolve
-from policyd.messages import Receive, Scope, Send
-from policyd.server import Server
+from policyd.http.messages import Receive, Scope, Send
+from policyd.server.composition import Server
+from policyd.server.loading import Serving
 
 HEADERS = [(b"content-type", b"application/json"), (b"content-length", b"150")]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from policyd._core.timing import nanoseconds
+from policyd._core.eval.timing import nanoseconds
 from policyd.cel.env import Environment
 from tests.bench.core import bodies
 

@@ -3,7 +3,7 @@
 from functools import cache
 from pathlib import Path
 
-from policyd.cel.decls import OverloadDecl, group, parse_signature
+from policyd.cel.types.declarations import OverloadDecl, group, parse_signature
 
 _TABLE = Path(__file__).with_name("kubernetes_functions.tsv")
 

@@ -4,13 +4,30 @@ from dataclasses import replace
 
 import pytest
 
-from policyd.cel.checker import check
-from policyd.cel.decls import Scope
-from policyd.cel.parser import parse
-from policyd.cel.source import Source
-from policyd.cel.structs import ADMISSION, NAMESPACE, REQUEST, VARIABLES, Structs, variable_type
-from policyd.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_of, map_of, optional_of
-from policyd.cel.validators import validate
+from policyd.cel.check.checker import check
+from policyd.cel.check.validators import validate
+from policyd.cel.syntax.parser import parse
+from policyd.cel.syntax.source import Source
+from policyd.cel.types.declarations import Scope
+from policyd.cel.types.structs import (
+    ADMISSION,
+    NAMESPACE,
+    REQUEST,
+    VARIABLES,
+    Structs,
+    variable_type,
+)
+from policyd.cel.types.types import (
+    BOOL,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    Type,
+    list_of,
+    map_of,
+    optional_of,
+)
 from policyd.errors import CelTypeError
 from policyd.versions import KubernetesVersion
 from tests.cel.kubernetes import functions

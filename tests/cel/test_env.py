@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from policyd.cel.env import Environment
-from policyd.cel.types import BOOL, DYN, INT, LIST_OF_JSONPATCH, NULL, OBJECT, STRING, Type
+from policyd.cel.types.types import BOOL, DYN, INT, LIST_OF_JSONPATCH, NULL, OBJECT, STRING, Type
 from policyd.errors import CelCompileError, CelSyntaxError, CelTypeError
 
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from policyd._core.estimates import MOST, Range
-from policyd._core.libraries import KNOWN_LIBRARIES
+from policyd._core.lib.estimates import MOST, Range
+from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from policyd.cel.env import Environment
-from policyd.cel.estimate import estimate
-from policyd.cel.sizes import measured
-from policyd.cel.types import BYTES, DYN, INT, STRING, Type, list_of, map_of
+from policyd.cel.estimate.cost import estimate
+from policyd.cel.estimate.sizes import measured
+from policyd.cel.types.types import BYTES, DYN, INT, STRING, Type, list_of, map_of
 
 # What each variable holds; sizes are measured of that.
 GIVEN: dict[str, tuple[Type, object]] = {

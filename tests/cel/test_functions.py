@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from policyd._core.libraries import KNOWN_LIBRARIES
-from policyd.cel.decls import OverloadDecl, group, parse_signature
+from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from policyd.cel.env import Environment
-from policyd.cel.functions import functions as known
-from policyd.cel.functions import introduced
-from policyd.cel.macros import INTRODUCED
+from policyd.cel.syntax.macros import INTRODUCED
+from policyd.cel.types.declarations import OverloadDecl, group, parse_signature
+from policyd.cel.types.functions import functions as known
+from policyd.cel.types.functions import introduced
 from policyd.errors import CelTypeError
 from policyd.versions import CHANGED_FUNCTIONS, OLDEST, SUPPORTED, KubernetesVersion
 from tests.cel.kubernetes import functions

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from policyd._core.values import UInt
-from policyd.cel.ast import (
+from policyd._core.values.types import UInt
+from policyd.cel.syntax.ast import (
     Call,
     Comprehension,
     Expr,
@@ -16,8 +16,8 @@ from policyd.cel.ast import (
     Select,
     StructExpr,
 )
-from policyd.cel.parser import MAX_TREE_DEPTH, parse
-from policyd.cel.recursion import children, depth_of
+from policyd.cel.syntax.parser import MAX_TREE_DEPTH, parse
+from policyd.cel.syntax.recursion import children, depth_of
 from policyd.errors import CelSyntaxError
 
 

@@ -9,18 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd._core.access import HasPath
-from policyd._core.fused import PathTests
-from policyd._core.layout import Layout
-from policyd._core.logic import And
-from policyd._core.nodes import Const, Node
-from policyd._core.program import Program, render
-from policyd._core.tracing import Tracer
+from policyd._core.eval.access import HasPath
+from policyd._core.eval.fused import PathTests
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.logic import And
+from policyd._core.eval.nodes import Const, Node
+from policyd._core.eval.program import Program, render
+from policyd._core.eval.tracing import Tracer
 from policyd.cel.env import Environment
-from policyd.cel.planner import plan
-from policyd.cel.specialise import conjunction
-from policyd.cel.tracing import plan_traced
-from policyd.cel.types import DYN
+from policyd.cel.plan.planner import plan
+from policyd.cel.plan.specialise import conjunction
+from policyd.cel.trace.tracing import plan_traced
+from policyd.cel.types.types import DYN
 from policyd.errors import BudgetExceeded
 
 ENVIRONMENT = Environment.kubernetes().extend({"other": DYN})

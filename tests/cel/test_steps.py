@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from policyd._core.cel_errors import CelError
-from policyd._core.layout import Layout
-from policyd._core.program import Program, render
-from policyd._core.tracing import Tracer
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.program import Program, render
+from policyd._core.eval.tracing import Tracer
+from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
-from policyd.cel.steps import Step, Steps, steps
-from policyd.cel.tracing import plan_traced
+from policyd.cel.trace.steps import Step, Steps, steps
+from policyd.cel.trace.tracing import plan_traced
 from policyd.errors import CelCompileError
 from tests.cel.test_tracing import ENVIRONMENT, OBJECT
 from tests.fuzz import questions

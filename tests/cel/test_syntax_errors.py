@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd.cel.parser import parse
+from policyd.cel.syntax.parser import parse
 from policyd.errors import CelSyntaxError
 from policyd.versions import KubernetesVersion
 

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from policyd._core.cel_errors import CelError
-from policyd._core.layout import Layout
-from policyd._core.program import Program, render
-from policyd._core.tracing import Record, Round, Tracer
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.program import Program, render
+from policyd._core.eval.tracing import Record, Round, Tracer
+from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
-from policyd.cel.planner import plan
-from policyd.cel.tracing import TracedExpression, plan_traced
-from policyd.cel.types import DYN
+from policyd.cel.plan.planner import plan
+from policyd.cel.trace.tracing import TracedExpression, plan_traced
+from policyd.cel.types.types import DYN
 from policyd.errors import BudgetExceeded, CelCompileError
 from tests.fuzz import questions
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from policyd.cel.ast import Expr
-from policyd.cel.parser import parse
-from policyd.cel.unparse import unparse
+from policyd.cel.syntax.ast import Expr
+from policyd.cel.syntax.parser import parse
+from policyd.cel.syntax.unparse import unparse
 from policyd.errors import CelCompileError
 from tests.fuzz import questions
 

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.admission.authorizer import AuthorizerRule
-from policyd.cli.eval import command as eval_command
+from policyd.cli.eval.command import command as eval_command
 from policyd.cli.review import command as review_command
 from policyd.errors import ConfigError, PolicySchemaError
-from policyd.policy.authorizer_file import load_rules
-from policyd.policy.reviews import build_review
+from policyd.policy.source.authorizer_file import load_rules
+from policyd.policy.suite.reviews import build_review
 
 RULES = """\
 - {user: bob, verb: create, group: apps, resource: deployments, reason: bob deploys}

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from policyd.cli import COMMANDS
-from policyd.policy.reviews import build_review
+from policyd.policy.suite.reviews import build_review
 
 SCRIPT = Path(sys.executable).with_name("policyd")
 pytestmark = pytest.mark.skipif(

@@ -9,7 +9,7 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from policyd.cli.eval import command, evaluate
+from policyd.cli.eval.command import command, evaluate
 from tests.shared import ROOT
 
 ROWS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
@@ -121,7 +121,7 @@ def test_a_line_that_is_no_question_is_answered_too(line: bytes, message: str) -
 
 
 def test_each_line_is_answered_before_the_next_is_sent() -> None:
-    code = "import sys; from policyd.cli.eval import command; command(['--jsonl'])"
+    code = "import sys; from policyd.cli.eval.command import command; command(['--jsonl'])"
     with subprocess.Popen(
         [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:

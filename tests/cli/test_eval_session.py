@@ -12,9 +12,9 @@ from pathlib import Path
 import click
 import pytest
 
-from policyd.cli._completion import completions
-from policyd.cli._repl import is_open
-from policyd.cli._session import COMMANDS, Session
+from policyd.cli.eval.completion import completions
+from policyd.cli.eval.repl import is_open
+from policyd.cli.eval.session import COMMANDS, Session
 from tests.shared import ROOT
 
 OBJECT = {"spec": {"containers": [{"name": "a", "image": "i:1"}], "replicas": 2, "a-b": 1}}

@@ -15,7 +15,7 @@ import click
 import pytest
 
 from policyd.cli import COMMANDS, policyd
-from policyd.policy.reviews import build_review
+from policyd.policy.suite.reviews import build_review
 
 ROOT = Path(__file__).resolve().parents[2]
 POD = """\

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from policyd.policy.reviews import build_review
+from policyd.policy.suite.reviews import build_review
 from tests.shared import ROOT
 
 POLICY = """

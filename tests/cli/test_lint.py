@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli.lint import command
-from policyd.policy.lint_rules import RULES
+from policyd.json_types import JSONObject
+from policyd.policy.model.lint_rules import RULES
 from tests.policy import builders
-from tests.policy.builders import JSON, rule, suite, vap
+from tests.policy.builders import rule, suite, vap
 
 TOLD = {**builders.VALIDATION, "message": "no"}
 BAD = """\
@@ -36,12 +37,12 @@ spec: {}
 """
 
 
-def policy(name: str = "own", **spec: Any) -> JSON:
+def policy(name: str = "own", **spec: Any) -> JSONObject:
     """A policy about which there is nothing to say."""
     return builders.policy(name, **{"validations": [TOLD], **spec})
 
 
-def write(folder: Path, *documents: JSON) -> str:
+def write(folder: Path, *documents: JSONObject) -> str:
     file = folder / "policy.yaml"
     file.write_text("\n---\n".join(orjson.dumps(each).decode() for each in documents))
     return str(file)
@@ -94,7 +95,7 @@ def test_strict_proves_that_mutations_are_idempotent(tmp_path: Path) -> None:
         mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]
     )
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"priority": 1}}
-    cases: list[JSON] = [
+    cases: list[JSONObject] = [
         {"name": "grows", "request": {"object": pod}},
         {"name": "may grow", "request": {"object": pod}, "idempotent": False},
         {"name": "no file", "request": {"objectFile": "nope.json"}},

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policyd import PolicySet
-from policyd.admission.replaying import Change, Decision, changes
 from policyd.cli import policyd
-from policyd.policy.reviews import build_review
+from policyd.offline.replaying import Change, Decision, changes
+from policyd.policy.suite.reviews import build_review
 
 Expression = str
 

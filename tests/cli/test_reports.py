@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from policyd.cli._reports import Entry, github, junit, sarif
+from policyd.cli.shared.reports import Entry, github, junit, sarif
 
 ENTRIES = [
     Entry(

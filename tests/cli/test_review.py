@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policyd.cli import policyd
-from policyd.policy.reviews import build_review
+from policyd.policy.suite.reviews import build_review
 from tests.admission.test_engine import POD, labels, policy
 
 Json = dict[str, Any]

@@ -8,10 +8,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policyd.cli import main
-from policyd.cli.test import command
-from tests.policy.builders import JSON, policy, rule, suite
+from policyd.cli.test.command import command
+from policyd.json_types import JSONObject
+from tests.policy.builders import policy, rule, suite
 
-NO_X: JSON = policy(
+NO_X: JSONObject = policy(
     "no-x",
     validations=[{"expression": "object.metadata.name != 'x'", "message": "x is taken"}],
     mutations=[
@@ -25,7 +26,7 @@ NO_X: JSON = policy(
 )
 
 
-def case(name: str, pod: str, expect: JSON, **request: Any) -> JSON:
+def case(name: str, pod: str, expect: JSONObject, **request: Any) -> JSONObject:
     obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod}}
     return {"name": name, "request": {"object": obj, **request}, "expect": expect}
 
@@ -42,7 +43,7 @@ GOOD = [
 WRONG = [case("x is fine", "x", {"allowed": True}), case("y", "y", {"allowed": True})]
 
 
-def write(folder: Path, **files: JSON) -> str:
+def write(folder: Path, **files: JSONObject) -> str:
     for name, value in files.items():
         (folder / f"{name}.json").write_bytes(orjson.dumps(value))
     return str(folder)
@@ -143,7 +144,7 @@ def test_labels_of_a_namespace(tmp_path: Path) -> None:
     ],
 )
 def test_broken_sources_exit_with_2(
-    tmp_path: Path, files: JSON, message: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, files: JSONObject, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = write(tmp_path, **files)
     with pytest.raises(SystemExit) as caught:

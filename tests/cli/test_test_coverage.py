@@ -7,15 +7,16 @@ import orjson
 import pytest
 from click.testing import CliRunner, Result
 
-from policyd.cli.test import command
-from tests.policy.builders import JSON, document, policy, rule, suite
+from policyd.cli.test.command import command
+from policyd.json_types import JSONObject
+from tests.policy.builders import document, policy, rule, suite
 from tests.shared import ROOT
 
 PODS = {"resourceRules": [rule()]}
 LABEL = {"patchType": "Overlay", "overlay": {"metadata": {"labels": {"a": "b"}}}}
 
 
-def case(name: str, expect: JSON | None = None, **request: Any) -> JSON:
+def case(name: str, expect: JSONObject | None = None, **request: Any) -> JSONObject:
     obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **request.pop("more", {})}}
     return {
         "name": name,
@@ -24,10 +25,12 @@ def case(name: str, expect: JSON | None = None, **request: Any) -> JSON:
     }
 
 
-DENIED: JSON = {"allowed": False}
+DENIED: JSONObject = {"allowed": False}
 
 
-def run(folder: Path, policies: list[JSON], cases: list[JSON], *arguments: str) -> Result:
+def run(
+    folder: Path, policies: list[JSONObject], cases: list[JSONObject], *arguments: str
+) -> Result:
     for index, each in enumerate(policies):
         (folder / f"p{index}.json").write_bytes(orjson.dumps(each))
     (folder / "suite.json").write_bytes(orjson.dumps(suite(cases=cases)))
@@ -52,7 +55,7 @@ NOTE = {"key": "k", "valueExpression": "object.metadata.name == 'z' ? 'seen' : '
 EXCEPTION = {"name": "old", "reason": "r", "names": ["x-*"]}
 EXCLUDED = {**rule(), "resourceNames": ["out"]}
 ERROR = {"expression": "object.spec.nowhere == 'a'"}
-ROWS: list[tuple[str, JSON, list[JSON], list[tuple[str, list[str]]]]] = [
+ROWS: list[tuple[str, JSONObject, list[JSONObject], list[tuple[str, list[str]]]]] = [
     ("nothing runs", {"validations": [NOT_X]}, [case("q", resource={"group": "", "version": "v1", "resource": "nodes"})],
      [("matchConstraints.resourceRules[0]", ["applied"]), ("validations[0]", ["true", "false"])]),
     ("only true", {"validations": [NOT_X]}, [case("a")], [("validations[0]", ["false"])]),
@@ -105,7 +108,7 @@ ROWS: list[tuple[str, JSON, list[JSON], list[tuple[str, list[str]]]]] = [
     ("spec", "cases", "expected"), [r[1:] for r in ROWS], ids=[r[0] for r in ROWS]
 )
 def test_what_never_happened(
-    tmp_path: Path, spec: JSON, cases: list[JSON], expected: list[tuple[str, list[str]]]
+    tmp_path: Path, spec: JSONObject, cases: list[JSONObject], expected: list[tuple[str, list[str]]]
 ) -> None:
     made = policy("p", **{"matchConstraints": PODS, "validations": ..., **spec})
     result = run(tmp_path, [made], cases, "--coverage", "--format", "json")

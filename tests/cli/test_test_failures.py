@@ -8,13 +8,14 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from policyd.cli._compared import compared
-from policyd.cli.test import command
-from policyd.policy.expectations import Mismatch
-from tests.policy.builders import JSON, policy, rule, suite
+from policyd.cli.test.command import command
+from policyd.cli.test.mismatches import compared
+from policyd.json_types import JSONObject
+from policyd.policy.suite.expectations import Mismatch
+from tests.policy.builders import policy, rule, suite
 
 MESSAGE = {"message": "x is taken"}
-ADMITTED: JSON = {"allowed": True}
+ADMITTED: JSONObject = {"allowed": True}
 NO_X = policy(
     "no-x",
     matchConstraints={"resourceRules": [rule()]},
@@ -30,12 +31,12 @@ NO_X = policy(
 )
 
 
-def case(name: str, expect: JSON, kind: str = "Pod", **more: Any) -> JSON:
+def case(name: str, expect: JSONObject, kind: str = "Pod", **more: Any) -> JSONObject:
     obj = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name}}
     return {"name": name, "request": {"object": obj}, "expect": expect, **more}
 
 
-def ran(folder: Path, cases: list[JSON], *arguments: str, judge: JSON = NO_X) -> str:
+def ran(folder: Path, cases: list[JSONObject], *arguments: str, judge: JSONObject = NO_X) -> str:
     (folder / "policy.json").write_bytes(orjson.dumps(judge))
     (folder / "suite.json").write_bytes(orjson.dumps(suite(cases=cases)))
     result = CliRunner().invoke(command, [str(folder), *arguments])
@@ -43,7 +44,7 @@ def ran(folder: Path, cases: list[JSON], *arguments: str, judge: JSON = NO_X) ->
     return result.stdout
 
 
-def labelled(value: str) -> JSON:
+def labelled(value: str) -> JSONObject:
     return {"kind": "Pod", "apiVersion": "v1", "metadata": {"name": "y", "labels": {"a": value}}}
 
 

@@ -14,10 +14,11 @@ import orjson
 import pytest
 from click.testing import CliRunner
 
-from policyd.cli._test_watch import concerns, differing, outside
-from policyd.cli.test import command
-from policyd.policy.loader import load
-from tests.policy.builders import JSON, policy, rule, suite
+from policyd.cli.test.command import command
+from policyd.cli.test.watch import concerns, differing, outside
+from policyd.json_types import JSONObject
+from policyd.policy.source.loader import load
+from tests.policy.builders import policy, rule, suite
 from tests.shared import ROOT
 
 WAITS = "watching for changes"
@@ -29,7 +30,7 @@ runpy.run_module("policyd", run_name="__main__")
 """
 
 
-def not_named(name: str, of: str = "p") -> JSON:
+def not_named(name: str, of: str = "p") -> JSONObject:
     return policy(
         of,
         matchConstraints={"resourceRules": [rule()]},
@@ -106,11 +107,11 @@ def watching(folder: Path) -> Iterator[Watching]:
     made.close()
 
 
-def pod(name: str) -> JSON:
+def pod(name: str) -> JSONObject:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}
 
 
-def write(file: Path, value: JSON) -> None:
+def write(file: Path, value: JSONObject) -> None:
     """As editors do: another file takes the place of the old one."""
     made = file.with_name(f".{file.name}.new")
     made.write_bytes(orjson.dumps(value))

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from policyd.certificates import self_signed
+from policyd.tls.certificates import self_signed
 
 Json = dict[str, Any]
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"

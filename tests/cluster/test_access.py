@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from policyd._core.authorization import Attributes, Decision, Failure
+from policyd._core.lib.authorization import Attributes, Decision, Failure
 from policyd.cluster import connect
 from policyd.cluster.client import ClusterClient
 from tests.cluster.fake import REVIEWS, TOKEN, ApiServer, Call, Reply, api_server, refusal, status

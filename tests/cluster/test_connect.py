@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from policyd._core.authorization import Attributes, Decision, Failure
+from policyd._core.lib.authorization import Attributes, Decision, Failure
 from policyd.cluster import connect
 from policyd.errors import ConfigError
 from tests.cluster.fake import TOKEN, ApiServer

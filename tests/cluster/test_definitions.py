@@ -8,7 +8,7 @@ import pytest
 
 from policyd.cluster import connect, open_definitions
 from policyd.cluster.definitions import PATH, Definitions
-from policyd.policy.live_definitions import EVERY, Wanted, slim
+from policyd.policy.live.definitions import EVERY, Wanted, slim
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 from tests.e2e.builders import custom_resource_definition
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from policyd._core.authorization import Attributes, Failure
+from policyd._core.lib.authorization import Attributes, Failure
 from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.cluster import bounds, client, connect, memory
 from policyd.cluster.client import ClusterClient
 from policyd.cluster.definitions import Definitions
-from policyd.policy.live_definitions import EVERY, Wanted
+from policyd.policy.live.definitions import EVERY, Wanted
 from tests.cluster import lies
 from tests.cluster.lies import LIES, MEGABYTE, lying, once, whole
 

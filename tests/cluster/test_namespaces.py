@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policyd._core.authorization import Failure
+from policyd._core.lib.authorization import Failure
 from policyd.cluster import connect, memory
 from tests.cluster.fake import ApiServer, Reply, refusal
 

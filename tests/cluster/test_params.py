@@ -6,11 +6,11 @@ from typing import Any, TypeVar
 
 import pytest
 
-from policyd._core.authorization import Failure
+from policyd._core.lib.authorization import Failure
 from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.cluster import connect, memory
 from policyd.cluster.client import ClusterClient
-from policyd.policy.reach import Served
+from policyd.policy.live.reach import Served
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 
 Json = dict[str, Any]

@@ -8,7 +8,7 @@ import pytest
 from policyd.cluster import connect
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
-from policyd.server_cluster import LiveDefinitions
+from policyd.server.cluster import LiveDefinitions
 from tests.cluster.fake import ApiServer, Reply, api_server
 
 

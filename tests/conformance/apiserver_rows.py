@@ -9,9 +9,10 @@ from typing import Any
 
 import yaml
 
-from policyd.admission.api import PolicySet
 from policyd.admission.authorizer import AuthorizerRule, StaticAuthorizer
-from policyd.policy import compiler, loader
+from policyd.api.policy_set import PolicySet
+from policyd.policy.compile import compiler
+from policyd.policy.source import loader
 from policyd.versions import RECORDED, KubernetesVersion
 from tests.shared import CONFORMANCE, conformance, find
 

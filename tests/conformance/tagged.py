@@ -4,7 +4,7 @@ import base64
 import math
 from typing import Any
 
-from policyd._core.values import Duration, Key, Optional, Timestamp, TypeValue, UInt
+from policyd._core.values.types import Duration, Key, Optional, Timestamp, TypeValue, UInt
 
 Tagged = dict[str, Any]
 

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from policyd._core.cel_errors import CelError
-from policyd._core.layout import Layout
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.program import Program
 from policyd._core.lib import authz
-from policyd._core.program import Program
+from policyd._core.values.errors import CelError
 from policyd.admission.authorizer import AuthorizerRule, StaticAuthorizer
 from policyd.cel.env import Environment
-from policyd.cel.planner import plan
+from policyd.cel.plan.planner import plan
 from policyd.errors import BudgetExceeded, CelCompileError
 from tests.shared import conformance
 

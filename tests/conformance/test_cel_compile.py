@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from policyd.cel.env import Environment
-from policyd.cel.types import BOOL, DYN, LIST_OF_JSONPATCH, NULL, OBJECT, STRING, Type
+from policyd.cel.types.types import BOOL, DYN, LIST_OF_JSONPATCH, NULL, OBJECT, STRING, Type
 from policyd.errors import CelCompileError
 from policyd.versions import KubernetesVersion
 from tests.conformance.apiserver_rows import VERSIONS, recorded

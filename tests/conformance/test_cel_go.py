@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from policyd._core.cel_errors import CelError
-from policyd._core.layout import Layout
-from policyd.cel.checker import check
-from policyd.cel.decls import Scope, group, parse_type
-from policyd.cel.parser import parse
-from policyd.cel.planner import plan
+from policyd._core.eval.layout import Layout
+from policyd._core.values.errors import CelError
+from policyd.cel.check.checker import check
+from policyd.cel.plan.planner import plan
+from policyd.cel.syntax.parser import parse
+from policyd.cel.types.declarations import Scope, group, parse_type
 from policyd.errors import CelCompileError
 from tests.conformance.tagged import decode, plain_or_tagged
 from tests.conformance.test_cel_spec import STANDARD

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from policyd._core.cel_errors import CelError
-from policyd._core.layout import Layout
-from policyd._core.program import Program
-from policyd.cel.checker import check
-from policyd.cel.decls import parse_type
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.program import Program
+from policyd._core.values.errors import CelError
+from policyd.cel.check.checker import check
 from policyd.cel.env import Environment
-from policyd.cel.parser import parse
-from policyd.cel.planner import plan, plan_unchecked
-from policyd.cel.types import DYN
+from policyd.cel.plan.planner import plan, plan_unchecked
+from policyd.cel.syntax.parser import parse
+from policyd.cel.types.declarations import parse_type
+from policyd.cel.types.types import DYN
 from policyd.errors import BudgetExceeded, CelCompileError
 from policyd.versions import KubernetesVersion
 from tests.core.lib.evaluate import as_json

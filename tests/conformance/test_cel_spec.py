@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from policyd._core.cel_errors import CelError
-from policyd._core.layout import Layout
-from policyd.cel.ast import Checked
-from policyd.cel.checker import check
-from policyd.cel.decls import OverloadDecl, Scope, group, parse_signature, parse_type
-from policyd.cel.functions import functions as known
-from policyd.cel.parser import parse
-from policyd.cel.planner import plan, plan_unchecked
+from policyd._core.eval.layout import Layout
+from policyd._core.values.errors import CelError
+from policyd.cel.check.checker import check
+from policyd.cel.plan.planner import plan, plan_unchecked
+from policyd.cel.syntax.ast import Checked
+from policyd.cel.syntax.parser import parse
+from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature, parse_type
+from policyd.cel.types.functions import functions as known
 from policyd.errors import CelTypeError
 from policyd.versions import NEWEST
 from tests.conformance.tagged import decode, same

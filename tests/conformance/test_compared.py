@@ -10,8 +10,9 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from policyd.admission.api import PolicySet
-from policyd.policy import compiler, loader
+from policyd.api.policy_set import PolicySet
+from policyd.policy.compile import compiler
+from policyd.policy.source import loader
 
 Row = dict[str, Any]
 

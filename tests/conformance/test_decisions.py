@@ -6,13 +6,13 @@ they are.
 
 from typing import Any
 
-from policyd._core.counters import PolicyCounters
-from policyd._core.layout import Layout
-from policyd._core.plan import ROOTS, Frame, Subject
-from policyd._core.program import Program
-from policyd._core.validation import Outcome, Validation, ValidationPlan
+from policyd._core.counting.counters import PolicyCounters
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.program import Program
+from policyd._core.plan.plan import ROOTS, Frame, Subject
+from policyd._core.plan.validation import Outcome, Validation, ValidationPlan
 from policyd.cel.env import Environment
-from policyd.cel.planner import plan
+from policyd.cel.plan.planner import plan
 from tests.shared import conformance
 
 Row = dict[str, Any]

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from policyd._core.estimates import Range
-from policyd.cel.checker import check
-from policyd.cel.decls import OverloadDecl, Scope, group, parse_signature, parse_type
+from policyd._core.lib.estimates import Range
+from policyd.cel.check.checker import check
 from policyd.cel.env import AUTHORIZER
-from policyd.cel.estimate import Path, Sizes, estimate
-from policyd.cel.functions import functions as known
-from policyd.cel.parser import parse
-from policyd.cel.types import Type
+from policyd.cel.estimate.cost import Path, Sizes, estimate
+from policyd.cel.syntax.parser import parse
+from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature, parse_type
+from policyd.cel.types.functions import functions as known
+from policyd.cel.types.types import Type
 from policyd.versions import NEWEST
 from tests.shared import conformance
 

@@ -4,8 +4,8 @@ import copy
 
 import pytest
 
-from policyd._core.json_equality import equal
-from policyd._core.patch import apply
+from policyd._core.json.equality import equal
+from policyd._core.patch.apply import apply
 from policyd.errors import PatchError
 from tests.shared import conformance
 

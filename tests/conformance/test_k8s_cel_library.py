@@ -4,12 +4,12 @@ import json
 import re
 from typing import Any
 
-from policyd._core.cel_errors import CelError
-from policyd._core.layout import Layout
-from policyd.cel.checker import check
+from policyd._core.eval.layout import Layout
+from policyd._core.values.errors import CelError
+from policyd.cel.check.checker import check
 from policyd.cel.env import Environment
-from policyd.cel.parser import parse
-from policyd.cel.planner import plan, plan_unchecked
+from policyd.cel.plan.planner import plan, plan_unchecked
+from policyd.cel.syntax.parser import parse
 from policyd.errors import CelCompileError
 from tests.authorizers import variables
 from tests.core.lib.evaluate import as_json

@@ -10,7 +10,7 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from policyd.admission.api import PolicySet
+from policyd.api.policy_set import PolicySet
 from policyd.errors import PolicyError
 from tests.conformance.apiserver_rows import (
     VERSIONS,

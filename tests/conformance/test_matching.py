@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
-from policyd._core.equivalents import EQUIVALENTS, Equivalents, Family
-from policyd._core.matcher import Hit, Index, MatchInput, MatchRules
-from policyd._core.selectors import Selector
+from policyd._core.match.equivalents import EQUIVALENTS, Equivalents, Family
+from policyd._core.match.matcher import Hit, Index, MatchInput, MatchRules
+from policyd._core.match.selectors import Selector
 from tests.shared import CONFORMANCE, conformance, find
 
 NO_SELECTOR = "objectSelector is nil, which selects nothing; the API server makes it {} on creation"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policyd.cel.env import Environment
-from policyd.cel.types import Type, list_of
+from policyd.cel.types.types import Type, list_of
 from policyd.errors import CelCompileError, MutationError, StatusError
 from policyd.mutation import KINDS, Schemas
 from tests import shared

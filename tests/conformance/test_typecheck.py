@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from policyd.errors import Problem
-from policyd.policy import loader
-from policyd.policy.type_check import type_check
+from policyd.policy.lint.types.check import type_check
+from policyd.policy.source import loader
 from tests.conformance.apiserver_rows import definitions
 from tests.shared import conformance
 

@@ -13,11 +13,11 @@ from random import Random
 from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
-from policyd._core.cel_errors import CelError
-from policyd._core.libraries import KNOWN_LIBRARIES
-from policyd._core.library import Overload
-from policyd._core.program import Program
-from policyd.cel.types import DYN
+from policyd._core.eval.functions import Overload
+from policyd._core.eval.program import Program
+from policyd._core.lib.libraries import KNOWN_LIBRARIES
+from policyd._core.values.errors import CelError
+from policyd.cel.types.types import DYN
 from policyd.errors import BudgetExceeded
 from tests import authorizers
 from tests.core.lib.evaluate import KUBERNETES

@@ -5,7 +5,7 @@ from functools import cache
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd._core.program import Program
+from policyd._core.eval.program import Program
 from policyd.cel.env import Environment
 from tests.core.lib.evaluate import outcome
 

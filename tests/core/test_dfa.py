@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from re2 import _re2
 
-from policyd._core import regex_program
-from policyd._core.dfa import Dfa
-from policyd._core.regex_syntax import parse
+from policyd._core.regex import program
+from policyd._core.regex.dfa import Dfa
+from policyd._core.regex.syntax import parse
 from tests.core.lib.evaluate import evaluate
 
 MEMORY = 64 << 10  # bytes of one pattern
@@ -42,7 +42,7 @@ PATTERNS = st.recursive(st.sampled_from(["", "\n", *WORDS.split()]), extended, m
 
 
 def machine(pattern: str) -> Dfa:
-    made = regex_program.machine(parse(pattern).text)
+    made = program.machine(parse(pattern).text)
     assert made is not None
     return made
 
@@ -98,14 +98,14 @@ def test_patterns_match(pattern: str, yes: list[str], no: list[str]) -> None:
 @pytest.mark.parametrize(
     "pattern",
     [
-        f"a{{{regex_program.MAX_INSTRUCTIONS}}}",
+        f"a{{{program.MAX_INSTRUCTIONS}}}",
         "(a{20}){30}",
         "(" * 100 + "a" + ")" * 100,
         "abc|" * 600,
     ],
 )
 def test_what_is_large_is_left_to_re2(pattern: str) -> None:
-    assert regex_program.machine(parse(pattern).text) is None
+    assert program.machine(parse(pattern).text) is None
     assert evaluate("t.all(x, x.matches(p))", t=["a" * 600] * OFTEN, p=pattern) is True
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from policyd._core.json_equality import MAX_DEPTH, equal
-from policyd._core.patch import apply, diff
+from policyd._core.json.equality import MAX_DEPTH, equal
+from policyd._core.patch.apply import apply, diff
 from policyd.errors import PatchError
 from tests.core.samples import pod
 

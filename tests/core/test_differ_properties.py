@@ -8,9 +8,9 @@ import jsonpatch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd._core.json_equality import equal
-from policyd._core.patch import apply, diff
-from policyd._core.pointer import join
+from policyd._core.json.equality import equal
+from policyd._core.patch.apply import apply, diff
+from policyd._core.patch.pointer import join
 from tests.core.samples import pod
 
 # Few keys and values, so that trees have something in common.

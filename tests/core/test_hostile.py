@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from policyd._core.libraries import KNOWN_LIBRARIES
-from policyd.cel.macros import RECEIVER_MACROS
+from policyd._core.lib.libraries import KNOWN_LIBRARIES
+from policyd.cel.syntax.macros import RECEIVER_MACROS
 from tests.core.hostile import ALLOWANCE, DEADLINE, FORMS, cases, slowest
 
 KILOBYTES = 10_000, 100_000, 1_000_000

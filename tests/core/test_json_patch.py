@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policyd._core.json_patch import COPY_LIMIT, Operation, apply
+from policyd._core.patch.json_patch import COPY_LIMIT, Operation, apply
 from policyd.errors import MutationError
 from tests import shared
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from policyd._core.labels import key_errors, value_errors
-from policyd._core.selectors import Selector
+from policyd._core.match.labels import key_errors, value_errors
+from policyd._core.match.selectors import Selector
 
 VALUE = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.',"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from policyd._core.equivalents import BUILT_IN_GROUPS, Equivalents
-from policyd._core.matcher import Hit, Index, MatchInput, MatchRules
+from policyd._core.match.equivalents import BUILT_IN_GROUPS, Equivalents
+from policyd._core.match.matcher import Hit, Index, MatchInput, MatchRules
 from tests.core.samples import request, rule
 
 NAME_LABEL = "kubernetes.io/metadata.name"

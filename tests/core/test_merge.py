@@ -9,9 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from policyd._core.merge import MergeError, atomics, flawless, merge, problems
-from policyd._core.schema import Field, Type
-from policyd.mutation.type_builder import Builder
+from policyd._core.schema.merge import MergeError, atomics, flawless, merge, problems
+from policyd._core.schema.types import Field, Type
+from policyd.mutation.schemas.type_builder import Builder
 from tests.shared import rows
 
 HEAD, *ROWS = rows(Path(__file__).parent / "data" / "merge.jsonl.gz")

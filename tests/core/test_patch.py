@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd._core.patch import apply
-from policyd._core.pointer import join, parse
+from policyd._core.patch.apply import apply
+from policyd._core.patch.pointer import join, parse
 from policyd.errors import PatchError
 from tests.core.samples import pod
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policyd._core.sendable import unsendable
+from policyd._core.json.sendable import unsendable
 
 
 def nested(levels: int) -> Any:

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from policyd._core.cel_errors import CelError
-from policyd._core.layout import Layout
-from policyd._core.program import Program
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.program import Program
+from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
-from policyd.cel.planner import plan
+from policyd.cel.plan.planner import plan
 
 MANY = {"object": {"items": list(range(1000))}}
 

@@ -5,13 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.builders import (
-    PODS,
-    Thing,
-    demand,
-    pod,
-    policy,
-)
+from tests.e2e.builders import PODS, Thing, demand, pod, policy
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import Install

@@ -8,14 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.builders import (
-    Thing,
-    config_map,
-    custom_resource_definition,
-    limiting,
-    policy,
-    rule,
-)
+from tests.e2e.builders import Thing, config_map, custom_resource_definition, limiting, policy, rule
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import Install

@@ -16,9 +16,10 @@ from typing import Any
 import jsonpatch
 import pytest
 
-from policyd.admission.api import PolicySet
-from policyd.policy import compiler, loader
-from policyd.policy.reviews import build_review
+from policyd.api.policy_set import PolicySet
+from policyd.policy.compile import compiler
+from policyd.policy.source import loader
+from policyd.policy.suite.reviews import build_review
 from tests.e2e.builders import ADMISSION, Thing, config_map, json_patch, rule
 from tests.e2e.client import Answer, Client
 from tests.e2e.cluster import Cluster

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from policyd.cli import eval as evaluation
+from policyd.cli.eval import command as evaluation
+from policyd.json_types import JSONObject
 from policyd.versions import KubernetesVersion
 from tests import kubernetes
 from tests.fuzz import oracle
 
-JSON = dict[str, Any]
 COMPARED = ("value", "type", "error", "stage", "cost")
 RETRIES = 20
 # What two right answers may differ in. Everything else is a mistake.
@@ -32,9 +32,9 @@ _REFUSED = "program instantiation failed: "
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    question: JSON
-    got: JSON
-    want: JSON
+    question: JSONObject
+    got: JSONObject
+    want: JSONObject
 
     def __str__(self) -> str:
         fields = [name for name in COMPARED if self.got.get(name) != self.want.get(name)]
@@ -44,7 +44,7 @@ class Difference:
         return f"{self.question['expression']!r}\n{pairs}"
 
 
-def answer(question: JSON) -> JSON:
+def answer(question: JSONObject) -> JSONObject:
     """policyd's own answer, that of ``policyd eval --jsonl``."""
     text, variables, mode = question["expression"], question["variables"], question.get("mode", "")
     version = KubernetesVersion.parse(question["version"])
@@ -55,7 +55,7 @@ def answer(question: JSON) -> JSON:
     return dict(json.loads(json.dumps(found)))
 
 
-def differences(questions: Sequence[JSON]) -> Iterator[Difference]:
+def differences(questions: Sequence[JSONObject]) -> Iterator[Difference]:
     """Every question that policyd answers otherwise than the oracle of this run's version."""
     version = {"version": kubernetes.chosen()}
     questions = [question | version for question in questions]
@@ -69,7 +69,7 @@ def differences(questions: Sequence[JSON]) -> Iterator[Difference]:
             yield Difference(question, got, want)
 
 
-def same(question: JSON, got: JSON, want: JSON) -> bool:
+def same(question: JSONObject, got: JSONObject, want: JSONObject) -> bool:
     if "Object" in question["expression"] and "value" in got and "value" in want:
         got, want = got | {"value": None}, want | {"value": None}  # see "parts of Object"
     return _text(got) == _text(want)
@@ -88,7 +88,7 @@ def _shown(value: Any) -> Any:
     return value
 
 
-def _text(found: JSON) -> str:
+def _text(found: JSONObject) -> str:
     """JSON's text tells 1 from 1.0 and true."""
     fields = {name: found.get(name) for name in COMPARED}
     fields["value"] = _shown(fields["value"])

@@ -4,10 +4,10 @@ from collections import defaultdict
 from collections.abc import Callable
 from random import Random
 
-from policyd._core.libraries import KNOWN_LIBRARIES
-from policyd.cel import types
-from policyd.cel.decls import OverloadDecl, parse_signature
-from policyd.cel.types import (
+from policyd._core.lib.libraries import KNOWN_LIBRARIES
+from policyd.cel.types import types
+from policyd.cel.types.declarations import OverloadDecl, parse_signature
+from policyd.cel.types.types import (
     BOOL,
     BYTES,
     DOUBLE,

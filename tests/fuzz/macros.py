@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from random import Random
 
-from policyd.cel import types
-from policyd.cel.types import (
+from policyd.cel.types import types
+from policyd.cel.types.types import (
     BOOL,
     BYTES,
     DOUBLE,

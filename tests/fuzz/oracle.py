@@ -11,8 +11,8 @@ import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from threading import Timer
-from typing import Any
 
+from policyd.json_types import JSONObject
 from tests import kubernetes
 from tests.shared import ROOT
 
@@ -20,7 +20,6 @@ SOURCE = ROOT / "tests" / "oracle"
 BUILT = ROOT / "build"
 # Names a folder of programs that are there already, such as oracle-1.37.
 VARIABLE = "POLICYD_ORACLE"
-JSON = dict[str, Any]
 MEMORY = 3 << 30
 SECONDS = 5.0
 
@@ -44,7 +43,7 @@ class Conversation:
         self._program = str(program(version))
         self._process = self._start()
 
-    def ask(self, questions: Iterable[JSON]) -> Iterator[JSON]:
+    def ask(self, questions: Iterable[JSONObject]) -> Iterator[JSONObject]:
         """The answers, in order."""
         for question in questions:
             yield self._answer(json.dumps(question).encode() + b"\n")
@@ -63,7 +62,7 @@ class Conversation:
             env={**os.environ, "GOMAXPROCS": "1", "GOGC": "400"},
         )
 
-    def _answer(self, line: bytes) -> JSON:
+    def _answer(self, line: bytes) -> JSONObject:
         process = self._process
         assert process.stdin is not None
         assert process.stdout is not None
@@ -84,10 +83,10 @@ class Conversation:
         return {"stage": "died"}
 
 
-def ask(questions: Iterable[JSON]) -> list[JSON]:
+def ask(questions: Iterable[JSONObject]) -> list[JSONObject]:
     """The answers to questions, in order."""
     conversations: dict[str, Conversation] = {}
-    answers: list[JSON] = []
+    answers: list[JSONObject] = []
     try:
         for question in questions:
             version = question.get("version") or kubernetes.chosen()

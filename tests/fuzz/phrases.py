@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from random import Random
 
-from policyd._core.libraries import KNOWN_LIBRARIES
+from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from tests.fuzz import words
 from tests.shared import ROOT, rows
 

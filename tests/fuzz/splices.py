@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from policyd._core.libraries import KNOWN_LIBRARIES
+from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from policyd.cel.env import Environment
 from policyd.errors import CelCompileError
 from tests.fuzz import words

@@ -242,7 +242,7 @@ def test_hostile_input_ends_soon(name: str) -> None:
 
 FLAT = """
 import gc, resource, sys
-from policyd._core.cel_errors import CelError
+from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
 from tests.fuzz.words import DOCUMENT
 from tests.fuzz.test_robustness import CHANGING

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from policyd.cel.decls import parse_type
-from policyd.cel.types import Type
+from policyd.cel.types.declarations import parse_type
+from policyd.cel.types.types import Type
 
 _WORDS: dict[str, Any] = json.loads((Path(__file__).parent / "words.json").read_text())
 

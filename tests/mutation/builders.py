@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from policyd._core.values import StructValue
+from policyd._core.values.types import StructValue
 from policyd.mutation import Schemas
 
 CONFIG_MAP = ("", "v1", "ConfigMap")

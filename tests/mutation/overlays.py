@@ -10,7 +10,7 @@ import jsonpatch
 import yaml
 
 from policyd import PolicySet
-from policyd._core.program import Program
+from policyd._core.eval.program import Program
 from policyd.cel.env import Environment
 from policyd.errors import PolicyError, Problem
 from policyd.mutation import overlay
@@ -18,9 +18,10 @@ from policyd.mutation.decoding import converted
 from policyd.mutation.overlay import Overlay
 from policyd.pattern import Pattern, PatternError
 from policyd.pattern import compile as compile_pattern
-from policyd.policy import compiler, loader
-from policyd.policy.overlays import guard_of
-from policyd.policy.reviews import build_review
+from policyd.policy.compile import compiler
+from policyd.policy.compile.overlays import guard_of
+from policyd.policy.source import loader
+from policyd.policy.suite.reviews import build_review
 from tests.mutation.builders import CRD, SCHEMAS
 
 Json = dict[str, Any]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policyd._core.values import Duration, Optional, StructValue, Timestamp, TypeValue, UInt
+from policyd._core.values.types import Duration, Optional, StructValue, Timestamp, TypeValue, UInt
 from policyd.mutation import KINDS, MutationError, StatusError
 from tests.mutation.builders import (
     CONFIG_MAP,

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policyd._core.values import StructValue
+from policyd._core.values.types import StructValue
 from policyd.errors import MutationError
 from policyd.mutation import Schemas
 from policyd.mutation.apply_configuration import ApplyConfiguration

@@ -6,8 +6,16 @@ from typing import Any
 
 import pytest
 
-from policyd._core.convert import ConversionError, json_value
-from policyd._core.values import Duration, Key, Optional, StructValue, Timestamp, TypeValue, UInt
+from policyd._core.values.convert import ConversionError, json_value
+from policyd._core.values.types import (
+    Duration,
+    Key,
+    Optional,
+    StructValue,
+    Timestamp,
+    TypeValue,
+    UInt,
+)
 from policyd.mutation import KINDS, MutationError, StatusError
 from tests.mutation.builders import CONFIG_MAP, POD, SCHEMAS, WIDGET, patch, struct
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from policyd._core.go_json import go_json
-from policyd.mutation.go_times import micros_text, seconds_text
-from policyd.mutation.leaves import octets
+from policyd._core.schema.printing import go_json
+from policyd.mutation.schemas.go_times import micros_text, seconds_text
+from policyd.mutation.schemas.leaves import octets
 
 TIMES: list[tuple[str, str | None]] = [
     ("2024-01-01T5:04:05Z", "2024-01-01T05:04:05Z"),

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from policyd._core.plan import Subject, TimedOut
-from policyd.mutation.overlay_text import Unclosed, expressions_in, pieces
-from policyd.policy import compiler, loader
+from policyd._core.plan.plan import Subject, TimedOut
+from policyd.mutation.overlays.strings import Unclosed, expressions_in, pieces
+from policyd.policy.compile import compiler
+from policyd.policy.source import loader
 from tests.mutation.overlays import Json, ask, load, mutated, policy
 
 POD: Json = {

@@ -6,9 +6,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policyd._core.decode import decode
-from policyd._core.merge import MergeError, atomics, merge, problems
-from policyd._core.patch import apply, diff
+from policyd._core.patch.apply import apply, diff
+from policyd._core.schema.decode import decode
+from policyd._core.schema.merge import MergeError, atomics, merge, problems
 from policyd.errors import MutationError
 from policyd.mutation import overlay
 from policyd.mutation.decoding import converted

@@ -8,8 +8,9 @@ import pytest
 
 from policyd import PolicySet
 from policyd.admission.authorizer import AuthorizerRule, StaticAuthorizer
-from policyd.policy import compiler, loader
-from policyd.policy.reviews import build_review
+from policyd.policy.compile import compiler
+from policyd.policy.source import loader
+from policyd.policy.suite.reviews import build_review
 from tests.mutation.builders import CRD
 from tests.mutation.overlays import PODS, WIDGETS, Json, ask, load, mutated, policy, problems
 

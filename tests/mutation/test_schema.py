@@ -2,8 +2,8 @@
 
 import pytest
 
-from policyd.mutation.leaves import quantity
-from policyd.mutation.schema import Schemas, builtin_table
+from policyd.mutation.schemas.leaves import quantity
+from policyd.mutation.schemas.schemas import Schemas, builtin_table
 from tests.mutation.builders import POD, SCHEMAS, WIDGET
 
 KEYS = [

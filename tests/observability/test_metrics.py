@@ -7,9 +7,9 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as prometheus
 
-from policyd.limits import InFlight, Peer, Room
+from policyd.http.limits import InFlight, Peer, Room
 from policyd.observability.metrics import Exposition, PrometheusRecorder
-from policyd.server_connections import Connections
+from policyd.server.connections import Connections
 from tests.server.fakes import FakePolicy, FakeSet
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 import yaml
 
-from policyd.policy import loader
-from policyd.policy.pattern_advice import RULE, misfitting
+from policyd.policy.lint.patterns import RULE, misfitting
+from policyd.policy.source import loader
 from tests.policy.builders import policy, rule
 
 POD = "/v1, Kind=Pod: "

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from policyd._core.cel_errors import CelError
-from policyd._core.plan import Subject
-from policyd._core.validation import Outcome
-from policyd.policy import compiler, loader
-from policyd.policy.compiled import CompiledPolicy
+from policyd._core.plan.plan import Subject
+from policyd._core.plan.validation import Outcome
+from policyd._core.values.errors import CelError
+from policyd.policy.compile import compiler
+from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.source import loader
 from tests.admission.test_engine import POD, ask, deployment, load, policy
 
 Json = dict[str, Any]

@@ -4,7 +4,8 @@ import pytest
 import yaml
 
 from policyd.pattern import PatternError, compile
-from policyd.policy import compiler, loader
+from policyd.policy.compile import compiler
+from policyd.policy.source import loader
 from tests.policy.builders import policy, vap
 
 POLICY = """\

@@ -11,9 +11,10 @@ import orjson
 from policyd.admission import engine
 from policyd.admission.recorder import Happening, NullRecorder
 from policyd.admission.review import AdmissionRequest, decode
-from policyd.policy import compiler, loader
-from policyd.policy.params import Namespaces
-from policyd.policy.policy_set import PolicySet
+from policyd.policy.compile import compiler
+from policyd.policy.compile.params import Namespaces
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.source import loader
 
 Thing = dict[str, Any]
 

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from policyd import PolicySet
-from policyd.policy import loader, suite
+from policyd.policy.source import loader
+from policyd.policy.suite import runner
 from tests.policies.mutating import mutated, together, with_object
 from tests.shared import ROOT
 
@@ -50,22 +51,22 @@ def holed(value: Any, path: Path_, *, null: bool) -> Any:
 
 
 def asked(
-    folder: Path, asking: suite.Webhook = "validate"
+    folder: Path, asking: runner.Webhook = "validate"
 ) -> tuple[PolicySet, list[dict[str, Any]]]:
     """The policy of a folder, and the reviews that its suite sends to a webhook."""
     (document,) = loader.load([folder / "suite.yaml"]).documents
     policies = PolicySet.load([folder]).for_suite(document)
     reviews: list[dict[str, Any]] = []
 
-    def listening(judge: suite.Review) -> suite.Review:
-        def review(review: dict[str, Any], webhook: suite.Webhook) -> dict[str, Any]:
+    def listening(judge: runner.Review) -> runner.Review:
+        def review(review: dict[str, Any], webhook: runner.Webhook) -> dict[str, Any]:
             if webhook == asking:
                 reviews.append(review)
             return judge(review, webhook)
 
         return review
 
-    suite.run(
+    runner.run(
         document,
         listening(policies.review),
         with_namespace=lambda namespace: listening(policies.reviewing_in(namespace)),

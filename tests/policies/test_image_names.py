@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd import PolicySet
-from policyd.policy.reviews import build_review
+from policyd.policy.suite.reviews import build_review
 from tests.policies.mutating import mutated, together
 from tests.shared import ROOT
 

@@ -5,9 +5,9 @@ from datetime import date
 from click.testing import CliRunner
 
 from policyd.cli.lint import command
-from policyd.policy.lint_comments import faults, suppress
-from policyd.policy.linting import all_advice
-from policyd.policy.loader import load
+from policyd.policy.lint.all import all_advice
+from policyd.policy.source.lint_comments import faults, suppress
+from policyd.policy.source.loader import load
 from tests.shared import ROOT
 
 TODAY = date(2026, 11, 21)  # advice on exceptions hangs on the day

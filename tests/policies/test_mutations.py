@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from policyd.mutation.decoding import decoded
-from policyd.policy.policy_set import PolicySet
-from policyd.policy.reviews import build_review
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.suite.reviews import build_review
 from tests import shared
 from tests.policies.mutating import Mutated, Thing, mutated, together, with_object
 from tests.shared import ROOT

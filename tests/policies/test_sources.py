@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policyd.policy import loader
+from policyd.policy.source import loader
 from tests.shared import ROOT
 
 FOLDERS = sorted(each.parent for each in (ROOT / "policies").rglob("policy.yaml"))

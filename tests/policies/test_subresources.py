@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from policyd.policy.loader import load
-from policyd.policy.model import Policy
+from policyd.policy.model.kinds import Policy
+from policyd.policy.source.loader import load
 from tests.policies.subresources import METADATA_WRITES
 from tests.shared import ROOT
 

@@ -8,18 +8,19 @@ from pathlib import Path
 import pytest
 
 from policyd import PolicySet
-from policyd.policy import loader, suite
-from policyd.policy.documents import Document
+from policyd.policy.source import loader
+from policyd.policy.source.documents import Document
+from policyd.policy.suite import runner
 from tests.shared import ROOT
 
 SUITES = sorted((ROOT / "policies").rglob("suite.yaml"))
 IDS = [str(each.parent.relative_to(ROOT / "policies")) for each in SUITES]
 
 
-def results(document: Document) -> list[suite.CaseResult]:
+def results(document: Document) -> list[runner.CaseResult]:
     """The cases of a suite, judged by the policies that it names, as `policyd test` does."""
     policies = PolicySet.load([Path(document.file).parent]).for_suite(document)
-    return suite.run(document, policies.review, with_namespace=policies.reviewing_in)
+    return runner.run(document, policies.review, with_namespace=policies.reviewing_in)
 
 
 @pytest.mark.parametrize("file", SUITES, ids=IDS)

@@ -4,9 +4,9 @@ from datetime import date
 
 import pytest
 
-from policyd.policy.advice import advise
+from policyd.json_types import JSONObject
+from policyd.policy.lint.documents import advise
 from tests.policy.builders import (
-    JSON,
     MUTATION,
     VALIDATION,
     loaded,
@@ -19,27 +19,27 @@ from tests.policy.builders import (
 )
 
 TODAY = date(2026, 11, 21)
-NAMESPACE: JSON = {
+NAMESPACE: JSONObject = {
     "apiVersion": "v1",
     "kind": "Namespace",
     "metadata": {"name": "a", "labels": {"team": "x"}},
 }
 
 
-def variables(*rows: tuple[str, str]) -> list[JSON]:
+def variables(*rows: tuple[str, str]) -> list[JSONObject]:
     return [{"name": name, "expression": text} for name, text in rows]
 
 
-def in_namespaces(label: str) -> JSON:
+def in_namespaces(label: str) -> JSONObject:
     selector = {"matchLabels": {label: "x"}}
     return {"resourceRules": [rule()], "namespaceSelector": selector}
 
 
-def exception(**fields: object) -> JSON:
+def exception(**fields: object) -> JSONObject:
     return policy(exceptions=[{"name": "e", **fields}])
 
 
-ROWS: list[tuple[str, list[JSON], list[tuple[str, str]]]] = [
+ROWS: list[tuple[str, list[JSONObject], list[tuple[str, str]]]] = [
     ("bound", [vap(), vap_binding()], []),
     ("own kind needs no binding", [policy()], []),
     ("unbound", [vap()], [("no-binding", "metadata.name")]),
@@ -94,7 +94,7 @@ ROWS: list[tuple[str, list[JSON], list[tuple[str, str]]]] = [
 @pytest.mark.parametrize(
     ("documents", "expected"), [pytest.param(*row[1:], id=row[0]) for row in ROWS]
 )
-def test_advice(documents: list[JSON], expected: list[tuple[str, str]]) -> None:
+def test_advice(documents: list[JSONObject], expected: list[tuple[str, str]]) -> None:
     sources = loaded(*documents)
     assert sources.problems == ()
     found = advise(sources, TODAY)

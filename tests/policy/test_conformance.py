@@ -5,9 +5,9 @@ from typing import Any
 import orjson
 import pytest
 
-from policyd.policy.loader import load
-from policyd.policy.modelling import with_model
-from policyd.policy.splitting import split
+from policyd.policy.source.loader import load
+from policyd.policy.source.modelling import with_model
+from policyd.policy.source.splitting import split
 from tests.shared import ROOT, conformance
 
 FILES = ("vap-cel", "vap-match", "map", "typecheck")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from policyd.policy.checked import checked_expressions
-from policyd.policy.constant import constant
+from policyd.policy.compile.checked import checked_expressions
+from policyd.policy.lint.constant import constant
 from tests.policy.builders import loaded, policy
 
 ROWS = [

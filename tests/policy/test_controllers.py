@@ -2,10 +2,10 @@
 
 import pytest
 
-from policyd.policy.compiled import Object
-from policyd.policy.controllers import controller_rules, pod_of, with_pod
+from policyd.json_types import JSONObject
+from policyd.policy.kinds.controllers import controller_rules, pod_of, with_pod
 
-RULE: Object = {
+RULE: JSONObject = {
     "apiGroups": [""],
     "apiVersions": ["v1"],
     "operations": ["CREATE", "UPDATE", "DELETE"],
@@ -14,8 +14,8 @@ RULE: Object = {
 }
 
 
-def deployment(**template: object) -> Object:
-    spec: Object = {"replicas": 2, "template": {**template}}
+def deployment(**template: object) -> JSONObject:
+    spec: JSONObject = {"replicas": 2, "template": {**template}}
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
 
 
@@ -45,7 +45,7 @@ def test_rules_for_pods_get_their_controllers() -> None:
         {"apiGroups": ["apps"]},
     ],
 )
-def test_other_rules_get_none(changes: Object) -> None:
+def test_other_rules_get_none(changes: JSONObject) -> None:
     assert controller_rules([{**RULE, **changes}]) == []
 
 
@@ -60,7 +60,7 @@ def test_the_template_is_seen_as_a_pod_of_the_request_namespace() -> None:
 
 
 def test_a_cron_job_has_its_template_deeper() -> None:
-    job: Object = {
+    job: JSONObject = {
         "kind": "CronJob",
         "spec": {"jobTemplate": {"spec": {"template": {"spec": {"x": 1}}}}},
     }
@@ -69,7 +69,7 @@ def test_a_cron_job_has_its_template_deeper() -> None:
 
 
 @pytest.mark.parametrize("obj", [None, {}, {"kind": "Deployment", "spec": None}])
-def test_no_template_is_no_pod(obj: Object | None) -> None:
+def test_no_template_is_no_pod(obj: JSONObject | None) -> None:
     assert pod_of(obj, "shop") is None
 
 
@@ -77,7 +77,7 @@ def test_a_changed_pod_goes_back_into_the_template_without_touching_the_input() 
     obj = deployment(metadata={"labels": {"a": "b"}}, spec={"containers": []})
     before = pod_of(obj, "shop")
     assert before is not None
-    after: Object = {
+    after: JSONObject = {
         **before,
         "metadata": {"labels": {"a": "c"}, "namespace": "shop"},
         "spec": {"containers": [], "hostNetwork": False},

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from policyd.policy.compiler import compile_sources
-from policyd.policy.definitions import definitions
-from policyd.policy.type_check import type_check
-from tests.policy.builders import JSON, loaded, vap
+from policyd.json_types import JSONObject
+from policyd.policy.compile.compiler import compile_sources
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.lint.types.check import type_check
+from tests.policy.builders import loaded, vap
 
 
-def crd(schema: Any = None, **spec: Any) -> JSON:
+def crd(schema: Any = None, **spec: Any) -> JSONObject:
     version = {"name": "v1", "served": True, "schema": {"openAPIV3Schema": schema or {}}}
     names = {"kind": "Gadget", "plural": "gadgets"}
     base = {"group": "example.com", "names": names, "scope": "Namespaced", "versions": [version]}
@@ -55,7 +56,9 @@ AT = "spec.versions[0].schema.openAPIV3Schema"
         ),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_place(document: JSON, path: str, message: str) -> None:
+def test_what_is_wrong_is_told_with_its_place(
+    document: JSONObject, path: str, message: str
+) -> None:
     sources = loaded(vap(), document)
     found = compile_sources(sources).problems
     assert [(each.path, each.message) for each in found] == [(path, message)]
@@ -65,7 +68,7 @@ def test_what_is_wrong_is_told_with_its_place(document: JSON, path: str, message
 
 
 def test_a_schema_without_end() -> None:
-    schema: JSON = {}
+    schema: JSONObject = {}
     for _ in range(210):
         schema = {"items": schema}
     (problem,) = definitions(loaded(crd(schema))).problems
@@ -82,5 +85,5 @@ def test_a_schema_without_end() -> None:
         {"apiVersion": "example.com/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "x"}},
     ],
 )  # fmt: skip
-def test_what_can_be_used_or_is_something_else(document: JSON) -> None:
+def test_what_can_be_used_or_is_something_else(document: JSONObject) -> None:
     assert compile_sources(loaded(vap(), document)).problems == ()

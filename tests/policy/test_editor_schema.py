@@ -7,11 +7,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from policyd.policy.editor_schema import all_models, documentation, schema_of, schema_of_all
-from policyd.policy.field_docs import FIELDS, REQUIRED
-from policyd.policy.loader import load
-from policyd.policy.model import KINDS
-from policyd.policy.model_base import ObjectMeta
+from policyd.policy.model.base import ObjectMeta
+from policyd.policy.model.editor_schema import all_models, documentation, schema_of, schema_of_all
+from policyd.policy.model.field_docs import FIELDS, REQUIRED
+from policyd.policy.model.kinds import KINDS
+from policyd.policy.source.loader import load
 
 ROOT = Path(__file__).resolve().parents[2]
 # Fields that say everything by their name, or that only a cluster writes.

@@ -6,8 +6,8 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from policyd._core.selectors import Selector
-from policyd.policy.exemptions import Exemption, end_of, wildcard
+from policyd._core.match.selectors import Selector
+from policyd.policy.compile.exemptions import Exemption, end_of, wildcard
 
 USER = {"username": "alice", "groups": ["devs", "system:authenticated"]}
 

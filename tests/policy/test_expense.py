@@ -2,20 +2,21 @@
 
 import pytest
 
-from policyd.policy.checked import checked_expressions
-from policyd.policy.expense import expensive
-from tests.policy.builders import JSON, MUTATION, loaded, map_, policy, vap
+from policyd.json_types import JSONObject
+from policyd.policy.compile.checked import checked_expressions
+from policyd.policy.lint.expense import expensive
+from tests.policy.builders import MUTATION, loaded, map_, policy, vap
 
 EVERY_PAIR = "object.a.all(x, object.b.all(y, object.c.all(z, x + y + z != '')))"
 ASKING = "object.a.all(x, authorizer.group('').resource('pods').name(x).check('get').allowed())"
 MATCHING = "object.a.all(x, x.matches('^[a-z]+$'))"
 
 
-def validation(expression: str) -> JSON:
+def validation(expression: str) -> JSONObject:
     return policy(validations=[{"expression": expression}])
 
 
-ROWS: list[tuple[str, JSON, list[str]]] = [
+ROWS: list[tuple[str, JSONObject, list[str]]] = [
     ("one loop", validation(MATCHING), []),
     ("a loop in a loop", validation("object.a.all(x, x.b.all(y, y.c > 1))"), []),
     ("three loops", validation(EVERY_PAIR), ["spec.validations[0].expression"]),
@@ -45,7 +46,7 @@ ROWS: list[tuple[str, JSON, list[str]]] = [
 
 
 @pytest.mark.parametrize(("document", "paths"), [pytest.param(*row[1:], id=row[0]) for row in ROWS])
-def test_advice(document: JSON, paths: list[str]) -> None:
+def test_advice(document: JSONObject, paths: list[str]) -> None:
     found = expensive(checked_expressions(loaded(document)))
     assert [each.path for each in found] == paths
     assert all(each.rule == "expensive-expression" and each.line > 0 for each in found)

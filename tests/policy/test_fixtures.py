@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from policyd.admission.serving import Serving
-from policyd.policy import suite as suites
-from policyd.policy.loader import load
-from policyd.policy.yaml_text import dump as text
+from policyd.policy.source.loader import load
+from policyd.policy.source.yaml_output import dump as text
+from policyd.policy.suite import runner as suites
+from policyd.server.loading import Serving
 from tests.policy.builders import policy, suite
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policyd.cli import policyd
-from policyd.policy.surrogates import lone_surrogate
+from policyd.policy.source.surrogates import lone_surrogate
 
 DIGITS = "1" * 5000
 HEAD = """\
@@ -207,7 +207,7 @@ MOST = 80 * MIB + 20 * 10 * MIB
 CHILD = """
 import sys
 from pathlib import Path
-from policyd.policy.loader import load
+from policyd.policy.source.loader import load
 load([sys.argv[1]])
 status = Path("/proc/self/status").read_text()
 print(next(int(line.split()[1]) * 1024 for line in status.splitlines() if "VmHWM" in line))

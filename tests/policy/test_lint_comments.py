@@ -3,8 +3,8 @@
 import pytest
 
 from policyd.errors import Problem
-from policyd.policy.lint_comments import comments_in, faults, suppress
-from policyd.policy.loader import load_text
+from policyd.policy.source.lint_comments import comments_in, faults, suppress
+from policyd.policy.source.loader import load_text
 
 MARK = "# policyd-lint: disable=wildcard"
 END = 1 << 62

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from policyd.policy import compiler, loader
-from policyd.policy.documents import Sources
-from policyd.policy.live_definitions import EVERY, Wanted, slim, wanted, with_definitions
+from policyd.policy.compile import compiler
+from policyd.policy.live.definitions import EVERY, Wanted, slim, wanted, with_definitions
+from policyd.policy.source import loader
+from policyd.policy.source.documents import Sources
 from tests.e2e.builders import PODS, custom_resource_definition, demand, policy, rule
 from tests.policy.builders import vap, vap_binding
 

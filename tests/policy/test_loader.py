@@ -8,9 +8,10 @@ import orjson
 import pytest
 
 from policyd.errors import PolicySchemaError
-from policyd.policy.loader import load, load_text, require
-from policyd.policy.model import Policy
-from tests.policy.builders import JSON, loaded, map_, policy, suite, vap, vap_binding
+from policyd.json_types import JSONObject
+from policyd.policy.model.kinds import Policy
+from policyd.policy.source.loader import load, load_text, require
+from tests.policy.builders import loaded, map_, policy, suite, vap, vap_binding
 
 BROKEN = """\
 apiVersion: admissionregistration.k8s.io/v1
@@ -40,7 +41,7 @@ just a text
 """
 
 
-def text(*documents: JSON) -> str:
+def text(*documents: JSONObject) -> str:
     return "\n---\n".join(orjson.dumps(each).decode() for each in documents)
 
 
@@ -196,7 +197,7 @@ def test_other_objects_are_parameters() -> None:
         ({"spec": []}, "expected an object, got a list"),
     ],
 )
-def test_what_is_meant_as_a_policy_is_never_a_parameter(changes: JSON, message: str) -> None:
+def test_what_is_meant_as_a_policy_is_never_a_parameter(changes: JSONObject, message: str) -> None:
     sources = loaded({**vap(), **changes})
     assert any(message in each.message for each in sources.problems), sources.problems
 

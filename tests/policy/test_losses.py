@@ -7,15 +7,16 @@ from pathlib import Path
 import orjson
 import pytest
 
-from policyd.admission.serving import Serving
-from policyd.policy import store as store_module
-from policyd.policy import watch
-from policyd.policy.store import Reload, Store
-from tests.policy.builders import JSON, vap, vap_binding
+from policyd.json_types import JSONObject
+from policyd.policy.live import store as store_module
+from policyd.policy.live import watch
+from policyd.policy.live.store import Reload, Store
+from policyd.server.loading import Serving
+from tests.policy.builders import vap, vap_binding
 from tests.server.fakes import load as fake_load
 
 
-def write(file: Path, *documents: JSON) -> None:
+def write(file: Path, *documents: JSONObject) -> None:
     file.write_bytes(b"\n---\n".join(map(orjson.dumps, documents)))
 
 
@@ -93,7 +94,7 @@ def test_a_policy_may_move_to_another_file(tmp_path: Path) -> None:
     assert loaded(store) == ["a", "b", "c"]
 
 
-def swap(mount: Path, version: str, **files: JSON | None) -> None:
+def swap(mount: Path, version: str, **files: JSONObject | None) -> None:
     """What kubelet does to a mounted ConfigMap."""
     new = mount / f"..{version}"
     new.mkdir()

@@ -4,10 +4,11 @@ from typing import Any
 
 import pytest
 
-from policyd.policy.compiler import compile_sources
-from tests.policy.builders import JSON, loaded, map_, policy, rule
+from policyd.json_types import JSONObject
+from policyd.policy.compile.compiler import compile_sources
+from tests.policy.builders import loaded, map_, policy, rule
 
-CRD: JSON = {
+CRD: JSONObject = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": "gadgets.example.com"},
@@ -21,21 +22,21 @@ CRD: JSON = {
         ],
     },
 }
-APPLY: JSON = {
+APPLY: JSONObject = {
     "patchType": "ApplyConfiguration",
     "applyConfiguration": {"expression": "Object{metadata: Object.metadata{labels: {'a': 'b'}}}"},
 }
-PATCH: JSON = {
+PATCH: JSONObject = {
     "patchType": "JSONPatch",
     "jsonPatch": {"expression": "[JSONPatch{op: 'test', path: '/x'}]"},
 }
 
 
-def problems(*documents: JSON) -> list[str]:
+def problems(*documents: JSONObject) -> list[str]:
     return [problem.message for problem in compile_sources(loaded(*documents)).problems]
 
 
-def applying(mutation: JSON = APPLY, **rules: Any) -> JSON:
+def applying(mutation: JSONObject = APPLY, **rules: Any) -> JSONObject:
     named = rule(**{"apiGroups": ["example.com"], "resources": ["gadgets"], **rules})
     return policy("a", matchConstraints={"resourceRules": [named]}, mutations=[mutation])
 
@@ -75,7 +76,7 @@ def test_a_version_that_is_not_served() -> None:
         applying(apiGroups=["autoscaling"], resources=["scales"]),
     ],
 )
-def test_what_may_have_a_schema_or_needs_none(document: JSON) -> None:
+def test_what_may_have_a_schema_or_needs_none(document: JSONObject) -> None:
     assert problems(document) == []
 
 

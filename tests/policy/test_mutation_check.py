@@ -2,12 +2,13 @@
 
 import pytest
 
-from policyd.policy.type_check import type_check
-from tests.policy.builders import JSON, loaded, map_, policy, rule
+from policyd.json_types import JSONObject
+from policyd.policy.lint.types.check import type_check
+from tests.policy.builders import loaded, map_, policy, rule
 from tests.policy.test_type_check import CRD, DEPLOYMENTS, GADGETS, PODS
 
 
-def advice(text: str, *rules: JSON) -> list[str]:
+def advice(text: str, *rules: JSONObject) -> list[str]:
     apply = text.startswith("Object")
     kind = "ApplyConfiguration" if apply else "JSONPatch"
     mutation = {

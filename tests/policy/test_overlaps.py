@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
-from policyd.policy.model import Mutation
-from policyd.policy.overlaps import overlapping
-from policyd.policy.writes import writes
-from tests.policy.builders import JSON, loaded, policy, rule
+from policyd.json_types import JSONObject
+from policyd.policy.lint.overlaps import overlapping
+from policyd.policy.lint.types.writes import writes
+from policyd.policy.model.kinds import Mutation
+from tests.policy.builders import loaded, policy, rule
 
 
-def patch(*operations: str) -> JSON:
+def patch(*operations: str) -> JSONObject:
     return {"patchType": "JSONPatch", "jsonPatch": {"expression": f"[{', '.join(operations)}]"}}
 
 
@@ -18,17 +19,20 @@ def add(path: str, value: str) -> str:
     return f"JSONPatch{{op: 'add', path: {path}, value: {value}}}"
 
 
-def apply(text: str) -> JSON:
+def apply(text: str) -> JSONObject:
     return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}}
 
 
-def container(name: str, image: str) -> JSON:
+def container(name: str, image: str) -> JSONObject:
     item = f"Object.spec.containers{{name: '{name}', image: '{image}'}}"
     return apply(f"Object{{spec: Object.spec{{containers: [{item}]}}}}")
 
 
 def told(
-    first: JSON, second: JSON, one: JSON | None = None, other: JSON | None = None
+    first: JSONObject,
+    second: JSONObject,
+    one: JSONObject | None = None,
+    other: JSONObject | None = None,
 ) -> list[str]:
     """The advice on policies ``a`` and ``b`` with these mutations and further fields."""
     documents = [
@@ -72,7 +76,9 @@ PRIORITY = [patch(add("'/spec/priority'", "1")), patch(add("'/spec/priority'", "
         ),
     ],
 )
-def test_different_values_for_one_place(first: JSON, second: JSON, message: str) -> None:
+def test_different_values_for_one_place(
+    first: JSONObject, second: JSONObject, message: str
+) -> None:
     assert told(first, second) == [f"spec.mutations[0]: {message}"]
 
 
@@ -93,16 +99,16 @@ def test_different_values_for_one_place(first: JSON, second: JSON, message: str)
         ),
     ],
 )
-def test_what_is_no_conflict_or_not_known(first: JSON, second: JSON) -> None:
+def test_what_is_no_conflict_or_not_known(first: JSONObject, second: JSONObject) -> None:
     assert told(first, second) == []
 
 
 CONDITION = {"matchConditions": [{"name": "c", "expression": "request.namespace == 'x'"}]}
-SELECTOR: JSON = {"namespaceSelector": {"matchLabels": {"a": "b"}}}
+SELECTOR: JSONObject = {"namespaceSelector": {"matchLabels": {"a": "b"}}}
 OTHER = {"matchConditions": [{"name": "d", "expression": "request.namespace == 'y'"}]}
 
 
-def rules(**changes: Any) -> JSON:
+def rules(**changes: Any) -> JSONObject:
     return {"matchConstraints": {"resourceRules": [rule(**changes)]}}
 
 
@@ -125,7 +131,7 @@ def rules(**changes: Any) -> JSON:
         (rules(scope="Cluster"), rules(scope="Namespaced"), False),
     ],
 )
-def test_which_policies_apply_together(one: JSON, other: JSON, together: bool) -> None:
+def test_which_policies_apply_together(one: JSONObject, other: JSONObject, together: bool) -> None:
     first, second = PRIORITY
     assert bool(told(first, second, one, other)) is together
     assert bool(told(first, second, other, one)) is together
@@ -163,6 +169,6 @@ def test_what_an_overlay_writes() -> None:
     "condition",
     [{"metadata": {"X(labels)": None}}, {"spec": {"containers": [{"<(image)": "x"}]}}],
 )
-def test_an_overlay_with_conditions_hangs_on_the_object(condition: JSON) -> None:
+def test_an_overlay_with_conditions_hangs_on_the_object(condition: JSONObject) -> None:
     overlay = {**condition, "data": {"a": "b"}}
     assert list(writes(Mutation(), {"overlay": overlay})) == []

@@ -6,8 +6,8 @@ from typing import ClassVar
 
 import pytest
 
-from policyd.admission import serving
-from policyd.policy.pace import PIECE, REST, Pace
+from policyd.policy.source.pace import PIECE, REST, Pace
+from policyd.server import loading
 from tests.policy import builders
 
 
@@ -41,11 +41,11 @@ class Counted(Pace):
 
 
 def test_only_a_reload_is_paced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(serving, "Pace", Counted)
+    monkeypatch.setattr(loading, "Pace", Counted)
     monkeypatch.setattr(Counted, "made", [])
     for name in ("a", "b"):
         (tmp_path / f"{name}.yaml").write_text(json.dumps(builders.policy(name)))
-    maker = serving.Serving()
+    maker = loading.Serving()
     maker.load([tmp_path])
     assert Counted.made == []
     maker.load([tmp_path])

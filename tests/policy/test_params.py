@@ -2,22 +2,23 @@
 
 import pytest
 
-from policyd.policy.compiled import Object, ParamRef
-from policyd.policy.params import Namespaces, ParamError, ParamStore, without_type
+from policyd.json_types import JSONObject
+from policyd.policy.compile.compiled import ParamRef
+from policyd.policy.compile.params import Namespaces, ParamError, ParamStore, without_type
 
 LIMIT = ("example.com/v1", "Limit")
 CONFIG_MAP = ("v1", "ConfigMap")
 
 
-def obj(kind: tuple[str, str], name: str, namespace: str = "", **labels: str) -> Object:
-    metadata: Object = {"name": name, "labels": dict(labels)}
+def obj(kind: tuple[str, str], name: str, namespace: str = "", **labels: str) -> JSONObject:
+    metadata: JSONObject = {"name": name, "labels": dict(labels)}
     if namespace:
         metadata["namespace"] = namespace
     return {"apiVersion": kind[0], "kind": kind[1], "metadata": metadata}
 
 
-def crd(scope: str) -> Object:
-    names: Object = {"kind": "Limit"}
+def crd(scope: str) -> JSONObject:
+    names: JSONObject = {"kind": "Limit"}
     return {
         "spec": {
             "group": "example.com",
@@ -117,7 +118,7 @@ def test_scope_comes_from_the_definition() -> None:
     assert names(store, LIMIT, ParamRef(name="a"), "shop") == ["a"]
 
 
-def versions(conversion: Object) -> Object:
+def versions(conversion: JSONObject) -> JSONObject:
     found = crd("Namespaced")
     served = [{"name": "v1", "served": True}, {"name": "v2", "served": True}]
     found["spec"] |= {"versions": [*served, {"name": "v3", "served": False}], **conversion}
@@ -125,7 +126,7 @@ def versions(conversion: Object) -> Object:
 
 
 @pytest.mark.parametrize("conversion", [{}, {"conversion": {"strategy": "None"}}])
-def test_what_is_written_in_one_version_is_found_in_the_others(conversion: Object) -> None:
+def test_what_is_written_in_one_version_is_found_in_the_others(conversion: JSONObject) -> None:
     newer = ("example.com/v2", "Limit")
     written = [obj(LIMIT, "a", "shop"), obj(LIMIT, "b", "shop", of="v1"), obj(newer, "b", "shop")]
     store = ParamStore(written, [versions(conversion)])
@@ -163,12 +164,12 @@ def test_an_unknown_namespace_has_its_name_and_nothing_else() -> None:
 
 
 def test_a_known_namespace_shows_only_what_kubernetes_shows() -> None:
-    shop: Object = {
+    shop: JSONObject = {
         "metadata": {"name": "shop", "labels": {"env": "prod"}, "ownerReferences": [], "uid": "1"},
         "status": {"phase": "Active"},
     }
     shown = Namespaces([shop]).object("shop")
-    labels: Object = {"env": "prod", "kubernetes.io/metadata.name": "shop"}
+    labels: JSONObject = {"env": "prod", "kubernetes.io/metadata.name": "shop"}
     assert shown == {
         "metadata": {"name": "shop", "labels": labels, "uid": "1"},
         "spec": {},

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from policyd.policy.loader import load
-from policyd.policy.reach import Reach, Served
+from policyd.policy.live.reach import Reach, Served
+from policyd.policy.source.loader import load
 from tests.e2e.builders import Thing, demand, policy, rule
 
 # The preferred version of a resource comes first.

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 import orjson
 import pytest
 
-from policyd.policy import loader
-from policyd.policy.compiled import CompiledPolicy
-from policyd.policy.compiler import compile_sources
-from policyd.policy.documents import Sources
-from policyd.policy.policy_set import PolicySet
+from policyd.json_types import JSONObject
+from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.compile.compiler import compile_sources
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.source import loader
+from policyd.policy.source.documents import Sources
 from tests.policy import builders
-from tests.policy.builders import JSON
 
 
-def sources(*documents: JSON) -> Sources:
+def sources(*documents: JSONObject) -> Sources:
     return loader.load_text("\n---\n".join(orjson.dumps(each).decode() for each in documents))
 
 
@@ -52,7 +52,7 @@ FIRST = (builders.policy("own"), builders.vap("p"), builders.vap_binding("b"), M
         ([builders.policy("own", variables=[{"name": "x", "expression": "1 +"}])], []),
     ],
 )
-def test_what_did_not_change_is_used_again(second: tuple[JSON, ...], same: list[str]) -> None:
+def test_what_did_not_change_is_used_again(second: tuple[JSONObject, ...], same: list[str]) -> None:
     former = compile_sources(sources(*FIRST))
     after = compile_sources(sources(*second), former)
     fresh = compile_sources(sources(*second))

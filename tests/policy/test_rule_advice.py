@@ -2,16 +2,17 @@
 
 import pytest
 
-from policyd.policy.rule_advice import advise_rules
-from policyd.policy.served_resources import REMOVED, known_resources
-from tests.policy.builders import JSON, loaded, policy, rule, vap_binding
+from policyd.json_types import JSONObject
+from policyd.policy.kinds.served import REMOVED, known_resources
+from policyd.policy.lint.resources import advise_rules
+from tests.policy.builders import loaded, policy, rule, vap_binding
 from tests.policy.test_type_check import CRD
 
 DEPLOYMENTS = {"apiGroups": ["apps"], "resources": ["deployments"]}
 NONE = "no-such-resource"
 OLD = "removed-version"
 
-RIGHT: list[tuple[str, JSON]] = [
+RIGHT: list[tuple[str, JSONObject]] = [
     ("pods", {}),
     ("everything", {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"], "operations": ["*"]}),
     ("all resources of a group", {"apiGroups": ["apps"], "resources": ["*"]}),
@@ -39,7 +40,7 @@ RIGHT: list[tuple[str, JSON]] = [
 ]  # fmt: skip
 
 # The rule, what is told of it and where, and part of message and hint.
-WRONG: list[tuple[JSON, str, str, str, str]] = [
+WRONG: list[tuple[JSONObject, str, str, str, str]] = [
     ({"apiGroups": ["core"]}, NONE, "apiGroups[0]", "no API group 'core'", 'is written ""'),
     ({"apiGroups": ["apps/v1"]}, NONE, "apiGroups[0]", "no API group 'apps/v1'", "write apps"),
     ({"apiGroups": ["", "rbac"]}, NONE, "apiGroups[1]", "'rbac'", "rbac.authorization.k8s.io?"),
@@ -86,14 +87,14 @@ WRONG: list[tuple[JSON, str, str, str, str]] = [
 
 
 @pytest.mark.parametrize("changes", [pytest.param(row[1], id=row[0]) for row in RIGHT])
-def test_rules_that_match_something(changes: JSON) -> None:
+def test_rules_that_match_something(changes: JSONObject) -> None:
     constraints = {"resourceRules": [rule(**changes)], "excludeResourceRules": [rule(**changes)]}
     assert advise_rules(loaded(policy(matchConstraints=constraints), CRD)) == []
 
 
 @pytest.mark.parametrize(("changes", "name", "path", "message", "hint"), WRONG)
 def test_rules_that_match_nothing(
-    changes: JSON, name: str, path: str, message: str, hint: str
+    changes: JSONObject, name: str, path: str, message: str, hint: str
 ) -> None:
     constraints = {"resourceRules": [rule(**changes)]}
     sources = loaded(policy(matchConstraints=constraints), CRD)
@@ -107,7 +108,7 @@ def test_rules_that_match_nothing(
 
 
 HPA = {"apiGroups": ["autoscaling"], "resources": ["horizontalpodautoscalers"]}
-EXACT: list[tuple[JSON, str, str]] = [
+EXACT: list[tuple[JSONObject, str, str]] = [
     ({**HPA, "apiVersions": ["v2"]}, "Exact", "requests of v1 are not matched"),
     ({**HPA, "apiVersions": ["v2"]}, "Equivalent", ""),
     ({**HPA, "apiVersions": ["v1", "v2"]}, "Exact", ""),
@@ -119,7 +120,9 @@ EXACT: list[tuple[JSON, str, str]] = [
 
 
 @pytest.mark.parametrize(("changes", "match_policy", "told"), EXACT)
-def test_versions_that_pass_by_exact_rules(changes: JSON, match_policy: str, told: str) -> None:
+def test_versions_that_pass_by_exact_rules(
+    changes: JSONObject, match_policy: str, told: str
+) -> None:
     constraints = {"resourceRules": [rule(**changes)], "matchPolicy": match_policy}
     found = advise_rules(loaded(policy(matchConstraints=constraints)))
     assert [each.rule for each in found] == (["exact-version"] if told else [])

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from policyd.json_types import JSONObject
 from tests.policy.builders import (
-    JSON,
     MUTATION,
     PODS,
     VALIDATION,
@@ -21,15 +21,15 @@ from tests.policy.builders import (
 )
 
 
-def matching(**fields: Any) -> JSON:
+def matching(**fields: Any) -> JSONObject:
     return {"resourceRules": [PODS], **fields}
 
 
-def selector(**fields: Any) -> JSON:
+def selector(**fields: Any) -> JSONObject:
     return {"matchExpressions": [{"key": "a", **fields}]}
 
 
-REFUSED: list[tuple[str, JSON, str]] = [
+REFUSED: list[tuple[str, JSONObject, str]] = [
     # rules
     ("no constraints", vap(matchConstraints=...), "spec.matchConstraints: Required value"),
     ("no rules", vap(matchConstraints={}), "spec.matchConstraints.resourceRules: Required value"),
@@ -298,12 +298,12 @@ REFUSED: list[tuple[str, JSON, str]] = [
 @pytest.mark.parametrize(
     ("document", "message"), [pytest.param(*row[1:], id=row[0]) for row in REFUSED]
 )
-def test_what_the_rules_refuse(document: JSON, message: str) -> None:
+def test_what_the_rules_refuse(document: JSONObject, message: str) -> None:
     found = wrongs(document)
     assert any(message in text for text in found), found
 
 
-ACCEPTED: list[tuple[str, JSON]] = [
+ACCEPTED: list[tuple[str, JSONObject]] = [
     ("VAP", vap()),
     ("VAP of v1beta1", {**vap(), "apiVersion": "admissionregistration.k8s.io/v1beta1"}),
     ("only annotations", vap(validations=..., auditAnnotations=[{"key": "k", "valueExpression": "'v'"}])),
@@ -345,14 +345,14 @@ ACCEPTED: list[tuple[str, JSON]] = [
 
 
 @pytest.mark.parametrize("document", [pytest.param(row[1], id=row[0]) for row in ACCEPTED])
-def test_what_the_rules_accept(document: JSON) -> None:
+def test_what_the_rules_accept(document: JSONObject) -> None:
     sources = loaded(document)
     assert sources.problems == ()
     assert sources.documents[0].model is not None
 
 
 def test_defaults_are_those_of_kubernetes() -> None:
-    from policyd.policy.model import Policy, ValidatingAdmissionPolicy
+    from policyd.policy.model.kinds import Policy, ValidatingAdmissionPolicy
 
     model = loaded(vap()).documents[0].model
     assert isinstance(model, ValidatingAdmissionPolicy)
@@ -366,7 +366,7 @@ def test_defaults_are_those_of_kubernetes() -> None:
 
 
 def test_the_plain_value_is_camel_case_without_absent_fields() -> None:
-    from policyd.policy.model import ValidatingAdmissionPolicy
+    from policyd.policy.model.kinds import ValidatingAdmissionPolicy
 
     model = loaded(vap(matchConstraints=matching(matchPolicy="Exact"))).documents[0].model
     assert isinstance(model, ValidatingAdmissionPolicy)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from policyd.policy.settled import settled
-from tests.policy.builders import JSON, loaded, map_, policy, rule
+from policyd.json_types import JSONObject
+from policyd.policy.lint.settled import settled
+from tests.policy.builders import loaded, map_, policy, rule
 from tests.policy.test_type_check import CRD, GADGETS, WORKLOADS
 
 DELETE = rule(operations=["DELETE"])
@@ -13,7 +14,7 @@ NEVER = ("spec.matchConditions[0].expression", "is false for all kinds")
 ALWAYS = ("spec.validations[0].expression", "is true for all kinds")
 
 
-def told(*rules: JSON, kind: Any = policy, **spec: Any) -> list[tuple[str, str]]:
+def told(*rules: JSONObject, kind: Any = policy, **spec: Any) -> list[tuple[str, str]]:
     constraints = {"resourceRules": list(rules or (rule(),))}
     sources = loaded(kind(matchConstraints=constraints, **spec), CRD)
     assert sources.problems == ()
@@ -22,7 +23,7 @@ def told(*rules: JSON, kind: Any = policy, **spec: Any) -> list[tuple[str, str]]
     return [(each.path, each.message[: len("is false for all kinds")].rstrip()) for each in found]
 
 
-CONDITIONS: list[tuple[str, list[JSON], bool]] = [
+CONDITIONS: list[tuple[str, list[JSONObject], bool]] = [
     ("request.operation == 'DELETE'", [rule()], True),
     ("request.operation == 'DELETE'", [rule(), DELETE], False),
     ("object == null", [rule()], True),
@@ -45,7 +46,7 @@ CONDITIONS: list[tuple[str, list[JSON], bool]] = [
 
 
 @pytest.mark.parametrize(("expression", "rules", "never"), CONDITIONS)
-def test_conditions(expression: str, rules: list[JSON], never: bool) -> None:
+def test_conditions(expression: str, rules: list[JSONObject], never: bool) -> None:
     conditions = [{"name": "a", "expression": expression}]
     expected = [NEVER] if never else []
     assert told(*rules, matchConditions=conditions) == expected
@@ -53,7 +54,7 @@ def test_conditions(expression: str, rules: list[JSON], never: bool) -> None:
         assert told(*rules, matchConditions=conditions, kind=map_) == expected
 
 
-VALIDATIONS: list[tuple[str, list[JSON], bool]] = [
+VALIDATIONS: list[tuple[str, list[JSONObject], bool]] = [
     ("request.operation != 'DELETE'", [rule()], True),
     ("request.operation != 'DELETE'", [DELETE], False),
     ("object.kind == 'Pod'", [rule()], True),
@@ -66,7 +67,7 @@ VALIDATIONS: list[tuple[str, list[JSON], bool]] = [
 
 
 @pytest.mark.parametrize(("expression", "rules", "always"), VALIDATIONS)
-def test_validations(expression: str, rules: list[JSON], always: bool) -> None:
+def test_validations(expression: str, rules: list[JSONObject], always: bool) -> None:
     assert told(*rules, validations=[{"expression": expression}]) == ([ALWAYS] if always else [])
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from policyd.errors import PolicyError, Problem
-from policyd.policy import watch
-from policyd.policy.store import Reload, Store
-from policyd.policy.watch import changed, fingerprint
+from policyd.policy.live import watch
+from policyd.policy.live.store import Reload, Store
+from policyd.policy.live.watch import changed, fingerprint
 from tests.server.fakes import FakeSet, load
 
 

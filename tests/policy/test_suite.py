@@ -9,15 +9,17 @@ import orjson
 import pytest
 
 from policyd.errors import PolicyError, ReviewError
-from policyd.policy import suite as suites
-from policyd.policy.expectations import same
-from policyd.policy.loader import load, load_text
-from policyd.policy.reviews import build_review, plural
-from policyd.policy.suite import CaseResult, run
-from tests.policy.builders import JSON, loaded, suite
+from policyd.json_types import JSONObject
+from policyd.policy.kinds.plural import plural
+from policyd.policy.source.loader import load, load_text
+from policyd.policy.suite import runner as suites
+from policyd.policy.suite.expectations import same
+from policyd.policy.suite.reviews import build_review
+from policyd.policy.suite.runner import CaseResult, run
+from tests.policy.builders import loaded, suite
 
-POD: JSON = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}
-DENIAL: JSON = {
+POD: JSONObject = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}
+DENIAL: JSONObject = {
     "allowed": False,
     "status": {
         "code": 422,
@@ -33,32 +35,34 @@ DENIAL: JSON = {
 class Judge:
     """Answers with what it was given, by webhook, and remembers what it was asked."""
 
-    def __init__(self, validate: JSON | None = None, mutate: JSON | None = None) -> None:
+    def __init__(
+        self, validate: JSONObject | None = None, mutate: JSONObject | None = None
+    ) -> None:
         self.answers = {
             "validate": validate or {"allowed": True},
             "mutate": mutate or {"allowed": True},
         }
-        self.asked: list[tuple[str, JSON]] = []
+        self.asked: list[tuple[str, JSONObject]] = []
 
-    def __call__(self, review: JSON, webhook: str) -> JSON:
+    def __call__(self, review: JSONObject, webhook: str) -> JSONObject:
         self.asked.append((webhook, review["request"]))
         return {"response": self.answers[webhook]}
 
 
-def patching(*operations: JSON, **more: Any) -> JSON:
+def patching(*operations: JSONObject, **more: Any) -> JSONObject:
     patch = b64encode(orjson.dumps(operations)).decode()
     return {"allowed": True, "patchType": "JSONPatch", "patch": patch, **more}
 
 
-def outcome(judge: Judge, expect: JSON, **case: Any) -> CaseResult:
+def outcome(judge: Judge, expect: JSONObject, **case: Any) -> CaseResult:
     fields = {"name": "c", "request": {"object": POD}, "expect": expect, **case}
     return run(loaded(suite(cases=[fields])).documents[0], judge)[0]
 
 
-LABEL: JSON = {"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}
+LABEL: JSONObject = {"op": "add", "path": "/metadata/labels", "value": {"a": "b"}}
 LABELLED = {**POD, "metadata": {"name": "web", "labels": {"a": "b"}}}
 
-MET: list[tuple[JSON, JSON, JSON]] = [
+MET: list[tuple[JSONObject, JSONObject, JSONObject]] = [
     ({"allowed": False}, DENIAL, {}),
     ({"allowed": False, "code": 422, "reason": "Invalid"}, DENIAL, {}),
     ({"message": "no limit"}, DENIAL, {}),
@@ -73,12 +77,14 @@ MET: list[tuple[JSON, JSON, JSON]] = [
 
 
 @pytest.mark.parametrize(("expect", "validate", "mutate"), MET)
-def test_expectations_that_are_met(expect: JSON, validate: JSON, mutate: JSON) -> None:
+def test_expectations_that_are_met(
+    expect: JSONObject, validate: JSONObject, mutate: JSONObject
+) -> None:
     result = outcome(Judge(validate, mutate or None), expect)
     assert result.passed, (result.error, result.mismatches)
 
 
-UNMET: list[tuple[JSON, str, Any, Any]] = [
+UNMET: list[tuple[JSONObject, str, Any, Any]] = [
     ({"allowed": True}, "allowed", True, False),
     ({"code": 403}, "code", 403, 422),
     ({"reason": "Forbidden"}, "reason", "Forbidden", "Invalid"),
@@ -96,7 +102,9 @@ UNMET: list[tuple[JSON, str, Any, Any]] = [
 
 
 @pytest.mark.parametrize(("expect", "key", "expected", "found"), UNMET)
-def test_expectations_that_are_not_met(expect: JSON, key: str, expected: Any, found: Any) -> None:
+def test_expectations_that_are_not_met(
+    expect: JSONObject, key: str, expected: Any, found: Any
+) -> None:
     result = outcome(Judge(DENIAL), expect)
     assert [(each.key, each.expected, each.found) for each in result.mismatches] == [
         (key, expected, found)
@@ -120,17 +128,17 @@ def test_a_denied_mutation_ends_the_request() -> None:
     assert [webhook for webhook, _ in judge.asked] == ["mutate"]
 
 
-APPEND: JSON = {"op": "add", "path": "/metadata/finalizers", "value": ["a"]}
+APPEND: JSONObject = {"op": "add", "path": "/metadata/finalizers", "value": ["a"]}
 
 
 class Growing(Judge):
     """Its second answer is not its first."""
 
-    def __init__(self, first: JSON, second: JSON) -> None:
+    def __init__(self, first: JSONObject, second: JSONObject) -> None:
         super().__init__(mutate=first)
         self.later = [first, second]
 
-    def __call__(self, review: JSON, webhook: str) -> JSON:
+    def __call__(self, review: JSONObject, webhook: str) -> JSONObject:
         if webhook == "mutate":
             self.answers["mutate"] = self.later.pop(0)
         return super().__call__(review, webhook)
@@ -146,7 +154,7 @@ class Growing(Judge):
         (DENIAL, "policy 'p' denied request: no limit"),
     ],
 )
-def test_a_second_run_must_change_nothing(second: JSON, found: Any) -> None:
+def test_a_second_run_must_change_nothing(second: JSONObject, found: Any) -> None:
     result = outcome(Growing(patching(LABEL), second), {"allowed": True})
     assert [(each.key, each.found) for each in result.mismatches] == (
         [] if found is None else [(suites.IDEMPOTENT, found)]
@@ -156,7 +164,7 @@ def test_a_second_run_must_change_nothing(second: JSON, found: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [DENIAL, {"allowed": True}])
-def test_without_a_patch_there_is_no_second_run(answer: JSON) -> None:
+def test_without_a_patch_there_is_no_second_run(answer: JSONObject) -> None:
     judge = Judge(mutate=answer)
     outcome(judge, {"allowed": True})
     assert [webhook for webhook, _ in judge.asked].count("mutate") == 1
@@ -191,7 +199,7 @@ def test_reviews_follow_from_the_object() -> None:
     ],
 )
 def test_objects_are_where_the_operation_has_them(
-    given: JSON, operation: str, new: JSON | None, old: JSON | None
+    given: JSONObject, operation: str, new: JSONObject | None, old: JSONObject | None
 ) -> None:
     request = build_review(POD, **given)["request"]
     assert (request["operation"], request["object"], request["oldObject"]) == (operation, new, old)
@@ -207,7 +215,7 @@ def test_objects_are_where_the_operation_has_them(
     ],
 )
 def test_the_namespace_of_a_request(
-    kind: str, group: str, metadata: JSON, namespace: str | None
+    kind: str, group: str, metadata: JSONObject, namespace: str | None
 ) -> None:
     obj = {"apiVersion": f"{group}/v1".lstrip("/"), "kind": kind, "metadata": metadata}
     assert build_review(obj)["request"].get("namespace") == namespace
@@ -283,9 +291,9 @@ def test_labels_of_the_namespace_need_someone_who_takes_them() -> None:
     fields = {"name": "c", "request": request, "expect": {"allowed": True}}
     document = loaded(suite(cases=[fields])).documents[0]
     assert "namespaceLabels" in run(document, Judge())[0].error
-    seen: list[JSON] = []
+    seen: list[JSONObject] = []
 
-    def with_namespace(namespace: JSON) -> Judge:
+    def with_namespace(namespace: JSONObject) -> Judge:
         seen.append(namespace)
         return Judge()
 
@@ -297,7 +305,7 @@ def test_labels_of_the_namespace_need_someone_who_takes_them() -> None:
 
 
 def test_a_judge_that_refuses_the_review_fails_the_case_only() -> None:
-    def refuse(review: JSON, webhook: str) -> JSON:
+    def refuse(review: JSONObject, webhook: str) -> JSONObject:
         raise ReviewError("no uid")
 
     result = run(loaded(suite()).documents[0], refuse)[0]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from policyd.policy import tree
-from policyd.policy.files import read
-from policyd.policy.tree import walk
-from policyd.policy.watch import fingerprint
+from policyd.policy.live.watch import fingerprint
+from policyd.policy.source import tree
+from policyd.policy.source.files import read
+from policyd.policy.source.tree import walk
 from policyd.regular_files import NotRegular, open_regular, read_regular
 
 

@@ -4,16 +4,17 @@ from typing import Any
 
 import pytest
 
-from policyd.policy.kind_types import kinds_of
-from policyd.policy.model import Policy
-from policyd.policy.object_types import KindSchemas
-from policyd.policy.type_check import type_check
-from tests.policy.builders import JSON, loaded, policy, rule, vap
+from policyd.json_types import JSONObject
+from policyd.policy.kinds.object_types import KindSchemas
+from policyd.policy.lint.types.check import type_check
+from policyd.policy.lint.types.kinds import kinds_of
+from policyd.policy.model.kinds import Policy
+from tests.policy.builders import loaded, policy, rule, vap
 
 PODS = rule()
 DEPLOYMENTS = rule(apiGroups=["apps"], resources=["deployments"])
 WORKLOADS = rule(apiGroups=["apps"], resources=["deployments", "daemonsets"])
-CRD: JSON = {
+CRD: JSONObject = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": "gadgets.example.com"},
@@ -56,7 +57,7 @@ CRD: JSON = {
 GADGETS = rule(apiGroups=["example.com"], resources=["gadgets"])
 
 
-def checked(*rules: JSON, **fields: Any) -> list[str]:
+def checked(*rules: JSONObject, **fields: Any) -> list[str]:
     """The advice on a policy with these rules, less the caret."""
     document = policy(matchConstraints={"resourceRules": list(rules)}, **fields)
     found = type_check(loaded(document, CRD))
@@ -65,7 +66,7 @@ def checked(*rules: JSON, **fields: Any) -> list[str]:
     return [each.message for each in found]
 
 
-def check_one(expression: str, *rules: JSON, **fields: Any) -> list[str]:
+def check_one(expression: str, *rules: JSONObject, **fields: Any) -> list[str]:
     return checked(*(rules or (PODS,)), validations=[{"expression": expression}], **fields)
 
 
@@ -180,7 +181,7 @@ def test_several_kinds() -> None:
             "autoscaling/v1, Kind=HorizontalPodAutoscaler"]),
     ],
 )  # fmt: skip
-def test_kinds(rules: list[JSON], expected: list[str]) -> None:
+def test_kinds(rules: list[JSONObject], expected: list[str]) -> None:
     sources = loaded(policy(matchConstraints={"resourceRules": rules}))
     model = sources.documents[0].model
     assert isinstance(model, Policy)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
-from policyd.policy.unguarded import unguarded
-from tests.policy.builders import JSON, loaded, map_, policy, rule, vap
+from policyd.json_types import JSONObject
+from policyd.policy.lint.guards.unguarded import unguarded
+from tests.policy.builders import loaded, map_, policy, rule, vap
 from tests.policy.test_type_check import CRD, GADGETS, WORKLOADS
 
 FIELD, NULL = "unguarded-field", "null-object"
@@ -13,7 +14,7 @@ CREATE, UPDATE = rule(operations=["CREATE"]), rule(operations=["UPDATE"])
 ALL = rule(operations=["*"])
 
 
-def found_in(document: JSON) -> list[tuple[str, str]]:
+def found_in(document: JSONObject) -> list[tuple[str, str]]:
     """Path, and what may be missing, of each advice."""
     sources = loaded(document, CRD)
     assert sources.problems == ()
@@ -23,7 +24,7 @@ def found_in(document: JSON) -> list[tuple[str, str]]:
     return [(each.path, each.message) for each in found]
 
 
-def told(expression: str, *rules: JSON, **fields: Any) -> list[str]:
+def told(expression: str, *rules: JSONObject, **fields: Any) -> list[str]:
     """The messages on a policy with one validation."""
     constraints = {"resourceRules": list(rules or (rule(),))}
     validations = [{"expression": expression}]
@@ -31,11 +32,11 @@ def told(expression: str, *rules: JSON, **fields: Any) -> list[str]:
     return [message for _, message in found_in(document)]
 
 
-def variables(**expressions: str) -> list[JSON]:
+def variables(**expressions: str) -> list[JSONObject]:
     return [{"name": name, "expression": text} for name, text in expressions.items()]
 
 
-def conditions(*expressions: str) -> list[JSON]:
+def conditions(*expressions: str) -> list[JSONObject]:
     return [{"name": f"c{number}", "expression": each} for number, each in enumerate(expressions)]
 
 
@@ -165,7 +166,7 @@ def test_maps_that_the_policy_makes_are_its_own(made: str, expression: str) -> N
     assert told(expression.replace("MADE", "variables.m"), variables=variables(m=made)) == []
 
 
-VARIABLES: list[tuple[JSON, str, list[str]]] = [
+VARIABLES: list[tuple[JSONObject, str, list[str]]] = [
     ({"spec": "object.spec"}, "has(object.spec.nodeName) && variables.spec.nodeName == 'x'", []),
     ({"spec": "object.spec"}, "variables.spec.nodeName == 'x'", [
         "variables.spec may be without nodeName"]),
@@ -271,7 +272,7 @@ def test_unknown_kinds_and_wildcards_are_left_out() -> None:
 ON_CREATE = "oldObject is null on CREATE: an error for each"
 ON_DELETE = "object is null on DELETE: an error for each"
 SAME = "object.metadata.name == oldObject.metadata.name"
-NULLS: list[tuple[str, list[JSON], list[str]]] = [
+NULLS: list[tuple[str, list[JSONObject], list[str]]] = [
     (SAME, [rule()], [ON_CREATE]),
     (SAME, [UPDATE], []),
     (SAME, [CREATE], [ON_CREATE]),
@@ -300,7 +301,9 @@ NULLS: list[tuple[str, list[JSON], list[str]]] = [
 
 
 @pytest.mark.parametrize(("expression", "rules", "expected"), NULLS)
-def test_objects_that_are_null(expression: str, rules: list[JSON], expected: list[str]) -> None:
+def test_objects_that_are_null(
+    expression: str, rules: list[JSONObject], expected: list[str]
+) -> None:
     assert told(expression, *rules) == expected
 
 
@@ -322,7 +325,7 @@ def test_conditions_on_the_operation_guard() -> None:
 
 
 NODES, EXEC = rule(resources=["nodes"]), rule(resources=["pods/exec"], operations=["CONNECT"])
-REQUESTS: list[tuple[str, list[JSON], list[str]]] = [
+REQUESTS: list[tuple[str, list[JSONObject], list[str]]] = [
     ("request.subResource == ''", [rule()], ["request may be without subResource"]),
     ("request.?subResource.orValue('') == ''", [rule()], []),
     ("!has(request.subResource) || request.subResource == 'exec'", [rule()], []),
@@ -344,7 +347,7 @@ REQUESTS: list[tuple[str, list[JSON], list[str]]] = [
 
 @pytest.mark.parametrize(("expression", "rules", "expected"), REQUESTS)
 def test_what_requests_may_be_without(
-    expression: str, rules: list[JSON], expected: list[str]
+    expression: str, rules: list[JSONObject], expected: list[str]
 ) -> None:
     assert told(expression, *rules) == expected
 

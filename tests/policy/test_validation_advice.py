@@ -2,15 +2,16 @@
 
 import pytest
 
-from policyd.policy.validation_advice import advise_validations
-from tests.policy.builders import JSON, loaded, map_, policy, rule, vap
+from policyd.json_types import JSONObject
+from policyd.policy.lint.messages import advise_validations
+from tests.policy.builders import loaded, map_, policy, rule, vap
 
 OBJECT = {"expression": "object.metadata.name != 'x'", "message": "m"}
 CREATE = rule(operations=["CREATE"])
 UPDATE = rule(operations=["UPDATE"])
 
 
-def found_in(document: JSON) -> list[tuple[str, str]]:
+def found_in(document: JSONObject) -> list[tuple[str, str]]:
     sources = loaded(document)
     assert sources.problems == ()
     found = advise_validations(sources)
@@ -18,7 +19,7 @@ def found_in(document: JSON) -> list[tuple[str, str]]:
     return [(each.rule, each.path) for each in found]
 
 
-MESSAGES: list[tuple[JSON, bool]] = [
+MESSAGES: list[tuple[JSONObject, bool]] = [
     ({"expression": "true"}, True),
     ({"expression": "true", "message": "m"}, False),
     ({"expression": "true", "messageExpression": "'m'"}, False),
@@ -28,7 +29,7 @@ MESSAGES: list[tuple[JSON, bool]] = [
 
 
 @pytest.mark.parametrize(("validation", "told"), MESSAGES)
-def test_messages(validation: JSON, told: bool) -> None:
+def test_messages(validation: JSONObject, told: bool) -> None:
     expected = [("missing-message", "spec.validations[1]")] if told else []
     assert found_in(policy(validations=[OBJECT, validation])) == expected
 
@@ -37,7 +38,7 @@ def test_messages_of_a_vap() -> None:
     assert found_in(vap()) == [("missing-message", "spec.validations[0]")]
 
 
-RULES: list[tuple[str, list[JSON], bool]] = [
+RULES: list[tuple[str, list[JSONObject], bool]] = [
     ("both", [rule()], False),
     ("any", [rule(operations=["*"])], False),
     ("updates only", [UPDATE], False),
@@ -57,13 +58,13 @@ RULES: list[tuple[str, list[JSON], bool]] = [
 
 
 @pytest.mark.parametrize(("rules", "told"), [pytest.param(*row[1:], id=row[0]) for row in RULES])
-def test_updates(rules: list[JSON], told: bool) -> None:
+def test_updates(rules: list[JSONObject], told: bool) -> None:
     path = "spec.matchConstraints.resourceRules[0].operations"
     document = vap(validations=[OBJECT], matchConstraints={"resourceRules": rules})
     assert found_in(document) == ([("missing-update", path)] if told else [])
 
 
-LOOKING: list[tuple[str, JSON, bool]] = [
+LOOKING: list[tuple[str, JSONObject, bool]] = [
     ("at who asks", {"validations": [{**OBJECT, "expression": "request.userInfo.username != 'x'"}]}, False),
     ("at the object before", {"validations": [{**OBJECT, "expression": "oldObject == null"}]}, False),
     ("by a variable", {
@@ -74,7 +75,7 @@ LOOKING: list[tuple[str, JSON, bool]] = [
 
 
 @pytest.mark.parametrize(("spec", "told"), [pytest.param(*row[1:], id=row[0]) for row in LOOKING])
-def test_only_what_looks_at_objects(spec: JSON, told: bool) -> None:
+def test_only_what_looks_at_objects(spec: JSONObject, told: bool) -> None:
     document = policy(matchConstraints={"resourceRules": [CREATE]}, **spec)
     assert bool(found_in(document)) is told
 

@@ -7,9 +7,9 @@ from click.testing import CliRunner
 
 from policyd.cel.env import Environment
 from policyd.cli.lint import command
-from policyd.policy.checked import checked_expressions
-from policyd.policy.loader import load_text
-from policyd.policy.version_needs import needed_by_policy, needs, newer
+from policyd.policy.compile.checked import checked_expressions
+from policyd.policy.lint.version_needs import needed_by_policy, needs, newer
+from policyd.policy.source.loader import load_text
 from policyd.versions import KubernetesVersion
 
 POLICY = """\

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from policyd.policy import watch
-from policyd.policy.watch import changed, contents, fingerprint
+from policyd.policy.live import watch
+from policyd.policy.live.watch import changed, contents, fingerprint
 
 
 async def noticed(folder: Path, change: Callable[[], object], told: list[str]) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd.errors import PolicySchemaError
-from policyd.policy.loader import read_one
+from policyd.policy.source.loader import read_one
 
 SCALARS: list[tuple[str, Any]] = [
     # texts that other readers take for something else
@@ -138,7 +138,7 @@ def test_a_billion_laughs_are_cut_short() -> None:
 def test_hostile_depth_is_an_error_not_a_crash(opening: str) -> None:
     code = (
         "import sys\nfrom policyd.errors import PolicySchemaError\n"
-        "from policyd.policy.loader import read_one\n"
+        "from policyd.policy.source.loader import read_one\n"
         "try: read_one(sys.argv[1] * 50000)\n"
         "except PolicySchemaError as error: print(error)\n"
     )

@@ -17,7 +17,7 @@ from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.config import resolve
 from policyd.errors import PolicyError, Problem
-from policyd.policy.store import PolicySet
+from policyd.policy.live.store import PolicySet
 from policyd.versions import NEWEST, KubernetesVersion
 
 
@@ -121,7 +121,7 @@ def judge(
 
 def main() -> None:
     """Serve; arguments are ``name=value`` of settings."""
-    from policyd.server import Server
+    from policyd.server.composition import Server
 
     flags = dict(argument.split("=", 1) for argument in sys.argv[1:])
     Server(resolve(flags, {}), load, judge).run()

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from policyd.admin_gate import BURST, RATE, REMEMBERED, TRUSTED, App, Gate
 from policyd.admission.recorder import NullRecorder
-from policyd.app import create_app
 from policyd.config import Settings
 from policyd.errors import ConfigError
-from policyd.lifecycle import Lifecycle
-from policyd.limits import InFlight
-from policyd.messages import Receive, Scope, Send, respond
-from policyd.policy.store import Store
-from policyd.status import RENDERING_SECONDS, Rendered
+from policyd.http.admin_gate import BURST, RATE, REMEMBERED, TRUSTED, App, Gate
+from policyd.http.app import create_app
+from policyd.http.lifecycle import Lifecycle
+from policyd.http.limits import InFlight
+from policyd.http.messages import Receive, Scope, Send, respond
+from policyd.http.status import RENDERING_SECONDS, Rendered
+from policyd.policy.live.store import Store
 from tests.server.fakes import judge, load
 from tests.server.process import PATIENCE, fake_server, until, write_sources
 from tests.server.reviews import body

@@ -16,10 +16,10 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
-from policyd.capture import MAX_WAITING, Capture, line
 from policyd.cli import policyd
 from policyd.errors import ConfigError
-from policyd.policy.reviews import build_review
+from policyd.policy.suite.reviews import build_review
+from policyd.server.capture import MAX_WAITING, Capture, line
 from tests.server.process import until
 from tests.server.reviews import body
 from tests.server.test_serve import serving
@@ -167,7 +167,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
         return written
 
     full = SimpleNamespace(**{**vars(os), "write": write_while_there_is_room})
-    monkeypatch.setattr("policyd.capture.os", full)
+    monkeypatch.setattr("policyd.server.capture.os", full)
     for _ in range(2):
         capture.note("validate", request(SECRET), allowed(), 500)
     until(lambda: len(told) == 2, "the failures")

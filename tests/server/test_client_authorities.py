@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from policyd.certificates import self_signed
+from policyd.tls.certificates import self_signed
 from tests.server.pki import Issued, issue, pem, put
 from tests.server.process import Process, fake_server, texts, trusting, until, write_sources
 from tests.server.reviews import body

@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives import serialization
 from h2.connection import H2Connection
 from h2.events import DataReceived, StreamEnded
 
-from policyd.certificates import Certificates, expiry, has_name, self_signed
 from policyd.config import Settings
 from policyd.errors import ConfigError
+from policyd.tls.certificates import Certificates, expiry, has_name, self_signed
 from tests.server.pki import issue
 from tests.server.process import Process, fake_server, trusting, until, write_sources
 from tests.server.reviews import body

@@ -10,7 +10,7 @@ import pytest
 from h2.connection import H2Connection
 from h2.events import StreamEnded
 
-from policyd.server_tcp import GO_AWAY
+from policyd.server.tcp import GO_AWAY
 from tests.server.load import Load
 from tests.server.process import Process, fake_server, trusting, until, write_sources
 from tests.server.reviews import body

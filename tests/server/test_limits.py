@@ -6,8 +6,8 @@ import ssl
 import tracemalloc
 from pathlib import Path
 
-from policyd.limits import InFlight, Peer, Room
-from policyd.messages import Body
+from policyd.http.limits import InFlight, Peer, Room
+from policyd.http.messages import Body
 from tests.server.process import Process, fake_server, until, write_sources
 from tests.server.reviews import body
 

@@ -4,7 +4,7 @@ import ssl
 from functools import partial
 from pathlib import Path
 
-from policyd.certificates import self_signed
+from policyd.tls.certificates import self_signed
 from tests.server.load import Load
 from tests.server.process import Process, fake_server, texts, until, write_sources
 from tests.server.reviews import body

@@ -35,7 +35,7 @@ def test_server_that_loads_ends_by_a_handler(number: signal.Signals) -> None:
     """The first process of a container has no default that would end it."""
     code = "; ".join(
         [
-            "import os, time, policyd.signals as signals",
+            "import os, time, policyd.server.signals as signals",
             "signals.Signals().hold()",
             f"os.kill(os.getpid(), {number.value})",
             "time.sleep(20)",

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
-from policyd import watches as watches_module
-from policyd.lifecycle import Lifecycle
-from policyd.policy.store import Store
-from policyd.status import Status
-from policyd.watches import SILENCE_SECONDS, Watches
+from policyd.http.lifecycle import Lifecycle
+from policyd.http.status import Status
+from policyd.policy.live.store import Store
+from policyd.server import health as watches_module
+from policyd.server.health import SILENCE_SECONDS, Watches
 from tests.server.fakes import load
 
 

@@ -8,20 +8,20 @@ Ints are 64 bits: what leaves that range is an error, never a larger number. Typ
 from libc.math cimport INFINITY, NAN
 from libc.stdint cimport INT64_MIN, int64_t, uint64_t
 
-from policyd._core.activation cimport Activation, take, work
-from policyd._core.cel_errors cimport (
+from policyd._core.values.activation cimport Activation, take, work
+from policyd._core.values.errors cimport (
     DIVISION_BY_ZERO,
     INTEGER_OVERFLOW,
     MODULUS_BY_ZERO,
     NO_OVERLOAD,
     UNSIGNED_OVERFLOW,
 )
-from policyd._core.library cimport binary, tenths, unary
-from policyd._core.search cimport PyUnicode_KIND
-from policyd._core.values cimport Duration, UInt, duration, size_of, uint
+from policyd._core.eval.functions cimport binary, tenths, unary
+from policyd._core.regex.search cimport PyUnicode_KIND
+from policyd._core.values.types cimport Duration, UInt, duration, size_of, uint
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1

@@ -1,6 +1,6 @@
 """The values of ``authorizer`` and ``authorizer.requestResource``."""
 
-from policyd._core.values cimport Opaque
+from policyd._core.values.types cimport Opaque
 
 
 cdef class Authorizer(Opaque):
@@ -18,7 +18,7 @@ cdef class Check(Opaque):
 
     cdef str kind            # the name of its CEL type
     cdef Authorizer authorizer
-    cdef dict said           # fields of policyd._core.authorization.Attributes
+    cdef dict said           # fields of policyd._core.lib.authorization.Attributes
 
 
 cdef class Decision(Opaque):

@@ -1,9 +1,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from policyd._core.estimates import Charge, Operand
-from policyd._core.library import Library
-from policyd._core.values import Opaque
+from policyd._core.eval.functions import Library
+from policyd._core.lib.estimates import Charge, Operand
+from policyd._core.values.types import Opaque
 
 LIBRARY: Library
 

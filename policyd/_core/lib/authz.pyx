@@ -19,16 +19,16 @@ and a tenth more; 1 unit for everything else.
 from libc.math cimport ceil
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation
-from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
-from policyd._core.go_text cimport trim_space
+from policyd._core.values.activation cimport Activation
+from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.go.strings cimport trim_space
 from policyd._core.lib.format cimport dns_label, dns_subdomain
-from policyd._core.library cimport binary, tenths, ternary, unary
-from policyd._core.values cimport size_of
+from policyd._core.eval.functions cimport binary, tenths, ternary, unary
+from policyd._core.values.types cimport size_of
 
-from policyd._core import estimates
-from policyd._core.authorization import Attributes, Failure
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.lib.authorization import Attributes, Failure
+from policyd._core.eval.functions import Library
 from policyd.errors import Unanswered
 
 cdef str PATH_CHECK = "kubernetes.authorization.PathCheck"

@@ -11,14 +11,14 @@ the prefix;
 
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation
-from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
-from policyd._core.library cimport binary, first_tenths, tenths, unary
-from policyd._core.net_address cimport CIDR, IP, cidr_of, masked, parse_cidr, parse_ip
-from policyd._core.values cimport size_of
+from policyd._core.values.activation cimport Activation
+from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.eval.functions cimport binary, first_tenths, tenths, unary
+from policyd._core.net.address cimport CIDR, IP, cidr_of, masked, parse_cidr, parse_ip
+from policyd._core.values.types cimport size_of
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 
 cdef object to_cidr(Activation act, object text):

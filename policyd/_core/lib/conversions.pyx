@@ -7,22 +7,22 @@ error refuses the policy, as in Kubernetes.
 
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t
 
-from policyd._core.activation cimport Activation, take, work
-from policyd._core.cel_errors cimport (
+from policyd._core.values.activation cimport Activation, take, work
+from policyd._core.values.errors cimport (
     INTEGER_OVERFLOW,
     NO_OVERLOAD,
     UNSIGNED_OVERFLOW,
     error,
     no_conversion,
 )
-from policyd._core.library cimport first_tenths, unary
-from policyd._core.go_numbers cimport parse_double, parse_integer
-from policyd._core.rendering cimport text_of
-from policyd._core.search cimport PyUnicode_KIND
-from policyd._core.values cimport StructValue, TypeValue, UInt, type_name, uint
+from policyd._core.eval.functions cimport first_tenths, unary
+from policyd._core.go.numbers cimport parse_double, parse_integer
+from policyd._core.values.rendering cimport text_of
+from policyd._core.regex.search cimport PyUnicode_KIND
+from policyd._core.values.types cimport StructValue, TypeValue, UInt, type_name, uint
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 cdef frozenset TRUE_TEXTS = frozenset(("1", "t", "T", "TRUE", "true", "True"))
 cdef frozenset FALSE_TEXTS = frozenset(("0", "f", "F", "FALSE", "false", "False"))

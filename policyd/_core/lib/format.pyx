@@ -14,16 +14,16 @@ else.
 from libc.math cimport ceil
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation, work
-from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD
-from policyd._core.go_url cimport ParsedURL, parse_request_uri
-from policyd._core.library cimport Function0, Overload, binary, nullary, unary
-from policyd._core.regex cimport Regex, compile_regex
-from policyd._core.times cimport Moment, parse_rfc3339
-from policyd._core.values cimport NONE, Opaque, size_of, some
+from policyd._core.values.activation cimport Activation, work
+from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD
+from policyd._core.net.url cimport ParsedURL, parse_request_uri
+from policyd._core.eval.functions cimport Function0, Overload, binary, nullary, unary
+from policyd._core.regex.engine cimport Regex, compile_regex
+from policyd._core.values.times cimport Moment, parse_rfc3339
+from policyd._core.values.types cimport NONE, Opaque, size_of, some
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 ctypedef list (*Check)(Activation act, str text)
 

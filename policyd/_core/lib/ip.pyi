@@ -1,3 +1,3 @@
-from policyd._core.library import Library
+from policyd._core.eval.functions import Library
 
 LIBRARY: Library

@@ -8,13 +8,13 @@ refused.
 Cost: a tenth of the text's length to read it, a fifth for ``ip.isCanonical``, 1 unit for the rest.
 """
 
-from policyd._core.activation cimport Activation
-from policyd._core.cel_errors cimport NO_OVERLOAD, error
-from policyd._core.library cimport first_fifths, first_tenths, unary
-from policyd._core.net_address cimport IP, parse_ip
+from policyd._core.values.activation cimport Activation
+from policyd._core.values.errors cimport NO_OVERLOAD, error
+from policyd._core.eval.functions cimport first_fifths, first_tenths, unary
+from policyd._core.net.address cimport IP, parse_ip
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 
 cdef object to_ip(Activation act, object text):

@@ -4,13 +4,13 @@ For mutations only.
 Cost: a tenth of the length.
 """
 
-from policyd._core.activation cimport Activation, work
-from policyd._core.cel_errors cimport NO_OVERLOAD
-from policyd._core.library cimport first_tenths, unary
-from policyd._core.search cimport take_like
+from policyd._core.values.activation cimport Activation, work
+from policyd._core.values.errors cimport NO_OVERLOAD
+from policyd._core.eval.functions cimport first_tenths, unary
+from policyd._core.regex.search cimport take_like
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 
 cdef object escape_key(Activation act, object key):

@@ -12,11 +12,11 @@ and bytes.
 
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport MOST_TAKEN, Activation, charge, take, work
-from policyd._core.cel_errors cimport NO_OVERLOAD, CelError, error
-from policyd._core.equality cimport compare, equal
-from policyd._core.library cimport binary, outer_size, ternary, unary
-from policyd._core.values cimport (
+from policyd._core.values.activation cimport MOST_TAKEN, Activation, charge, take, work
+from policyd._core.values.errors cimport NO_OVERLOAD, CelError, error
+from policyd._core.values.equality cimport compare, equal
+from policyd._core.eval.functions cimport binary, outer_size, ternary, unary
+from policyd._core.values.types cimport (
     Duration,
     Optional,
     Timestamp,
@@ -26,8 +26,8 @@ from policyd._core.values cimport (
     type_name,
 )
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 from policyd.errors import CelPanic
 
 cdef enum:

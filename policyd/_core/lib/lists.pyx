@@ -10,20 +10,20 @@ Cost: one walk through the list, 1 for a scalar, a tenth of its bytes for a stri
 
 from libc.stdint cimport int64_t, uint64_t
 
-from policyd._core.activation cimport Activation, work
-from policyd._core.cel_errors cimport (
+from policyd._core.values.activation cimport Activation, work
+from policyd._core.values.errors cimport (
     INTEGER_OVERFLOW,
     NO_OVERLOAD,
     NO_SUCH_OVERLOAD,
     UNSIGNED_OVERFLOW,
     error,
 )
-from policyd._core.equality cimport compare, equal
-from policyd._core.library cimport binary, traversal, unary
-from policyd._core.values cimport Duration, Timestamp, UInt, duration, uint
+from policyd._core.values.equality cimport compare, equal
+from policyd._core.eval.functions cimport binary, traversal, unary
+from policyd._core.values.types cimport Duration, Timestamp, UInt, duration, uint
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 cdef extern from *:
     bint add_overflows "__builtin_add_overflow"(int64_t, int64_t, int64_t*)

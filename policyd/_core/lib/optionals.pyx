@@ -11,11 +11,11 @@ the argument of
 Everything costs 1 unit.
 """
 
-from policyd._core.activation cimport Activation, take, work
-from policyd._core.cel_errors cimport NO_OVERLOAD, error
-from policyd._core.library cimport binary, nullary, unary
-from policyd._core.printing cimport printed
-from policyd._core.values cimport (
+from policyd._core.values.activation cimport Activation, take, work
+from policyd._core.values.errors cimport NO_OVERLOAD, error
+from policyd._core.eval.functions cimport binary, nullary, unary
+from policyd._core.values.printing cimport printed
+from policyd._core.values.types cimport (
     MISSING,
     NONE,
     Duration,
@@ -26,7 +26,7 @@ from policyd._core.values cimport (
     some,
 )
 
-from policyd._core.library import Library
+from policyd._core.eval.functions import Library
 
 
 cdef object of(Activation act, object value):

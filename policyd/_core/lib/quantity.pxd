@@ -1,6 +1,6 @@
 """Kubernetes quantities: read, compared, and as values of CEL."""
 
-from policyd._core.values cimport Opaque
+from policyd._core.values.types cimport Opaque
 
 
 cdef class Quantity(Opaque):

@@ -10,15 +10,15 @@ Cost: a tenth of the text's length to read it, 1 unit for everything else.
 
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation, take, work
-from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
-from policyd._core.go_numbers cimport power_of_ten, to_double
-from policyd._core.library cimport binary, first_tenths, unary
-from policyd._core.quantity_grammar cimport Written, exponent_of, read
-from policyd._core.values cimport Opaque
+from policyd._core.values.activation cimport Activation, take, work
+from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.go.numbers cimport power_of_ten, to_double
+from policyd._core.eval.functions cimport binary, first_tenths, unary
+from policyd._core.lib.quantity_grammar cimport Written, exponent_of, read
+from policyd._core.values.types cimport Opaque
 
-from policyd._core import estimates, quantity_text
-from policyd._core.library import Library
+from policyd._core.lib import estimates, quantity_text
+from policyd._core.eval.functions import Library
 
 cdef dict DECIMAL_SUFFIXES = {
     "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,

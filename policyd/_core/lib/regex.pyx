@@ -11,15 +11,15 @@ for ``matches``
 in its global form.
 """
 
-from policyd._core.activation cimport Activation
-from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
-from policyd._core.library cimport binary, pattern_search, ternary
-from policyd._core.regex cimport Regex, cached_regex, compile_regex
-from policyd._core.rereading cimport native_text
-from policyd._core.values cimport MISSING, Optional
+from policyd._core.values.activation cimport Activation
+from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.eval.functions cimport binary, pattern_search, ternary
+from policyd._core.regex.engine cimport Regex, cached_regex, compile_regex
+from policyd._core.eval.rereading cimport native_text
+from policyd._core.values.types cimport MISSING, Optional
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 
 cdef object prepare(object pattern):

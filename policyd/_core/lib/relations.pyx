@@ -6,15 +6,15 @@
 
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation
-from policyd._core.cel_errors cimport NO_OVERLOAD, error
-from policyd._core.equality cimport compare
-from policyd._core.equality cimport contains as container_contains
-from policyd._core.library cimport Function2, Overload, binary, tenths, unary
-from policyd._core.values cimport size_of
+from policyd._core.values.activation cimport Activation
+from policyd._core.values.errors cimport NO_OVERLOAD, error
+from policyd._core.values.equality cimport compare
+from policyd._core.values.equality cimport contains as container_contains
+from policyd._core.eval.functions cimport Function2, Overload, binary, tenths, unary
+from policyd._core.values.types cimport size_of
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 
 cdef object unordered(int order):

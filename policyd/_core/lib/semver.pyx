@@ -8,14 +8,14 @@ With ``true`` as second argument a leading v, missing parts and leading zeros ar
 Cost: a tenth of the text's length to read it, 1 unit for the rest.
 """
 
-from policyd._core.activation cimport Activation, work
-from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
-from policyd._core.go_text cimport shown
-from policyd._core.library cimport binary, first_tenths, unary
-from policyd._core.values cimport Opaque
+from policyd._core.values.activation cimport Activation, work
+from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.go.strings cimport shown
+from policyd._core.eval.functions cimport binary, first_tenths, unary
+from policyd._core.values.types cimport Opaque
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 cdef frozenset ALLOWED = frozenset(
     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-"

@@ -9,13 +9,13 @@ Cost: 1 and the product of the two sizes, twice that for ``equivalent``.
 
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation
-from policyd._core.cel_errors cimport NO_OVERLOAD
-from policyd._core.equality cimport contains
-from policyd._core.library cimport binary, outer_size
+from policyd._core.values.activation cimport Activation
+from policyd._core.values.errors cimport NO_OVERLOAD
+from policyd._core.values.equality cimport contains
+from policyd._core.eval.functions cimport binary, outer_size
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 
 cdef object contains_all(Activation act, object items, object wanted):

@@ -1,9 +1,9 @@
 """Operators that are no functions: nodes of the planner. Here are their types for the checker."""
 
-from policyd._core.library cimport declared
+from policyd._core.eval.functions cimport declared
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 LIBRARY = Library("special forms", (
     declared("_?_:_", "_?_:_(bool, A, A) -> A", "conditional"),

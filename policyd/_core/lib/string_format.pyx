@@ -15,13 +15,13 @@ Cost: a tenth of the format's length.
 from libc.math cimport isinf, isnan
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation, take, work
-from policyd._core.cel_errors cimport NO_OVERLOAD, CelError, error
-from policyd._core.go_text cimport parse_int, print_fixed, quote
-from policyd._core.library cimport binary, first_tenths
-from policyd._core.rendering cimport text_of
-from policyd._core.search cimport take_like
-from policyd._core.values cimport (
+from policyd._core.values.activation cimport Activation, take, work
+from policyd._core.values.errors cimport NO_OVERLOAD, CelError, error
+from policyd._core.go.strings cimport parse_int, print_fixed, quote
+from policyd._core.eval.functions cimport binary, first_tenths
+from policyd._core.values.rendering cimport text_of
+from policyd._core.regex.search cimport take_like
+from policyd._core.values.types cimport (
     Duration,
     Timestamp,
     TypeValue,
@@ -32,8 +32,8 @@ from policyd._core.values cimport (
 
 from decimal import Decimal
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 cdef enum:
     DEFAULT_PRECISION = 6

@@ -16,10 +16,10 @@ bytes, rounded down.
 
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation, take, work
-from policyd._core.cel_errors cimport NO_OVERLOAD, error
-from policyd._core.go_text cimport trim_space
-from policyd._core.library cimport (
+from policyd._core.values.activation cimport Activation, take, work
+from policyd._core.values.errors cimport NO_OVERLOAD, error
+from policyd._core.go.strings cimport trim_space
+from policyd._core.eval.functions cimport (
     binary,
     first_fifths,
     first_tenths,
@@ -28,8 +28,8 @@ from policyd._core.library cimport (
     unary,
     variadic,
 )
-from policyd._core.printing cimport printed
-from policyd._core.search cimport (
+from policyd._core.values.printing cimport printed
+from policyd._core.regex.search cimport (
     PyUnicode_KIND,
     find,
     find_last,
@@ -38,8 +38,8 @@ from policyd._core.search cimport (
     take_like,
 )
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 cdef enum:
     CHARACTER = 80  # bytes of a string of one character

@@ -6,14 +6,14 @@ Patterns are in ``regex``, everything that makes new strings is in ``strings``.
 
 from libc.stdint cimport int64_t
 
-from policyd._core.activation cimport Activation
-from policyd._core.cel_errors cimport NO_SUCH_OVERLOAD
-from policyd._core.library cimport binary, first_tenths, second_tenths, tenths
-from policyd._core.search cimport find
-from policyd._core.values cimport size_of
+from policyd._core.values.activation cimport Activation
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD
+from policyd._core.eval.functions cimport binary, first_tenths, second_tenths, tenths
+from policyd._core.regex.search cimport find
+from policyd._core.values.types cimport size_of
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 
 cdef object contains(Activation act, object text, object part):

@@ -15,10 +15,10 @@ Everything costs 1 unit.
 
 from libc.stdint cimport int32_t, int64_t
 
-from policyd._core.activation cimport Activation
-from policyd._core.cel_errors cimport NO_OVERLOAD, TIMESTAMP_OVERFLOW, error, no_conversion
-from policyd._core.library cimport Function1, Function2, binary, unary
-from policyd._core.times cimport (
+from policyd._core.values.activation cimport Activation
+from policyd._core.values.errors cimport NO_OVERLOAD, TIMESTAMP_OVERFLOW, error, no_conversion
+from policyd._core.eval.functions cimport Function1, Function2, binary, unary
+from policyd._core.values.times cimport (
     MAX_SECONDS,
     MIN_SECONDS,
     NANOS_PER_SECOND,
@@ -30,10 +30,10 @@ from policyd._core.times cimport (
     print_duration,
     print_rfc3339,
 )
-from policyd._core.time_zones cimport offset_at
-from policyd._core.values cimport Duration, Timestamp, duration, timestamp
+from policyd._core.go.time_zones cimport offset_at
+from policyd._core.values.types cimport Duration, Timestamp, duration, timestamp
 
-from policyd._core.library import Library
+from policyd._core.eval.functions import Library
 
 
 # Conversions

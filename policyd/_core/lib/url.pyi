@@ -1,5 +1,5 @@
-from policyd._core.library import Library
-from policyd._core.values import Opaque
+from policyd._core.eval.functions import Library
+from policyd._core.values.types import Opaque
 
 LIBRARY: Library
 

@@ -8,14 +8,14 @@ absolute path.
 Cost: a tenth of the text's length for ``url``, 1 unit for everything else.
 """
 
-from policyd._core.activation cimport Activation
-from policyd._core.cel_errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
-from policyd._core.go_url cimport ParsedURL, parse_request_uri, parse_url, split_host_port
-from policyd._core.library cimport first_tenths, unary
-from policyd._core.values cimport Opaque
+from policyd._core.values.activation cimport Activation
+from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
+from policyd._core.net.url cimport ParsedURL, parse_request_uri, parse_url, split_host_port
+from policyd._core.eval.functions cimport first_tenths, unary
+from policyd._core.values.types cimport Opaque
 
-from policyd._core import estimates
-from policyd._core.library import Library
+from policyd._core.lib import estimates
+from policyd._core.eval.functions import Library
 
 
 cdef class URL(Opaque):

@@ -4,11 +4,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from policyd._core.cel_errors import CelError
-from policyd._core.program import render
-from policyd._core.values import Optional, UInt
+from policyd._core.eval.program import render
+from policyd._core.values.errors import CelError
+from policyd._core.values.types import Optional, UInt
 from policyd.cel.env import Environment
-from policyd.cel.types import DYN
+from policyd.cel.types.types import DYN
 from policyd.errors import CelCompileError
 from policyd.versions import KubernetesVersion
 from tests import authorizers

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from policyd._core.authorization import Attributes, Decision
-from policyd._core.cel_errors import CelError
 from policyd._core.lib import authz
+from policyd._core.lib.authorization import Attributes, Decision
+from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
 from policyd.errors import Unanswered
 from tests.authorizers import REQUEST, variables

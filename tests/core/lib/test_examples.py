@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd._core.libraries import KNOWN_LIBRARIES
+from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from tests.core.lib.evaluate import evaluate
 
 EXAMPLES = [row.doc for library in KNOWN_LIBRARIES for row in library.overloads if row.doc]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd._core.cel_errors import CelError
+from policyd._core.values.errors import CelError
 from tests.core.lib.evaluate import evaluate
 
 SMALLEST = "(-9223372036854775807 - 1)"

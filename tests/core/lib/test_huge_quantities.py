@@ -2,11 +2,11 @@
 
 import pytest
 
-from policyd._core.layout import Layout
-from policyd._core.plan import ROOTS
-from policyd._core.program import render
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.program import render
+from policyd._core.plan.plan import ROOTS
 from policyd.cel.env import Environment
-from policyd.cel.planner import plan
+from policyd.cel.plan.planner import plan
 
 
 def text(expression: str, value: str) -> str:

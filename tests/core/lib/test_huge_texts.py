@@ -4,8 +4,8 @@ import random
 
 import pytest
 
-from policyd._core.cel_errors import CelError
-from policyd.cel.types import DYN
+from policyd._core.values.errors import CelError
+from policyd.cel.types.types import DYN
 from tests.core.lib.evaluate import KUBERNETES, evaluate
 
 RANDOM = random.Random(7)

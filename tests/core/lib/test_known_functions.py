@@ -4,7 +4,7 @@ Kubernetes pins its own in ``library_compatibility_test.go``: a policy written f
 still compile in the next.
 """
 
-from policyd._core.libraries import KNOWN_LIBRARIES
+from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from policyd.versions import SUPPORTED
 
 KNOWN = {

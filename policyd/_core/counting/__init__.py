@@ -1,0 +1,1 @@
+"""What is counted at each request, without locks: decisions and durations."""

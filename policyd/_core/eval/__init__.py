@@ -1,0 +1,1 @@
+"""Programs: planned CEL expressions as trees of nodes, and what an evaluation needs."""

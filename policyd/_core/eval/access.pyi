@@ -1,0 +1,62 @@
+from typing import final
+
+from policyd._core.eval.nodes import Node
+
+@final
+class Path(Node):
+    def __init__(self, slot: int, name: str, fields: tuple[str, ...], units: int = 1) -> None: ...
+    @property
+    def slot(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def fields(self) -> tuple[str, ...]: ...
+    @property
+    def units(self) -> int: ...
+
+@final
+class HasPath(Node):
+    def __init__(self, slot: int, name: str, fields: tuple[str, ...]) -> None: ...
+    @property
+    def slot(self) -> int: ...
+    @property
+    def fields(self) -> tuple[str, ...]: ...
+
+@final
+class OptionalPath(Node):
+    def __init__(
+        self, slot: int, name: str, fields: tuple[str, ...], first: int, units: int = 1
+    ) -> None: ...
+
+@final
+class OptionalPathOr(Node):
+    def __init__(self, path: OptionalPath, otherwise: Node) -> None: ...
+
+@final
+class Step:
+    def __init__(
+        self,
+        key: object = ...,
+        node: Node | None = None,
+        optional: bool = False,
+        test: bool = False,
+        declared: bool = False,
+    ) -> None: ...
+
+@final
+class RawKey(Node):
+    def __init__(self, node: Node) -> None: ...
+
+@final
+class OwnKey(Node):
+    def __init__(self, node: Node) -> None: ...
+
+@final
+class Chain(Node):
+    def __init__(self, base: Node, steps: tuple[Step, ...], units: int = 1) -> None: ...
+
+@final
+class OptionalOr(Node):
+    def __init__(
+        self, left: Node, right: Node, unwrap: bool = False, checks: bool = True
+    ) -> None: ...

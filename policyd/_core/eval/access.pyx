@@ -1,0 +1,395 @@
+"""Reading into values. A null or scalar has no fields: ``no such key``, and has() is false."""
+
+cimport cython
+from cpython.object cimport PyObject
+from libc.stdint cimport INT64_MAX, uint64_t
+
+from policyd._core.values.activation cimport charge
+from policyd._core.values.errors cimport (
+    NO_SUCH_OVERLOAD,
+    CelError,
+    error,
+    index_out_of_bounds,
+    no_such_key,
+)
+from policyd._core.values.equality cimport find
+from policyd._core.eval.nodes cimport unset
+from policyd._core.values.rendering cimport text_of
+from policyd._core.eval.rereading cimport reread_held
+from policyd._core.values.types cimport (
+    MISSING,
+    NONE,
+    Optional,
+    StructValue,
+    UInt,
+    go_name,
+    some,
+    type_name,
+)
+
+from policyd._core.values.types import qualifier_type
+
+cdef str JSON_PATCH = "JSONPatch"
+# What the fields of a JSONPatch hold that are not set.
+cdef dict OPERATION_FIELDS = {"op": "", "path": "", "from": "", "value": None}
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Path(Node):
+    def __init__(self, slot, str name not None, tuple fields not None, units=1):
+        self.slot = slot
+        self.name = name
+        self.fields = fields
+        self.units = units
+
+    cdef object eval(self, Activation act):
+        cdef Py_ssize_t size = len(self.fields)
+        cdef PyObject* found = straight(act, self.slot, self.fields, size)
+        if found is NULL:
+            return self.crooked(act)
+        charge(act, self.units + size)
+        return <object>found
+
+    @cython.boundscheck(False)  # the planner gave out the slot, the activation was made for all
+    @cython.wraparound(False)
+    cdef object crooked(self, Activation act):
+        cdef Py_ssize_t i, size = len(self.fields)
+        value = act.slots[self.slot]
+        if type(value) is Optional:
+            return _path_in_optional(act, value, self.fields, self.units)
+        for i in range(size):
+            if type(value) is dict:
+                value = (<dict>value).get(self.fields[i], MISSING)
+                if value is not MISSING:
+                    continue
+                charge(act, self.units + i + 1)
+                return no_such_key(self.fields[i])
+            if type(value) is CelError or value is MISSING:  # a variable that has none
+                charge(act, self.units + i)
+                return unset(self.name) if value is MISSING else value
+            value = select(value, self.fields[i], False)
+            if type(value) is CelError:
+                charge(act, self.units + i + 1)
+                return value
+        charge(act, self.units + size)
+        return value
+
+
+cdef object _path_in_optional(Activation act, Optional base, tuple fields, int64_t units):
+    """Fields of a variable that holds an optional: none as soon as one is absent."""
+    charge(act, units)
+    value = base.held
+    if act.rereads and value is not MISSING:
+        value = reread_held(value)
+    if type(value) is CelError:
+        return value
+    for field in fields:
+        if value is MISSING:
+            return NONE
+        value = select(value, field, True)
+        if type(value) is CelError:
+            return value
+        if value is not MISSING:
+            charge(act, 1)
+    return NONE if value is MISSING else some(value)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class HasPath(Node):
+    def __init__(self, slot, str name not None, tuple fields not None):
+        self.slot = slot
+        self.name = name
+        self.fields = fields
+
+    cdef object eval(self, Activation act):
+        cdef Py_ssize_t last = len(self.fields) - 1
+        cdef PyObject* found = straight(act, self.slot, self.fields, last)
+        if found is NULL or not PyDict_CheckExact(found):
+            return self.crooked(act)
+        charge(act, last + 1)
+        found = PyDict_GetItemWithError(found, PyTuple_GET_ITEM(<PyObject*>self.fields, last))
+        return found is not NULL
+
+    @cython.boundscheck(False)  # as in Path
+    @cython.wraparound(False)
+    cdef object crooked(self, Activation act):
+        cdef Py_ssize_t i, last = len(self.fields) - 1
+        value = act.slots[self.slot]
+        if type(value) is CelError or value is MISSING:
+            return unset(self.name) if value is MISSING else value
+        if type(value) is Optional:
+            value = _path_in_optional(act, value, self.fields, 0)
+            return value if type(value) is CelError else (<Optional>value).held is not MISSING
+        for i in range(last):
+            if type(value) is dict:
+                value = (<dict>value).get(self.fields[i], MISSING)
+                if value is not MISSING:
+                    continue
+                charge(act, i + 1)
+                return no_such_key(self.fields[i])
+            value = select(value, self.fields[i], False)
+            if type(value) is CelError:
+                charge(act, i + 1)
+                return value
+        charge(act, last + 1)
+        if type(value) is dict:
+            return (<dict>value).get(self.fields[last], MISSING) is not MISSING
+        value = select(value, self.fields[last], True)
+        return value if type(value) is CelError else value is not MISSING
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class OptionalPath(Node):
+    def __init__(self, slot, str name not None, tuple fields not None, first, units=1):
+        self.slot = slot
+        self.name = name
+        self.fields = fields
+        self.first = first
+        self.units = units
+
+    @cython.boundscheck(False)  # as in Path
+    @cython.wraparound(False)
+    cdef object resolve(self, Activation act):
+        cdef Py_ssize_t i, size = len(self.fields)
+        cdef Py_ssize_t first = self.first
+        value = act.slots[self.slot]
+        if value is MISSING or type(value) is CelError:
+            charge(act, self.units)
+            return unset(self.name) if value is MISSING else value
+        if type(value) is Optional:
+            charge(act, self.units)
+            value = (<Optional>_path_in_optional(act, value, self.fields, 0)).held
+            return value
+        for i in range(size):
+            if type(value) is dict:
+                value = (<dict>value).get(self.fields[i], MISSING)
+                if value is not MISSING:
+                    continue
+            else:
+                value = select(value, self.fields[i], True)
+            if value is MISSING:
+                if i >= first:
+                    charge(act, self.units + i)
+                    return MISSING
+                charge(act, self.units + i + 1)
+                return no_such_key(self.fields[i])
+            if type(value) is CelError:
+                charge(act, self.units + i + (1 if i < first else 0))
+                return value
+        charge(act, self.units + size)
+        return value
+
+    cdef object eval(self, Activation act):
+        value = self.resolve(act)
+        if type(value) is CelError:
+            return value
+        return NONE if value is MISSING else some(value)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class OptionalPathOr(Node):
+    def __init__(self, OptionalPath path not None, Node otherwise not None):
+        self.path = path
+        self.otherwise = otherwise
+
+    cdef object eval(self, Activation act):
+        value = self.path.resolve(act)
+        return self.otherwise.eval(act) if value is MISSING else value
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Step:
+    def __init__(self, key=MISSING, Node node=None, optional=False, test=False, declared=False):
+        self.key = key
+        self.node = node
+        self.optional = optional
+        self.test = test
+        self.declared = declared
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class RawKey(Node):
+    def __init__(self, Node node not None):
+        self.node = node
+
+    cdef object eval(self, Activation act):
+        key = self.node.eval(act)
+        if type(key) is CelError or _is_key(key):
+            return key
+        return error(f"invalid qualifier type: {qualifier_type(key, True)}")
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class OwnKey(Node):
+    def __init__(self, Node node not None):
+        self.node = node
+
+    cdef object eval(self, Activation act):
+        key = self.node.eval(act)
+        return key.copy() if type(key) is dict or type(key) is list else key
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Chain(Node):
+    def __init__(self, Node base not None, tuple steps not None, units=1):
+        self.base = base
+        self.steps = steps
+        self.units = units
+
+    cdef object eval(self, Activation act):
+        value = self._walk(act)
+        charge(act, self.units)
+        return value
+
+    cdef object _walk(self, Activation act):
+        cdef Step step
+        cdef bint optional = False
+        value = self.base.eval(act)
+        if type(value) is Optional:
+            if (<Optional>value).held is MISSING:
+                return False if self._tests() else value
+            if not self.steps:
+                return some(reread_held((<Optional>value).held)) if act.rereads else value
+            value = (<Optional>value).held
+            if act.rereads:
+                value = reread_held(value)
+            optional = True
+        if type(value) is CelError:
+            return value
+        for step in self.steps:
+            optional = optional or step.optional
+            value = _take(act, step, value, optional)
+            if type(value) is CelError:
+                return value
+            if value is MISSING:
+                return False if self._tests() else NONE
+            if step.test:
+                return value
+        return some(value) if optional else value
+
+    cdef bint _tests(self):
+        """Whether this is a has()."""
+        return len(self.steps) > 0 and (<Step>self.steps[-1]).test
+
+
+cdef object _take(Activation act, Step step, object value, bint optional):
+    """One step: its value, a CelError, or MISSING where the chain is optional; for has() a bool."""
+    key = step.key
+    if step.node is not None:
+        key = step.node.eval(act)
+        if type(key) is not CelError and not _is_key(key):
+            key = error(f"invalid qualifier type: {qualifier_type(key)}")
+        if type(key) is CelError:
+            if not optional:
+                charge(act, 1)
+            return key
+    if not optional:
+        charge(act, 1)
+    if step.declared and type(value) is StructValue:
+        value = _declared_field(value, key, optional, step.test)
+    else:
+        value = select(value, key, optional or step.test)
+    if type(value) is CelError:
+        return value
+    if optional and value is not MISSING:
+        charge(act, 1)
+    return value is not MISSING if step.test else value
+
+
+cdef inline bint _is_key(object key):
+    kind = type(key)
+    return kind is str or kind is int or kind is bool or kind is float or kind is UInt
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class OptionalOr(Node):
+    def __init__(self, Node left not None, Node right not None, unwrap=False, checks=True):
+        self.left = left
+        self.right = right
+        self.unwrap = unwrap
+        self.checks = checks
+
+    cdef object eval(self, Activation act):
+        value = self.left.eval(act)
+        if type(value) is not Optional:
+            # Before 1.37 what is no optional stands for itself.
+            return NO_SUCH_OVERLOAD if self.checks and type(value) is not CelError else value
+        if (<Optional>value).held is MISSING:
+            return self.right.eval(act)
+        return (<Optional>value).held if self.unwrap else value
+
+
+cdef object select(object value, object key, bint test):
+    if type(value) is dict:
+        found = find(<dict>value, key)
+    elif type(value) is list:
+        found = _element(<list>value, key)
+        if found is MISSING and not test:
+            return index_out_of_bounds(key)
+    elif type(value) is StructValue and (<StructValue>value).type_name == JSON_PATCH:
+        return _operation_field(value, key, test)
+    else:
+        found = MISSING
+    if found is MISSING and not test:
+        return no_such_key(key)
+    return found
+
+
+cdef object _declared_field(StructValue value, str name, bint optional, bint test):
+    """A field of an Object: null if it is not set, and never there for an optional selection."""
+    if optional:
+        return MISSING
+    if any([_nameless(held) for held in value.fields.values()]):
+        return MISSING if test else error(f'cannot get field "{name}"')  # nor any other field
+    found = value.fields.get(name, MISSING if test else None)
+    return found if test else reread_held(_as_map(found))
+
+
+cdef object _as_map(object value):
+    """An Object as a plain map, as cel-go gives it to whoever reads it."""
+    if type(value) is StructValue and (<StructValue>value).type_name != JSON_PATCH:
+        return {name: _as_map(item) for name, item in (<StructValue>value).fields.items()}
+    return value
+
+
+cdef bint _nameless(object value) except -1:
+    """A map with a key that is no text: the whole Object is no JSON then."""
+    if type(value) is Optional:
+        value = (<Optional>value).held
+    return type(value) is dict and any([type(key) is not str for key in <dict>value])
+
+
+cdef object _operation_field(StructValue operation, object name, bint test):
+    """A field of a JSONPatch; each has a value at all times, but is there only if it was set."""
+    if name not in OPERATION_FIELDS:
+        text = name if type(name) is str else f"%!s({go_name(name)}={text_of(name)})"
+        return error(f"unsupported {'field' if test else 'indexer'}: {text}")
+    empty = OPERATION_FIELDS[name]
+    found = operation.fields.get(name, MISSING)
+    if test:
+        return MISSING if found is MISSING or (empty is not None and not found) else found
+    return empty if found is MISSING else found
+
+
+cdef object _element(list items, object key):
+    """The element, MISSING where there is none, or the error for what is no index."""
+    if type(key) is UInt:
+        if (<UInt>key).value > <uint64_t>INT64_MAX:
+            return error(f"unsupported index value {(<UInt>key).value} in list")
+        key = (<UInt>key).value
+    elif type(key) is float:
+        if key != key or abs(key) >= 2.0**63 or key != int(key):
+            return error(f"unsupported index value {text_of(key)} in list")
+        key = int(key)
+    elif type(key) is not int:
+        return error(f"unsupported index type '{type_name(key)}' in list")
+    return items[key] if 0 <= key < len(items) else MISSING

@@ -1,0 +1,52 @@
+"""Calls of library functions: by arity, and by whether the checker settled on one overload."""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.values.activation cimport Activation
+from policyd._core.eval.functions cimport Cost, Function1, Function2, Overload
+from policyd._core.eval.nodes cimport Node
+
+
+cdef class Call(Node):
+    """What all calls share. ``overloads`` are tried in order; one alone was known when checked."""
+    cdef readonly str name
+    cdef readonly tuple overloads
+    cdef Cost cost
+    cdef bint kubernetes  # see Overload
+
+    # What the call costs.
+    cdef int64_t price(self, Activation act, object first, object second, object result) except? -1
+    cdef object settle(self, Activation act, tuple arguments, object result)
+
+
+cdef class Call0(Call):
+    pass
+
+
+cdef class Call1(Call):
+    cdef Node first
+    cdef Function1 function  # the only overload, or NULL
+    cdef object element      # see Overload
+
+    cdef object _dispatch(self, Activation act, object first)
+
+
+cdef class Call2(Call):
+    cdef Node first
+    cdef Node second
+    cdef Function2 function
+    cdef bint stops          # at an error of the first argument
+    cdef object prepared     # what the function gets as second argument if that is a constant
+
+    cdef object _dispatch(self, Activation act, object first, object second)
+
+
+cdef class Call3(Call):
+    cdef Node first
+    cdef Node second
+    cdef Node third
+    cdef object prepared
+
+
+cdef class CallMany(Call):
+    cdef tuple arguments

@@ -1,0 +1,246 @@
+"""Calls. Arguments are evaluated left to right; an error among them is the result.
+
+As in cel-go, calls of one or two arguments evaluate and charge everything even if an argument is an
+error; calls of more, calls of two whose overload is chosen at run time, and calls with a literal
+pattern stop at the first error.
+"""
+
+cimport cython
+from libc.stdint cimport INT64_MAX
+
+from policyd._core.values.activation cimport charge
+from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, CelError, error
+from policyd._core.values.types cimport MISSING, Optional, type_name
+
+
+@cython.auto_pickle(False)
+cdef class Call(Node):
+    """``known``: the checker settled on the one overload given, which decides what is charged."""
+
+    def _declare(self, str name not None, tuple overloads not None, known):
+        cdef Overload first = overloads[0]
+        self.name = name
+        self.overloads = overloads
+        self.cost = first.cost if known else first.open_cost
+        self.kubernetes = first.kubernetes
+
+    cdef inline int64_t price(
+        self, Activation act, object first, object second, object result
+    ) except? -1:
+        if self.cost is NULL:
+            return 1
+        if self.kubernetes:
+            # Kubernetes does not look into optionals, as cel-go does; but it asks for a format.
+            if type(first) is Optional:
+                first = (<Optional>first).held if self.name == "validate" else True
+            if type(second) is Optional:
+                second = True
+        return self.cost(act, first, second, result)
+
+    cdef object settle(self, Activation act, tuple arguments, object result):
+        """Charge for the call, and word the error of arguments that fit no overload."""
+        first = arguments[0] if arguments else None
+        second = arguments[1] if len(arguments) > 1 else None
+        charge(act, self.price(act, first, second, result))
+        return no_overload(self.name, arguments) if result is NO_OVERLOAD else result
+
+
+# cel-go runs each of these by one function for all types. Its message names the function, unless
+# the first operand is of a type listed here or one of RECEIVERS.
+cdef frozenset ORDERED = frozenset((
+    "bool", "bytes", "double", "google.protobuf.Duration", "google.protobuf.Timestamp", "int",
+    "string", "uint"))
+cdef frozenset RECEIVERS = frozenset((
+    "string", "google.protobuf.Duration", "google.protobuf.Timestamp"))
+# These check their arguments themselves, with the bare message.
+cdef frozenset BARE = frozenset(("!_", "@in", "contains", "endsWith", "startsWith"))
+cdef dict OPERANDS = {
+    "_+_": (ORDERED | {"list"}) - {"bool"},
+    "_-_": frozenset((
+        "double", "google.protobuf.Duration", "google.protobuf.Timestamp", "int", "uint")),
+    "_*_": frozenset(("double", "int", "uint")),
+    "_/_": frozenset(("double", "int", "uint")),
+    "_%_": frozenset(("int", "uint")),
+    "-_": frozenset(("bool", "double", "int")),
+    "_<_": ORDERED,
+    "_<=_": ORDERED,
+    "_>_": ORDERED,
+    "_>=_": ORDERED,
+    "size": frozenset(),
+    "sort": frozenset(),
+    "@sortByAssociatedKeys": frozenset(),
+    "matches": frozenset(("string",)),
+}
+
+
+cdef CelError no_overload(str name, tuple arguments):
+    operands = OPERANDS.get(name)
+    if name in BARE:
+        return NO_SUCH_OVERLOAD
+    if operands is not None:
+        if type_name(arguments[0]) in operands | RECEIVERS:
+            return NO_SUCH_OVERLOAD
+        return error(f"no such overload: {name}")
+    types = ", ".join([type_name(argument) for argument in arguments])
+    return error(f"no such overload: {name}({types})")
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Call0(Call):
+    def __init__(self, name, overloads, known=True):
+        self._declare(name, overloads, known)
+
+    cdef object eval(self, Activation act):
+        cdef Overload overload = self.overloads[0]
+        if overload.call0 is NULL:
+            return self.settle(act, (), overload.call_many(act, ()))
+        return self.settle(act, (), overload.call0(act))
+
+
+cdef bint _starts_with_other(object items, object element):
+    """Whether the first element is of another type: cel-go looks at no other."""
+    return type(items) is list and <list>items and type((<list>items)[0]) is not element
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Call1(Call):
+    def __init__(self, name, overloads, Node first not None, known=True):
+        self._declare(name, overloads, known)
+        self.first = first
+        if len(self.overloads) == 1:
+            self.function = (<Overload>self.overloads[0]).call1
+            self.element = (<Overload>self.overloads[0]).element
+
+    cdef object eval(self, Activation act):
+        first = self.first.eval(act)
+        if type(first) is CelError:
+            result = first
+        elif self.function is NULL:
+            result = self._dispatch(act, first)
+        elif self.element is not None and _starts_with_other(first, self.element):
+            result = NO_OVERLOAD
+        else:
+            result = self.function(act, first)
+        charge(act, self.price(act, first, None, result))
+        return no_overload(self.name, (first,)) if result is NO_OVERLOAD else result
+
+    cdef object _dispatch(self, Activation act, object first):
+        cdef Overload overload
+        for overload in self.overloads:
+            if overload.call1 is not NULL:
+                result = overload.call1(act, first)
+            else:
+                result = overload.call_many(act, (first,))
+            if result is not NO_OVERLOAD:
+                return result
+        return NO_OVERLOAD
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Call2(Call):
+    def __init__(self, name, overloads, Node first not None, Node second not None, known=True,
+                 prepared=MISSING):
+        self._declare(name, overloads, known)
+        self.first = first
+        self.second = second
+        self.prepared = prepared
+        self.stops = prepared is not MISSING or name == "format" or (
+            len(self.overloads) > 1 and not (name in OPERANDS or name in BARE))
+        if known or len(self.overloads) == 1:
+            self.function = (<Overload>self.overloads[0]).call2
+
+    cdef object eval(self, Activation act):
+        first = self.first.eval(act)
+        if self.stops and type(first) is CelError:
+            return first
+        second = self.second.eval(act)
+        if type(first) is CelError:
+            result = first
+        elif type(second) is CelError:
+            result = second
+        elif self.function is not NULL:
+            result = self.function(
+                act, first, second if self.prepared is MISSING else self.prepared)
+            if result is NO_OVERLOAD and len(self.overloads) > 1:
+                result = self._dispatch(act, first, second)
+        else:
+            result = self._dispatch(act, first, second)
+        charge(act, self.price(act, first, second, result))
+        if act.spent < 0:  # flatten(-9): cel-go counts without a sign, so that is beyond any limit
+            charge(act, INT64_MAX)
+        return no_overload(self.name, (first, second)) if result is NO_OVERLOAD else result
+
+    cdef object _dispatch(self, Activation act, object first, object second):
+        cdef Overload overload
+        for overload in self.overloads:
+            if overload.call2 is not NULL:
+                result = overload.call2(act, first, second)
+            else:
+                result = overload.call_many(act, (first, second))
+            if result is not NO_OVERLOAD:
+                return result
+        return NO_OVERLOAD
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Call3(Call):
+    def __init__(self, name, overloads, Node first not None, Node second not None,
+                 Node third not None, known=True, prepared=MISSING):
+        self._declare(name, overloads, known)
+        self.prepared = prepared
+        self.first = first
+        self.second = second
+        self.third = third
+
+    cdef object eval(self, Activation act):
+        cdef Overload overload
+        first = self.first.eval(act)
+        if type(first) is CelError:
+            return first
+        second = self.second.eval(act)
+        if type(second) is CelError:
+            return second
+        third = self.third.eval(act)
+        constant = second if self.prepared is MISSING else self.prepared
+        result = NO_OVERLOAD
+        if type(third) is CelError:
+            result = third
+        else:
+            for overload in self.overloads:
+                if overload.call3 is not NULL:
+                    result = overload.call3(act, first, constant, third)
+                else:
+                    result = overload.call_many(act, (first, second, third))
+                if result is not NO_OVERLOAD:
+                    break
+        return self.settle(act, (first, second, third), result)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class CallMany(Call):
+    """More than three arguments: a function of any number."""
+
+    def __init__(self, name, overloads, tuple arguments not None, known=True):
+        self._declare(name, overloads, known)
+        self.arguments = arguments
+
+    cdef object eval(self, Activation act):
+        cdef Overload overload
+        cdef list values = []
+        cdef Py_ssize_t i, last = len(self.arguments) - 1
+        result = NO_OVERLOAD
+        for i in range(last + 1):
+            value = (<Node>self.arguments[i]).eval(act)
+            if type(value) is CelError:
+                return self.settle(act, tuple(values), value) if i == last else value
+            values.append(value)
+        for overload in self.overloads:
+            result = overload.call_many(act, tuple(values))
+            if result is not NO_OVERLOAD:
+                break
+        return self.settle(act, tuple(values), result)

@@ -1,0 +1,142 @@
+"""Making lists, maps and structs. An error in any part is the error of the whole."""
+
+cimport cython
+
+from policyd._core.values.activation cimport charge
+from policyd._core.values.errors cimport CelError, error
+from policyd._core.values.printing cimport printed
+from policyd._core.eval.rereading cimport native_text, native_type
+from policyd._core.values.types cimport MISSING, Optional, StructValue, map_key
+
+cdef enum:
+    LIST_COST = 10
+    MAP_COST = 30
+    STRUCT_COST = 40
+
+cdef frozenset OPERATION_FIELDS = frozenset(("op", "path", "from", "value"))
+# The types that mutations make.
+cdef frozenset PATCH_TYPES = frozenset(("Object", "JSONPatch"))
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class ListNode(Node):
+    def __init__(self, tuple elements not None, optional=frozenset()):
+        self.elements = elements
+        self.optional = frozenset(optional)
+
+    cdef object eval(self, Activation act):
+        cdef list made = []
+        cdef Py_ssize_t i
+        for i in range(len(self.elements)):
+            value = (<Node>self.elements[i]).eval(act)
+            if type(value) is CelError:
+                charge(act, LIST_COST)
+                return value
+            if self.optional and i in self.optional:
+                if type(value) is not Optional:
+                    charge(act, LIST_COST)
+                    return error("cannot initialize optional list element from non-optional value "
+                                 + printed(value))
+                value = (<Optional>value).held
+                if value is MISSING:
+                    continue
+            made.append(value)
+        charge(act, LIST_COST)
+        return made
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class MapNode(Node):
+    def __init__(self, tuple keys not None, tuple values not None, optional=frozenset()):
+        self.keys = keys
+        self.values = values
+        self.optional = frozenset(optional)
+
+    cdef object eval(self, Activation act):
+        cdef dict made = {}
+        value = None
+        cdef Py_ssize_t i
+        for i in range(len(self.keys)):
+            key = (<Node>self.keys[i]).eval(act)
+            if type(key) is not CelError:
+                value = (<Node>self.values[i]).eval(act)
+                key = _entry(made, key, value, self.optional and i in self.optional)
+            if type(key) is CelError:
+                charge(act, MAP_COST)
+                return key
+        charge(act, MAP_COST)
+        return made
+
+
+cdef object _entry(dict made, object key, object value, bint optional):
+    """Set one entry; an error or None."""
+    if type(value) is CelError:
+        return value
+    if optional:
+        value = _unwrap(key, value)
+        if type(value) is CelError:
+            return value
+    if value is MISSING:
+        made.pop(map_key(key), None)
+    else:
+        made[map_key(key)] = value
+    return None
+
+
+cdef object _unwrap(object name, object value):
+    if type(value) is Optional:
+        return (<Optional>value).held
+    return error(f"cannot initialize optional entry '{printed(name)}' from non-optional value "
+                 + printed(value))
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class StructNode(Node):
+    def __init__(self, str name not None, tuple names not None, tuple values not None,
+                 optional=frozenset()):
+        self.type_name = name
+        self.names = names
+        self.values = values
+        self.optional = frozenset(optional)
+
+    cdef object eval(self, Activation act):
+        cdef dict fields = {}
+        cdef Py_ssize_t i
+        for i in range(len(self.names)):
+            value = (<Node>self.values[i]).eval(act)
+            if type(value) is not CelError and i in self.optional:
+                value = _unwrap(self.names[i], value)
+            if type(value) is CelError:
+                charge(act, STRUCT_COST)
+                return value
+            if value is MISSING:
+                fields.pop(self.names[i], None)
+            else:
+                fields[self.names[i]] = value
+        charge(act, STRUCT_COST)
+        if self.type_name in PATCH_TYPES or self.type_name.startswith("Object."):
+            return _operation(fields) if self.type_name == "JSONPatch" else StructValue(
+                self.type_name, fields)
+        from policyd._core.eval.messages import make  # which imports what is built on nodes
+
+        return make(self.type_name, fields)
+
+
+cdef object _operation(dict fields):
+    """A JSONPatch: all of its fields but the value are texts."""
+    for name in fields:
+        if name not in OPERATION_FIELDS:
+            return error(f"unexpected JSONPatchType field: {name}")
+    for name in ("op", "path", "from"):
+        given = fields.get(name, "")
+        text = native_text(given)
+        if text is None:
+            return error(f"unexpected type {native_type(given)} for JSONPatchType '{name}' field")
+        if text:
+            fields[name] = text
+        else:
+            fields.pop(name, None)  # as if it were not written
+    return StructValue("JSONPatch", fields)

@@ -1,0 +1,47 @@
+from typing import final
+
+from policyd._core.eval.nodes import Node
+
+class Fold(Node):
+    def __init__(self, range: Node, slot: int, second_slot: int, body: Node) -> None: ...
+
+@final
+class All(Fold): ...
+
+@final
+class Exists(Fold): ...
+
+@final
+class ExistsOne(Fold): ...
+
+@final
+class Collect(Fold):
+    def __init__(
+        self,
+        range: Node,
+        slot: int,
+        second_slot: int,
+        body: Node,
+        condition: Node | None,
+        constant: bool,
+    ) -> None: ...
+
+@final
+class CollectMap(Fold):
+    def __init__(
+        self,
+        range: Node,
+        slot: int,
+        second_slot: int,
+        body: Node,
+        condition: Node | None,
+        entries: bool,
+    ) -> None: ...
+
+@final
+class Bind(Node):
+    def __init__(self, slot: int, body: Node) -> None: ...
+
+@final
+class BoundSlot(Node):
+    def __init__(self, slot: int, value: Node, units: int = 1) -> None: ...

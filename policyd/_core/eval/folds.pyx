@@ -1,0 +1,297 @@
+"""Loops over lists and maps."""
+
+cimport cython
+
+from policyd._core.values.activation cimport charge, take, work
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError, error
+from policyd._core.values.equality cimport find
+from policyd._core.values.printing cimport printed
+from policyd._core.eval.rereading cimport reread
+from policyd._core.values.types cimport MISSING, Optional, go_name, key_value, map_key, type_name
+
+cdef enum:
+    ENTRY = 100  # bytes of a map for each of its entries
+    # One round of the general form, beside the body.
+    ALL_ROUND = 3     # @not_strictly_false(accu): 2, accu && ...: 1
+    EXISTS_ROUND = 4  # @not_strictly_false(!accu): 3, accu || ...: 1
+    RESULT = 1        # reading accu at the end
+
+
+@cython.auto_pickle(False)
+cdef class Fold(Node):
+    def __init__(self, Node range not None, slot, second_slot, Node body not None):
+        self.range = range
+        self.slot = slot
+        self.second_slot = second_slot
+        self.body = body
+
+    cdef list firsts(self, Activation act, object value):
+        """The values of the first variable."""
+        if type(value) is list:
+            if self.second_slot < 0:
+                return <list>value
+            work(act, len(<list>value))
+            return list(range(len(<list>value)))
+        work(act, len(<dict>value))
+        return [key_value(key) for key in <dict>value]
+
+    cdef list seconds(self, Activation act, object value):
+        """The values of the second variable, or None."""
+        if self.second_slot < 0:
+            return None
+        return <list>value if type(value) is list else list((<dict>value).values())
+
+    cdef object refuse(self, object value):
+        """The error of a range that is neither list nor map."""
+        if type(value) is CelError:
+            return value
+        if self.second_slot >= 0:
+            return error(f"unsupported comprehension range type: {go_name(value)}")
+        return error(f"got '{go_name(value)}', expected iterable type")
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class All(Fold):
+    @cython.boundscheck(False)  # i < size of lists that nothing changes; slots as in Slot
+    @cython.wraparound(False)
+    cdef object eval(self, Activation act):
+        cdef list items, others
+        cdef Py_ssize_t i, size
+        value = self.range.eval(act)
+        if type(value) is not list and type(value) is not dict:
+            return self.refuse(value)
+        items = self.firsts(act, value)
+        others = self.seconds(act, value)
+        failure = None
+        size = len(items)
+        for i in range(size):
+            act.slots[self.slot] = items[i]
+            if others is not None:
+                act.slots[self.second_slot] = others[i]
+            work(act, 1)
+            value = self.body.eval(act)
+            charge(act, ALL_ROUND)
+            if value is False:
+                charge(act, RESULT if i + 1 == size else ALL_ROUND - 1 + RESULT)
+                return False
+            if value is not True and failure is None:
+                failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+        charge(act, RESULT)
+        return True if failure is None else failure
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Exists(Fold):
+    @cython.boundscheck(False)  # as in All
+    @cython.wraparound(False)
+    cdef object eval(self, Activation act):
+        cdef list items, others
+        cdef Py_ssize_t i, size
+        value = self.range.eval(act)
+        if type(value) is not list and type(value) is not dict:
+            return self.refuse(value)
+        items = self.firsts(act, value)
+        others = self.seconds(act, value)
+        failure = None
+        size = len(items)
+        for i in range(size):
+            act.slots[self.slot] = items[i]
+            if others is not None:
+                act.slots[self.second_slot] = others[i]
+            work(act, 1)
+            value = self.body.eval(act)
+            charge(act, EXISTS_ROUND)
+            if value is True:
+                charge(act, RESULT if i + 1 == size else EXISTS_ROUND - 1 + RESULT)
+                return True
+            if value is not False and failure is None:
+                failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+        charge(act, RESULT)
+        return False if failure is None else failure
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class ExistsOne(Fold):
+    @cython.boundscheck(False)  # as in All
+    @cython.wraparound(False)
+    cdef object eval(self, Activation act):
+        cdef list items, others
+        cdef Py_ssize_t i, size, found = 0
+        value = self.range.eval(act)
+        if type(value) is not list and type(value) is not dict:
+            return self.refuse(value)
+        items = self.firsts(act, value)
+        others = self.seconds(act, value)
+        failure = None
+        size = len(items)
+        for i in range(size):
+            act.slots[self.slot] = items[i]
+            if others is not None:
+                act.slots[self.second_slot] = others[i]
+            work(act, 1)
+            value = self.body.eval(act)
+            if value is True:
+                charge(act, 2)  # accu + 1
+                found += 1
+            elif value is not False:  # the latest error is kept: it replaces accu
+                failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+        charge(act, RESULT + 1)  # accu == 1
+        return found == 1 if failure is None else failure
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Collect(Fold):
+    """``constant``: body is a constant, so that [body] is one too and making it is free."""
+
+    def __init__(self, Node range not None, slot, second_slot, Node body not None,
+                 Node condition, constant):
+        self.range = range
+        self.slot = slot
+        self.second_slot = second_slot
+        self.body = body
+        self.condition = condition
+        self.step_cost = 2 if constant else 12  # accu, +, and the list [body]
+
+    @cython.boundscheck(False)  # as in All
+    @cython.wraparound(False)
+    cdef object eval(self, Activation act):
+        cdef list items, others, made = []
+        cdef Py_ssize_t i
+        value = self.range.eval(act)
+        if type(value) is not list and type(value) is not dict:
+            return self.refuse(value)
+        items = self.firsts(act, value)
+        others = self.seconds(act, value)
+        failure = None
+        for i in range(len(items)):
+            act.slots[self.slot] = items[i]
+            if others is not None:
+                act.slots[self.second_slot] = others[i]
+            work(act, 1)
+            if self.condition is not None:
+                value = self.condition.eval(act)
+                if value is False:
+                    continue
+                if value is not True:
+                    failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+                    continue
+            value = self.body.eval(act)
+            charge(act, self.step_cost)
+            if type(value) is CelError:
+                failure = value if failure is None else failure
+            elif failure is None:
+                made.append(value)
+        charge(act, RESULT)
+        return made if failure is None else failure
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class CollectMap(Fold):
+    """``entries``: the body gives maps to insert; else the value for the first variable as key."""
+
+    def __init__(self, Node range not None, slot, second_slot, Node body not None,
+                 Node condition, entries):
+        self.range = range
+        self.slot = slot
+        self.second_slot = second_slot
+        self.body = body
+        self.condition = condition
+        self.entries = entries
+
+    cdef object eval(self, Activation act):
+        cdef list items, others
+        cdef dict made = {}
+        cdef Py_ssize_t i
+        value = self.range.eval(act)
+        if type(value) is not list and type(value) is not dict:
+            return self.refuse(value)
+        items = self.firsts(act, value)
+        others = self.seconds(act, value)
+        failure = None
+        for i in range(len(items)):
+            act.slots[self.slot] = items[i]
+            if others is not None:
+                act.slots[self.second_slot] = others[i]
+            work(act, 1)
+            if self.condition is not None:
+                value = self.condition.eval(act)
+                if value is False:
+                    continue
+                if value is not True:
+                    failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+                    continue
+            value = self._step(act, made, items[i], failure)
+            failure = value if type(value) is CelError else failure
+        charge(act, RESULT)
+        return made if failure is None else failure
+
+    cdef object _step(self, Activation act, dict made, object first, object failure):
+        """cel.@mapInsert(accu, key, body) or (accu, body): an error or None."""
+        charge(act, 1)  # accu
+        if self.entries:
+            value = self.body.eval(act)
+            charge(act, 1)
+            if failure is not None or type(value) is CelError:
+                return value if failure is None else failure
+            return _insert_all(act, made, value)
+        if failure is not None:
+            return failure
+        charge(act, 1)  # the key variable
+        value = self.body.eval(act)
+        charge(act, 1)
+        if type(value) is CelError:
+            return value
+        return _insert(made, map_key(first), value)
+
+
+cdef object _insert_all(Activation act, dict made, object entries):
+    if type(entries) is not dict:
+        return error(f"no such overload: cel.@mapInsert(map, {type_name(entries)})")
+    for key, value in (<dict>entries).items():
+        work(act, 4)
+        take(act, ENTRY)
+        failure = _insert(made, key, value)
+        if failure is not None:
+            return failure
+    return None
+
+
+cdef object _insert(dict made, object key, object value):
+    if find(made, key_value(key)) is not MISSING:  # 0 and 0u are one key
+        return error(f"insert failed: key {printed(key_value(key))} already exists")
+    made[key] = value
+    return None
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Bind(Node):
+    def __init__(self, slot, Node body not None):
+        self.slot = slot
+        self.body = body
+
+    cdef object eval(self, Activation act):
+        act.slots[self.slot] = MISSING
+        return self.body.eval(act)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class BoundSlot(Node):
+    def __init__(self, slot, Node value not None, units=1):
+        self.slot = slot
+        self.value = value
+        self.units = units
+
+    cdef object eval(self, Activation act):
+        held = act.slots[self.slot]
+        if held is MISSING:
+            held = self.value.eval(act)
+            act.slots[self.slot] = held
+        charge(act, self.units)
+        return reread(<Optional>held) if type(held) is Optional and act.rereads else held

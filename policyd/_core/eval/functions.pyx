@@ -1,0 +1,190 @@
+"""Rows and tables of CEL functions. Holds no function itself; the libraries are in ``lib/``."""
+
+from libc.math cimport ceil
+
+from policyd._core.values.activation cimport Activation, work
+from policyd._core.values.types cimport MISSING, Optional, size_of
+
+from policyd.versions import KubernetesVersion
+
+cdef enum:
+    ANY_NUMBER = -1
+    DECLARED = -2
+
+
+cdef class Overload:
+    def __init__(self):
+        raise TypeError("overloads are made by the library tables")
+
+    cdef Overload costs(self, Cost cost, object estimate=None):
+        self.open_cost = cost
+        self.kubernetes = True
+        return self.costs_when_known(cost, estimate)
+
+    cdef Overload costs_when_known(self, Cost cost, object estimate=None):
+        self.cost = cost
+        return self.estimated(estimate) if estimate is not None else self
+
+    cdef Overload estimated(self, object estimate):
+        self.estimate = estimate
+        return self
+
+    cdef Overload of(self, element):
+        self.element = element
+        return self
+
+    cdef Overload since(self, int minor):
+        self.introduced = KubernetesVersion(1, minor)
+        return self
+
+    cdef Overload until(self, int minor):
+        self.removed = KubernetesVersion(1, minor)
+        return self
+
+    cdef Overload prepares(self, Prepare prepare):
+        self.prepare = prepare
+        return self
+
+    @property
+    def charges(self):
+        """Whether a call may cost more than 1 unit."""
+        return self.cost is not NULL
+
+    @property
+    def charges_second(self):
+        """Whether the second argument alone decides what a call costs."""
+        return self.cost is second_tenths
+
+    def known_to(self, version):
+        """Whether Kubernetes of this version has it."""
+        if self.introduced is not None and version < self.introduced:
+            return False
+        return self.removed is None or version < self.removed
+
+    @property
+    def runs(self):
+        """Whether there is a function behind it."""
+        return self.arity != DECLARED
+
+    def prepared(self, constant):
+        """A constant second argument in another form; MISSING: as it is; may be a CelError."""
+        return MISSING if self.prepare is NULL else self.prepare(constant)
+
+    def __repr__(self):
+        return f"<Overload {self.id}: {self.signature}>"
+
+
+cdef Overload _row(str name, str signature, str id, int arity, str doc):
+    cdef Overload made = Overload.__new__(Overload)
+    made.name = name
+    made.signature = signature
+    made.id = id
+    made.arity = arity
+    made.doc = doc
+    return made
+
+
+cdef Overload nullary(str name, str signature, str id, Function0 function, str doc=""):
+    cdef Overload made = _row(name, signature, id, 0, doc)
+    made.call0 = function
+    return made
+
+
+cdef Overload unary(str name, str signature, str id, Function1 function, str doc=""):
+    cdef Overload made = _row(name, signature, id, 1, doc)
+    made.call1 = function
+    return made
+
+
+cdef Overload binary(str name, str signature, str id, Function2 function, str doc=""):
+    cdef Overload made = _row(name, signature, id, 2, doc)
+    made.call2 = function
+    return made
+
+
+cdef Overload ternary(str name, str signature, str id, Function3 function, str doc=""):
+    cdef Overload made = _row(name, signature, id, 3, doc)
+    made.call3 = function
+    return made
+
+
+cdef Overload variadic(str name, str signature, str id, FunctionN function, str doc=""):
+    cdef Overload made = _row(name, signature, id, ANY_NUMBER, doc)
+    made.call_many = function
+    return made
+
+
+cdef Overload declared(str name, str signature, str id):
+    return _row(name, signature, id, DECLARED, "")
+
+
+cdef class Library:
+    def __init__(self, str name not None, tuple overloads not None, int since=0):
+        """``since`` is the minor version that brought the library, 0: one before 1.30."""
+        cdef Overload row
+        self.name = name
+        self.overloads = overloads
+        if since:
+            for row in overloads:
+                if row.introduced is None:
+                    row.since(since)
+
+    def __repr__(self):
+        return f"<Library {self.name}: {len(self.overloads)} overloads>"
+
+
+cdef int64_t outer_size(object value) except -1:
+    return 1 if type(value) is Optional else size_of(value)
+
+
+cdef int64_t first_tenths(Activation act, object first, object second, object result) except -1:
+    return tenths(size_of(first))
+
+
+cdef int64_t second_tenths(
+    Activation act, object first, object second, object result
+) except -1:
+    return tenths(size_of(second))
+
+
+cdef int64_t first_fifths(Activation act, object first, object second, object result) except -1:
+    return <int64_t>ceil(<double>size_of(first) * 2 * 0.1)
+
+
+cdef int64_t traversal(Activation act, object first, object second, object result) except -1:
+    """Kubernetes' traversalCost of the first argument: scalars, and a tenth of strings' bytes."""
+    return _traversal(act, first, 0)
+
+
+cdef int64_t _traversal(Activation act, object value, int depth) except -1:
+    """Looks at the clock: what a list holds may be held many times over."""
+    cdef int64_t total = 0
+    kind = type(value)
+    work(act, 1)
+    if kind is str:
+        return <int64_t>(<double>utf8_size(<str>value) * 0.1)
+    if kind is bytes:
+        return <int64_t>(<double>len(<bytes>value) * 0.1)
+    if depth >= 1000:
+        return 1
+    if kind is list:
+        for item in <list>value:
+            total += _traversal(act, item, depth + 1)
+        return total
+    if kind is dict:
+        for key, item in (<dict>value).items():
+            total += _traversal(act, key, depth + 1) + _traversal(act, item, depth + 1)
+        return total
+    return 1
+
+
+cdef int64_t utf8_size(str text) except -1:
+    if text.isascii():
+        return len(text)
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+cdef int64_t pattern_search(Activation act, object first, object second, object result) except -1:
+    """Text times pattern, as cel-go charges regular expressions."""
+    cdef int64_t text = <int64_t>ceil((1.0 + <double>size_of(first)) * 0.1)
+    return text * <int64_t>ceil(<double>size_of(second) * 0.25)

@@ -1,0 +1,110 @@
+"""Nodes that stand for several. What is rare or wrong is left to the plain nodes beside them."""
+
+cimport cython
+from cpython.object cimport PyObject
+from cpython.unicode cimport PyUnicode_Contains, PyUnicode_Tailmatch
+from libc.string cimport memcmp
+
+from policyd._core.eval.access cimport (
+    PyDict_CheckExact,
+    PyDict_GetItemWithError,
+    PyTuple_GET_ITEM,
+    straight,
+)
+from policyd._core.values.activation cimport charge
+from policyd._core.eval.functions cimport tenths
+from policyd._core.eval.logic cimport all_of
+
+cdef extern from "Python.h":
+    bint PyUnicode_CheckExact(PyObject* value)
+    int PyUnicode_KIND(object text)
+    void* PyUnicode_DATA(object text)
+    Py_ssize_t PyUnicode_GET_LENGTH(object text)
+    Py_ssize_t PY_SSIZE_T_MAX
+
+cdef dict RELATIONS = {"startsWith": STARTS, "endsWith": ENDS, "contains": CONTAINS}
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class PathTests(Node):
+    def __init__(self, slot, tuple fields not None, tuple terms not None, tuple keys not None,
+                 bytes codes not None):
+        if len(codes) != len(keys):
+            raise ValueError("one code for each key")
+        self.slot = slot
+        self.fields = fields
+        self.terms = terms
+        self.keys = keys
+        self.codes = codes
+
+    cdef object eval(self, Activation act):
+        cdef PyObject* place = straight(act, self.slot, self.fields, len(self.fields))
+        cdef PyObject* found = NULL
+        cdef const unsigned char* codes = self.codes
+        cdef Py_ssize_t i
+        if place is NULL:
+            return self.slowly(act, 0)
+        for i in range(len(self.keys)):
+            if codes[i] & 1:
+                place = found
+            if not PyDict_CheckExact(place):
+                return self.slowly(act, i)
+            if codes[i] > 1:
+                charge(act, codes[i] >> 1)
+            found = PyDict_GetItemWithError(place, PyTuple_GET_ITEM(<PyObject*>self.keys, i))
+            if found is NULL:
+                return False if codes[i] > 1 else self.slowly(act, i)
+        return True
+
+    cdef object slowly(self, Activation act, Py_ssize_t lookup):
+        """The terms one by one; those before that lookup were true."""
+        cdef const unsigned char* codes = self.codes
+        cdef Py_ssize_t i, done = 0
+        for i in range(lookup):
+            done += codes[i] > 1
+        return all_of(act, self.terms, done)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class TextTest(Node):
+    """``charges``: by the lengths of both texts, 1 unit if not; ``by_part``: by the part's."""
+
+    def __init__(self, Call2 call not None, Path path not None, str part not None, charges,
+                 by_part=False):
+        self.call = call
+        self.path = path
+        self.part = part
+        self.relation = RELATIONS[call.name]
+        self.part_tenths = tenths(len(part)) if self.relation == CONTAINS else 1
+        self.fixed = -1 if charges else 1
+        if by_part:
+            self.fixed = tenths(len(part))
+
+    cdef object eval(self, Activation act):
+        cdef Path path = self.path
+        cdef Py_ssize_t size = len(path.fields)
+        cdef PyObject* found = straight(act, path.slot, path.fields, size)
+        if found is NULL or not PyUnicode_CheckExact(found):
+            return self.call.eval(act)
+        charge(act, path.units + size)
+        if self.fixed >= 0:
+            charge(act, self.fixed)
+        else:
+            charge(act, tenths(PyUnicode_GET_LENGTH(<object>found)) * self.part_tenths)
+        if self.relation == CONTAINS:
+            return PyUnicode_Contains(<object>found, self.part) == 1
+        return matches_end(<object>found, self.part, self.relation == ENDS)
+
+
+cdef inline bint matches_end(object text, str part, bint at_end) except -1:
+    cdef Py_ssize_t size = PyUnicode_GET_LENGTH(text), length = PyUnicode_GET_LENGTH(part)
+    cdef const char* data = <const char*>PyUnicode_DATA(text)
+    if PyUnicode_KIND(text) != PyUnicode_KIND(part):
+        return PyUnicode_Tailmatch(text, part, 0, PY_SSIZE_T_MAX, 1 if at_end else -1) == 1
+    if length > size:
+        return False
+    if at_end:
+        data += (size - length) * PyUnicode_KIND(text)
+    return memcmp(data, PyUnicode_DATA(part), length * PyUnicode_KIND(text)) == 0

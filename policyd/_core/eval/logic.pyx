@@ -1,0 +1,160 @@
+"""Logic that absorbs errors, and equality."""
+
+cimport cython
+
+from policyd._core.values.activation cimport charge
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError
+from policyd._core.values.equality cimport equal
+from policyd._core.eval.functions cimport tenths
+from policyd._core.values.types cimport Opaque, UInt, map_key, size_of
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class And(Node):
+    def __init__(self, tuple terms not None):
+        self.terms = terms
+
+    cdef object eval(self, Activation act):
+        return all_of(act, self.terms, 0)
+
+
+cdef object all_of(Activation act, tuple terms, Py_ssize_t start):
+    cdef Py_ssize_t i
+    failure = None
+    for i in range(start, len(terms)):
+        value = (<Node>terms[i]).eval(act)
+        if value is False:
+            return False
+        if value is not True and failure is None:
+            failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+    return True if failure is None else failure
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Or(Node):
+    def __init__(self, tuple terms not None):
+        self.terms = terms
+
+    cdef object eval(self, Activation act):
+        failure = None
+        for term in self.terms:
+            value = (<Node>term).eval(act)
+            if value is True:
+                return True
+            if value is not False and failure is None:
+                failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+        return False if failure is None else failure
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Conditional(Node):
+    def __init__(self, Node condition not None, Node yes not None, Node no not None):
+        self.condition = condition
+        self.yes = yes
+        self.no = no
+
+    cdef object eval(self, Activation act):
+        value = self.condition.eval(act)
+        if value is True:
+            return self.yes.eval(act)
+        if value is False:
+            return self.no.eval(act)
+        return value if type(value) is CelError else NO_SUCH_OVERLOAD
+
+
+cdef inline int64_t _equality_cost(object left, object right, bint negated) except -1:
+    cdef int64_t one, other
+    if not negated and isinstance(left, Opaque):
+        return 1  # Kubernetes' estimator knows == of its types, not !=
+    one = size_of(left)
+    other = size_of(right)
+    return tenths(one if one < other else other)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Equal(Node):
+    def __init__(self, Node left not None, Node right not None, negated=False):
+        self.left = left
+        self.right = right
+        self.negated = negated
+
+    cdef object eval(self, Activation act):
+        left = self.left.eval(act)
+        right = self.right.eval(act)
+        charge(act, _equality_cost(left, right, self.negated))
+        if type(left) is CelError:
+            return left
+        if type(right) is CelError:
+            return right
+        same = equal(act, left, right)
+        if self.negated:
+            return same is not True
+        return same
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class EqualConst(Node):
+    def __init__(self, Node child not None, str constant not None, negated=False):
+        self.child = child
+        self.constant = constant
+        self.negated = negated
+
+    cdef object eval(self, Activation act):
+        cdef Py_ssize_t size, other
+        value = self.child.eval(act)
+        if type(value) is not str:
+            charge(act, _equality_cost(value, self.constant, self.negated))
+            if type(value) is CelError:
+                return value
+            if isinstance(value, Opaque):
+                same = (<Opaque>value).equals(self.constant)
+                return same is not True if self.negated else same
+            return self.negated
+        size = len(<str>value)
+        other = len(self.constant)
+        if other < size:
+            size = other
+        charge(act, 1 if 0 < size <= 10 else tenths(size))
+        if self.negated:
+            return <str>value != self.constant
+        return <str>value == self.constant
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class InSet(Node):
+    def __init__(self, Node child not None, members):
+        self.child = child
+        self.members = _members(members)
+
+    cdef object eval(self, Activation act):
+        value = self.child.eval(act)
+        kind = type(value)
+        if kind is str:
+            return value in self.members
+        if kind is CelError:
+            return value
+        if kind is list or kind is dict:  # unhashable, and never a member
+            return False
+        return map_key(value) in self.members
+
+
+cdef frozenset _members(values):
+    """Every form in which an equal value may come: 1, 1u and 1.0 are equal."""
+    cdef set forms = set()
+    for value in values:
+        forms.add(map_key(value))
+        number = (<UInt>value).value if type(value) is UInt else value
+        if type(number) is float and number.is_integer():
+            number = int(number)
+        if type(number) is int:
+            forms.add(number)
+            forms.add(map_key(float(number)))
+            if 0 <= number < 1 << 64:
+                forms.add(UInt(number))
+    return frozenset(forms)

@@ -1,0 +1,43 @@
+"""A planned expression, ready to run."""
+
+from policyd._core.values.activation cimport Activation
+from policyd._core.eval.nodes cimport Node
+
+
+cdef class Program:
+    cdef readonly str text
+    cdef readonly object result_type
+    cdef bint rereads  # optionals, as before Kubernetes 1.37 (rereading.pyx)
+    cdef readonly object layout  # policyd._core.eval.layout.Layout: slot numbers by name, and how many
+    cdef Node root
+
+    # The result as a value or CelError, with cost and deadline of the activation. Sets act.spent to
+    # the cost of this expression. Raises CostExceeded or DeadlineExceeded.
+    cdef object run(self, Activation act)
+
+
+cdef class Variable:
+    """A ``variables.x`` of a policy: its slot and its program (None until it is compiled)."""
+    cdef readonly str name
+    cdef readonly Py_ssize_t slot
+    cdef Program program
+
+    # The value, computed at its first use and kept in the slot.
+    cdef object value(self, Activation act)
+    cdef object _compute(self, Activation act)
+
+
+cdef class VariableNode(Node):
+    """A use of ``variables.x``."""
+    cdef Variable variable
+    cdef int units
+
+
+cdef class VariableTest(Node):
+    """``has(variables.x)``: computes x, as Kubernetes does; true unless that is an error."""
+    cdef Variable variable
+
+
+cdef class VariableOptional(Node):
+    """``variables.?x``: its value as an optional, or its error."""
+    cdef Variable variable

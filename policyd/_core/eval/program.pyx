@@ -1,0 +1,162 @@
+"""Programs and the lazily computed variables of policies."""
+
+cimport cython
+from libc.stdint cimport int64_t
+
+from policyd._core.values.activation cimport Activation, activation, charge
+from policyd._core.values.errors cimport CelError, error
+from policyd._core.eval.nodes cimport Const, Node
+from policyd._core.values.rendering cimport text_of
+from policyd._core.values.types cimport MISSING, some, type_name
+
+from policyd.errors import CelPanic, CostExceeded, EvaluationError
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Program:
+    def __init__(
+        self, str text not None, Node root not None, layout, result_type, rereads=False
+    ):
+        self.text = text
+        self.rereads = rereads
+        self.root = root
+        self.layout = layout
+        self.result_type = result_type
+
+    cdef object run(self, Activation act):
+        act.count_from(0)
+        act.rereads = self.rereads
+        try:
+            value = self.root.eval(act)
+        except CelPanic as panic:
+            return CelError(f"internal error: {panic}")
+        if act.spent > act.limit:
+            act.check()
+        return value
+
+    def evaluate(self, variables, *, cost_limit=1_000_000, deadline=0):
+        """The value for variables by name; EvaluationError with CEL's text, BudgetExceeded."""
+        value, _ = self.evaluate_with_cost(variables, cost_limit=cost_limit, deadline=deadline)
+        if type(value) is CelError:
+            raise EvaluationError(value.message)
+        return value
+
+    def evaluate_with_cost(self, variables, *, cost_limit=1_000_000, deadline=0):
+        """The value or CelError, and the cost units spent. Raises BudgetExceeded."""
+        cdef Activation act = activation(self.layout.size, cost_limit, deadline)
+        for name, value in variables.items():
+            slot = self.layout.slots.get(name)
+            if slot is not None:
+                act.slots[slot] = value
+        result = self.run(act)
+        return result, act.spent + act.variables_spent
+
+    def __repr__(self):
+        return f"<Program {self.text!r}>"
+
+
+def render(value):
+    """The text that CEL's ``string()`` gives for a value, or that messages show for it."""
+    return value.message if type(value) is CelError else text_of(value)
+
+
+def type_of(value):
+    """The CEL type name of a value: ``int``, ``map``, ``google.protobuf.Timestamp`` ..."""
+    return type_name(value)
+
+
+cdef int MAX_NESTED = 100  # variables that use variables that use variables ...
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Variable:
+    def __init__(self, str name not None, slot):
+        self.name = name
+        self.slot = slot
+
+    def define(self, Program program not None):
+        """What the variable is; a later definition replaces it, as in Kubernetes."""
+        self.program = program
+
+    cdef object value(self, Activation act):
+        value = act.slots[self.slot]
+        if value is MISSING:
+            value = self._compute(act)
+            act.slots[self.slot] = value
+        return value
+
+    cdef object _compute(self, Activation act):
+        """Runs with an account of its own: the limit is one expression's, the budget all's."""
+        cdef int64_t spent = act.spent
+        if self.program is None:
+            return error(f"no such key: {self.name}")
+        if act.nested >= MAX_NESTED:
+            return error(f'composited variable "{self.name}" is nested too deeply')
+        act.nested += 1
+        try:
+            value = self.program.run(act)
+        except CostExceeded as exceeded:
+            value = CelError(str(exceeded))
+        finally:
+            act.nested -= 1
+            act.variables_spent += act.spent
+            act.count_from(spent)
+        if type(value) is CelError:
+            return error(f'composited variable "{self.name}" fails to evaluate: {value.message}')
+        return value
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class VariableNode(Node):
+    def __init__(self, Variable variable not None, units=2):
+        self.variable = variable
+        self.units = units
+
+    cdef object eval(self, Activation act):
+        charge(act, self.units)  # variables, and the select
+        return self.variable.value(act)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class VariableTest(Node):
+    def __init__(self, Variable variable not None):
+        self.variable = variable
+
+    cdef object eval(self, Activation act):
+        charge(act, 1)
+        value = self.variable.value(act)
+        return value if type(value) is CelError else True
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class VariableOptional(Node):
+    def __init__(self, Variable variable not None):
+        self.variable = variable
+
+    cdef object eval(self, Activation act):
+        charge(act, 1)
+        value = self.variable.value(act)
+        return value if type(value) is CelError else some(value)
+
+
+def constant(Node node not None):
+    """The value of a list or map of constants as a node; what is no value at all (``{b'a': 1}``)
+    stays as it is and fails when it runs."""
+    try:
+        return Const(node.eval(activation(0, 1_000_000_000, 0)))
+    except CelPanic:
+        return node
+
+
+def compute(Node node not None):
+    """The value of a node without variables, and its cost; for constants, while planning."""
+    cdef Activation act = activation(0, 1_000_000_000, 0)
+    try:
+        return node.eval(act), act.spent
+    except CostExceeded as exceeded:  # more memory than any expression may take
+        return CelError(str(exceeded)), act.spent

@@ -1,0 +1,96 @@
+"""Optionals that pass through a name or a chain of cel-go: ``x``, ``x.a``, ``c ? x : y``, optMap.
+Before 1.37 they were read anew there; since then they stay as they are.
+
+cel-go turned the value inside into a value of Go and that into a value of CEL again. On the way an
+optional in an optional was lost, a type became its name, and what Kubernetes added to CEL could not
+be read back: ``object.?memory.optMap(m, quantity(m)).value()`` was an error in Kubernetes.
+"""
+
+from policyd._core.values.errors cimport CelError, error
+from policyd._core.values.rendering cimport text_of
+from policyd._core.values.types cimport (
+    MISSING,
+    Duration,
+    Opaque,
+    Optional,
+    StructValue,
+    Timestamp,
+    TypeValue,
+    UInt,
+    some,
+    type_name,
+)
+
+# The Go types of values as variables hold them.
+cdef dict PLAIN_TYPES = {
+    type(None): "structpb.NullValue",
+    bool: "bool",
+    int: "int64",
+    float: "float64",
+    bytes: "[]uint8",
+    list: "[]interface {}",
+    dict: "map[string]interface {}",
+    UInt: "uint64",
+    Timestamp: "time.Time",
+    Duration: "time.Duration",
+}
+# The Go types that cannot be read back. A kubernetes.NamedFormat can.
+cdef dict GO_TYPES = {
+    "kubernetes.Quantity": "*resource.Quantity",
+    "kubernetes.Semver": "semver.Version",
+    "kubernetes.URL": "*url.URL",
+    "net.IP": "netip.Addr",
+    "net.CIDR": "netip.Prefix",
+}
+
+
+cdef object reread(Optional value):
+    held = value.held
+    if held is MISSING:
+        return value
+    again = reread_held(held)
+    return value if again is held else some(again)
+
+
+cdef object reread_held(object held):
+    kind = type(held)
+    if kind is str or kind is dict or kind is list or kind is int or kind is bool or held is None:
+        return held
+    if kind is Optional:
+        inner = (<Optional>held).held
+        return None if inner is MISSING else reread_held(inner)
+    if kind is TypeValue:
+        return (<TypeValue>held).name
+    if kind is CelError:
+        return unreadable("*errors.errorString", (<CelError>held).message)
+    if isinstance(held, Opaque):
+        name = GO_TYPES.get(type_name(held))
+        return held if name is None else unreadable(name, text_of(held))
+    return held
+
+
+cdef object native_text(object value):
+    while type(value) is Optional:
+        value = (<Optional>value).held
+    if type(value) is TypeValue:
+        return (<TypeValue>value).name
+    return value if type(value) is str else None
+
+
+cdef str native_type(object value):
+    while type(value) is Optional:
+        if (<Optional>value).held is MISSING:
+            return "<nil>"
+        value = (<Optional>value).held
+    if type(value) is StructValue:
+        patch = (<StructValue>value).type_name == "JSONPatch"
+        return "*mutation.JSONPatchVal" if patch else PLAIN_TYPES[dict]
+    name = PLAIN_TYPES.get(type(value))
+    if name is None:
+        name = type_name(value)
+        return GO_TYPES.get(name, "cel.Format")
+    return name
+
+
+cdef CelError unreadable(str name, str text):
+    return error(f"unsupported conversion to ref.Val: ({name}){text}")

@@ -1,0 +1,7 @@
+from typing import Any
+
+from policyd._core.eval.program import Program
+
+def nanoseconds(
+    programs: tuple[Program, ...], variables: dict[str, Any], rounds: int = 2_000
+) -> float: ...

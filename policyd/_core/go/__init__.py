@@ -1,0 +1,1 @@
+"""Go's own reading and printing of numbers, strings and time zones. Knows no CEL."""

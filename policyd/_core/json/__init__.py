@@ -1,0 +1,1 @@
+"""JSON documents: reading, weighing, comparing. Knows no CEL and no patches."""

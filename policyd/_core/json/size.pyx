@@ -1,0 +1,109 @@
+"""The bytes that values take as JSON, counted up to a limit, so that patches are bounded before
+they are made.
+
+A value may stand in a tree many times and be in memory once: what is small here can be huge when it
+is written, and what counts are the places.
+"""
+
+from policyd._core.values.types cimport MISSING, Optional, StructValue
+
+# More than any object that Kubernetes stores: etcd takes 1.5 MiB, an API server reads 3 MiB from a
+# client.
+MAX_PATCH_BYTES = 4 * 2**20
+TOO_LARGE = f"a patch of more than {MAX_PATCH_BYTES >> 20} MiB"
+
+cdef enum:
+    NUMBER_BYTES = 20  # and what else is not looked at closely
+    MAX_LEVELS = 1000  # of a value; deeper ones, which no patch can have, count as too large
+
+# What the escape of an ASCII character takes beyond the character.
+cdef char[128] ESCAPE_BYTES
+for _code in range(128):
+    ESCAPE_BYTES[_code] = 5 if _code < 32 else 1 if _code in (34, 92) else 0
+
+cdef extern from "Python.h":
+    bint PyUnicode_IS_ASCII(object text) noexcept
+    const unsigned char *PyUnicode_1BYTE_DATA(object text) noexcept
+    Py_ssize_t PyUnicode_GET_LENGTH(object text) noexcept
+
+cdef Py_ssize_t OPERATION_BYTES = len('{"op":"replace","path":"","value":},')
+
+
+def patch_bytes(list operations not None, Py_ssize_t limit) -> int:
+    """What the operations take, counted until it is more than ``limit``."""
+    cdef Py_ssize_t count = 0
+    cdef dict operation
+    for operation in operations:
+        count += OPERATION_BYTES + len(operation["path"])
+        count += value_bytes(operation.get("value"), limit - count)
+        if count > limit:
+            break
+    return count
+
+
+cdef Py_ssize_t value_bytes(object value, Py_ssize_t limit) except -1:
+    """What a value of JSON or CEL takes, counted until it is more than ``limit``."""
+    return counted(value, limit, MAX_LEVELS)
+
+
+cdef Py_ssize_t counted(object value, Py_ssize_t limit, int levels) except -1:
+    cdef object kind = type(value)
+    cdef Py_ssize_t count = 2
+    if kind is str:
+        return text_bytes(value)
+    if kind is dict or kind is StructValue:
+        return members_bytes(
+            <dict>value if kind is dict else (<StructValue>value).fields, limit, levels - 1
+        )
+    if kind is list:
+        if not levels:
+            return limit + 1
+        count += len(<list>value)
+        for item in <list>value:
+            if count > limit:
+                break
+            count += counted(item, limit - count, levels - 1)
+        return count
+    if kind is Optional:
+        held = (<Optional>value).held
+        return 0 if held is MISSING else counted(held, limit, levels - 1) if levels else limit + 1
+    if kind is bytes:
+        return 4 * len(<bytes>value) // 3 + 4  # base64
+    return 5 if value is None or kind is bool else NUMBER_BYTES
+
+
+cdef Py_ssize_t members_bytes(dict members, Py_ssize_t limit, int levels) except -1:
+    cdef Py_ssize_t count = 2
+    if levels < 0:
+        return limit + 1
+    for key, value in members.items():
+        count += 2 + (text_bytes(key) if type(key) is str else NUMBER_BYTES)
+        if count > limit:
+            break
+        if type(value) is str:
+            count += text_bytes(value)
+        else:
+            count += counted(value, limit - count, levels)
+    return count
+
+
+def json_bytes(value, Py_ssize_t limit) -> int:
+    """What a value of JSON or CEL takes, counted until it is more than ``limit``."""
+    return value_bytes(value, limit)
+
+
+cdef Py_ssize_t text_bytes(object text) except -1:
+    """UTF-8, with the escapes that JSON needs."""
+    cdef Py_ssize_t i, size = PyUnicode_GET_LENGTH(text), count = size + 2
+    cdef const unsigned char *octets
+    cdef Py_UCS4 c
+    if not PyUnicode_IS_ASCII(text):
+        for c in <str>text:
+            count += (c > 0x7F) + (c > 0x7FF) + (c > 0xFFFF)
+            if c <= 0x7F:
+                count += ESCAPE_BYTES[c]
+        return count
+    octets = PyUnicode_1BYTE_DATA(text)
+    for i in range(size):
+        count += ESCAPE_BYTES[octets[i]]
+    return count

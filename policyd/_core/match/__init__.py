@@ -1,0 +1,1 @@
+"""Which policies a request matches: rules, selectors, equivalent resources."""

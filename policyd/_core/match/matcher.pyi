@@ -1,0 +1,32 @@
+from collections.abc import Iterable
+from types import GenericAlias
+from typing import Generic, TypeVar, final
+
+from policyd._core.match.rules import Hit as Hit
+from policyd._core.match.rules import MatchInput as MatchInput
+from policyd._core.match.rules import MatchRules as MatchRules
+from policyd._core.match.rules import Rule as Rule
+
+_Payload = TypeVar("_Payload")
+_Key = tuple[str, str, str, str, str]
+
+@final
+class Candidate:
+    def __init__(self, position: int, entry: MatchRules, rule: Rule | None = ...) -> None: ...
+
+def keys_of(rule: Rule, loose: bool) -> dict[_Key, int]: ...
+
+@final
+class Table:
+    def __init__(self, numbered: list[tuple[int, Rule]], loose: bool) -> None: ...
+
+@final
+class Index(Generic[_Payload]):
+    """Entries by what their rules name; immutable."""
+
+    def __init__(self, entries: Iterable[tuple[MatchRules, _Payload]]) -> None: ...
+    @classmethod
+    def __class_getitem__(cls, payload: object) -> GenericAlias: ...
+    def __len__(self) -> int: ...
+    def match(self, request: MatchInput) -> list[tuple[_Payload, Hit]]:
+        """The entries that apply to the request, in the order in which they were given."""

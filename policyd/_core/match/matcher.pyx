@@ -1,0 +1,186 @@
+"""Which of all policies apply to a request: the index over their rules.
+
+Cost grows with the policies that match, not with those loaded. What it means to match is in
+``rules.pyx``; all names of this subject can be imported from here.
+"""
+
+from types import GenericAlias
+
+cimport cython
+
+cimport policyd._core.match.rules as rules
+
+from policyd._core.match.rules import Hit, MatchInput, MatchRules, Rule  # no-cython-lint: exported
+
+cdef enum Wildcard:
+    ANY_GROUP = 1
+    ANY_VERSION = 2
+    ANY_RESOURCE = 4
+    ANY_SUBRESOURCE = 8
+
+cdef tuple OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Candidate:
+
+    def __init__(
+        self, Py_ssize_t position, rules.MatchRules entry not None, rules.Rule rule=None
+    ):
+        self.position = position
+        self.entry = entry
+        self.rule = rule
+
+
+def keys_of(rules.Rule rule not None, bint loose):
+    """Every key that finds this rule, with its shape; a rule may name one thing twice.
+
+    ``loose``: as if it named all versions; only rules that name the group are found so.
+    """
+    operations = OPERATIONS + ("*",) if "*" in rule.operations else rule.operations
+    found = {}
+    for group in rule.groups:
+        if loose and group == "*":
+            continue
+        for version in ("*",) if loose else rule.versions:
+            for resource, sub in rule.resources:
+                shape = (
+                    (ANY_GROUP if group == "*" else 0)
+                    | (ANY_VERSION if version == "*" else 0)
+                    | (ANY_RESOURCE if resource == "*" else 0)
+                    | (ANY_SUBRESOURCE if sub == "*" else 0)
+                )
+                for operation in operations:
+                    found[group, version, resource, sub, operation] = shape
+    return found
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Table:
+
+    def __init__(self, list numbered not None, bint loose):
+        """``numbered``: (number of the candidate, its rule), by number."""
+        numbers = {}
+        shapes = {("*", operation): set() for operation in (*OPERATIONS, "*")}
+        for number, rule in numbered:
+            for key, shape in keys_of(rule, loose).items():
+                numbers.setdefault(key, []).append(number)
+                shapes.setdefault((key[0], key[4]), set()).add(shape)
+        for group, operation in shapes:
+            # A request of this group may fit rules for every group too.
+            if group != "*" and ("*", operation) in shapes:
+                shapes[group, operation] |= shapes["*", operation]
+        self.loose = loose
+        self.numbers = {key: tuple(found) for key, found in numbers.items()}
+        self.shapes = {key: tuple(sorted(found)) for key, found in shapes.items()}
+
+    cdef int collect(self, rules.MatchInput request, tuple resource, list found) except -1:
+        """Append the candidates, a tuple of numbers for each shape that has some."""
+        cdef str operation = request.operation if request.operation in OPERATIONS else "*"
+        cdef int shape
+        cdef tuple key, shapes
+        shapes = self.shapes.get((resource[0], operation))
+        if shapes is None:
+            shapes = self.shapes["*", operation]
+        for shape in shapes:
+            key = (
+                "*" if shape & ANY_GROUP else resource[0],
+                "*" if shape & ANY_VERSION else resource[1],
+                "*" if shape & ANY_RESOURCE else resource[2],
+                "*" if shape & ANY_SUBRESOURCE else request.sub_resource,
+                operation,
+            )
+            numbers = self.numbers.get(key)
+            if numbers is not None:
+                found.append(numbers)
+        return 0
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Index:
+
+    def __init__(self, entries):
+        cdef list candidates = [], payloads = [], unruled = [], exact = [], loose = []
+        cdef rules.MatchRules entry
+        for position, (entry, payload) in enumerate(entries):
+            payloads.append(payload)
+            if not entry.rules:
+                unruled.append(len(candidates))
+                candidates.append(Candidate(position, entry))
+            for rule in entry.rules:
+                exact.append((len(candidates), rule))
+                if entry.equivalent:
+                    loose.append((len(candidates), rule))
+                candidates.append(Candidate(position, entry, rule))
+        self.candidates = tuple(candidates)
+        self.payloads = tuple(payloads)
+        self.exact = Table(exact, False)
+        self.loose = Table(loose, True)
+        self.unruled = tuple(unruled)
+        self.equivalents = bool(loose)
+
+    def __class_getitem__(cls, payload):
+        return GenericAlias(cls, payload)
+
+    def __len__(self):
+        return len(self.payloads)
+
+    def match(self, rules.MatchInput request not None):
+        cdef list exact = [], loose = [], found
+        cdef tuple resource
+        if request.never_matched:
+            return []
+        self.exact.collect(request, request.request_resource, exact)
+        if self.unruled:
+            exact.append(self.unruled)
+        if self.equivalents:
+            for resource in request.equivalents():
+                self.exact.collect(request, resource, loose)
+            if request.any_version:
+                self.loose.collect(request, request.request_resource, loose)
+        if not loose and len(exact) == 1:
+            return self.only_exact(request, exact[0])
+        found = []
+        for numbers in exact:
+            found.extend(numbers)
+        for numbers in loose:
+            found.extend(numbers)
+        found.sort()
+        if loose:
+            return self.whole_entries(request, found)
+        return self.only_exact(request, tuple(found))
+
+    cdef list only_exact(self, rules.MatchInput request, tuple found):
+        """The usual case: all candidates name the client's resource; they come in entry order."""
+        cdef list result = []
+        cdef Candidate candidate
+        cdef rules.Hit hit
+        cdef Py_ssize_t done = -1  # a hit or a refusal by excludes or selectors is final
+        for number in found:
+            candidate = <Candidate>self.candidates[<Py_ssize_t>number]
+            if candidate.position == done:
+                continue
+            if candidate.rule is None or candidate.rule.allows(request, request.request_resource):
+                done = candidate.position
+                hit = candidate.entry.confirm(request, request.exact_hit())
+                if hit is not None:
+                    result.append((self.payloads[done], hit))
+        return result
+
+    cdef list whole_entries(self, rules.MatchInput request, list found):
+        """With equivalent resources about, each entry found is asked with all its rules."""
+        cdef list result = []
+        cdef Candidate candidate
+        cdef rules.Hit hit
+        cdef Py_ssize_t done = -1
+        for number in found:
+            candidate = <Candidate>self.candidates[<Py_ssize_t>number]
+            if candidate.position != done:
+                done = candidate.position
+                hit = candidate.entry.find(request)
+                if hit is not None:
+                    result.append((self.payloads[done], hit))
+        return result

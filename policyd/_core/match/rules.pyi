@@ -1,0 +1,115 @@
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from policyd._core.match.equivalents import Equivalents, Gvk, Gvr
+
+@final
+class Hit:
+    """A policy applies: what it sees, and whether the object sent is that."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        """Only matching makes these: raises TypeError."""
+
+    @property
+    def kind(self) -> Gvk: ...
+    @property
+    def resource(self) -> Gvr: ...
+    @property
+    def api_version(self) -> str:
+        """The apiVersion that object and oldObject must be given first; "": they are as sent."""
+
+    @property
+    def mismatch(self) -> str:
+        """Why object and oldObject cannot be looked at ("needs V, was sent W"); "": they fit."""
+
+    @property
+    def error(self) -> str:
+        """The match itself failed as it would in the API server (a malformed selector); or ""."""
+
+@final
+class MatchInput:
+    """One request as the matcher sees it: built from the ``request`` of an AdmissionReview.
+
+    ``namespace_labels(name)`` gives the labels of a namespace, None if nobody knows it, or a text:
+    why they cannot be found out, which is an error of each match that needs them. It is only
+    called when a namespaceSelector has to look, and what it raises ends the match.
+    ``object`` and ``old_object`` replace those of the request for the objectSelector.
+    """
+
+    def __init__(
+        self,
+        request: dict[str, Any],
+        namespace_labels: Callable[[str], dict[str, str] | str | None],
+        object: object = ...,
+        old_object: object = ...,
+        *,
+        equivalents: Equivalents = ...,
+    ) -> None: ...
+    @property
+    def operation(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def sub_resource(self) -> str: ...
+    @property
+    def kind(self) -> Gvk: ...
+    @property
+    def resource(self) -> Gvr: ...
+    @property
+    def request_kind(self) -> Gvk: ...
+    @property
+    def request_resource(self) -> Gvr: ...
+    @property
+    def object(self) -> Any: ...
+    @property
+    def old_object(self) -> Any: ...
+    @property
+    def never_matched(self) -> bool: ...
+    def labels_for_namespace_selector(self) -> dict[str, str]:
+        """The labels that a namespaceSelector looks at, of the namespace or Namespace."""
+
+@final
+class Rule:
+    def __init__(self, rule: dict[str, Any]) -> None: ...
+    @property
+    def groups(self) -> tuple[str, ...]: ...
+    @property
+    def versions(self) -> tuple[str, ...]: ...
+    @property
+    def resources(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def operations(self) -> tuple[str, ...]: ...
+
+@final
+class MatchRules:
+    """MatchResources of Kubernetes, from plain dicts with camelCase keys.
+
+    Without ``resource_rules`` every resource matches (as for a binding).
+    """
+
+    def __init__(
+        self,
+        resource_rules: Sequence[dict[str, Any]] = ...,
+        exclude_resource_rules: Sequence[dict[str, Any]] = ...,
+        namespace_selector: dict[str, Any] | None = ...,
+        object_selector: dict[str, Any] | None = ...,
+        match_policy: str = ...,
+    ) -> None: ...
+    @property
+    def rules(self) -> tuple[Rule, ...]: ...
+    @property
+    def excludes(self) -> tuple[Rule, ...]: ...
+    @property
+    def equivalent(self) -> bool: ...
+    @property
+    def selects_namespaces(self) -> bool:
+        """Whether labels of namespaces decide, the one of its name apart."""
+
+    @property
+    def selects(self) -> bool:
+        """Whether any labels decide."""
+
+    def match(self, request: MatchInput) -> Hit | None:
+        """Whether this applies to the request, and what it then sees."""

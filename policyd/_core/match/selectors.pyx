@@ -1,0 +1,62 @@
+"""Label selectors: matchLabels and matchExpressions against a dict of labels.
+
+Selector of apimachinery's ``pkg/labels``; where the labels come from is decided in ``rules.pyx``.
+"""
+
+cimport cython
+
+from policyd._core.match.labels import requirement_error
+
+cdef object ABSENT = object()
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Requirement:
+
+    def __init__(self, str key not None, str operator not None, list values not None):
+        self.key = key
+        self.negative = operator in ("NotIn", "DoesNotExist")
+        self.values = frozenset(values) if operator in ("In", "NotIn", "=") else None
+        self.value = values[0] if len(values) == 1 else None
+
+    cdef bint accepts(self, dict labels) except -1:
+        cdef object found = labels.get(self.key, ABSENT)
+        if found is ABSENT:
+            return self.negative
+        if self.value is not None:
+            return (found == self.value) != self.negative
+        if self.values is not None:
+            return (found in self.values) != self.negative
+        return not self.negative
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Selector:
+
+    def __init__(self, dict selector=None):
+        cdef list found = []
+        cdef str error
+        for key, value in sorted(((selector or {}).get("matchLabels") or {}).items()):
+            found.append((key, "=", [value]))
+        for expression in (selector or {}).get("matchExpressions") or ():
+            operator, values = expression.get("operator", ""), expression.get("values") or []
+            found.append((expression.get("key", ""), operator, list(values)))
+        for key, operator, values in found:
+            error = requirement_error(key, operator, values)
+            if error:
+                raise ValueError(error)
+        self.requirements = tuple([Requirement(*parts) for parts in found])
+        self.keys = frozenset([key for key, _, _ in found])
+        self.empty = not found
+
+    cdef bint accepts(self, dict labels) except -1:
+        cdef Requirement requirement
+        for requirement in self.requirements:
+            if not requirement.accepts(labels):
+                return False
+        return True
+
+    def matches(self, dict labels not None):
+        return self.accepts(labels)

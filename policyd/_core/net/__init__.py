@@ -1,0 +1,1 @@
+"""IP addresses and URLs, as Go parses and prints them."""

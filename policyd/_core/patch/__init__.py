@@ -1,0 +1,1 @@
+"""JSON Patch: finding, applying and checking one."""

@@ -1,0 +1,215 @@
+"""Applying a JSON Patch (RFC 6902) without touching its input.
+
+The patches that policies write are not for here: ``policyd.mutation`` applies them with the API
+server's own deviations. ``diff`` (``diff.pyx``) can be imported from here too.
+"""
+
+cimport cython
+
+from policyd._core.json.equality cimport same
+from policyd._core.patch.pointer cimport index_of, tokens_of
+
+from policyd._core.patch.diff import diff  # no-cython-lint: exported
+from policyd.errors import PatchError
+
+cdef object ABSENT = object()
+
+
+def apply(operations, object obj):
+    cdef Document document = Document(obj)
+    if not isinstance(operations, (list, tuple)):
+        raise PatchError(f"a patch is a list of operations, not {name_of(operations)}")
+    for number, operation in enumerate(operations):
+        if type(operation) is not dict:
+            raise PatchError(f"operation {number} is not an object but {name_of(operation)}")
+        try:
+            document.perform(operation)
+        except PatchError as error:
+            what = " ".join(str(operation.get(key, "?")) for key in ("op", "path"))
+            raise PatchError(f"operation {number} ({what}): {error}") from None
+    return document.root
+
+
+cdef str parent_of(str pointer):
+    """The pointer without its last token."""
+    return pointer[:max(pointer.rfind("/"), 0)]
+
+
+cdef str name_of(object value):
+    """What a value is in JSON, with its article."""
+    if value is None:
+        return "null"
+    return {
+        dict: "an object", list: "a list", str: "a string", bool: "a boolean",
+        int: "a number", float: "a number",
+    }.get(type(value), type(value).__name__)
+
+
+cdef object member(dict operation, str name):
+    cdef object found = operation.get(name, ABSENT)
+    if found is ABSENT:
+        raise PatchError(f"it has no {name!r}")
+    return found
+
+
+cdef tuple location(dict operation, str name):
+    cdef object found = member(operation, name)
+    if type(found) is not str:
+        raise PatchError(f"{name!r} must be a string, not {name_of(found)}")
+    return tokens_of(<str>found)
+
+
+cdef object child(object container, str token):
+    """What a reference token leads to; PatchError if that is nothing."""
+    if type(container) is dict:
+        found = (<dict>container).get(token, ABSENT)
+        if found is ABSENT:
+            raise PatchError(f"there is no key {token!r}")
+        return found
+    if type(container) is list:
+        return (<list>container)[position(<list>container, token, 0)]
+    raise PatchError(f"{token!r} leads into {name_of(container)}")
+
+
+cdef Py_ssize_t position(list items, str token, Py_ssize_t beyond) except -1:
+    """The index that a token names; ``beyond``: how many places after the last item there are."""
+    cdef Py_ssize_t index = len(items) if beyond and token == "-" else index_of(token)
+    if index < 0:
+        raise PatchError(f"{token!r} is no index of a list")
+    if index >= len(items) + beyond:
+        raise PatchError(f"index {index} is outside a list of {len(items)}")
+    return index
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Document:
+
+    def __init__(self, object root):
+        self.root = root
+        self.own = {}
+
+    cdef object owned(self, object container):
+        """This container if it is ours to change, else a copy that is."""
+        if id(container) in self.own:
+            return container
+        if type(container) is dict:
+            container = (<dict>container).copy()
+        elif type(container) is list:
+            container = (<list>container)[:]
+        else:
+            return container
+        self.own[id(container)] = container
+        return container
+
+    cdef object find(self, tuple tokens):
+        cdef object found = self.root
+        cdef str token
+        for token in tokens:
+            found = child(found, token)
+        return found
+
+    cdef object parent(self, tuple tokens):
+        """The container that the last token is about, ours to change."""
+        cdef object container = self.owned(self.root)
+        cdef str token
+        self.root = container
+        for token in tokens[:len(tokens) - 1]:
+            found = child(container, token)
+            below = self.owned(found)
+            if below is not found:
+                if type(container) is dict:
+                    (<dict>container)[token] = below
+                else:
+                    (<list>container)[index_of(token)] = below
+            container = below
+        self.latest = container
+        return container
+
+    cdef bint added_beside(self, dict operation) except -1:
+        """Add to the map that the operation before this one added to; False if it is another."""
+        cdef object path = operation.get("path")
+        if self.beside is None or type(path) is not str or "value" not in operation:
+            return False
+        if "~" in <str>path or not (<str>path).startswith("/"):
+            return False
+        if parent_of(<str>path) != self.place:
+            return False
+        self.beside[(<str>path)[len(self.place) + 1:]] = operation["value"]
+        return True
+
+    cdef int add(self, tuple tokens, object value) except -1:
+        if not tokens:
+            self.root = value
+            return 0
+        container = self.parent(tokens)
+        last = tokens[len(tokens) - 1]
+        if type(container) is dict:
+            (<dict>container)[last] = value
+        elif type(container) is list:
+            (<list>container).insert(position(<list>container, last, 1), value)
+        else:
+            raise PatchError(f"{last!r} leads into {name_of(container)}")
+        return 0
+
+    cdef int replace(self, tuple tokens, object value) except -1:
+        if not tokens:
+            self.root = value
+            return 0
+        container = self.parent(tokens)
+        last = tokens[len(tokens) - 1]
+        child(container, last)
+        if type(container) is dict:
+            (<dict>container)[last] = value
+        else:
+            (<list>container)[index_of(last)] = value
+        return 0
+
+    cdef object remove(self, tuple tokens):
+        """Take a value out; returns it."""
+        if not tokens:
+            raise PatchError("the whole document cannot be removed")
+        container = self.parent(tokens)
+        last = tokens[len(tokens) - 1]
+        removed = child(container, last)
+        if type(container) is dict:
+            del (<dict>container)[last]
+        else:
+            del (<list>container)[index_of(last)]
+        return removed
+
+    cdef int perform(self, dict operation) except -1:
+        cdef object op = member(operation, "op")
+        cdef tuple path, source
+        if op == "add" and self.added_beside(operation):
+            return 0
+        self.beside = None
+        path = location(operation, "path")
+        if op == "add":
+            self.add(path, member(operation, "value"))
+            if path and type(self.latest) is dict:
+                self.beside = self.latest
+                self.place = parent_of(<str>operation["path"])
+        elif op == "replace":
+            self.replace(path, member(operation, "value"))
+        elif op == "remove":
+            self.remove(path)
+        elif op == "test":
+            if not same(self.find(path), member(operation, "value"), False, 0):
+                raise PatchError("the value there is another one")
+        elif op == "move":
+            source = location(operation, "from")
+            if path[:len(source)] == source:
+                if len(path) > len(source):
+                    raise PatchError("a value cannot be moved into itself")
+                self.find(source)
+            else:
+                self.add(path, self.remove(source))
+        elif op == "copy":
+            value = self.find(location(operation, "from"))
+            # What is copied is in two places from now on: whatever is written to is copied anew.
+            self.own = {}
+            self.add(path, value)
+        else:
+            raise PatchError(f"{op!r} is no operation of JSON Patch")
+        return 0

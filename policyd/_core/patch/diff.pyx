@@ -1,0 +1,206 @@
+"""The smallest JSON Patch (RFC 6902) between two documents.
+
+Which items of two lists belong together is decided in ``alignment.pyx``; applying is ``apply.pyx``.
+"""
+
+cimport cython
+from cpython.object cimport PyObject
+
+from policyd._core.patch.alignment cimport equal_pairs, guessed, identified, kept_pairs
+from policyd._core.json.equality cimport PyDict_Next, alike, check_depth, counterpart, same
+from policyd._core.patch.pointer cimport escape, pointer_of
+
+# Lists nested deeper than any of Kubernetes are not searched for equal containers at their ends.
+cdef int DEEP = 32
+cdef object ABSENT = object()
+
+
+def diff(object old, object new, keys=None):
+    cdef Differ differ = Differ.__new__(Differ)
+    differ.operations, differ.path, differ.keys = [], [], keys
+    differ.walk(old, new, 0)
+    return differ.operations
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Differ:
+
+    cdef int emit(self, str op, object value) except -1:
+        cdef dict operation = {"op": op, "path": pointer_of(self.path)}
+        if value is not ABSENT:
+            operation["value"] = value
+        self.operations.append(operation)
+        return 0
+
+    cdef int emit_at(self, object token, str op, object value) except -1:
+        self.path.append(token)
+        self.emit(op, value)
+        self.path.pop()
+        return 0
+
+    cdef int walk_at(self, object token, object old, object new, int depth) except -1:
+        self.path.append(token)
+        self.walk(old, new, depth)
+        self.path.pop()
+        return 0
+
+    cdef int walk(self, object old, object new, int depth) except -1:
+        cdef object kind = type(old)
+        if old is new:
+            return 0
+        if kind is type(new):
+            if kind is dict:
+                check_depth(depth)
+                return self.maps(<dict>old, <dict>new, depth)
+            if kind is list:
+                check_depth(depth)
+                return self.lists(<list>old, <list>new, depth)
+            if old == new:
+                return 0
+        return self.emit("replace", new)
+
+    cdef int maps(self, dict old, dict new, int depth) except -1:
+        cdef Py_ssize_t common = 0, at = 0, place = 0
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef PyObject* other
+        while PyDict_Next(<PyObject*>old, &at, &key, &value):
+            other = counterpart(<PyObject*>new, key, &place)
+            if other is NULL:
+                self.emit_at(<object>key, "remove", ABSENT)
+                continue
+            common += 1
+            if value != other and not alike(<object>value, <object>other):
+                self.walk_at(<object>key, <object>value, <object>other, depth + 1)
+        if common < len(new):
+            here = pointer_of(self.path)
+            # What stands before ``place`` was found in the old map, key by key.
+            while PyDict_Next(<PyObject*>new, &place, &key, &value):
+                name = <object>key
+                if name not in old:
+                    token = escape(<str>name) if type(name) is str else str(name)
+                    path = f"{here}/{token}"
+                    self.operations.append({"op": "add", "path": path, "value": <object>value})
+        return 0
+
+    cdef int lists(self, list old, list new, int depth) except -1:
+        cdef Py_ssize_t start = 0, old_end = len(old), new_end = len(new)
+        if old_end == new_end and self.keys is not None and self.paired(old, new):
+            for start in range(old_end):
+                if old[start] is not new[start]:
+                    self.walk_at(start, old[start], new[start], depth + 1)
+            return 0
+        while start < old_end and start < new_end and equal_ends(old[start], new[start], depth):
+            start += 1
+        # The items at ``start`` are known to differ, if both lists have one there.
+        while old_end > start and new_end > start and old_end + new_end > 2 * start + 2 and (
+            equal_ends(old[old_end - 1], new[new_end - 1], depth)
+        ):
+            old_end -= 1
+            new_end -= 1
+        if start == old_end and start == new_end:
+            return 0
+        old, new = old[start:old_end], new[start:new_end]
+        known = self.identities(old, new)
+        if known is None:
+            pairs = equal_pairs(old, new, depth + 1)
+            return self.edit(old, new, pairs, False, start, depth + 1)
+        return self.edit(old, new, kept_pairs(known[0], known[1]), True, start, depth + 1)
+
+    cdef bint paired(self, list old, list new) except -1:
+        """Whether each item has the same given identity as the item in its place, and no other's.
+
+        The usual case, without the search that the others need.
+        """
+        cdef tuple fields = self.given_fields()
+        cdef str field
+        cdef set seen
+        cdef Py_ssize_t i
+        if fields is None or len(fields) != 1:
+            return False
+        field, seen = fields[0], set()
+        for i in range(len(old)):
+            if type(old[i]) is not dict or type(new[i]) is not dict:
+                return False
+            value = (<dict>old[i]).get(field)
+            if type(value) is not str:
+                return False
+            if old[i] is not new[i]:
+                other = (<dict>new[i]).get(field)
+                if other is not value and (type(other) is not str or <str>other != <str>value):
+                    return False
+            seen.add(value)
+        return len(seen) == len(old)
+
+    cdef object identities(self, list old, list new):
+        """What identifies the items of both lists, as two lists; None if nothing does."""
+        cdef tuple fields = None
+        for items in (old, new):
+            for item in <list>items:
+                if type(item) is not dict:
+                    return None
+        if self.keys is not None:
+            fields = self.given_fields()
+        if fields is not None:
+            found = identified(old, new, fields)
+            if found is not None:
+                return found
+        return guessed(old, new)
+
+    cdef tuple given_fields(self):
+        if callable(self.keys):
+            fields = self.keys(tuple(self.path))
+        else:
+            pattern = ["*" if type(token) is int else token for token in self.path]
+            fields = self.keys.get(pointer_of(pattern))
+        return tuple(fields) if fields else None
+
+    cdef int edit(
+        self, list old, list new, list kept, bint changed, Py_ssize_t at, int depth
+    ) except -1:
+        """Operations for two stretches of a list that begin at index ``at``.
+
+        ``kept`` are the pairs of positions that stay; ``changed``: their items may differ.
+        """
+        cdef Py_ssize_t i = 0, j = 0, old_kept, new_kept
+        for old_kept, new_kept in kept:
+            at = self.gap(old[i:old_kept], new[j:new_kept], at, depth)
+            if changed:
+                self.walk_at(at, old[old_kept], new[new_kept], depth)
+            at += 1
+            i, j = old_kept + 1, new_kept + 1
+        self.gap(old[i:], new[j:], at, depth)
+        return 0
+
+    cdef Py_ssize_t gap(self, list old, list new, Py_ssize_t at, int depth) except -1:
+        """All of ``old`` makes way for all of ``new``; the index after them."""
+        cdef Py_ssize_t i, both = min(len(old), len(new))
+        for i in range(both):
+            self.path.append(at)
+            self.supplant(old[i], new[i], depth)
+            self.path.pop()
+            at += 1
+        for _ in range(len(old) - both):
+            self.emit_at(at, "remove", ABSENT)
+        for i in range(both, len(new)):
+            self.emit_at(at, "add", new[i])
+            at += 1
+        return at
+
+    cdef int supplant(self, object old, object new, int depth) except -1:
+        """One operation: inside the old item if that is enough, else the whole new item."""
+        cdef Py_ssize_t before = len(self.operations)
+        self.walk(old, new, depth)
+        if len(self.operations) > before + 1:
+            del self.operations[before:]
+            self.emit("replace", new)
+        return 0
+
+
+cdef inline bint equal_ends(object one, object other, int depth) except -1:
+    """Whether items at the ends of lists are equal; deep down only if they are plainly so.
+
+    Each level looks at what is below it once more: on all levels that would be their square.
+    """
+    return same(one, other, True, depth + 1) if depth < DEEP else alike(one, other)

@@ -1,0 +1,273 @@
+"""JSON Patch as the API server applies it: by evanphx/json-patch v4.13, not by RFC 6902.
+
+    apply([Operation("add", "/data/k", value="v")], document)
+
+The differences from the RFC: ``replace`` adds a missing key, negative indexes count from the end,
+``copy`` from a missing key and a missing ``value`` give null, a path without a leading slash loses
+its first segment, a failing ``test`` drops the whole patch without an error. The document is never
+changed: containers are copied along the paths that are written.
+"""
+
+cimport cython
+
+from policyd.errors import MutationError
+
+from policyd._core.patch.containers cimport (
+    assign, delete, equal, insert, member, segments, unknown_escape,
+)
+from policyd._core.json.size cimport value_bytes
+
+from policyd._core.patch.containers import KeyProblem
+
+ABSENT = object()
+cdef str MISSING = "missing value"
+# The bytes of JSON that all copy operations of a patch may duplicate, as each can double the
+# document: JSONPatchMaxCopyBytes of k8s.io/apiserver, pkg/server/config.go.
+COPY_LIMIT = 3 * 2**20
+cdef Py_ssize_t COUNTED = 2**26  # no further than the error needs
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Operation:
+    """``source`` is the patch's ``from``; ``value`` is ABSENT where none was given."""
+    cdef readonly str op
+    cdef readonly str path
+    cdef readonly str source
+    cdef readonly object value
+
+    def __init__(self, str op not None, str path not None, str source not None="", value=ABSENT):
+        self.op = op
+        self.path = path
+        self.source = source
+        self.value = value
+
+
+class PatchError(MutationError):
+    """An operation cannot be applied; the text is that of the library, after ``JSON Patch: ``."""
+
+
+class _TestFailed(Exception):
+    """A ``test`` operation did not hold."""
+
+
+def apply(operations, document):
+    """The patched document, or ``document`` itself if a test failed. Raises PatchError."""
+    cdef Target target = Target()
+    cdef Operation operation
+    target.root = document
+    target.own = {}
+    try:
+        for operation in operations:
+            perform(target, operation)
+    except _TestFailed:
+        return document
+    return target.root
+
+
+cdef int perform(Target target, Operation operation) except -1:
+    cdef str op = operation.op
+    if op == "add":
+        return add(target, operation)
+    if op == "remove":
+        return remove(target, operation)
+    if op == "replace":
+        return replace(target, operation)
+    if op == "move":
+        return move(target, operation)
+    if op == "copy":
+        return copy(target, operation)
+    if op == "test":
+        return test(target, operation)
+    raise failure(f"Unexpected kind: {op}")
+
+
+@cython.final
+@cython.internal
+@cython.auto_pickle(False)
+cdef class Target:
+    """The document while it is patched, and the place that ``find`` found."""
+    cdef object root
+    cdef dict own           # our own copies by id; as values they keep their ids from reuse
+    cdef Py_ssize_t copied
+    cdef object container
+    cdef str key
+
+    cdef bint find(self, str path, bint write) except -1:
+        """Whether the container of the path's last segment is there: ``container`` and ``key``.
+
+        For writing all containers on the way are made our own.
+        """
+        cdef tuple steps = segments(path)
+        cdef Py_ssize_t last = len(steps) - 1
+        cdef Py_ssize_t index
+        cdef str step
+        if last < 0:
+            return False
+        if write:
+            self.root = self.owned(self.root)
+        node = self.root
+        for index in range(last):
+            step = steps[index]
+            try:
+                below = member(node, step)
+            except KeyProblem:
+                return False
+            if type(below) is not dict and type(below) is not list:
+                return False
+            if write and id(below) not in self.own:
+                below = self.owned(below)
+                assign(node, step, below)
+            node = below
+        self.container = node
+        self.key = steps[last]
+        return True
+
+    cdef object owned(self, object node):
+        if id(node) in self.own:
+            return node
+        copied = node.copy()
+        self.own[id(copied)] = copied
+        return copied
+
+    cdef int share(self, object value) except -1:
+        """``value`` now stands in two places: nothing of it may be written in place any more."""
+        self.own.clear()
+        self.copied += value_bytes(value, COUNTED)
+        if self.copied > COPY_LIMIT:
+            raise failure(
+                "Unable to complete the copy, the accumulated size increase of copy is "
+                f"{self.copied}, exceeding the limit {COPY_LIMIT}"
+            )
+        return 0
+
+
+cdef int add(Target target, Operation operation) except -1:
+    path = readable(operation.path, "add operation failed to decode path", False)
+    if not target.find(path, True):
+        raise failure(f'add operation does not apply: doc is missing path: "{path}": {MISSING}')
+    try:
+        return insert(target.container, target.key, given(operation))
+    except KeyProblem as problem:
+        raise failure(f"error in add for path: '{path}': {problem}") from None
+
+
+cdef int remove(Target target, Operation operation) except -1:
+    path = readable(operation.path, "remove operation failed to decode path", False)
+    if not target.find(path, True):
+        raise failure(f'remove operation does not apply: doc is missing path: "{path}": {MISSING}')
+    try:
+        return delete(target.container, target.key)
+    except KeyProblem as problem:
+        raise failure(f"error in remove for path: '{path}': {problem}") from None
+
+
+cdef int replace(Target target, Operation operation) except -1:
+    path = readable(operation.path, "replace operation failed to decode path", True)
+    if path == "":
+        value = operation.value
+        if value is None:
+            value = {}
+        if type(value) is not dict and type(value) is not list:
+            raise failure("replace operation value must be object or array: %!w(<nil>)")
+        target.root = value
+        return 0
+    if not target.find(path, True):
+        raise failure(f"replace operation does not apply: doc is missing path: {path}: {MISSING}")
+    try:
+        member(target.container, target.key)
+    except KeyProblem:
+        raise failure(
+            f"replace operation does not apply: doc is missing key: {path}: {MISSING}"
+        ) from None
+    return assign(target.container, target.key, given(operation))
+
+
+cdef int move(Target target, Operation operation) except -1:
+    source = origin(operation, "move")
+    if not target.find(source, True):
+        raise failure(
+            f"move operation does not apply: doc is missing from path: {source}: {MISSING}"
+        )
+    try:
+        value = member(target.container, target.key)
+        delete(target.container, target.key)
+    except KeyProblem as problem:
+        raise failure(f"error in move for path: '{target.key}': {problem}") from None
+    path = readable(operation.path, "move operation failed to decode path", True)
+    if not target.find(path, True):
+        raise failure(
+            f"move operation does not apply: doc is missing destination path: {path}: {MISSING}"
+        )
+    try:
+        return insert(target.container, target.key, value)
+    except KeyProblem as problem:
+        raise failure(f"error in move for path: '{path}': {problem}") from None
+
+
+cdef int copy(Target target, Operation operation) except -1:
+    source = origin(operation, "copy")
+    if not target.find(source, False):
+        raise failure(
+            f"copy operation does not apply: doc is missing from path: {source}: {MISSING}"
+        )
+    try:
+        value = member(target.container, target.key)
+    except KeyProblem as problem:
+        raise failure(f"error in copy for from: '{source}': {problem}") from None
+    path = readable(operation.path, "copy operation failed to decode path", False)
+    target.share(value)
+    if not target.find(path, True):
+        raise failure(
+            f"copy operation does not apply: doc is missing destination path: {path}: {MISSING}"
+        )
+    try:
+        return insert(target.container, target.key, value)
+    except KeyProblem as problem:
+        raise failure(f"error while adding value during copy: {problem}") from None
+
+
+cdef int test(Target target, Operation operation) except -1:
+    path = readable(operation.path, "test operation failed to decode path", True)
+    if path == "":
+        value = target.root
+    else:
+        if not target.find(path, False):
+            raise failure(f"test operation does not apply: is missing path: {path}: {MISSING}")
+        try:
+            value = member(target.container, target.key)
+        except KeyProblem as problem:
+            raise failure(f"error in test for path: '{path}': {problem}") from None
+    if value is None or operation.value is ABSENT:
+        # Null in the document equals only a missing value, not a null one.
+        if value is None and operation.value is ABSENT:
+            return 0
+        raise _TestFailed
+    if not equal(value, operation.value):
+        raise _TestFailed
+    return 0
+
+
+cdef object given(Operation operation):
+    return None if operation.value is ABSENT else operation.value
+
+
+cdef str readable(str path, str problem, bint own_words):
+    """The path, if it survives Go's quoting: what JSON has no escape for ends the operation."""
+    unknown = unknown_escape(path)
+    if unknown:
+        reason = f"invalid character '{unknown}' in string escape code"
+        raise failure(f"{problem}: {reason if own_words else MISSING}")
+    return path
+
+
+cdef str origin(Operation operation, str name):
+    if not operation.source:
+        raise failure(
+            f"{name} operation failed to decode from: operation, missing from field: {MISSING}"
+        )
+    return readable(operation.source, f"{name} operation failed to decode from", True)
+
+
+cdef object failure(str message):
+    return PatchError(f"JSON Patch: {message}")

@@ -1,0 +1,82 @@
+"""A compiled pattern: a tree of checks, made once by ``policyd/pattern`` and immutable.
+
+``null`` and a missing key are the same thing to every check. Recursion follows the pattern, whose
+depth is bounded where it is compiled, never the object.
+"""
+
+from policyd._core.values.activation cimport Activation
+from policyd._core.pattern.report cimport Report
+from policyd._core.pattern.strings cimport Wildcard
+
+
+cdef enum Result:
+    FAILS = 0
+    SKIPPED = 1  # a condition does not hold: nothing is said about this part
+    HOLDS = 2
+
+
+cdef class Check:
+    """One place of a pattern. ``expected`` is what a message says should be there."""
+
+    cdef readonly str expected
+
+    # A Result. Raises only DeadlineExceeded.
+    cdef int test(self, object value, Activation act) except -1
+    # Note in the report every place where a value that fails does so.
+    cdef int explain(self, object value, str path, Report report, Activation act) except -1
+
+
+cdef class Entry:
+    """One key of a map pattern. The subclasses are its marks, and keys with wildcards."""
+
+    cdef readonly str key
+    cdef readonly Check check
+
+    cdef int test(self, dict value, Activation act) except -1
+    cdef int explain(self, dict value, str path, Report report, Activation act) except -1
+
+
+cdef class IfPresent(Entry):
+    """``=(key)``."""
+
+
+cdef class Absent(Entry):
+    """``X(key)``."""
+
+
+cdef class SomeKey(Entry):
+    """``app.*``: one of the keys of that form must fit."""
+    cdef Wildcard wildcard
+
+
+cdef class EachKey(Entry):
+    """``=(app.*)``: every key of that form must fit."""
+    cdef Wildcard wildcard
+
+
+cdef class NoKey(Entry):
+    """``X(app.*)``: there must be no key of that form."""
+    cdef Wildcard wildcard
+
+
+cdef class MapCheck(Check):
+    """A map: its conditions first, then every other entry."""
+    cdef tuple conditions
+    cdef tuple entries
+
+
+cdef class Pattern:
+    """A whole pattern. ``guard`` holds what ``<(key)`` asks of the object, or is None."""
+
+    cdef readonly Check root
+    cdef readonly Check guard
+
+    cdef int test(self, object value, Activation act) except -1
+    cdef str explain(self, object value, str within, bint secret, Activation act)
+    # Why a value that fails does so, the places below `within`.
+    cdef str told(self, object value, str within, Activation act)
+
+
+cdef class AnyPattern(Pattern):
+    """Patterns one of which must hold; those that are skipped count only if none fails."""
+    cdef readonly tuple patterns

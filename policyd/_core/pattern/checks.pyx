@@ -1,0 +1,259 @@
+"""A compiled pattern: maps and the whole. Lists and leaves have files of their own."""
+
+cimport cython
+
+from policyd._core.values.activation cimport Activation, activation, work
+from policyd._core.pattern.report cimport Report, below
+from policyd._core.pattern.strings cimport Wildcard
+
+cdef enum:
+    KEY = 5  # units of work (10 ns) that a key stands for where all are looked at
+
+
+@cython.auto_pickle(False)
+cdef class Check:
+
+    cdef int test(self, object value, Activation act) except -1:
+        raise TypeError(f"{type(self).__name__} has no test of its own")
+
+    cdef int explain(self, object value, str path, Report report, Activation act) except -1:
+        return report.add(path, self.expected, value)
+
+
+# Maps
+
+
+@cython.auto_pickle(False)
+cdef class Entry:
+
+    def __init__(self, str key not None, Check check):
+        self.key = key
+        self.check = check
+
+    cdef int test(self, dict value, Activation act) except -1:
+        return self.check.test(value.get(self.key), act)
+
+    cdef int explain(self, dict value, str path, Report report, Activation act) except -1:
+        return self.check.explain(value.get(self.key), below(path, self.key), report, act)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class IfPresent(Entry):
+
+    cdef int test(self, dict value, Activation act) except -1:
+        found = value.get(self.key)
+        return HOLDS if found is None else self.check.test(found, act)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Absent(Entry):
+
+    cdef int test(self, dict value, Activation act) except -1:
+        return HOLDS if value.get(self.key) is None else FAILS
+
+    cdef int explain(self, dict value, str path, Report report, Activation act) except -1:
+        return report.add(below(path, self.key), "nothing", value.get(self.key))
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class SomeKey(Entry):
+
+    def __init__(self, str key not None, Check check):
+        Entry.__init__(self, key, check)
+        self.wildcard = Wildcard(key)
+
+    cdef int test(self, dict value, Activation act) except -1:
+        cdef int best = FAILS
+        cdef int result
+        for key, found in value.items():
+            work(act, KEY)
+            if found is not None and self.wildcard.fits(<str?>key, act):
+                result = self.check.test(found, act)
+                if result == HOLDS:
+                    return HOLDS
+                best = max(best, result)
+        return best
+
+    cdef int explain(self, dict value, str path, Report report, Activation act) except -1:
+        cdef bint found_any = False
+        for key, found in value.items():
+            if found is not None and self.wildcard.fits(<str?>key, act):
+                found_any = True
+                self.check.explain(found, below(path, key), report, act)
+        if not found_any:
+            report.add(below(path, self.key), self.check.expected, None)
+        return 0
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class EachKey(Entry):
+
+    def __init__(self, str key not None, Check check):
+        Entry.__init__(self, key, check)
+        self.wildcard = Wildcard(key)
+
+    cdef int test(self, dict value, Activation act) except -1:
+        cdef bint applied = False, skipped = False
+        cdef int result
+        for key, found in value.items():
+            work(act, KEY)
+            if found is not None and self.wildcard.fits(<str?>key, act):
+                result = self.check.test(found, act)
+                if result == FAILS:
+                    return FAILS
+                skipped |= result == SKIPPED
+                applied |= result == HOLDS
+        return SKIPPED if skipped and not applied else HOLDS
+
+    cdef int explain(self, dict value, str path, Report report, Activation act) except -1:
+        for key, found in value.items():
+            if (
+                found is not None
+                and self.wildcard.fits(<str?>key, act)
+                and self.check.test(found, act) == FAILS
+            ):
+                self.check.explain(found, below(path, key), report, act)
+        return 0
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class NoKey(Entry):
+
+    def __init__(self, str key not None, Check check):
+        Entry.__init__(self, key, check)
+        self.wildcard = Wildcard(key)
+
+    cdef int test(self, dict value, Activation act) except -1:
+        for key, found in value.items():
+            work(act, KEY)
+            if found is not None and self.wildcard.fits(<str?>key, act):
+                return FAILS
+        return HOLDS
+
+    cdef int explain(self, dict value, str path, Report report, Activation act) except -1:
+        for key, found in value.items():
+            if found is not None and self.wildcard.fits(<str?>key, act):
+                report.add(below(path, key), "nothing", found)
+        return 0
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class MapCheck(Check):
+
+    def __init__(self, str expected not None, conditions, entries):
+        self.expected = expected
+        self.conditions = tuple(conditions)
+        self.entries = tuple(entries)
+
+    cdef int test(self, object value, Activation act) except -1:
+        cdef bint applied = bool(self.conditions) or not self.entries
+        cdef bint skipped = False
+        cdef Entry entry
+        cdef int result
+        if type(value) is not dict:
+            return FAILS
+        for entry in self.conditions:
+            if entry.test(<dict>value, act) != HOLDS:
+                return SKIPPED
+        for entry in self.entries:
+            result = entry.test(<dict>value, act)
+            if result == FAILS:
+                return FAILS
+            if result == SKIPPED:
+                skipped = True
+            else:
+                applied = True
+        return SKIPPED if skipped and not applied else HOLDS
+
+    cdef int explain(self, object value, str path, Report report, Activation act) except -1:
+        cdef Entry entry
+        cdef bint told = False
+        cdef dict found
+        if type(value) is dict:
+            found = <dict>value
+        elif value is None and not self.conditions:
+            found = {}  # name what is missing inside, rather than the whole of it
+        else:
+            return report.add(path, self.expected, value)
+        for entry in self.entries:
+            if entry.test(found, act) == FAILS:
+                entry.explain(found, path, report, act)
+                told = True
+        return 0 if told else report.add(path, self.expected, value)
+
+
+# The whole
+
+
+@cython.auto_pickle(False)
+cdef class Pattern:
+
+    def __init__(self, Check root, Check guard):
+        self.root = root
+        self.guard = guard
+
+    cdef int test(self, object value, Activation act) except -1:
+        if self.guard is not None and self.guard.test(value, act) != HOLDS:
+            return SKIPPED
+        return self.root.test(value, act)
+
+    cdef str explain(self, object value, str within, bint secret, Activation act):
+        """Why the value does not fit, the places below ``within``."""
+        cdef Report report = Report()
+        report.secret = secret
+        self.root.explain(value, within, report, act)
+        return report.text()
+
+    def check(self, value, *, str within="", deadline=0):
+        """Why the value does not fit, every place; None if it fits or the pattern does not apply.
+
+        Raises DeadlineExceeded past a moment of perf_counter_ns (0: none).
+        """
+        cdef Activation act = activation(0, 0, deadline)
+        if self.test(value, act) != FAILS:
+            return None
+        return self.told(value, within, act)
+
+    cdef str told(self, object value, str within, Activation act):
+        cdef bint secret = type(value) is dict and (<dict>value).get("kind") == "Secret"
+        return self.explain(value, within, secret, act)
+
+    def holds(self, value, *, deadline=0):
+        """Whether the value fits and every condition is met: what a condition asks."""
+        return self.test(value, activation(0, 0, deadline)) == HOLDS
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class AnyPattern(Pattern):
+
+    def __init__(self, patterns):
+        self.patterns = tuple(patterns)
+
+    cdef int test(self, object value, Activation act) except -1:
+        cdef bint failed = False
+        cdef Pattern pattern
+        cdef int result
+        for pattern in self.patterns:
+            result = pattern.test(value, act)
+            if result == HOLDS:
+                return HOLDS
+            failed |= result == FAILS
+        return FAILS if failed else SKIPPED
+
+    cdef str explain(self, object value, str within, bint secret, Activation act):
+        cdef Pattern pattern
+        cdef list reasons = []
+        for number, pattern in enumerate(self.patterns, 1):
+            if pattern.test(value, act) == FAILS:
+                why = pattern.explain(value, within, secret, act)
+                reasons.append(f"pattern {number}: {why}")
+            else:
+                reasons.append(f"pattern {number}: does not apply")
+        return "; ".join(reasons)

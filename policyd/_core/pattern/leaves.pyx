@@ -1,0 +1,216 @@
+"""The leaves of a pattern. Reads no notation: ``policyd/pattern/leaves.py`` does."""
+
+cimport cython
+
+from policyd._core.values.activation cimport Activation, work
+from policyd._core.pattern.checks cimport FAILS, HOLDS, Check
+from policyd._core.pattern.report cimport Report, item_of
+from policyd._core.pattern.strings cimport Amount, Wildcard, amount as amount_of, scalar_text
+
+cdef enum:
+    ITEM = 5
+    LONG = 1000  # characters that are worth a look at the clock
+
+COMPARISONS = {">": MORE, ">=": MORE_OR_EQUAL, "<": LESS, "<=": LESS_OR_EQUAL}
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Anything(Check):
+
+    def __cinit__(self):
+        self.expected = "*"
+
+    cdef int test(self, object value, Activation act) except -1:
+        return FAILS if value is None else HOLDS
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Something(Check):
+
+    def __cinit__(self):
+        self.expected = "?*"
+
+    cdef int test(self, object value, Activation act) except -1:
+        if type(value) is str or type(value) is dict or type(value) is list:
+            return HOLDS if value else FAILS
+        return FAILS if value is None else HOLDS
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Unset(Check):
+
+    def __cinit__(self):
+        self.expected = "nothing"
+
+    cdef int test(self, object value, Activation act) except -1:
+        if type(value) is dict or type(value) is list:
+            return FAILS
+        return FAILS if value else HOLDS
+
+
+# Scalars
+
+
+@cython.auto_pickle(False)
+cdef class Leaf(Check):
+
+    cdef int test(self, object value, Activation act) except -1:
+        if type(value) is not list:
+            return HOLDS if value is not None and self.fits(value, act) else FAILS
+        for item in <list>value:
+            work(act, ITEM)
+            if item is None or not self.fits(item, act):
+                return FAILS
+        return HOLDS
+
+    cdef int explain(self, object value, str path, Report report, Activation act) except -1:
+        if type(value) is not list:
+            return report.add(path, self.expected, value)
+        for index, item in enumerate(<list>value):
+            if item is None or not self.fits(item, act):
+                report.add(item_of(path, index), self.expected, item)
+        return 0
+
+    cdef bint fits(self, object value, Activation act) except -1:
+        raise TypeError(f"{type(self).__name__} has no test of its own")
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Flag(Leaf):
+
+    def __init__(self, bint value):
+        self.value = value
+        self.expected = "true" if value else "false"
+
+    cdef bint fits(self, object value, Activation act) except -1:
+        return (value is True) if self.value else (value is False)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Number(Leaf):
+
+    def __init__(self, value not None):
+        self.value = value
+        self.expected = scalar_text(value)
+        self.amount = amount_of(self.expected)
+
+    cdef bint fits(self, object value, Activation act) except -1:
+        cdef int order = 0
+        kind = type(value)
+        if kind is int or kind is float:
+            return value == self.value
+        if kind is not str or self.amount is None:
+            return False
+        return self.amount.compare_text(<str>value, &order) and order == 0
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Text(Leaf):
+
+    def __init__(self, str literal not None, terms):
+        self.literal = literal
+        self.expected = literal or '""'
+        self.terms = tuple(terms)
+
+    cdef bint fits(self, object value, Activation act) except -1:
+        cdef Term term
+        if type(value) is str:
+            if <str>value == self.literal:
+                return True
+            if len(<str>value) > LONG:
+                work(act, len(<str>value) // 8)
+        for term in self.terms:
+            if term.fits(value, act):
+                return True
+        return False
+
+
+# Terms
+
+
+@cython.auto_pickle(False)
+cdef class Term:
+
+    cdef bint fits(self, object value, Activation act) except -1:
+        raise TypeError(f"{type(self).__name__} has no test of its own")
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Equal(Term):
+
+    def __init__(self, str text not None, bint negative):
+        self.wildcard = Wildcard(text)
+        self.amount = amount_of(text)
+        self.negative = negative
+
+    cdef bint fits(self, object value, Activation act) except -1:
+        cdef str text = scalar_text(value)
+        cdef int order = 0
+        cdef bint same
+        if text is None:
+            return False
+        same = self.wildcard.fits(text, act)
+        if not same and self.amount is not None and type(value) is not bool:
+            same = self.amount.compare_text(text, &order) and order == 0
+        return same != self.negative
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Compare(Term):
+
+    def __init__(self, str operator not None, Amount amount not None):
+        self.comparison = COMPARISONS[operator]
+        self.amount = amount
+
+    cdef bint fits(self, object value, Activation act) except -1:
+        cdef int order = 0
+        if not self.amount.compare(value, &order):
+            return False
+        if self.comparison == MORE:
+            return order > 0
+        if self.comparison == MORE_OR_EQUAL:
+            return order >= 0
+        if self.comparison == LESS:
+            return order < 0
+        return order <= 0
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Range(Term):
+
+    def __init__(self, Amount low not None, Amount high not None, bint outside):
+        self.low = low
+        self.high = high
+        self.outside = outside
+
+    cdef bint fits(self, object value, Activation act) except -1:
+        cdef int low = 0, high = 0
+        if not self.low.compare(value, &low) or not self.high.compare(value, &high):
+            return False
+        if self.outside:
+            return low < 0 or high > 0
+        return low >= 0 and high <= 0
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class All(Term):
+
+    def __init__(self, terms):
+        self.terms = tuple(terms)
+
+    cdef bint fits(self, object value, Activation act) except -1:
+        cdef Term term
+        for term in self.terms:
+            if not term.fits(value, act):
+                return False
+        return True

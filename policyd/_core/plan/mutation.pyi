@@ -1,0 +1,26 @@
+from collections.abc import Iterable
+from typing import Any, final
+
+from policyd._core.counting.counters import PolicyCounters
+from policyd._core.eval.program import Program
+from policyd._core.plan.overlay import Overlay
+from policyd._core.plan.plan import Frame, Plan, Stopped, Subject
+
+@final
+class MutationPlan(Plan):
+    programs: tuple[Program, ...]
+    def __init__(
+        self,
+        conditions: Iterable[Program],
+        frame: Frame,
+        fail: bool,
+        counters: PolicyCounters,
+        programs: Iterable[Program],
+    ) -> None: ...
+    def matches(self, subject: Subject, params: Any, deadline: int) -> bool | str | Stopped: ...
+    def evaluate(
+        self, index: int, subject: Subject, params: Any, deadline: int
+    ) -> tuple[Any, str | Stopped | None]: ...
+    def merge(
+        self, overlay: Overlay, subject: Subject, params: Any, deadline: int
+    ) -> tuple[Any, str | Stopped | None]: ...

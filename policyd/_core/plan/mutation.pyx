@@ -1,0 +1,95 @@
+"""The expressions of one mutating policy against one request."""
+
+cimport cython
+from cpython.time cimport PyTime_PerfCounterRaw as now
+from libc.stdint cimport int64_t
+
+from policyd._core.values.errors cimport CelError
+from policyd._core.counting.counters cimport PolicyCounters
+from policyd._core.plan.overlay cimport Overlay, Work, work_of
+from policyd._core.plan.plan cimport LATE, POLICY_BUDGET, Frame, Plan, Subject, error_text, run
+from policyd._core.eval.program cimport Program
+
+from policyd._core.schema.merge import MergeError
+from policyd._core.plan.overlay import OverlayError
+from policyd._core.plan.plan import Stopped, TimedOut
+from policyd.errors import DeadlineExceeded
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class MutationPlan(Plan):
+
+    def __init__(
+        self,
+        conditions,
+        Frame frame not None,
+        bint fail,
+        PolicyCounters counters not None,
+        programs,
+    ):
+        Plan.__init__(self, conditions, frame, fail, counters)
+        self.programs = tuple(programs)
+
+    def matches(self, Subject subject not None, object params, int64_t deadline):
+        """Whether the matchConditions hold: True, False, or the error (a text or Stopped).
+
+        Where they hold, an unreadable review is an error, too.
+        """
+        cdef int64_t started = now()
+        if deadline and started > deadline:
+            return TimedOut(LATE)
+        if not self.conditions:
+            return subject.unreadable or True
+        try:
+            matched = self.matched(self.activation(subject, params, deadline), subject)
+            return subject.unreadable or True if matched is True else matched
+        except Stopped as stopped:
+            return stopped
+        finally:
+            self.counters.evaluation_ns += now() - started
+
+    def evaluate(
+        self, Py_ssize_t index, Subject subject not None, object params, int64_t deadline
+    ):
+        """(value, None) of the mutation's expression, or (None, its error: a text or Stopped).
+
+        Variables are computed anew for each mutation, and each has a whole budget.
+        """
+        cdef int64_t started = now(), budget = POLICY_BUDGET
+        cdef Program program = self.programs[index]
+        try:
+            value = run(program, self.activation(subject, params, deadline), &budget)
+        except Stopped as stopped:
+            return None, stopped
+        finally:
+            self.counters.evaluation_ns += now() - started
+            self.counters.cost_units += POLICY_BUDGET - budget
+        if type(value) is CelError:
+            return None, error_text(program, value)
+        return value, None
+
+    def merge(
+        self, Overlay overlay not None, Subject subject not None, object params, int64_t deadline
+    ):
+        """(the object after an overlay, None), or (None, its error: a text or Stopped).
+
+        Its expressions have one budget together, and each is evaluated at most once.
+        """
+        cdef int64_t started = now()
+        cdef Work work = work_of(overlay, deadline)
+        try:
+            if overlay.expressions:
+                work.activation = self.activation(subject, params, deadline)
+            return overlay.applied(subject.object, work), None
+        except Stopped as stopped:
+            return None, stopped
+        except DeadlineExceeded as exceeded:
+            return None, TimedOut(str(exceeded))
+        except OverlayError as error:
+            return None, f"overlay: {error}"
+        except MergeError as error:
+            return None, f"overlay: failed to merge: {error}"
+        finally:
+            self.counters.evaluation_ns += now() - started
+            self.counters.cost_units += POLICY_BUDGET - work.budget

@@ -1,0 +1,373 @@
+"""Applying overlays: the merge of server-side apply, and what only overlays can do."""
+
+cimport cython
+
+from policyd._core.values.activation cimport activation
+from policyd._core.values.activation cimport work as spend
+from policyd._core.values.errors cimport CelError
+from policyd._core.json.equality cimport same
+from policyd._core.values.json_value cimport NO_VALUE, json_of, text_for
+from policyd._core.schema.merge cimport ABSENT, item_key, keys_of, pairing, same_items, value_problems
+from policyd._core.json.size cimport value_bytes
+from policyd._core.pattern.checks cimport HOLDS, Pattern
+from policyd._core.plan.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, error_text, run
+from policyd._core.schema.types cimport ATOMIC, Field, kind_of
+
+from policyd._core.json import size as patch_size
+
+cdef enum:
+    ITEM = 10  # units of work (10 ns) that an item of a list stands for where all are looked at
+
+
+class OverlayError(Exception):
+    """The overlay cannot be applied; the text says where and why."""
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Work:
+
+    def __cinit__(self):
+        self.budget = POLICY_BUDGET
+        self.room = patch_size.MAX_PATCH_BYTES
+
+    cdef int write(self, object value) except -1:
+        self.room -= value_bytes(value, self.room)
+        if self.room < 0:
+            raise OverlayError(f"its expressions make {patch_size.TOO_LARGE}")
+        return 0
+
+
+cdef Work work_of(Overlay overlay, int64_t deadline):
+    cdef Work work = Work()
+    work.looking = activation(0, PER_CALL_LIMIT, deadline)
+    work.values = [ABSENT] * overlay.expressions
+    return work
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Expression:
+    def __init__(self, Program program not None, number):
+        self.program = program
+        self.number = number
+
+    cdef object value(self, Work work):
+        value = work.values[self.number]
+        if value is ABSENT:
+            value = self.sound(run(self.program, work.activation, &work.budget))
+            work.values[self.number] = value
+        return value
+
+    cdef object sound(self, object value):
+        if type(value) is CelError:
+            raise OverlayError(error_text(self.program, value))
+        return value
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Scope:
+    def __init__(self, conditions=()):
+        self.conditions = tuple(conditions)
+
+    cdef bint holds(self, object value, Work work) except -1:
+        """A map that is not there is taken for an empty one: only some conditions hold of it."""
+        cdef Pattern pattern
+        for path, pattern in self.conditions:
+            place = value
+            for name in <tuple>path:
+                place = (<dict>place).get(name) if kind_of(place) is dict else None
+            place = place if kind_of(place) is dict else {}
+            if pattern.test(place, work.looking) != HOLDS:
+                return False
+        return True
+
+
+@cython.auto_pickle(False)
+cdef class Change:
+    cdef object merged(self, object live, Work work):
+        raise TypeError("a change without merged")
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Fixed(Change):
+    def __init__(self, value):
+        self.value = value
+
+    cdef object merged(self, object live, Work work):
+        return replaced(live, self.value)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Removed(Change):
+    cdef object merged(self, object live, Work work):
+        return ABSENT
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Computed(Change):
+    def __init__(self, Expression expression not None, Type type not None, str path not None):
+        self.expression = expression
+        self.type = type
+        self.path = path
+
+    cdef object merged(self, object live, Work work):
+        value = self.expression.value(work)
+        if value_bytes(value, work.room) > work.room:
+            work.write(value)  # before anything walks through it
+        value = self.expression.sound(json_of(value))
+        if value is NO_VALUE:
+            return live
+        check(value, self.type, self.path)
+        after = change_of(value, self.type).merged(live, work)
+        if after is not live:
+            work.write(value)
+        return after
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Text(Change):
+    def __init__(self, parts, Type type not None, str path not None):
+        self.parts = tuple(parts)
+        self.type = type
+        self.path = path
+
+    cdef object merged(self, object live, Work work):
+        cdef list words = []
+        cdef Expression expression
+        for part in self.parts:
+            if kind_of(part) is str:
+                words.append(part)
+                continue
+            expression = <Expression>part
+            words.append(expression.sound(text_for(expression.value(work))))
+        value = "".join(words)
+        check(value, self.type, self.path)
+        after = replaced(live, value)
+        if after is not live:
+            work.write(value)
+        return after
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class MapChange(Change):
+    def __init__(self, names, changes, added=(), *, empty=False):
+        self.names = tuple(names)
+        self.changes = tuple(changes)
+        self.added = tuple([name in added for name in self.names])
+        self.empty = empty
+
+    cdef object merged(self, object live, Work work):
+        cdef dict before = <dict>live if kind_of(live) is dict else {}
+        cdef dict out = before
+        cdef Py_ssize_t index
+        for index in range(len(self.names)):
+            name = self.names[index]
+            was = before.get(name, ABSENT)
+            if was is not ABSENT and was is not None and self.added[index]:
+                continue
+            after = (<Change>self.changes[index]).merged(was, work)
+            if after is was:
+                continue
+            if out is before:
+                out = dict(before)
+            if after is ABSENT:
+                del out[name]
+            else:
+                out[name] = after
+        if out is not before or kind_of(live) is dict:
+            return out
+        return {} if self.empty else live
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Item(Change):
+    def __init__(self, Change change not None, key=None):
+        self.change = change
+        self.key = key
+
+    cdef object merged(self, object live, Work work):
+        return self.change.merged(live, work)
+
+
+cdef object key_of(Item item, Type type, Work work):
+    """ABSENT if there is no such item: its expression gave no value."""
+    if item.key is not None:
+        return item.key
+    made = item.change.merged(ABSENT, work)
+    return ABSENT if made is ABSENT else item_key(made, type)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Each:
+    def __init__(self, Scope scope not None, Change change, Item key=None):
+        self.scope = scope
+        self.change = change
+        self.key = key
+
+    cdef list applied(self, list items, Type type, Work work):
+        cdef list out = []
+        key = ABSENT if self.key is None else key_of(self.key, type, work)
+        for item in items:
+            spend(work.looking, ITEM)
+            if kind_of(item) is dict and self.scope.holds(item, work) and (
+                self.key is None or item_key(item, type) == key
+            ):
+                if self.change is None:
+                    continue
+                item = self.change.merged(item, work)
+            out.append(item)
+        return items if same_items(items, out) else out
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class ListChange(Change):
+    def __init__(self, Type type not None, items=(), removed=(), each=(), str path=""):
+        self.type = type
+        self.items = tuple(items)
+        self.removed = tuple(removed)
+        self.each = tuple(each)
+        self.path = path
+
+    cdef object merged(self, object live, Work work):
+        cdef list before = <list>live if kind_of(live) is list else []
+        cdef list out = before
+        cdef Each each
+        if self.items or self.removed:
+            out = self.keyed(before, work)
+        for each in self.each:
+            out = each.applied(out, self.type, work)
+        if out is not before or kind_of(live) is list:
+            return out
+        return live if self.items or self.removed or self.each else []
+
+    cdef list keyed(self, list live, Work work):
+        cdef list keys = keys_of(live, self.type)
+        cdef list items = [], wanted = [], out = []
+        cdef Py_ssize_t at, to
+        cdef Item item
+        cdef list kept = live
+        if self.removed:
+            gone = {key_of(item, self.type, work) for item in self.removed}
+            kept = [each for key, each in zip(keys, live) if key not in gone]
+            keys = [key for key in keys if key not in gone]
+        for item in self.items:
+            key = key_of(item, self.type, work)
+            if key is ABSENT:
+                continue
+            if key in wanted:
+                raise OverlayError(f"{self.path}: two items of the overlay have the same key")
+            items.append(item)
+            wanted.append(key)
+        for at, to in pairing(keys, wanted):
+            if to < 0:
+                out.append(kept[at])
+            else:
+                item = items[to]
+                out.append(item.change.merged(ABSENT if at < 0 else kept[at], work))
+        return live if same_items(live, out) else out
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Whole(Change):
+    def __init__(self, items):
+        self.items = tuple(items)
+
+    cdef object merged(self, object live, Work work):
+        cdef list made = []
+        cdef Change item
+        for item in self.items:
+            value = item.merged(ABSENT, work)
+            if value is not ABSENT:
+                made.append(value)
+        return replaced(live, made)
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Overlay:
+    def __init__(self, Scope scope not None, Change change not None, expressions=0):
+        self.scope = scope
+        self.change = change
+        self.expressions = expressions
+
+    cdef object applied(self, object obj, Work work):
+        return self.change.merged(obj, work) if self.scope.holds(obj, work) else obj
+
+    def apply(self, dict obj not None):
+        """For overlays without expressions."""
+        return self.applied(obj, work_of(self, 0))
+
+
+cdef object replaced(object live, object value):
+    return live if same(live, value, True, 0) else value
+
+
+# Values that an expression gave.
+
+cdef int check(object value, Type type, str path) except -1:
+    found = value_problems(value, type, False)
+    if found is not None:
+        below, message = found[0]
+        raise OverlayError(f"{path}{below}: {message}")
+    return 0
+
+
+cdef Change change_of(object value, Type type):
+    """What the value does, written as an overlay."""
+    cdef Field field
+    cdef list changes
+    if value is None:
+        return Removed()
+    if kind_of(value) is dict and type.is_map:
+        changes = []
+        for name, member in (<dict>value).items():
+            field = type.fields.get(name, type.extra)
+            changes.append(change_of(member, field.type))
+        return MapChange(value, changes, empty=not value)
+    if kind_of(value) is list and type.is_list and type.relation != ATOMIC:
+        changes = [
+            Item(change_of(item, type.item.type), item_key(item, type)) for item in <list>value
+        ]
+        return ListChange(type, changes)
+    return Fixed(without_nulls(value))
+
+
+cdef object without_nulls(object value):
+    """Nothing is there that a null could remove; ``value`` itself if it holds none."""
+    cdef object out = value
+    if kind_of(value) is dict:
+        for name, member in (<dict>value).items():
+            after = ABSENT if member is None else without_nulls(member)
+            if after is member:
+                continue
+            if out is value:
+                out = dict(<dict>value)
+            if after is ABSENT:
+                del (<dict>out)[name]
+            else:
+                (<dict>out)[name] = after
+    elif kind_of(value) is list:
+        members = [without_nulls(member) for member in <list>value]
+        out = value if same_items(<list>value, members) else members
+    return out
+
+
+def settled(value):
+    """A constant of an overlay as it is put into objects: without the keys that are null."""
+    return without_nulls(value)
+
+
+def key_in(item, Type type not None):
+    """What tells an item of a list of that type from others. Raises MergeError."""
+    return item_key(item, type)

@@ -1,0 +1,51 @@
+from collections.abc import Iterable
+from typing import Any, final
+
+from policyd._core.counting.counters import PolicyCounters
+from policyd._core.eval.program import Program
+
+ROOTS: tuple[str, ...]
+
+class Stopped(Exception): ...
+class TimedOut(Stopped): ...
+
+@final
+class Subject:
+    object: Any
+    old_object: Any
+    request: Any
+    conditions_request: Any
+    namespace_object: Any
+    asked: Any
+    within: str
+    unreadable: str
+    def __init__(
+        self,
+        object: Any,
+        old_object: Any,
+        request: Any,
+        conditions_request: Any,
+        namespace_object: Any,
+        asked: Any = None,
+        within: str = "",
+        unreadable: str = "",
+    ) -> None: ...
+    def seeing(self, object: Any) -> Subject:
+        """The same request with another ``object``."""
+
+@final
+class Frame:
+    asks: bool
+    sees_namespace: bool
+    variables: int
+    def __init__(
+        self, slots: int, names: dict[str, int], variables: int, sees_namespace: bool
+    ) -> None: ...
+
+class Plan:
+    conditions: tuple[Program, ...]
+    frame: Frame
+    fail: bool
+    def __init__(
+        self, conditions: Iterable[Program], frame: Frame, fail: bool, counters: PolicyCounters
+    ) -> None: ...

@@ -1,0 +1,178 @@
+"""What judging policies have in common: what they see, their slots, matchConditions and budgets."""
+
+cimport cython
+from libc.stdint cimport int64_t
+
+from policyd._core.values.activation cimport Activation, over as fresh
+from policyd._core.values.errors cimport CelError
+from policyd._core.counting.counters cimport PolicyCounters
+from policyd._core.lib.authz cimport Authorizer, authorizer_for, request_resource
+from policyd._core.eval.program cimport Program
+from policyd._core.values.types cimport MISSING
+
+from policyd.errors import CostExceeded, DeadlineExceeded
+
+cdef enum:
+    MAX_ERROR_CHARS = 4096  # of one error: it may quote a key or value of megabytes
+
+cdef str OUT_OF_BUDGET = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+cdef str LATE = "deadline exceeded before the policy was evaluated"
+
+
+class Stopped(Exception):
+    """The whole pass over a policy ends with this text: out of its budget, or past its deadline."""
+
+
+class TimedOut(Stopped):
+    """The pass ended because of the deadline."""
+
+
+# The variables of Kubernetes, in the order in which they have the first slots of every policy.
+# Those of the authorizer have slots only where they are used: most policies do without.
+ROOTS = ("object", "oldObject", "request", "namespaceObject", "params")
+
+cdef enum:
+    REQUEST = 2
+    NAMESPACE_OBJECT = 3
+    PARAMS = 4
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Subject:
+
+    def __init__(
+        self,
+        object,
+        old_object,
+        request,
+        conditions_request,
+        namespace_object,
+        asked=None,
+        str within not None="",
+        str unreadable not None="",
+    ):
+        self.object = object
+        self.old_object = old_object
+        self.request = request
+        self.conditions_request = conditions_request
+        self.namespace_object = namespace_object
+        self.asked = asked
+        self.within = within
+        self.unreadable = unreadable
+        self.roots = [object, old_object, request, namespace_object, None]
+
+    def seeing(self, object):
+        cdef Subject other = Subject.__new__(Subject)
+        other.object = object
+        other.old_object = self.old_object
+        other.request = self.request
+        other.conditions_request = self.conditions_request
+        other.namespace_object = self.namespace_object
+        other.asked = self.asked
+        other.within = self.within
+        other.unreadable = self.unreadable
+        other.roots = [object, *self.roots[1:]]
+        return other
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Frame:
+
+    def __init__(self, int slots, dict names not None, int variables, bint sees_namespace):
+        if tuple(names)[: len(ROOTS)] != ROOTS:
+            raise ValueError(f"the first slots must be those of {ROOTS}")
+        self.others = [MISSING] * (slots - len(ROOTS))
+        self.authorizer = names.get("authorizer", -1)
+        self.request_resource = names.get("authorizer.requestResource", -1)
+        self.asks = self.authorizer >= 0 or self.request_resource >= 0
+        self.variables = variables
+        self.sees_namespace = sees_namespace
+
+
+cdef object run(Program program, Activation act, int64_t* budget):
+    """The value or CelError of one expression.
+
+    The budget pays for it and for the variables that it was the first to use.
+    """
+    try:
+        value = program.run(act)
+    except CostExceeded as exceeded:
+        value = CelError(str(exceeded))
+    except DeadlineExceeded as exceeded:
+        raise TimedOut(str(exceeded)) from None
+    budget[0] -= act.spent + act.variables_spent
+    act.variables_spent = 0
+    if budget[0] < 0:
+        raise Stopped(OUT_OF_BUDGET)
+    return value
+
+
+cdef str error_text(Program program, CelError error):
+    cdef str message = error.message
+    if len(message) > MAX_ERROR_CHARS:
+        message = f"{message[:MAX_ERROR_CHARS]}… ({len(message) - MAX_ERROR_CHARS} more characters)"
+    return f"expression '{program.text}' resulted in error: {message}"
+
+
+@cython.auto_pickle(False)
+cdef class Plan:
+
+    def __init__(
+        self, conditions, Frame frame not None, bint fail, PolicyCounters counters not None
+    ):
+        self.conditions = tuple(conditions)
+        self.frame = frame
+        self.fail = fail
+        self.counters = counters
+
+    cdef Activation activation(self, Subject subject, object params, int64_t deadline):
+        cdef list slots = subject.roots + self.frame.others
+        if params is not None:
+            slots[PARAMS] = params
+        if self.frame.sees_namespace and callable(subject.namespace_object):
+            slots[NAMESPACE_OBJECT] = subject.namespace_object()
+        if self.frame.asks:
+            self.authorize(slots, subject)
+        return fresh(slots, PER_CALL_LIMIT, deadline)
+
+    cdef int authorize(self, list slots, Subject subject) except -1:
+        """Set the variables that ask who may do what, for the user of the request."""
+        cdef dict request = subject.conditions_request
+        cdef Authorizer authorizer = authorizer_for(subject.asked, request)
+        if self.frame.authorizer >= 0:
+            slots[self.frame.authorizer] = authorizer
+        if self.frame.request_resource >= 0:
+            slots[self.frame.request_resource] = request_resource(authorizer, request)
+        return 0
+
+    cdef object matched(self, Activation act, Subject subject):
+        """True, False, or the text of the errors of the matchConditions: a false wins over errors.
+
+        They see no namespaceObject, and the resource that the client named.
+        """
+        cdef list slots = act.slots
+        cdef object namespace_object = slots[NAMESPACE_OBJECT]
+        cdef int64_t budget = CONDITIONS_BUDGET
+        cdef list errors = []
+        cdef bint held = True
+        cdef Program program
+        slots[REQUEST] = subject.conditions_request
+        slots[NAMESPACE_OBJECT] = None
+        for program in self.conditions:
+            value = run(program, act, &budget)
+            if type(value) is CelError:
+                errors.append(error_text(program, value))
+            elif value is not True:
+                held = False
+        slots[REQUEST] = subject.request
+        slots[NAMESPACE_OBJECT] = namespace_object
+        self.counters.cost_units += CONDITIONS_BUDGET - budget
+        if not held:
+            return False
+        if not errors:
+            return True
+        return errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]"

@@ -1,0 +1,57 @@
+"""One validating policy against one request: validations, messages and audit annotations.
+
+A plan is made once when the policy loads and is immutable; a run costs one call. Outcomes are those
+of k8s.io/apiserver, admission/plugin/policy/validating/validator.go.
+"""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.values.activation cimport Activation
+from policyd._core.pattern.checks cimport Pattern
+from policyd._core.plan.plan cimport Plan, Subject
+from policyd._core.eval.program cimport Program
+
+
+cdef class Validation:
+    """One entry of ``validations``: its program or pattern, and what it says when it is false."""
+
+    cdef readonly Program program    # None: a pattern
+    cdef readonly Pattern pattern    # None: a program
+    cdef readonly Program message_program
+    cdef readonly str message
+    cdef readonly str reason
+
+
+cdef class Outcome:
+    """What a plan found that is not a plain admit.
+
+    ``failures`` are (index, message, reason, is_error); ``annotations`` are (key, value);
+    ``annotation_errors`` deny whatever the actions are; ``ignored`` are errors that failurePolicy
+    Ignore lets pass.
+    """
+
+    cdef readonly list failures
+    cdef readonly list annotations
+    cdef readonly list annotation_errors
+    cdef readonly list ignored
+    cdef readonly bint timed_out
+    cdef dict places        # where patterns do not fit, by index
+
+    cdef bint empty(self)
+    cdef int misfit(self, Py_ssize_t index, str places, str reason) except -1
+    cdef str with_places(self, Py_ssize_t index, str message)
+
+
+cdef class ValidationPlan(Plan):
+    cdef readonly tuple validations
+    cdef readonly tuple annotations     # of (key, Program)
+    cdef int64_t messages_bound         # what all messageExpressions together can cost at most
+
+    cdef Outcome judge(self, Subject subject, object params, int64_t deadline, object exempt)
+    cdef Outcome validate(self, Subject subject, Activation act, object exempt, int64_t* budget)
+    cdef Outcome late(self, Outcome outcome, str text)
+    cdef int error(self, Outcome outcome, Py_ssize_t index, str text) except -1
+    cdef int settle(self, Outcome outcome) except -1
+    cdef int explain(self, Outcome outcome, Activation act, int64_t budget) except -1
+    cdef int worded(self, Outcome outcome, Py_ssize_t place, str text) except -1
+    cdef int annotate(self, Outcome outcome, Activation act) except -1

@@ -1,0 +1,49 @@
+from collections.abc import Iterable
+from typing import Any, final
+
+from policyd._core.counting.counters import PolicyCounters
+from policyd._core.eval.program import Program
+from policyd._core.pattern.checks import Pattern
+from policyd._core.plan.plan import Frame, Plan, Subject
+
+@final
+class Validation:
+    program: Program | None
+    pattern: Pattern | None
+    message_program: Program | None
+    message: str
+    reason: str
+    def __init__(
+        self,
+        program: Program | None,
+        expression: str,
+        message: str,
+        message_program: Program | None,
+        reason: str,
+        pattern: Pattern | None = None,
+    ) -> None: ...
+
+@final
+class Outcome:
+    failures: list[tuple[int, str, str, bool]]
+    annotations: list[tuple[str, str]]
+    annotation_errors: list[str]
+    ignored: list[str]
+    timed_out: bool
+
+@final
+class ValidationPlan(Plan):
+    validations: tuple[Validation, ...]
+    annotations: tuple[tuple[str, Program], ...]
+    def __init__(
+        self,
+        conditions: Iterable[Program],
+        frame: Frame,
+        fail: bool,
+        counters: PolicyCounters,
+        validations: Iterable[Validation],
+        annotations: Iterable[tuple[str, Program]],
+    ) -> None: ...
+    def run(
+        self, subject: Subject, params: Any, deadline: int, exempt: frozenset[int]
+    ) -> Outcome | None: ...

@@ -1,0 +1,304 @@
+"""One validating policy against one request: validations, messages and audit annotations."""
+
+cimport cython
+from cpython.time cimport PyTime_PerfCounterRaw as now
+from libc.stdint cimport int64_t
+
+from policyd._core.values.activation cimport Activation
+from policyd._core.values.errors cimport CelError
+from policyd._core.counting.counters cimport ADMIT, PolicyCounters
+from policyd._core.go.strings cimport trim_space
+from policyd._core.pattern.checks cimport FAILS, Pattern
+from policyd._core.plan.plan cimport (
+    LATE,
+    PER_CALL_LIMIT,
+    POLICY_BUDGET,
+    Frame,
+    Plan,
+    Subject,
+    error_text,
+    run,
+)
+from policyd._core.eval.program cimport Program
+
+from policyd._core.plan.plan import Stopped, TimedOut
+from policyd.errors import DeadlineExceeded
+
+cdef enum:
+    MAX_MESSAGE_BYTES = 5120  # k8s.io/apiserver pkg/apis/cel/config.go
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Validation:
+
+    def __init__(
+        self,
+        Program program,
+        str expression not None,
+        str message not None,
+        Program message_program,
+        str reason not None,
+        Pattern pattern=None,
+    ):
+        if (program is None) is (pattern is None):
+            raise ValueError("a validation has either a program or a pattern")
+        self.program = program
+        self.pattern = pattern
+        self.message = trim_space(message)
+        if pattern is None and not self.message:
+            self.message = f"failed expression: {trim_space(expression)}"
+        self.message_program = message_program
+        self.reason = reason
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class Outcome:
+
+    def __cinit__(self):
+        self.failures = []
+        self.annotations = []
+        self.annotation_errors = []
+        self.ignored = []
+
+    cdef bint empty(self):
+        return not (
+            self.failures or self.annotations or self.annotation_errors or self.ignored
+            or self.timed_out
+        )
+
+    cdef int misfit(self, Py_ssize_t index, str places, str reason) except -1:
+        """Note a pattern that the object does not fit."""
+        if self.places is None:
+            self.places = {}
+        self.places[index] = places
+        self.failures.append((index, None, reason, False))
+        return 0
+
+    cdef str with_places(self, Py_ssize_t index, str message):
+        """The message of a validation; for a pattern with the places behind it."""
+        if self.places is None or index not in self.places:
+            return message
+        places = self.places[index]
+        return f"{message} ({places})" if message else places
+
+
+cdef str usable_message(object value):
+    """The trimmed result of a messageExpression; None where Kubernetes uses ``message``."""
+    if type(value) is not str:
+        return None
+    cdef str text = trim_space(<str>value)
+    if not text or "\n" in text or len(text.encode("utf-8", "surrogatepass")) > MAX_MESSAGE_BYTES:
+        return None
+    return text
+
+
+cdef str validation_error(Validation validation, CelError error):
+    if validation.pattern is None:
+        return error_text(validation.program, error)
+    return f"pattern resulted in error: {error.message}"
+
+
+cdef object fit(Pattern pattern, Subject subject, Activation act):
+    """True, the places that do not fit, or the CelError that the object is.
+
+    Patterns spend no budget: their cost is bounded by their own size and that of the object.
+    """
+    value = subject.object if subject.object is not None else subject.old_object
+    if type(value) is CelError:
+        return value
+    act.count_from(0)
+    try:
+        if pattern.test(value, act) != FAILS:
+            return True
+    except DeadlineExceeded as exceeded:
+        raise TimedOut(str(exceeded)) from None
+    try:
+        return pattern.told(value, subject.within, act)
+    except DeadlineExceeded:
+        return "the object does not fit the pattern"  # no time to say where
+
+
+@cython.final
+@cython.auto_pickle(False)
+cdef class ValidationPlan(Plan):
+
+    def __init__(
+        self,
+        conditions,
+        Frame frame not None,
+        bint fail,
+        PolicyCounters counters not None,
+        validations,
+        annotations,
+    ):
+        Plan.__init__(self, conditions, frame, fail, counters)
+        self.validations = tuple(validations)
+        self.annotations = tuple(annotations)
+        # Each message costs at most one limit, and so does each variable that it may be the first
+        # to use.
+        messages = sum(1 for v in self.validations if (<Validation?>v).message_program is not None)
+        self.messages_bound = (messages + frame.variables) * PER_CALL_LIMIT if messages else 0
+
+    def run(self, Subject subject not None, object params, int64_t deadline, exempt):
+        """Judge a request: None if there is nothing to say (counted as admit), else an Outcome.
+
+        ``deadline`` is a moment of perf_counter_ns (0: none), ``exempt`` the indexes of the
+        validations that are lifted.
+        """
+        cdef int64_t started = now()
+        cdef Outcome outcome
+        if deadline and started > deadline:
+            outcome = self.late(None, LATE)
+        else:
+            outcome = self.judge(subject, params, deadline, exempt)
+        self.counters.evaluation_ns += now() - started
+        if outcome is None:
+            self.counters.decisions[ADMIT] += 1
+        return outcome
+
+    cdef Outcome late(self, Outcome outcome, str text):
+        """What was plainly false before the deadline stays so."""
+        if outcome is None:
+            outcome = Outcome.__new__(Outcome)
+        outcome.timed_out = True
+        self.error(outcome, len(self.validations), text)
+        self.settle(outcome)
+        return outcome
+
+    cdef int error(self, Outcome outcome, Py_ssize_t index, str text) except -1:
+        """Note an evaluation error, as failurePolicy says."""
+        if self.fail:
+            outcome.failures.append((index, text, "Invalid", True))
+        else:
+            outcome.ignored.append(text)
+        return 0
+
+    cdef int settle(self, Outcome outcome) except -1:
+        """Give every plain failure that has no message yet its static one."""
+        cdef Py_ssize_t i
+        for i in range(len(outcome.failures)):
+            index, text, reason, is_error = outcome.failures[i]
+            if text is None:
+                text = (<Validation>self.validations[index]).message
+                text = outcome.with_places(index, text)
+                outcome.failures[i] = (index, text, reason, is_error)
+        return 0
+
+    cdef Outcome judge(self, Subject subject, object params, int64_t deadline, object exempt):
+        """The whole pass; an Outcome is only made when there is something to tell."""
+        cdef Outcome outcome = None
+        cdef Activation act = self.activation(subject, params, deadline)
+        cdef int64_t budget = POLICY_BUDGET
+        try:
+            if self.conditions:
+                matched = self.matched(act, subject)
+                if matched is False:
+                    return None
+                if matched is not True:
+                    outcome = Outcome.__new__(Outcome)
+                    self.error(outcome, 0, matched)
+                    return outcome
+            if subject.unreadable:
+                outcome = Outcome.__new__(Outcome)
+                self.error(outcome, 0, subject.unreadable)
+                return outcome
+            outcome = self.validate(subject, act, exempt, &budget)
+            if outcome is not None and outcome.timed_out:
+                return outcome
+            if self.messages_bound and (outcome is not None or budget < self.messages_bound):
+                if outcome is None:
+                    outcome = Outcome.__new__(Outcome)
+                self.explain(outcome, self.activation(subject, params, deadline), budget)
+            if outcome is not None:
+                self.settle(outcome)
+            if self.annotations:
+                if outcome is None:
+                    outcome = Outcome.__new__(Outcome)
+                self.annotate(outcome, self.activation(subject, params, deadline))
+        except TimedOut as late:
+            return self.late(outcome, str(late))
+        except Stopped as stopped:
+            # Kubernetes makes one decision of the whole pass: what came before does not count.
+            outcome = Outcome.__new__(Outcome)
+            self.error(outcome, 0, str(stopped))
+        return None if outcome is None or outcome.empty() else outcome
+
+    cdef Outcome validate(self, Subject subject, Activation act, object exempt, int64_t* budget):
+        """The validations that do not hold, without their messages; None if all do."""
+        cdef Outcome outcome = None
+        cdef Validation validation
+        cdef Py_ssize_t index
+        for index in range(len(self.validations)):
+            validation = <Validation>self.validations[index]
+            try:
+                if validation.pattern is None:
+                    value = run(validation.program, act, budget)
+                else:
+                    value = fit(validation.pattern, subject, act)
+            except TimedOut as late:
+                return self.late(outcome, str(late))
+            if value is True or index in exempt:
+                continue
+            if outcome is None:
+                outcome = Outcome.__new__(Outcome)
+            if type(value) is str:
+                outcome.misfit(index, <str>value, validation.reason)
+            elif type(value) is CelError:
+                self.error(outcome, index, validation_error(validation, <CelError>value))
+            else:
+                outcome.failures.append((index, None, validation.reason, False))
+        self.counters.cost_units += POLICY_BUDGET - budget[0]
+        return outcome
+
+    cdef int explain(self, Outcome outcome, Activation act, int64_t budget) except -1:
+        """Evaluate messageExpressions with what is left of the budget, and variables anew.
+
+        Kubernetes evaluates those of validations that hold as well; that matters only where the
+        budget could run out: then every validation that is no error becomes one.
+        """
+        cdef bint all_of_them = budget < self.messages_bound
+        cdef Validation validation
+        cdef dict places = {failure[0]: i for i, failure in enumerate(outcome.failures)}
+        cdef Py_ssize_t index
+        try:
+            for index in range(len(self.validations)):
+                validation = <Validation>self.validations[index]
+                if validation.message_program is None or not (all_of_them or index in places):
+                    continue
+                value = run(validation.message_program, act, &budget)
+                text = usable_message(value)
+                if text is not None and index in places:
+                    self.worded(outcome, places[index], text)
+        except TimedOut:
+            return 0  # the static messages do
+        except Stopped as stopped:
+            failed = {failure[0] for failure in outcome.failures if failure[3]}
+            plain = [i for i in range(len(self.validations)) if i not in failed]
+            outcome.failures[:] = [failure for failure in outcome.failures if failure[3]]
+            for index in plain:
+                self.error(outcome, index, f"failed messageExpression: {stopped}")
+            outcome.failures.sort()
+        return 0
+
+    cdef int worded(self, Outcome outcome, Py_ssize_t place, str text) except -1:
+        index, _, reason, is_error = outcome.failures[place]
+        if not is_error:
+            text = outcome.with_places(index, text)
+            outcome.failures[place] = (index, text, reason, is_error)
+        return 0
+
+    cdef int annotate(self, Outcome outcome, Activation act) except -1:
+        """Audit annotations have a budget and an evaluation of the variables of their own."""
+        cdef int64_t budget = POLICY_BUDGET
+        cdef Program program
+        for key, program in self.annotations:
+            value = run(program, act, &budget)
+            if type(value) is CelError:
+                text = error_text(program, value)
+                (outcome.annotation_errors if self.fail else outcome.ignored).append(text)
+            elif value is not None and trim_space(<str?>value):
+                outcome.annotations.append((key, trim_space(<str>value)))
+        self.counters.cost_units += POLICY_BUDGET - budget
+        return 0

@@ -1,0 +1,1 @@
+"""Regular expressions in linear time, with Go's syntax and meaning."""

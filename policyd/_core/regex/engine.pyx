@@ -1,0 +1,208 @@
+"""Regular expressions with Go's syntax and meaning, in linear time: literals by string search,
+small patterns over ASCII texts by a machine of our own, the rest by RE2.
+
+RE2's Python wrapper costs several times what the match does, so the binding below it is called
+directly. Even so, a call costs ten times what the machine takes for a name or an image.
+"""
+
+from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Tailmatch
+from cpython.time cimport PyTime_PerfCounterRaw as clock
+from libc.stdint cimport int64_t
+
+from policyd._core.values.activation cimport take, work
+from policyd._core.regex.search cimport find as find_text
+
+from re2 import _re2
+
+from policyd._core.regex.program import machine
+from policyd._core.regex.syntax import RegexSyntaxError, parse
+from policyd.errors import CostExceeded, DeadlineExceeded
+
+cdef enum:
+    MAX_MEMORY = 8 << 20  # bytes that RE2 may take for a pattern of a policy
+    PATIENCE = 16  # texts before a machine is made, which costs what RE2 takes for some hundred
+    MAX_PATTERN = 1 << 18  # characters: longer ones would be refused by RE2 after a second or more
+    # Objects may carry patterns: what they can make us keep is MEMO times DYNAMIC_MEMORY.
+    MEMO = 64
+    DYNAMIC_MEMORY = 1 << 20
+    # Their compilation cannot be interrupted. At worst it takes 5 µs for a character and 0.25 ms
+    # for a class of Unicode, and all of it at most 50 ms.
+    NANOS_A_CHARACTER = 5_000
+    NANOS_A_CLASS = 250_000
+    MAX_COMPILATION = 50_000_000
+    NANOS_A_UNIT = 10
+    MATCH = 100  # units of work for a call of RE2
+    PIECE = 64   # bytes of a string beside its characters
+
+# Neither can a search. RE2 takes 1 to 2 ns for a character, but where a text needs too many states
+# of its machine it follows all instructions of the program at once, at 4 to 12 ns for each of them.
+cdef int64_t FEW_STEPS = 1 << 17
+cdef int64_t MAX_STEPS = 1 << 27
+cdef int64_t NANOS_A_STEP = 12
+
+cdef object ANYWHERE = _re2.RE2.Anchor.UNANCHORED
+cdef object OPTIONS = _re2.RE2.Options()
+OPTIONS.log_errors = False
+OPTIONS.never_capture = True
+cdef dict MEMOIZED = {}
+
+
+cdef class Regex:
+    def __init__(self):
+        raise TypeError("use compile_regex")
+
+    def __repr__(self):
+        return f"<Regex {self.pattern!r}>"
+
+    cdef int afford(self, Activation act, str text) except -1:
+        cdef int64_t steps = self.size * (len(text) + 1)
+        if steps <= FEW_STEPS:
+            return 0
+        work(act, len(text) // 4)
+        if steps > MAX_STEPS:
+            raise CostExceeded(
+                f"operation cancelled: a regular expression of {self.size} instructions is too "
+                f"expensive for a string of {len(text)} characters")
+        if act.deadline and clock() + steps * NANOS_A_STEP > act.deadline:
+            raise DeadlineExceeded("deadline exceeded: a regular expression may take longer")
+        return 0
+
+    cdef bint search(self, Activation act, str text) except -1:
+        if self.engine == EQUALS:
+            return text == self.literal
+        if self.engine == PREFIX:
+            return PyUnicode_Tailmatch(text, self.literal, 0, len(text), -1)
+        if self.engine == SUFFIX:
+            return PyUnicode_Tailmatch(text, self.literal, 0, len(text), 1)
+        if self.engine == CONTAINS:
+            return find_text(act, text, self.literal, 0, len(text)) >= 0
+        if self.engine == ONE_OF:
+            return text in self.choices
+        cdef int answer
+        if self.engine == DFA:
+            answer = self.ask_dfa(text)
+            if answer >= 0:
+                return answer
+        self.afford(act, text)
+        cdef bytes data = PyUnicode_AsUTF8String(text)
+        return span(self, data, 0) is not None
+
+    cdef int ask_dfa(self, str text) except -2:
+        """1, 0, or -1 where RE2 has to be asked, about this text or from now on."""
+        if self.dfa is None:
+            if self.asked < PATIENCE and self.size * len(text) <= FEW_STEPS:
+                self.asked += 1
+                return -1
+            self.dfa = machine(self.rewritten)
+            if self.dfa is None:
+                self.engine = RE2
+                return -1
+        cdef int answer = self.dfa.search(text)
+        if self.dfa.gave_up:
+            self.engine = RE2
+            self.dfa = None
+        return answer
+
+    cdef str find(self, Activation act, str text):
+        self.afford(act, text)
+        cdef bytes data = PyUnicode_AsUTF8String(text)
+        cdef tuple found = span(self, data, 0)
+        return "" if found is None else data[found[0]:found[1]].decode()
+
+    cdef list find_all(self, Activation act, str text, int64_t limit):
+        """Each match may read the text to its end, so the clock is read for each of them."""
+        self.afford(act, text)
+        cdef bytes data = PyUnicode_AsUTF8String(text)
+        cdef Py_ssize_t at = 0, start, end, before = -1
+        cdef list result = []
+        cdef tuple found
+        while at <= len(data) and (limit < 0 or len(result) < limit):
+            work(act, MATCH + (len(data) - at) // 16)
+            found = span(self, data, at)
+            if found is None:
+                break
+            start, end = found
+            if end > at:
+                at = end
+            elif at < len(data):
+                at += 1
+                while at < len(data) and (data[at] & 0xC0) == 0x80:  # to the next code point
+                    at += 1
+            else:
+                at += 1
+            if start < end or start != before:
+                take(act, PIECE + (end - start))
+                result.append(data[start:end].decode())
+            before = end
+        return result
+
+
+cdef tuple span(Regex regex, bytes data, Py_ssize_t at):
+    """The first match at or after ``at``, as byte positions; what is before ``at`` counts for ``^``
+    and ``\\b``."""
+    # Without groups to capture RE2 answers with the whole match, (-1, -1) or nothing.
+    cdef list found = regex.match(ANYWHERE, data, at, len(data))
+    if not found or found[0][0] < 0:
+        return None
+    return found[0]
+
+
+cdef object compile_regex(str pattern, int64_t memory=MAX_MEMORY):
+    cdef Regex regex = Regex.__new__(Regex)
+    if len(pattern) > MAX_PATTERN:
+        return f"error parsing regexp: expression too large: `{pattern}`"
+    try:
+        parsed = parse(pattern)
+    except RegexSyntaxError as error:
+        return str(error)
+    regex.pattern = pattern
+    regex.rewritten = parsed.text
+    choose_engine(regex, parsed.items)
+    OPTIONS.max_mem = memory
+    compiled = _re2.RE2(regex.rewritten.encode(), OPTIONS)
+    if not compiled.ok():  # Go's own bound is 128 MB of program
+        return f"error parsing regexp: expression too large: `{pattern}`"
+    regex.match = compiled.Match
+    regex.size = max(1, compiled.ProgramSize())
+    return regex
+
+
+cdef int choose_engine(Regex regex, tuple items) except -1:
+    """A sequence of plain characters between anchors needs no regular expression engine."""
+    cdef list texts = [item.text for item in items or ()]
+    cdef bint from_start = bool(texts) and texts[0] == r"\A"
+    cdef bint to_end = len(texts) > from_start and texts[-1] == r"\z"
+    regex.engine = DFA
+    if items is None:
+        return 0
+    inner = items[from_start : len(items) - to_end]
+    if from_start and to_end and len(inner) == 1 and inner[0].choices is not None:
+        regex.engine = ONE_OF
+        regex.choices = frozenset(inner[0].choices)
+    elif all(item.literal is not None and not item.fold_case for item in inner):
+        regex.literal = "".join([item.literal for item in inner])
+        regex.engine = (CONTAINS, SUFFIX, PREFIX, EQUALS)[2 * from_start + to_end]
+    return 0
+
+
+cdef object cached_regex(Activation act, str pattern):
+    cdef int64_t nanos
+    cdef object found = MEMOIZED.get(pattern)
+    if found is None:
+        nanos = compilation(pattern)
+        work(act, nanos // NANOS_A_UNIT)
+        if nanos > MAX_COMPILATION:
+            return f"error parsing regexp: expression too large: `{pattern}`"
+        found = compile_regex(pattern, DYNAMIC_MEMORY)
+        if len(MEMOIZED) >= MEMO:
+            MEMOIZED.pop(next(iter(MEMOIZED)))  # the oldest
+        MEMOIZED[pattern] = found
+    return found
+
+
+cdef int64_t compilation(str pattern):
+    """Nanoseconds that it may take at worst."""
+    cdef int64_t classes = 0
+    for sign in ("\\p", "\\P", "[^"):
+        classes += pattern.count(sign)
+    return len(pattern) * NANOS_A_CHARACTER + classes * NANOS_A_CLASS

@@ -1,0 +1,226 @@
+"""Regular expressions as the instructions of a small machine, from which ``dfa`` makes its states.
+
+It reads what ``regex_syntax`` wrote for RE2, which is a small language: the flags are resolved and
+the syntax is known to be good. Only ASCII texts are asked about, and only whether they match, so
+groups do not capture and lazy repetitions are like others. What is too large, or nested too deeply,
+has no program.
+"""
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from re2 import _re2
+
+from policyd._core.regex.dfa import Dfa, Op
+
+MAX_PATTERN = 2048  # characters
+MAX_DEPTH = 64
+MAX_INSTRUCTIONS = 512
+
+POINTS = 128
+ALL = bytes(range(POINTS))
+NEWLINE = 1 << ord("\n")
+WORD = sum(1 << point for point in ALL if chr(point).isalnum()) | 1 << ord("_")
+
+TOKEN = re.compile(
+    r"""
+      (?P<open> \(\?(?P<fold>i?): )
+    | (?P<close> \) )
+    | (?P<bar> \| )
+    | (?P<repeat> (?: [*+?] | \{ (?P<low>\d++) (?P<more>,?) (?P<high>\d*+) \} ) \?? )
+    | (?P<assertion> \(\?m:[$^]\) | \\[AzbB] )
+    | (?P<one> \(\?s:\.\)
+        | \[\^? (?: \[:\^?\w+:\] | \\[xpP]\{\w+\} | - | \\\w )+ \]
+        | \\x\{\w+\} | \\. | . )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+ASSERTIONS = {
+    r"\A": Op.TEXT_START,
+    r"\z": Op.TEXT_END,
+    "(?m:^)": Op.LINE_START,
+    "(?m:$)": Op.LINE_END,
+    r"\b": Op.BOUNDARY,
+    r"\B": Op.NO_BOUNDARY,
+}
+# Which characters beside its sets a program tells apart, for what it asserts.
+LOOKED_AT = {
+    Op.LINE_START: NEWLINE,
+    Op.LINE_END: NEWLINE,
+    Op.BOUNDARY: WORD,
+    Op.NO_BOUNDARY: WORD,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class One:
+    """One character of a set: bit n is character n."""
+
+    characters: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    op: Op
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    """``high`` None: no bound."""
+
+    node: "Node"
+    low: int
+    high: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Alternatives, each a sequence; also a group, and a whole pattern."""
+
+    branches: list[list["Node"]]
+
+
+Node: TypeAlias = One | Assertion | Repetition | Choice
+
+
+class TooLarge(Exception):
+    """A pattern that is not worth a program."""
+
+
+def machine(text: str) -> Dfa | None:
+    """The machine for a pattern that ``regex_syntax`` wrote; None if RE2 serves it better."""
+    try:
+        return Assembler().assemble(tree(text))
+    except TooLarge:
+        return None
+
+
+def tree(text: str) -> Choice:
+    if len(text) > MAX_PATTERN:
+        raise TooLarge
+    groups = [Choice([[]])]
+    folding = [False]
+    for token in TOKEN.finditer(text):
+        last = groups[-1].branches[-1]
+        if token["open"]:
+            groups.append(Choice([[]]))
+            folding.append(folding[-1] or token["fold"] == "i")
+            if len(groups) > MAX_DEPTH:
+                raise TooLarge
+        elif token["close"]:
+            folding.pop()
+            groups[-2].branches[-1].append(groups.pop())
+        elif token["bar"]:
+            groups[-1].branches.append([])
+        elif token["repeat"]:
+            last.append(Repetition(last.pop(), *bounds(token)))
+        elif token["assertion"]:
+            last.append(Assertion(ASSERTIONS[token["assertion"]]))
+        else:
+            last.append(One(characters(token["one"], folding[-1])))
+    return groups[0]
+
+
+def bounds(token: re.Match[str]) -> tuple[int, int | None]:
+    if token["low"] is None:
+        return {"*": (0, None), "+": (1, None), "?": (0, 1)}[token["repeat"][0]]
+    low = int(token["low"])
+    if not token["more"]:
+        return low, low
+    return low, int(token["high"]) if token["high"] else None
+
+
+def characters(text: str, fold: bool) -> int:
+    """The ASCII characters that a class or a literal stands for."""
+    if not fold and (text.isalnum() or (text[0] == "\\" and not text[1].isalnum())):
+        return 1 << ord(text[-1]) if text.isascii() else 0
+    return matched(f"(?i:{text})" if fold else text)
+
+
+@functools.lru_cache(256)
+def matched(text: str) -> int:
+    """What RE2 says: folding and the names of classes stay its matter."""
+    finder = _re2.RE2(f"(?:{text})+".encode(), _re2.RE2.Options())
+    found = 0
+    at = 0
+    # No match is the span (-1, -1), or no span at all.
+    while (spans := finder.Match(_re2.RE2.Anchor.UNANCHORED, ALL, at, POINTS)) and spans[0][0] >= 0:
+        start, at = spans[0]
+        found |= (1 << at) - (1 << start)
+    return found
+
+
+def kinds(told_apart: set[int]) -> bytes:
+    """For each ASCII character its kind: two are of one kind if no set has one of them only."""
+    parts = [(1 << POINTS) - 1]
+    for members in told_apart:
+        parts = [part for old in parts for part in (old & members, old & ~members) if part]
+    return bytes(
+        next(kind for kind, part in enumerate(parts) if part >> point & 1)
+        for point in range(POINTS)
+    )
+
+
+class Assembler:
+    """Instructions are made from the end of the pattern to its start: each knows what follows."""
+
+    def __init__(self) -> None:
+        self.instructions: list[tuple[int, int, int]] = []
+        self.sets: dict[int, int] = {}
+        self.looked_at: set[int] = set()
+
+    def assemble(self, whole: Choice) -> Dfa:
+        start = self.node(whole, self.add(Op.MATCH, 0))
+        return Dfa(self.instructions, start, list(self.sets), kinds({*self.sets, *self.looked_at}))
+
+    def add(self, op: Op, after: int, other: int = 0) -> int:
+        if len(self.instructions) == MAX_INSTRUCTIONS:
+            raise TooLarge
+        self.instructions.append((op, after, other))
+        return len(self.instructions) - 1
+
+    def node(self, node: Node, after: int) -> int:
+        """Where the instructions for ``node`` begin that go on at ``after``."""
+        match node:
+            case One(members):
+                return self.add(Op.ONE, after, self.sets.setdefault(members, len(self.sets)))
+            case Assertion(op):
+                self.looked_at.add(LOOKED_AT.get(op, 0))
+                return self.add(op, after)
+            case Repetition():
+                return self.repetition(node, after)
+            case Choice(branches):
+                starts = [self.sequence(branch, after) for branch in branches]
+                return functools.reduce(lambda one, other: self.add(Op.EITHER, one, other), starts)
+
+    def sequence(self, nodes: list[Node], after: int) -> int:
+        for node in reversed(nodes):
+            after = self.node(node, after)
+        return after
+
+    def repetition(self, node: Repetition, after: int) -> int:
+        """``x{2,4}`` is ``xx(x(x)?)?``; ``x{2,}`` is ``xxx*``."""
+        if node.high is None:
+            start = self.loop(node.node, after)
+        else:
+            start = after
+            for _ in range(node.high - node.low):
+                begun = self.node(node.node, start)
+                if begun == start:
+                    break
+                start = self.add(Op.EITHER, begun, after)
+        for _ in range(node.low):
+            begun = self.node(node.node, start)
+            if begun == start:  # nothing, so often as one likes
+                break
+            start = begun
+        return start
+
+    def loop(self, body: Node, after: int) -> int:
+        head = self.add(Op.EITHER, after, after)
+        self.instructions[head] = (Op.EITHER, self.node(body, head), after)
+        return head

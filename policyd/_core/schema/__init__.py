@@ -1,0 +1,1 @@
+"""Types of OpenAPI schemas, and the merging and decoding that follow them."""

@@ -1,0 +1,324 @@
+"""What becomes of a changed object when Go decodes it and prints it again.
+
+    decode(new, old, root)    # the tree as it is printed; DecodeError where it cannot be decoded
+
+The API server does this after every mutation of a kind that has a Go type: ``null`` becomes an
+empty value, empty values that Go leaves out disappear, quantities become canonical, unknown fields
+and wrong types are errors. Subtrees that ``new`` shares with ``old`` are not visited: the cost
+grows with what changed.
+"""
+
+cimport cython
+from cpython.object cimport PyObject
+
+from policyd._core.json.equality cimport PyDict_Next, counterpart
+from policyd._core.schema.types cimport (
+    ANYTHING, FLOAT, INT32, INT64, LEAF, LIST, MAP, STRUCT, TEXT, TRUTH, Decoding, Field, Type,
+    kind_of,
+)
+
+# Lists are searched item by item up to this length, larger ones by the identities of their items.
+cdef Py_ssize_t FEW = 16
+# Go's decoder remembers no more unknown fields than these.
+cdef Py_ssize_t MOST_UNKNOWN = 100
+cdef object ABSENT = object()
+cdef object LOW32 = -(2**31)
+cdef object HIGH32 = 2**31
+cdef object LOW64 = -(2**63)
+cdef object HIGH64 = 2**63
+
+
+class DecodeError(Exception):
+    """The object does not decode; the text is Go's."""
+
+
+class Base64Error(ValueError):
+    """A text that is no base64: Go goes on after it, which it does not after other leaves."""
+
+
+def decode(new, old, Field root not None, *, convert=False, kept=None, given=None):
+    """``convert``: as after a merge, where whole floats are integers and the words are others.
+    ``kept`` is the tree before the change, where that is not ``old``; ``given`` holds the values
+    that a patch gave, which may be parts of it.
+    """
+    cdef set given_maps = set()
+    cdef Decoder decoder = new_decoder(convert)
+    out = decoder.value(new, old, root)
+    if decoder.failure is None and decoder.unknown is None:
+        return out
+    if not convert:
+        # Once more, in the order of the document: which error comes first hangs on it.
+        decoder = new_decoder(convert)
+        decoder.written = set()
+        note_maps(old if kept is None else kept, decoder.written)
+        note_maps(given, given_maps)
+        decoder.written -= given_maps
+        decoder.value(new, old, root)
+    if decoder.failure is not None:
+        raise DecodeError(decoder.failure)
+    listed = ", ".join([f'unknown field "{path}"' for path in decoder.unknown[:MOST_UNKNOWN]])
+    raise DecodeError(f"strict decoding error: {listed}")
+
+
+cdef Decoder new_decoder(bint convert):
+    cdef Decoder decoder = Decoder()
+    decoder.convert = convert
+    decoder.path = []
+    decoder.places = []
+    decoder.struct = ""
+    return decoder
+
+
+cdef int note_maps(object value, set noted) except -1:
+    """The identities of all maps in a tree."""
+    cdef object kind = kind_of(value)
+    if kind is dict:
+        noted.add(id(value))
+        for member in (<dict>value).values():
+            note_maps(member, noted)
+    elif kind is list:
+        for member in <list>value:
+            note_maps(member, noted)
+    return 0
+
+
+@cython.final
+@cython.internal
+@cython.auto_pickle(False)
+cdef class Decoder:
+    cdef bint convert
+    cdef list path          # names, and indexes of lists, from the root
+    cdef list places        # the names of struct fields alone, with the embedded structs between
+    cdef str struct         # Go's name of the innermost struct
+    cdef str failure        # the first value of a wrong type wins over all unknown fields
+    cdef bint over          # the failure is one after which Go does not go on
+    cdef list unknown
+    cdef set written        # the second time: maps that a patch wrote nothing into (identities)
+
+    cdef object value(self, object new, object old, Field field):
+        cdef Type type = field.type
+        cdef Decoding decoding = type.decoding
+        cdef object kind
+        if new is old or decoding == ANYTHING:
+            return new
+        if new is None:
+            return empty(type)
+        kind = kind_of(new)
+        if decoding == STRUCT:
+            if kind is dict:
+                return self.members(<dict>new, old, type)
+        elif decoding == MAP:
+            if kind is dict:
+                return self.entries(<dict>new, old, type)
+        elif decoding == LIST:
+            if kind is list:
+                return self.items(<list>new, old, type)
+        elif decoding == TEXT:
+            if kind is str:
+                return new
+        elif decoding == TRUTH:
+            if kind is bool:
+                return new
+        elif decoding == LEAF:
+            return self.leaf(new, field)
+        elif kind is int or kind is float:
+            return self.number(new, field)
+        return self.fail(new, field)
+
+    cdef dict ordered(self, dict members):
+        """The members as they stand in the patched document: what was written is sorted by name."""
+        if self.written is None or id(members) in self.written:
+            return members
+        return dict(sorted(members.items()))
+
+    cdef object members(self, dict new, object old, Type type):
+        cdef dict before = <dict>old if kind_of(old) is dict else {}
+        cdef dict out = new
+        cdef Field field
+        cdef str outer = self.struct
+        cdef Py_ssize_t at = 0, place = 0
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef PyObject* former
+        new = out = self.ordered(new)
+        while PyDict_Next(<PyObject*>new, &at, &key, &value):
+            former = counterpart(<PyObject*>before, key, &place)
+            if former == value:
+                continue
+            name, member = <object>key, <object>value
+            was = ABSENT if former is NULL else <object>former
+            field = type.fields.get(name)
+            self.path.append(name)
+            if field is None:
+                if self.unknown is None:
+                    self.unknown = []
+                self.unknown.append(path_text(self.path))
+                after = member
+            else:
+                self.struct = type.name
+                self.places.append(field.via + <str>name if field.via else name)
+                after = self.value(member, was, field)
+                self.places.pop()
+                self.struct = outer
+                if member is None and field.pointer:
+                    after = ABSENT if field.omitted else None
+                elif field.omitted and not field.pointer and is_empty(after, field):
+                    after = ABSENT
+            self.path.pop()
+            if after is not member:
+                if out is new:
+                    out = dict(new)
+                if after is ABSENT:
+                    del out[name]
+                else:
+                    out[name] = after
+        return out
+
+    cdef object entries(self, dict new, object old, Type type):
+        cdef dict before = <dict>old if kind_of(old) is dict else {}
+        cdef dict out = new
+        cdef Py_ssize_t at = 0, place = 0
+        cdef PyObject* key
+        cdef PyObject* value
+        cdef PyObject* former
+        new = out = self.ordered(new)
+        while PyDict_Next(<PyObject*>new, &at, &key, &value):
+            former = counterpart(<PyObject*>before, key, &place)
+            if former == value:
+                continue
+            name, member = <object>key, <object>value
+            was = ABSENT if former is NULL else <object>former
+            self.path.append(name)
+            after = self.value(member, was, type.extra)
+            self.path.pop()
+            if after is not member:
+                if out is new:
+                    out = dict(new)
+                out[name] = after
+        return out
+
+    cdef object items(self, list new, object old, Type type):
+        cdef list before = <list>old if kind_of(old) is list else []
+        cdef list out = new
+        cdef set known = None
+        cdef Py_ssize_t index, size = len(before)
+        for index in range(len(new)):
+            member = new[index]
+            was = before[index] if index < size else ABSENT
+            if member is not None:
+                if was is member:
+                    continue
+                if size <= FEW:
+                    if holds(before, member):
+                        continue
+                else:
+                    if known is None:
+                        known = {id(item) for item in before}
+                    if id(member) in known:
+                        continue
+            self.path.append(index)
+            after = self.value(member, was, type.item)
+            self.path.pop()
+            if after is not member:
+                if out is new:
+                    out = list(new)
+                out[index] = after
+        return out
+
+    cdef object leaf(self, object new, Field field):
+        if self.over:
+            return new
+        try:
+            return field.type.leaf(new)
+        except Base64Error as error:
+            if self.failure is None:
+                self.failure = f"error decoding from json: {error}" if self.convert else str(error)
+        except ValueError as error:
+            self.end()
+            self.failure = str(error) if self.failure is None else self.failure
+        except TypeError as error:
+            if error.args:
+                self.end()
+            self.fail(new, field, error.args[0] if error.args else None)
+        return new
+
+    cdef int end(self) except -1:
+        """From here on nothing counts; in a document, not even what went wrong before."""
+        self.over = True
+        if not self.convert:
+            self.failure = None
+        return 0
+
+    cdef object number(self, object new, Field field):
+        cdef Decoding decoding = field.type.decoding
+        if decoding == FLOAT:
+            return new
+        if kind_of(new) is float:
+            if not new.is_integer():
+                if self.convert and self.failure is None:
+                    self.failure = f"cannot convert float64 to {field.go}"
+                return self.fail(new, field)
+            new = int(new)
+        low, high = (LOW32, HIGH32) if decoding == INT32 else (LOW64, HIGH64)
+        if low <= new < high:
+            return new
+        if self.convert and self.failure is None:
+            # The API server keeps the low bits and stores another number: never do that.
+            self.failure = f"{new} does not fit into {field.go} at {path_text(self.path)}"
+        return self.fail(new, field)
+
+    cdef object fail(self, object new, Field field, str go=None):
+        """``go``: the type that a leaf tried to read, where it is not the field's own."""
+        if self.failure is None:
+            go = go or field.go
+            place = f"Go struct field {self.struct}.{'.'.join(self.places)} of type {go}" \
+                if self.struct and not self.convert else f"Go value of type {go}"
+            self.failure = f"json: cannot unmarshal {found_text(new, go)} into {place}"
+        return new
+
+
+cdef bint holds(list items, object item):
+    """Whether that very object is in the list."""
+    for each in items:
+        if each is item:
+            return True
+    return False
+
+
+cdef object empty(Type type):
+    """What Go makes of null."""
+    cdef Decoding decoding = type.decoding
+    if decoding == STRUCT:
+        return {}
+    if decoding == TEXT:
+        return ""
+    if decoding == TRUTH:
+        return False
+    if decoding == INT32 or decoding == INT64 or decoding == FLOAT:
+        return 0
+    return type.leaf(None) if decoding == LEAF else None
+
+
+cdef bint is_empty(object value, Field field):
+    """Whether Go's omitempty (or omitzero) leaves the value out."""
+    if field.type.decoding == STRUCT:
+        return field.omitted_zero and not value
+    if field.type.decoding == LEAF:
+        return value is None
+    return not value
+
+
+cdef str path_text(list path):
+    text = "".join([f"[{step}]" if kind_of(step) is int else f".{step}" for step in path])
+    return text.removeprefix(".")
+
+
+cdef str found_text(object value, str go):
+    """The JSON value in the words of ``json.UnmarshalTypeError``."""
+    cdef object kind = kind_of(value)
+    if kind is bool:
+        return "bool"
+    if kind is int or kind is float:
+        # Only a number that does not fit a number is quoted.
+        return f"number {value!r}" if go in ("int32", "int64", "float64") else "number"
+    return "string" if kind is str else "array" if kind is list else "object"

@@ -1,7 +1,0 @@
-from typing import Any
-
-from policyd._core.program import Program
-
-def nanoseconds(
-    programs: tuple[Program, ...], variables: dict[str, Any], rounds: int = 2_000
-) -> float: ...

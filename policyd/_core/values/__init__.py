@@ -1,0 +1,1 @@
+"""CEL values and errors: types, conversion, equality, printing."""

@@ -1,0 +1,372 @@
+"""The values of mutation expressions as the JSON that Kubernetes makes of them.
+
+    json_value(value, sources)     # the value of one JSON Patch operation
+    object_value(value, sources)   # Object{...} for a merge; what is no JSON becomes a Foreign leaf
+
+Both check that the type names inside ``Object{...}`` follow the field names, and raise
+ConversionError with Kubernetes' words. Plain JSON trees are shared, never changed.
+
+``sources`` are the trees that came as JSON (object, oldObject, params ...). Kubernetes converts a
+map or list that an expression took from there, but not one that the expression wrote inside
+another: that has no native form. Both are plain dicts and lists here, so their identity decides.
+Without ``sources`` all are converted.
+"""
+
+cimport cython
+from libc.math cimport isfinite
+
+import base64
+
+from policyd._core.go import printing as go_printing
+from policyd._core.go.printing import Foreign, moment, plain, quoted, span, syntax
+from policyd._core.values.rendering cimport text_of
+from policyd._core.values.types cimport (
+    MISSING, Duration, Key, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
+    type_name,
+)
+
+cdef enum:
+    MOST_VALUES = 1_000_000  # of one mutation, as what `copy` may duplicate
+    CHARACTERS_A_VALUE = 32  # of a string, so that all strings have 32 MB at most
+
+cdef object EXACT = 2**53 - 1  # the integers that every JSON reader keeps
+cdef str NO_JSON = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: "
+# Go's protobuf module writes a space or a no-break space here, as each build has it by chance.
+cdef list EMPTY = go_printing.EMPTY
+cdef str PROTO = "proto:\u00a0"
+# Go's types of values that are no JSON, by their CEL name.
+cdef dict GO_TYPES = {
+    "Quantity": "*resource.Quantity",
+    "URL": "*url.URL",
+    "IP": "netip.Addr",
+    "CIDR": "netip.Prefix",
+    "Semver": "semver.Version",
+}
+
+
+class ConversionError(Exception):
+    """The value has no JSON form; the text is Kubernetes'."""
+
+
+class _Unnamed(Exception):
+    """A map with a key that is no text, inside Object{...}."""
+
+
+def json_value(value, tuple sources=None):
+    cdef Converter converter
+    if type(value) is str:
+        return value
+    weigh(value)
+    if isinstance(value, StructValue):
+        if (<StructValue>value).type_name == "JSONPatch":
+            raise ConversionError(NO_JSON + "cannot convert to native type: *structpb.Value")
+        converter = Converter(sources)
+        try:
+            return bounded(converter.root(value, (<StructValue>value).type_name))
+        except _Unnamed as problem:
+            raise ConversionError(f"{NO_JSON}{problem}") from None
+    return to_json(value, sources)
+
+
+def object_value(StructValue value not None, tuple sources=None):
+    weigh(value)
+    try:
+        return Converter(sources).root(value, value.type_name)
+    except _Unnamed:
+        raise ConversionError("invalid return type: *dynamic.ObjectVal") from None
+
+
+cdef int weigh(object value) except -1:
+    """Refuse a value that a patch cannot hold: a list may hold the object many times over."""
+    cdef Py_ssize_t left = MOST_VALUES
+    cdef list waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        left -= 1
+        if type(node) is Optional:
+            node = (<Optional>node).held
+        kind = type(node)
+        if kind is str:
+            left -= len(<str>node) // CHARACTERS_A_VALUE
+        elif kind is list:
+            waiting.extend(<list>node)
+        elif kind is dict:
+            waiting.extend((<dict>node).values())
+        elif kind is StructValue:
+            waiting.extend((<StructValue>node).fields.values())
+        if left < len(waiting):
+            raise ConversionError(f"the value of a mutation has more than {MOST_VALUES} values")
+    return 0
+
+
+# JSON Patch values: by way of google.protobuf.Value.
+
+cdef object to_json(object value, tuple sources):
+    cdef object kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return value
+    if kind is int or kind is UInt:
+        number = value if kind is int else (<UInt>value).value
+        return number if -EXACT <= number <= EXACT else str(number)
+    if kind is float:
+        return json_number(value)
+    if kind is list:
+        return json_list(value, sources)
+    if kind is dict:
+        return json_dict(value, sources)
+    if kind is bytes:
+        return base64.b64encode(value).decode()
+    if kind is Timestamp:
+        return text_of(value)
+    if kind is Duration:
+        return text_of(value)
+    if kind is Optional:
+        if (<Optional>value).held is MISSING:
+            raise ConversionError(NO_JSON + "optional.none() dereference")
+        return to_json((<Optional>value).held, sources)
+    if kind is StructValue:
+        # Later API servers take Object{...} in lists and maps; 1.36 panics.
+        return json_value(value, sources)
+    if kind is TypeValue:
+        raise ConversionError(NO_JSON + "type conversion not supported for 'type'")
+    name = type_name(value).rpartition(".")[2]
+    raise ConversionError(f"{NO_JSON}type conversion error from '{name}' to '*structpb.Value'")
+
+
+cdef object json_number(double value):
+    if not isfinite(value):
+        shown = "NaN" if value != value else "+Inf" if value > 0 else "-Inf"
+        raise ConversionError(
+            f"{NO_JSON}json: error calling MarshalJSON for type *structpb.Value: "
+            f"{PROTO}google.protobuf.Value.number_value: invalid {shown} value"
+        )
+    # Whole numbers are printed without a fraction, and read back as integers where they fit.
+    if value == int(value) and -(2.0**63) <= value < 2.0**63:
+        return int(value)
+    return value
+
+
+cdef list json_list(list value, tuple sources):
+    cdef list out = value
+    cdef Py_ssize_t index
+    for index in range(len(value)):
+        item = to_json(value[index], sources)
+        if item is not value[index]:
+            if out is value:
+                out = list(value)
+            out[index] = item
+    return out
+
+
+cdef dict json_dict(dict value, tuple sources):
+    cdef dict out = value
+    for key, item in value.items():
+        if type(key) is not str:
+            raise ConversionError(NO_JSON + key_problem(key))
+        after = to_json(item, sources)
+        if after is not item:
+            if out is value:
+                out = dict(value)
+            out[key] = after
+    return out
+
+
+cdef str key_problem(object key):
+    cdef object kind = type(key.value) if type(key) is Key else type(key)
+    if kind is int or kind is UInt:
+        name = "int" if kind is int else "uint"
+        return f"unsupported type conversion from '{name}' to string"
+    name = "bool" if kind is bool else "Double"
+    return f"type conversion error from {name} to 'string'"
+
+
+cdef object bounded(object value):
+    """Object{...} as a JSON Patch value: what Go's structpb takes."""
+    cdef object kind = type(value)
+    if kind is dict:
+        return {name: bounded(item) for name, item in value.items()}
+    if kind is list:
+        return [bounded(item) for item in value]
+    if kind is float:
+        return json_number(value)
+    if kind is int and not -EXACT <= value <= EXACT and int(float(value)) != value:
+        # Kubernetes would round it to the next double without a word.
+        raise ConversionError(f"{NO_JSON}{value} is no exact JSON number; write it as a string")
+    if kind is Foreign:
+        if value.type == "uint64":
+            return bounded(int(value.plain))
+        if value.type == "[]uint8":
+            return base64.b64encode(eval_octets(value.plain)).decode()
+        raise ConversionError(f"{NO_JSON}{PROTO}invalid type: {value.type}")
+    return value
+
+
+cdef bytes eval_octets(str text):
+    return bytes([int(octet) for octet in text[1:-1].split()])
+
+
+# Object{...}: Go's native values.
+
+@cython.final
+@cython.internal
+@cython.auto_pickle(False)
+cdef class Converter:
+    cdef tuple sources
+    cdef set known        # ids of the containers of the sources, once asked for
+    cdef list mismatches
+
+    def __cinit__(self, tuple sources):
+        self.sources = sources
+
+    cdef object root(self, StructValue value, str name):
+        out = self.struct(value, name)
+        if self.mismatches is not None:
+            raise ConversionError("type mismatch: " + "\n".join(self.mismatches))
+        return out
+
+    cdef dict struct(self, StructValue value, str expected):
+        cdef dict out = {}
+        if value.type_name != expected:
+            self.mismatches = self.mismatches or []
+            self.mismatches.append(
+                f'unexpected type name "{value.type_name}", expected "{expected}", '
+                "which matches field name path from root Object type"
+            )
+        for name, item in value.fields.items():
+            kind = type(item)
+            if kind is Optional and (<Optional>item).held is not MISSING:
+                item = (<Optional>item).held
+                kind = type(item)
+            if kind is str or kind is int or kind is bool or kind is float:
+                out[name] = item
+            elif kind is list:
+                out[name] = self.items(item, f"{expected}.{name}")
+            elif kind is dict:
+                try:
+                    out[name] = self.entries(item, f"{expected}.{name}")
+                except _Unnamed as problem:
+                    raise _Unnamed(f'fail to convert field "{name}": {problem}') from None
+            else:
+                out[name] = self.inner(item, f"{expected}.{name}")
+        return out
+
+    cdef list items(self, list value, str expected):
+        for item in value:
+            if item is None or type(item) is list or type(item) is dict:
+                if self.came_as_json(value):
+                    return value
+                break
+        if not value:
+            return value if self.came_as_json(value) else EMPTY
+        return [self.inner(item, expected) for item in value]
+
+    cdef dict entries(self, dict value, str expected):
+        cdef dict out = {}
+        for item in value.values():
+            if item is None or type(item) is list or type(item) is dict:
+                if self.came_as_json(value):
+                    return value
+                break
+        for key, item in value.items():
+            if type(key) is not str:
+                raise _Unnamed(f"map key {key_text(key)} is of type {key_type(key)}, not string")
+            out[key] = self.inner(item, expected)
+        return out
+
+    cdef object inner(self, object value, str expected):
+        cdef object kind = type(value)
+        if kind is str or kind is int or kind is bool or kind is float:
+            return value
+        if kind is StructValue:
+            try:
+                return self.struct(value, expected)
+            except _Unnamed as problem:
+                return Foreign(str(problem), str(problem), "*types.Err")
+        if kind is list or kind is dict:
+            if self.came_as_json(value):
+                return value
+            return self.written(value, expected)
+        if kind is Optional:
+            held = (<Optional>value).held
+            return None if held is MISSING else self.inner(held, expected)
+        if kind is TypeValue:
+            return (<TypeValue>value).name
+        return foreign(value)
+
+    cdef object written(self, object value, str expected):
+        """A list or map that the expression wrote inside another one: it has no native form."""
+        if self.sources is None:
+            return self.items(value, expected) if type(value) is list \
+                else self.entries(value, expected)
+        if type(value) is list:
+            inside = [self.inner(item, expected) for item in value]
+            shown = ", ".join([syntax(item) for item in inside])
+            return Foreign(plain(inside), f"[]ref.Val{{{shown}}}", "[]ref.Val")
+        members = {str(key): self.inner(item, expected) for key, item in value.items()}
+        shown = ", ".join([f"{quoted(key)}:{syntax(item)}" for key, item in members.items()])
+        return Foreign(plain(members), f"map[ref.Val]ref.Val{{{shown}}}", "map[ref.Val]ref.Val")
+
+    cdef bint came_as_json(self, object container):
+        if self.sources is None:
+            return False
+        if self.known is None:
+            self.known = set()
+            for source in self.sources:
+                collect(source, self.known)
+        return id(container) in self.known
+
+
+cdef int collect(object value, set known) except -1:
+    """The ids of all containers of the tree; it outlives the set."""
+    if type(value) is dict:
+        known.add(id(value))
+        for item in (<dict>value).values():
+            collect(item, known)
+    elif type(value) is list:
+        known.add(id(value))
+        for item in <list>value:
+            collect(item, known)
+    return 0
+
+
+cdef object foreign(object value):
+    """A value that is no JSON to Go, as it prints in error messages."""
+    cdef object kind = type(value)
+    if value is None:
+        return Foreign("NULL_VALUE", "0", "structpb.NullValue")
+    if kind is UInt:
+        number = (<UInt>value).value
+        return Foreign(str(number), hex(number), "uint64")
+    if kind is bytes:
+        octets = ", ".join([hex(octet) for octet in value])
+        return Foreign(f"[{' '.join(map(str, value))}]", f"[]uint8{{{octets}}}", "[]uint8")
+    if kind is Timestamp:
+        return Foreign(*moment((<Timestamp>value).seconds, (<Timestamp>value).nanos), "time.Time")
+    if kind is Duration:
+        nanos = (<Duration>value).nanos
+        return Foreign(span(nanos), str(nanos), "time.Duration")
+    name = type_name(value).rpartition(".")[2]
+    shown = str(value) if isinstance(value, Opaque) else name
+    go = GO_TYPES.get(name, name)
+    return Foreign(shown, f"({go}) {shown}", go)
+
+
+cdef str key_text(object key):
+    """%q of a CEL value that is no string."""
+    kind = key_type(key)
+    value = key.value if type(key) is Key or type(key) is UInt else key
+    if kind == "types.Int" or kind == "types.Uint":
+        character = chr(value) if 0 <= value < 0x110000 else "\ufffd"
+        if character == "'":
+            return r"'\''"
+        inside = quoted(character)[1:-1]
+        return "'\"'" if character == '"' else f"'{inside}'"
+    return f"%!q({kind}={plain(value)})"
+
+
+cdef str key_type(object key):
+    if type(key) is UInt:
+        return "types.Uint"
+    if type(key) is Key:
+        return "types.Bool" if type(key.value) is bool else "types.Double"
+    return "types.Int"

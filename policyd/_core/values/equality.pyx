@@ -1,0 +1,203 @@
+"""Equality, order and lookups."""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.values.activation cimport work
+from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError
+from policyd._core.values.types cimport (
+    MISSING,
+    Duration,
+    Key,
+    Opaque,
+    Optional,
+    StructValue,
+    Timestamp,
+    UInt,
+    uint,
+)
+
+cdef enum:
+    LONG = 256         # characters whose comparison is worth counting
+    BYTES_A_UNIT = 32  # that are compared in a unit of work (10 ns)
+
+cdef int MAX_DEPTH = 1_000
+cdef object UINT64_END = 1 << 64
+
+
+cdef object equal(Activation act, object left, object right):
+    return _equal(act, left, right, 0)
+
+
+cdef object _equal(Activation act, object left, object right, int depth):
+    kind = type(left)
+    if kind is type(right):
+        if kind is str:
+            if len(<str>left) == len(<str>right) and len(<str>left) > LONG:
+                work(act, len(<str>left) // BYTES_A_UNIT)
+            return <str>left == <str>right
+        if kind is bool or left is None:
+            return left is right
+        if kind is list:
+            return _lists_equal(act, left, right, depth + 1)
+        if kind is dict:
+            return _maps_equal(act, left, right, depth + 1)
+        if kind is bytes and len(<bytes>left) > LONG:
+            work(act, len(<bytes>left) // BYTES_A_UNIT)
+        if kind is int or kind is float or kind is bytes:
+            return left == right
+        return _same_class_equal(act, left, right, depth + 1)
+    if _is_number(left) and _is_number(right):
+        return _order_numbers(left, right) == 0
+    if isinstance(left, Opaque) and right is not None:
+        return (<Opaque>left).equals(right)
+    return False
+
+
+cdef inline bint _is_number(object value):
+    kind = type(value)
+    return kind is int or kind is float or kind is UInt
+
+
+cdef inline object _number(object value):
+    """As a Python number."""
+    return (<UInt>value).value if type(value) is UInt else value
+
+
+cdef object _lists_equal(Activation act, list left, list right, int depth):
+    cdef Py_ssize_t i, size = len(left)
+    if size != len(right):
+        return False
+    if depth > MAX_DEPTH:
+        return False
+    for i in range(size):
+        work(act, 1)
+        if _equal(act, left[i], right[i], depth) is False:  # errors count as equal, as in cel-go
+            return False
+    return True
+
+
+cdef object _maps_equal(Activation act, dict left, dict right, int depth):
+    if len(left) != len(right):
+        return False
+    if depth > MAX_DEPTH:
+        return False
+    for key, value in left.items():
+        work(act, 2)
+        other = find(right, (<Key>key).value if type(key) is Key else key)
+        if other is MISSING:
+            return False
+        if _equal(act, value, other, depth) is False:
+            return False
+    return True
+
+
+cdef object _same_class_equal(Activation act, object left, object right, int depth):
+    if isinstance(left, Opaque):
+        return (<Opaque>left).equals(right)
+    if type(left) is Optional:
+        if (<Optional>left).held is MISSING or (<Optional>right).held is MISSING:
+            return (<Optional>left).held is (<Optional>right).held
+        if type((<Optional>left).held) is CelError:
+            return (<Optional>left).held
+        return _equal(act, (<Optional>left).held, (<Optional>right).held, depth)
+    if type(left) is StructValue:
+        if (<StructValue>left).type_name != (<StructValue>right).type_name:
+            return False
+        return _maps_equal(act, (<StructValue>left).fields, (<StructValue>right).fields, depth)
+    return left == right
+
+
+cdef int compare(Activation act, object left, object right) except -2:
+    kind = type(left)
+    if kind is type(right):
+        if (kind is str or kind is bytes) and len(left) > LONG and len(right) > LONG:
+            work(act, min(len(left), len(right)) // BYTES_A_UNIT)
+        if kind is int or kind is str or kind is bytes or kind is bool:
+            return -1 if left < right else (1 if left > right else 0)
+        if kind is Timestamp:
+            return _order_timestamps(left, right)
+        if kind is Duration:
+            return _order((<Duration>left).nanos, (<Duration>right).nanos)
+    if not _is_number(left) or not _is_number(right):
+        # NaN is refused whatever it is compared with
+        return 3 if kind is float and left != left else 2
+    return _order_numbers(left, right)
+
+
+cdef int _order_numbers(object left, object right) except -2:
+    """int with uint exactly; anything with a double as doubles, as cel-go does."""
+    if type(left) is float or type(right) is float:
+        return _order_doubles(_number(left), _number(right))
+    left = _number(left)
+    right = _number(right)
+    return -1 if left < right else (1 if left > right else 0)
+
+
+cdef int _order_doubles(double left, double right) noexcept:
+    if left != left or right != right:
+        return 3
+    return -1 if left < right else (1 if left > right else 0)
+
+
+cdef inline int _order(int64_t left, int64_t right) noexcept:
+    return -1 if left < right else (1 if left > right else 0)
+
+
+cdef int _order_timestamps(Timestamp left, Timestamp right) noexcept:
+    cdef int seconds = _order(left.seconds, right.seconds)
+    return seconds if seconds else _order(left.nanos, right.nanos)
+
+
+cdef object find(dict entries, object key):
+    if type(key) is str:
+        return entries.get(key, MISSING)
+    return _find_other(entries, key)
+
+
+cdef object _find_other(dict entries, object key):
+    """Keys that are not strings: exactly this key first, then the same number of another type."""
+    if not entries:
+        return MISSING
+    kind = type(key)
+    if kind is bool or kind is float:
+        value = entries.get(Key(key), MISSING)
+        if value is not MISSING or kind is bool:
+            return value
+        if key != key or key in (float("inf"), float("-inf")) or key != int(key):
+            return MISSING
+        key = int(key)
+    elif kind is UInt:
+        value = entries.get(key, MISSING)
+        if value is not MISSING:
+            return value
+        key = (<UInt>key).value
+    elif key is None:
+        return entries.get(None, MISSING)
+    elif kind is not int:
+        # A map that came as JSON takes no other key for one of its own, and hashes none.
+        if kind is bytes or all_text(entries):
+            return MISSING
+        return entries.get(Key(key), MISSING)
+    value = entries.get(key, MISSING)
+    if value is MISSING and 0 <= key < UINT64_END:
+        value = entries.get(uint(key), MISSING)
+    return value
+
+
+cdef bint all_text(dict entries) except -1:
+    for key in entries:
+        if type(key) is not str:
+            return False
+    return True
+
+
+cdef object contains(Activation act, object container, object value):
+    if type(container) is dict:
+        return find(<dict>container, value) is not MISSING
+    if type(container) is not list:
+        return NO_SUCH_OVERLOAD
+    for item in <list>container:
+        work(act, 1)
+        if equal(act, value, item) is True:  # an element that refuses is not equal, as in cel-go
+            return True
+    return False

@@ -1,0 +1,128 @@
+"""Values as Go's ``%v`` prints them, for the few messages of cel-go that hold them so.
+
+``null`` is 0 there, bytes are numbers, a duration is ``1h0m0s``. A list that came with an object
+holds Go's own values (``[<nil>, [1 2], map[a:b]]``), one made by an expression CEL's; here all are
+taken for the first. Texts for people are in rendering.
+"""
+
+from libc.stdint cimport int64_t, uint64_t
+
+from policyd._core.values.rendering cimport text_of
+from policyd._core.values.times cimport NANOS_PER_SECOND, Civil, civil
+from policyd._core.values.types cimport MISSING, Duration, Optional, Timestamp, key_value
+
+cdef enum:
+    DEPTH = 100          # nested deeper is cut: messages are for people
+    MAX_ITEMS = 10_000  # so is what has more items: a list may hold another many times over
+    CHARACTERS_AN_ITEM = 16
+cdef uint64_t MINUTE = <uint64_t> 60 * NANOS_PER_SECOND
+
+
+cdef str printed(object value):
+    cdef Py_ssize_t left = MAX_ITEMS
+    return _printed(value, 0, &left)
+
+
+cdef str _printed(object value, int depth, Py_ssize_t* left):
+    cdef list parts
+    kind = type(value)
+    left[0] -= 1
+    if value is None:
+        return "0"
+    if kind is bytes:
+        left[0] -= len(<bytes>value)
+        return "[" + " ".join([str(byte) for byte in (<bytes>value)[:MAX_ITEMS]]) + "]"
+    if kind is Duration:
+        return _duration((<Duration>value).nanos)
+    if kind is Timestamp:
+        return _time(value)
+    if depth >= DEPTH or left[0] < 0:
+        return "..."
+    if kind is Optional and (<Optional>value).held is not MISSING:
+        return f"optional({_printed((<Optional>value).held, depth + 1, left)})"
+    if kind is list:
+        return "[" + ", ".join(_elements(value, depth + 1, left)) + "]"
+    if kind is dict:
+        parts = []
+        for key, item in (<dict>value).items():
+            name = _printed(key_value(key), depth + 1, left)
+            parts.append(f"{name}: {_printed(item, depth + 1, left)}")
+            if left[0] < 0:
+                break
+        return "{" + ", ".join(parts) + "}"
+    if kind is str:
+        left[0] -= len(<str>value) // CHARACTERS_AN_ITEM
+    return text_of(value)
+
+
+cdef str _element(object value, int depth, Py_ssize_t* left):
+    """What is in a list: Go's own values, whose maps are in the order of their keys."""
+    kind = type(value)
+    left[0] -= 1
+    if value is None:
+        return "<nil>"
+    if depth >= DEPTH or left[0] < 0:
+        return "..."
+    if kind is list:
+        return "[" + " ".join(_elements(value, depth + 1, left)) + "]"
+    if kind is dict:
+        pairs = sorted(
+            [(_printed(key_value(key), depth, left), item) for key, item in (<dict>value).items()],
+            key=_name,
+        )
+        held = []
+        for name, item in pairs:
+            held.append(f"{name}:{_element(item, depth + 1, left)}")
+            if left[0] < 0:
+                break
+        return "map[" + " ".join(held) + "]"
+    return _printed(value, depth, left)
+
+
+cdef list _elements(list items, int depth, Py_ssize_t* left):
+    cdef list made = []
+    for item in items:
+        made.append(_element(item, depth, left))
+        if left[0] < 0:
+            break
+    return made
+
+
+def _name(tuple pair):
+    return pair[0].encode("utf-8", "replace")
+
+
+cdef str _duration(int64_t nanos):
+    cdef uint64_t size = <uint64_t> nanos if nanos >= 0 else 0 - <uint64_t> nanos
+    cdef str sign = "-" if nanos < 0 else ""
+    if size == 0:
+        return "0s"
+    for unit, nanos_each in (("ns", 1), ("µs", 1_000), ("ms", 1_000_000)):
+        if size < nanos_each * 1000:
+            return f"{sign}{_decimal(size, nanos_each)}{unit}"
+    cdef uint64_t minutes = size // MINUTE
+    text = f"{_decimal(size % MINUTE, NANOS_PER_SECOND)}s"
+    if minutes:
+        text = f"{minutes % 60}m{text}"
+    if minutes >= 60:
+        text = f"{minutes // 60}h{text}"
+    return sign + text
+
+
+cdef str _decimal(uint64_t amount, uint64_t unit):
+    """amount / unit, a power of ten, exactly."""
+    whole, rest = divmod(amount, unit)
+    digits = len(str(unit)) - 1
+    return f"{whole}.{rest:0{digits}d}".rstrip("0").rstrip(".") if rest else str(whole)
+
+
+cdef str _time(Timestamp time):
+    cdef Civil at
+    cdef int minutes = abs(time.offset) // 60
+    civil(time.seconds + time.offset, &at)
+    fraction = f".{time.nanos:09d}".rstrip("0") if time.nanos else ""
+    zone = f"{'-' if time.offset < 0 else '+'}{minutes // 60:02d}{minutes % 60:02d}"
+    return (
+        f"{at.year:04d}-{at.month:02d}-{at.day:02d} {at.hour:02d}:{at.minute:02d}:{at.second:02d}"
+        f"{fraction} {zone} {zone if time.offset else 'UTC'}"
+    )

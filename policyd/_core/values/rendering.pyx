@@ -1,0 +1,127 @@
+"""Values as text: what ``string()`` gives, and how cel-go prints values inside messages."""
+
+from libc.math cimport isinf, isnan
+
+from policyd._core.values.times cimport print_duration, print_rfc3339
+from policyd._core.values.types cimport (
+    MISSING,
+    Duration,
+    Key,
+    Opaque,
+    Optional,
+    StructValue,
+    Timestamp,
+    TypeValue,
+    UInt,
+    key_value,
+    type_name,
+)
+
+cdef enum:
+    DEPTH = 100          # nested deeper is cut: messages are for people
+    MAX_ITEMS = 10_000  # so is what has more items: a list may hold another many times over
+    CHARACTERS_AN_ITEM = 16
+
+
+cdef str text_of(object value):
+    cdef Py_ssize_t left = MAX_ITEMS
+    return _text(value, 0, &left)
+
+
+cdef str _text(object value, int depth, Py_ssize_t* left):
+    kind = type(value)
+    left[0] -= 1
+    if left[0] < 0:
+        return "..."
+    if kind is str:
+        left[0] -= len(<str>value) // CHARACTERS_AN_ITEM
+        return <str>value
+    if kind is bool:
+        return "true" if value else "false"
+    if value is None:
+        return "null"
+    if kind is int:
+        return str(value)
+    if kind is float:
+        return double_text(value)
+    if kind is UInt:
+        return str((<UInt>value).value)
+    if kind is bytes:
+        return (<bytes>value).decode("utf-8", "replace")
+    if kind is Duration:
+        return print_duration((<Duration>value).nanos)
+    if kind is Timestamp:
+        return print_rfc3339(
+            (<Timestamp>value).seconds, (<Timestamp>value).nanos, (<Timestamp>value).offset)
+    if kind is TypeValue:
+        return (<TypeValue>value).name
+    if depth >= DEPTH:
+        return "..."
+    return _structure_text(value, depth + 1, left)
+
+
+cdef str _structure_text(object value, int depth, Py_ssize_t* left):
+    kind = type(value)
+    if kind is list:
+        return "[" + ", ".join(_texts(value, depth, left)) + "]"
+    if kind is dict:
+        pairs = []
+        for key, item in (<dict>value).items():
+            pairs.append(f"{_text(key_value(key), depth, left)}: {_text(item, depth, left)}")
+            if left[0] < 0:
+                break
+        return "{" + ", ".join(pairs) + "}"
+    if kind is Optional:
+        if (<Optional>value).held is MISSING:
+            return "optional.none()"
+        return f"optional({_text((<Optional>value).held, depth, left)})"
+    if kind is StructValue:
+        pairs = []
+        for name, item in (<StructValue>value).fields.items():
+            pairs.append(f"{name}: {_text(item, depth, left)}")
+        return (<StructValue>value).type_name + "{" + ", ".join(pairs) + "}"
+    if kind is Key:
+        return _text((<Key>value).value, depth, left)
+    if isinstance(value, Opaque):
+        return str(value)
+    return type_name(value)
+
+
+cdef list _texts(list items, int depth, Py_ssize_t* left):
+    cdef list made = []
+    for item in items:
+        made.append(_text(item, depth, left))
+        if left[0] < 0:
+            break
+    return made
+
+
+cdef str double_text(double value):
+    if isnan(value):
+        return "NaN"
+    if isinf(value):
+        return "+Inf" if value > 0 else "-Inf"
+    if value == 0:
+        return repr(value)[:-2]  # 0 or -0
+    # Python's repr has the same shortest digits; only the layout differs.
+    mantissa, _, exponent = f"{value!r}".partition("e")
+    whole, _, fraction = mantissa.lstrip("-").partition(".")
+    if fraction == "0":
+        fraction = ""
+    digits = (whole + fraction).lstrip("0")
+    leading = len(whole + fraction) - len(digits)
+    point = len(whole) - leading + (int(exponent) if exponent else 0)
+    digits = digits.rstrip("0")
+    sign = "-" if value < 0 else ""
+    if not -4 <= point - 1 < 6:  # Go's rule for 'g' with the shortest digits
+        return sign + _scientific(digits, point - 1)
+    if point <= 0:
+        return f"{sign}0.{'0' * -point}{digits}"
+    if len(digits) <= point:
+        return sign + digits + "0" * (point - len(digits))
+    return f"{sign}{digits[:point]}.{digits[point:]}"
+
+
+cdef str _scientific(str digits, int exponent):
+    tail = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{digits[0]}{tail}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"

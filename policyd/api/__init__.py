@@ -1,0 +1,1 @@
+"""The public Python API; nothing else of the package is promised."""

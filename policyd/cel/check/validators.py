@@ -1,0 +1,115 @@
+"""What Kubernetes still refuses after type checking: literals that cannot be right.
+
+Durations, timestamps and regular expressions that are written out must be valid; lists and maps
+must not mix types, except inside of ``format`` calls; those are checked against their format string
+when both are written out (cel-go cel/validator.go, ext/formatting.go). Whether a conversion
+succeeds is asked of the run-time library through a ``Probe``, so that both always agree.
+"""
+
+from collections.abc import Callable, Iterator
+
+from policyd.cel.check.formats import FormatProblem, check_format
+from policyd.cel.syntax.ast import Call, Checked, Expr, ListExpr, Literal, MapExpr
+from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.source import Issue
+from policyd.cel.types.types import Type, is_optional, unwrapped
+
+# Whether calling a function on literal arguments ends in an error.
+Probe = Callable[[str, tuple[object, ...]], bool]
+
+_LITERAL_ARGUMENTS = ("duration", "timestamp", "matches")
+
+
+def validate(checked: Checked, fails: Probe) -> list[Issue]:
+    """All problems of an expression that has no type errors."""
+    nodes = _nodes(checked.expr)
+    issues: list[Issue] = []
+    for name in _LITERAL_ARGUMENTS:
+        issues += [issue for node, _ in nodes for issue in _literal_argument(node, name, fails)]
+    mixed = [node for node, exempt in nodes if not exempt]
+    for node in mixed:
+        if isinstance(node, ListExpr):
+            issues += _mixed_list(node, checked)
+    for node in mixed:
+        if isinstance(node, MapExpr):
+            issues += _mixed_map(node, checked)
+    for node, _ in nodes:
+        issues += _format(node, checked)
+    return issues
+
+
+def _nodes(root: Expr) -> list[tuple[Expr, bool]]:
+    """Every node, parts before wholes, and whether it stands somewhere inside a ``format`` call."""
+    found, stack = [], [(root, False)]
+    while stack:
+        node, inside = stack.pop()
+        found.append((node, inside))
+        inside = inside or (isinstance(node, Call) and node.function == "format")
+        stack.extend((child, inside) for child in children(node))
+    return found[::-1]
+
+
+def _literal_argument(node: Expr, name: str, fails: Probe) -> Iterator[Issue]:
+    """The first argument of the function of that name, a member's receiver not counted.
+
+    So in the global ``matches(text, pattern)`` it is the text that must be a pattern, as in cel-go.
+    """
+    if not isinstance(node, Call) or node.function != name or not node.args:
+        return
+    argument = node.args[0]
+    if not isinstance(argument, Literal):
+        return
+    values = ("", argument.value) if name == "matches" else (argument.value,)
+    if fails(name, values):
+        yield Issue(argument.pos, f"invalid {name} argument")
+
+
+def _mismatch(node: Expr, expected: Type, found: Type) -> Issue:
+    return Issue(node.pos, f"expected type '{expected.display()}' but found '{found.display()}'")
+
+
+def _value_type(node: Expr, checked: Checked, *, optional: bool) -> Type:
+    found = checked.types[node.id]
+    return found.params[0] if optional and is_optional(found) else found
+
+
+def _mixed_list(node: ListExpr, checked: Checked) -> Iterator[Issue]:
+    expected: Type | None = None
+    for index, element in enumerate(node.elements):
+        found = _value_type(element, checked, optional=index in node.optional)
+        if expected is None:
+            expected = found
+        elif unwrapped(found) != unwrapped(expected):
+            yield _mismatch(element, expected, found)
+            return
+
+
+def _mixed_map(node: MapExpr, checked: Checked) -> Iterator[Issue]:
+    expected: tuple[Type, Type] | None = None
+    for entry in node.entries:
+        key = checked.types[entry.key.id]
+        value = _value_type(entry.value, checked, optional=entry.optional)
+        if expected is None:
+            expected = key, value
+            continue
+        if unwrapped(key) != unwrapped(expected[0]):
+            yield _mismatch(entry.key, expected[0], key)
+        if unwrapped(value) != unwrapped(expected[1]):
+            yield _mismatch(entry.value, expected[1], value)
+
+
+def _format(node: Expr, checked: Checked) -> Iterator[Issue]:
+    match node:
+        case Call(function="format", target=Literal(value=str(text)), args=(ListExpr() as args,)):
+            try:
+                used = check_format(text, args.elements, checked.types)
+            except FormatProblem as problem:
+                place = problem.node or node
+                yield Issue(place.pos, str(problem))
+                return
+            given = len(args.elements)
+            if given > used:
+                yield Issue(
+                    node.pos,
+                    f"too many arguments supplied to string.format (expected {used}, got {given})",
+                )

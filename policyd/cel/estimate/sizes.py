@@ -1,0 +1,52 @@
+"""Where an estimate takes sizes from that the expression itself does not tell: from data that is
+there, or from an assumption.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from policyd._core.lib.estimates import Range
+from policyd.cel.estimate.cost import Path, Sizes
+from policyd.cel.types.types import Type
+
+
+def measured(variables: Mapping[str, object]) -> Sizes:
+    """The sizes of what the variables hold; nothing is known of results in between."""
+
+    def sizes(path: Path, kind: Type) -> Range | None:
+        if not path or path[0] not in variables:
+            return None
+        values = [variables[path[0]]]
+        for step in path[1:]:
+            values = [part for value in values for part in _parts(value, step)]
+        found = [_size(value) for value in values]
+        return Range(min(found, default=0), max(found, default=0))
+
+    return sizes
+
+
+def assumed(size: int) -> Sizes:
+    """At most so many items or characters in everything that is not known, numbers aside."""
+    bound = Range(0, size)
+    one = Range(1, 1)
+
+    def sizes(path: Path, kind: Type) -> Range | None:
+        return one if kind.name in ("bool", "int", "uint", "double") else bound
+
+    return sizes
+
+
+def _size(value: object) -> int:
+    return len(value) if isinstance(value, str | bytes | list | dict) else 1
+
+
+def _parts(value: object, step: str) -> Iterator[object]:
+    """What a step of a path leads to: ``@items``, ``@keys``, ``@values``, or a field's name."""
+    if isinstance(value, list):
+        yield from range(len(value)) if step == "@indices" else value
+    elif isinstance(value, dict):
+        if step == "@keys":
+            yield from value
+        elif step.startswith("@"):
+            yield from value.values()
+        elif step in value:
+            yield value[step]

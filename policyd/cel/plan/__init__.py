@@ -1,0 +1,1 @@
+"""Checked expressions made into programs of the core."""

@@ -1,0 +1,129 @@
+"""Chains of selects and indexes while they are planned: cel-go's "attributes".
+
+cel-go counts a chain as one unit for its base and one for each step, but a chain that is directly a
+branch of ``?:`` is not counted for its base. That is why a chain stays open until it is known where
+it stands, and only then becomes a node.
+"""
+
+from dataclasses import dataclass, replace
+from enum import Enum, auto
+
+from policyd._core.eval.access import Chain, HasPath, OptionalPath, Path, Step
+from policyd._core.eval.folds import BoundSlot
+from policyd._core.eval.nodes import Node, Slot
+from policyd._core.eval.program import Variable, VariableNode
+from policyd._core.json.shared_keys import shared_key
+
+
+@dataclass(frozen=True, slots=True)
+class SlotBase:
+    """A variable in a slot."""
+
+    slot: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BoundBase:
+    """A name of optMap or sortBy: a slot that its value is put into at first use."""
+
+    slot: int
+    value: Node
+
+
+@dataclass(frozen=True, slots=True)
+class VariableBase:
+    """``variables.x``; the select of x is part of it."""
+
+    variable: Variable
+
+
+@dataclass(frozen=True, slots=True)
+class NodeBase:
+    """Any other expression. ``counted`` is False for ``?:``, which cel-go charges nothing for."""
+
+    node: Node
+    counted: bool = True
+
+
+Base = SlotBase | BoundBase | VariableBase | NodeBase
+
+
+class Mode(Enum):
+    """How a step reads."""
+
+    PLAIN = auto()
+    OPTIONAL = auto()
+    TEST = auto()  # has()
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One step: a constant key, or a node that gives it."""
+
+    key: object
+    node: Node | None = None
+    mode: Mode = Mode.PLAIN
+    declared: bool = False  # a field of an ``Object`` that the checker knows to be one
+
+    @property
+    def is_name(self) -> bool:
+        return self.node is None and type(self.key) is str and not self.declared
+
+    def step(self) -> Step:
+        optional, test = self.mode is Mode.OPTIONAL, self.mode is Mode.TEST
+        if self.node is not None:
+            return Step(node=self.node, optional=optional, test=test)
+        key = shared_key(self.key) if isinstance(self.key, str) else self.key
+        return Step(key, optional=optional, test=test, declared=self.declared)
+
+
+@dataclass(frozen=True, slots=True)
+class Attribute:
+    """An open chain."""
+
+    base: Base
+    hops: tuple[Hop, ...] = ()
+
+    def then(self, hop: Hop) -> "Attribute":
+        return replace(self, hops=(*self.hops, hop))
+
+    def node(self, *, counted: bool = True) -> Node:
+        """The chain as a node; ``counted``: it does not stand directly in a branch of ``?:``."""
+        base_counted = not isinstance(self.base, NodeBase) or self.base.counted
+        tested = bool(self.hops) and self.hops[-1].mode is Mode.TEST
+        # has() takes a unit off again, also from a base that has cost none.
+        charge = int(base_counted) - int(tested) if counted else 0
+        if not self.hops:
+            return base_node(self.base, charge)
+        if isinstance(self.base, SlotBase) and all(hop.is_name for hop in self.hops):
+            path = _path(self.base, self.hops, charge)
+            if path is not None:
+                return path
+        return Chain(base_node(self.base, 0), tuple(hop.step() for hop in self.hops), charge)
+
+
+def base_node(base: Base, charge: int) -> Node:
+    """The base alone, which costs ``charge`` beside what it evaluates."""
+    match base:
+        case SlotBase():
+            return Slot(base.slot, base.name, charge)
+        case BoundBase():
+            return BoundSlot(base.slot, base.value, charge)
+        case VariableBase():
+            return VariableNode(base.variable, 1 + charge)
+        case NodeBase() if charge:
+            return Chain(base.node, (), charge)
+        case NodeBase():
+            return base.node
+
+
+def _path(base: SlotBase, hops: tuple[Hop, ...], charge: int) -> Node | None:
+    """The node for a chain of names from a variable, if its shape has one."""
+    names = tuple(shared_key(str(hop.key)) for hop in hops)
+    modes = [hop.mode for hop in hops]
+    if Mode.TEST in modes:
+        return None if Mode.OPTIONAL in modes else HasPath(base.slot, base.name, names)
+    if Mode.OPTIONAL in modes:
+        return OptionalPath(base.slot, base.name, names, modes.index(Mode.OPTIONAL), charge)
+    return Path(base.slot, base.name, names, charge)

@@ -1,0 +1,78 @@
+"""Calls: which node one becomes, and what is computed once because its arguments are constants."""
+
+from policyd._core.eval.calls import Call0, Call1, Call2, Call3, CallMany
+from policyd._core.eval.functions import Overload
+from policyd._core.eval.logic import InSet
+from policyd._core.eval.nodes import Const, Node, Precomputed
+from policyd._core.eval.program import compute
+from policyd._core.values.errors import CelError
+from policyd._core.values.types import MISSING, UInt
+from policyd.cel.plan.specialise import specialised
+from policyd.errors import CelTypeError, Problem
+
+# The calls that cel-go computes when the program is made, if their argument is a constant.
+_CONVERSIONS = frozenset((
+    "bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint",
+))  # fmt: skip
+_PRIMITIVES = (bool, int, float, str, UInt)
+
+
+def refuse(message: str) -> CelTypeError:
+    """The error of a program that cannot be made."""
+    text = f"program instantiation failed: {message}"
+    return CelTypeError(text, [Problem(text)])
+
+
+def all_const(nodes: tuple[Node, ...]) -> bool:
+    return all(isinstance(node, Const) for node in nodes)
+
+
+def membership(value: Node, container: Node) -> Node | None:
+    """``x in [literals]`` as a set; None if the list is not made of such literals."""
+    if not isinstance(container, Const) or type(container.value) is not list:
+        return None
+    if not container.value:
+        return Const(False)
+    if all(type(item) in _PRIMITIVES for item in container.value):
+        return InSet(value, container.value)
+    return None
+
+
+def computed(made: Node, name: str, known: Overload | None) -> Node:
+    """A call on constants: a constant itself where cel-go makes it one, else computed once and
+    charged as ever; lists and maps are left to run time, for they may be large.
+    """
+    if name in _CONVERSIONS:
+        value, _ = compute(made)
+        if isinstance(value, CelError):
+            raise refuse(value.message)
+        return Const(value)
+    if known is None or known.signature.rpartition("-> ")[2].startswith(("list", "map")):
+        return made
+    return Precomputed(*compute(made))
+
+
+def make_call(
+    name: str, overloads: tuple[Overload, ...], arguments: tuple[Node, ...], known: bool
+) -> Node:
+    match arguments:
+        case ():
+            return Call0(name, overloads, known)
+        case (only,):
+            return Call1(name, overloads, only, known)
+        case (first, second):
+            call = Call2(name, overloads, first, second, known, _prepared(overloads, second))
+            return specialised(call, first, second, overloads[0] if known else None)
+        case (first, second, third):
+            return Call3(name, overloads, first, second, third, known, _prepared(overloads, second))
+    return CallMany(name, overloads, arguments, known)
+
+
+def _prepared(overloads: tuple[Overload, ...], second: Node) -> object:
+    """A constant second argument in the form that the function wants, MISSING if as it is."""
+    if not isinstance(second, Const):
+        return MISSING
+    prepared = overloads[0].prepared(second.value)
+    if isinstance(prepared, CelError):
+        raise refuse(prepared.message)
+    return prepared

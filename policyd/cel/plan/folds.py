@@ -1,0 +1,102 @@
+"""Folds: which node a macro becomes. The parser has expanded it; its parts are
+found by their shape.
+"""
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from policyd._core.eval.access import Chain
+from policyd._core.eval.folds import All, Bind, Collect, CollectMap, Exists, ExistsOne
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.nodes import Const, Node
+from policyd.cel.plan.attributes import BoundBase, SlotBase
+from policyd.cel.syntax.ast import Call, Comprehension, Expr, ListExpr, Literal, MapExpr
+
+Names = dict[str, SlotBase | BoundBase]
+ONE_VARIABLE = -1
+# What cel-go charges for making a list and a map.
+LIST_COST = 10
+MAP_COST = 30
+
+
+class Planner(Protocol):
+    """What folds need of the planner: it plans their parts, which may be folds again."""
+
+    layout: Layout
+    folds: bool  # whether constants are folded
+
+    def node(self, expr: Expr) -> Node:
+        """The node of an expression."""
+
+    def in_round(
+        self, expr: Expr, over: tuple[Node, int, int], *, begins: bool, notable: bool | None = None
+    ) -> Node:
+        """The node of what each round of a fold ``over`` (range, slots) evaluates: first what
+        ``begins`` it. ``notable`` is a result that stands out among the rounds.
+        """
+
+    def scope(self, names: Names) -> AbstractContextManager[None]:
+        """Within it expressions also see ``names``."""
+
+
+def plan_fold(planner: Planner, expr: Comprehension) -> Node:
+    """The node of a macro: ``all``, ``exists``, ``exists_one``, ``map``, ``filter``,
+    ``transform…``, or the binding of a name that optMap, optFlatMap and sortBy are made of.
+    """
+    if isinstance(expr.loop_condition, Literal) and expr.loop_condition.value is False:
+        return _bind(planner, expr)
+    ranging = planner.node(expr.iter_range)
+    slot = planner.layout.take()
+    second = planner.layout.take() if expr.iter_var2 else ONE_VARIABLE
+    names: Names = {expr.iter_var: SlotBase(slot, expr.iter_var)}
+    if expr.iter_var2:
+        names[expr.iter_var2] = SlotBase(second, expr.iter_var2)
+    with planner.scope(names):
+        return _loop(planner, expr, (ranging, slot, second))
+
+
+def _loop(planner: Planner, expr: Comprehension, over: tuple[Node, int, int]) -> Node:
+    match expr.accu_init, expr.loop_step:
+        case Literal(value=bool()), Call(function="_&&_", args=(_, test)):
+            return All(*over, planner.in_round(test, over, begins=True))
+        case Literal(value=bool()), Call(function="_||_", args=(_, test)):
+            return Exists(*over, planner.in_round(test, over, begins=True))
+        case Literal(), Call(function="_?_:_", args=(test, _, _)):
+            return ExistsOne(*over, planner.in_round(test, over, begins=True, notable=True))
+    only, step = _step(expr.loop_step)
+    condition = None if only is None else planner.in_round(only, over, begins=True)
+    begins = condition is None
+    if isinstance(expr.accu_init, ListExpr):
+        match step.args:
+            case _, ListExpr(elements=(element,)):
+                body = planner.in_round(element, over, begins=begins)
+                constant = isinstance(body, Const) and planner.folds
+                return _charged(planner, Collect(*over, body, condition, constant), LIST_COST)
+    if isinstance(expr.accu_init, MapExpr):
+        body = planner.in_round(step.args[-1], over, begins=begins)
+        made = CollectMap(*over, body, condition, len(step.args) == 2)
+        return _charged(planner, made, MAP_COST)
+    raise TypeError(f"a fold of unknown shape: {expr.macro}")
+
+
+def _step(step: Expr) -> tuple[Expr | None, Call]:
+    """The condition of a step ``condition ? change : accu``, and the change."""
+    match step:
+        case Call(function="_?_:_", args=(test, Call() as change, _)):
+            return test, change
+        case Call():
+            return None, step
+    raise TypeError(f"not the step of a fold: {step!r}")
+
+
+def _bind(planner: Planner, expr: Comprehension) -> Node:
+    """A fold over nothing: its result, in which the accumulator's name means the initial value."""
+    slot = planner.layout.take()
+    with planner.scope({expr.accu_var: BoundBase(slot, planner.node(expr.accu_init))}):
+        planner.node(expr.loop_step)  # never runs, but may refuse the program
+        return _charged(planner, Bind(slot, planner.node(expr.result)), LIST_COST)
+
+
+def _charged(planner: Planner, made: Node, units: int) -> Node:
+    """A fold with the cost of the empty list or map that it begins with, unless that is folded."""
+    return made if planner.folds else Chain(made, (), units)

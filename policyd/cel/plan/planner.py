@@ -1,0 +1,346 @@
+"""From a checked expression to a program: everything that depends only on the text is decided here.
+
+Names become slots, constants are folded where cel-go folds them (lists and maps of literals, and
+the type conversions; an error there refuses the program), memberships in lists of literals become
+sets, calls of functions with constant arguments are computed once. Runs when policies load.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from policyd import versions
+from policyd._core.eval.access import (
+    Chain,
+    OptionalOr,
+    OptionalPath,
+    OptionalPathOr,
+    OwnKey,
+    RawKey,
+)
+from policyd._core.eval.construct import ListNode, MapNode, StructNode
+from policyd._core.eval.functions import Overload
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.logic import Conditional, Equal, EqualConst, Or
+from policyd._core.eval.nodes import Const, Node
+from policyd._core.eval.program import Program, VariableOptional, VariableTest, constant
+from policyd._core.values.types import TypeValue, UInt, qualifier_type
+from policyd.cel.plan.attributes import Attribute, Hop, Mode, NodeBase, SlotBase, VariableBase
+from policyd.cel.plan.calls import all_const, computed, make_call, membership, refuse
+from policyd.cel.plan.folds import Names, plan_fold
+from policyd.cel.plan.reads import only_reads
+from policyd.cel.plan.specialise import conjunction
+from policyd.cel.syntax.ast import (
+    Call,
+    Checked,
+    Comprehension,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Reference,
+    Select,
+    StructExpr,
+)
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.cel.types.declarations import TYPE_NAMES
+from policyd.cel.types.functions import functions
+from policyd.cel.types.types import DYN, Kind, Type, is_optional, is_patch_object
+from policyd.versions import NEWEST, KubernetesVersion
+
+# cel-go runs each of these by one function, whatever overload the types made it choose.
+_ONE_FOR_ALL = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_", "_<_", "_<=_", "_>_", "_>=_"))
+_KEYS = (str, int, bool, float, UInt)
+
+
+def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
+    """The program of a checked expression. Raises CelTypeError where Kubernetes says
+    ``program instantiation failed``. Without ``fold`` constants cost what cel-go charges for them
+    in programs that it does not optimise; policies are always folded.
+    """
+    planner = Planner(layout, checked.types, checked.references, fold=fold, version=checked.version)
+    with deep_recursion():
+        root = planner.node(checked.expr)
+    return Program(checked.text, root, layout, checked.result_type, rereads(checked.version))
+
+
+def plan_unchecked(
+    text: str, expr: Expr, layout: Layout, *, version: KubernetesVersion = NEWEST
+) -> Program:
+    """The program of an expression that was only parsed: all overloads are chosen at run time."""
+    planner = Planner(layout, {}, {}, fold=True, version=version)
+    with deep_recursion():
+        root = planner.node(expr)
+    return Program(text, root, layout, DYN, rereads(version))
+
+
+def rereads(version: KubernetesVersion) -> bool:
+    """Whether optionals that pass through names are read anew (``_core/eval/rereading``)."""
+    return not version.has(versions.OPTIONALS_KEEP_VALUES)
+
+
+class Planner:
+    """Plans one expression."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        types: Mapping[int, Type],
+        references: Mapping[int, Reference],
+        *,
+        fold: bool,
+        version: KubernetesVersion,
+    ) -> None:
+        self.layout = layout
+        self._version = version
+        self._dot_is_global = bool(types) and version.has(versions.LEADING_DOT_IS_GLOBAL)
+        self._functions = functions(version)
+        self._locals: Names = {}
+        self.folds = fold
+        self._types = types
+        self._references = references
+
+    def node(self, expr: Expr, *, counted: bool = True) -> Node:
+        """The node of an expression; ``counted`` is False directly in a branch of ``?:``."""
+        planned = self._plan(expr)
+        return planned.node(counted=counted) if isinstance(planned, Attribute) else planned
+
+    def in_round(
+        self, expr: Expr, over: tuple[Node, int, int], *, begins: bool, notable: bool | None = None
+    ) -> Node:
+        """See ``folds.Planner``."""
+        return self.node(expr)
+
+    @contextmanager
+    def scope(self, names: Names) -> Iterator[None]:
+        """See ``folds.Planner``."""
+        outer = self._locals
+        self._locals = {**outer, **names}
+        yield
+        self._locals = outer
+
+    def _plan(self, expr: Expr) -> Node | Attribute:
+        match expr:
+            case Literal():
+                return Const(expr.value)
+            case Ident():
+                return self._ident(expr.id, expr.name)
+            case Select():
+                return self._select(expr)
+            case Call():
+                return self._call(expr)
+            case ListExpr():
+                return self._list(expr)
+            case MapExpr():
+                return self._map(expr)
+            case StructExpr():
+                return self._struct(expr)
+            case Comprehension():
+                return plan_fold(self, expr)
+            case _:
+                raise TypeError(f"not an expression: {expr!r}")
+
+    # Names and chains
+
+    def _ident(self, node_id: int, name: str) -> Node | Attribute:
+        local = None if name.startswith(".") else self._locals.get(name)
+        if local is not None:
+            known = self._types.get(node_id)
+            if known is None or known.kind is not Kind.TYPE:
+                return Attribute(local)
+            return _type_named(name)  # cel-go takes the variable's name for that of a type
+        dotted, name = name.startswith("."), name.removeprefix(".")
+        reference = self._references.get(node_id)
+        if reference is not None and reference.value is not None:
+            return Const(reference.value)
+        if self._is_type(node_id, name):
+            return _type_named(f".{name}" if dotted and self._dot_is_global else name)
+        return Attribute(SlotBase(self.layout.slot(name), name))
+
+    def _is_type(self, node_id: int, name: str) -> bool:
+        known = self._types.get(node_id)
+        if known is not None:
+            return known.kind is Kind.TYPE and name not in self.layout.slots
+        return name in TYPE_NAMES and name not in self.layout.slots
+
+    def _select(self, expr: Select) -> Node | Attribute:
+        if not self._types and not expr.test_only:
+            name = self._dotted(expr)
+            if name in self.layout.slots or name in TYPE_NAMES:
+                return self._ident(expr.id, name)
+        mode = Mode.TEST if expr.test_only else Mode.PLAIN
+        variable = self._variable(expr.operand, expr.field)
+        if variable is not None:
+            return VariableTest(variable.variable) if expr.test_only else Attribute(variable)
+        hop = Hop(expr.field, mode=mode, declared=self._is_object(expr.operand))
+        return self._open(expr.operand).then(hop)
+
+    def _variable(self, operand: Expr, field: str) -> VariableBase | None:
+        """``variables.x`` of a policy."""
+        if not isinstance(operand, Ident) or operand.name not in ("variables", ".variables"):
+            return None
+        if operand.name in self._locals:
+            return None
+        variable = self.layout.variables.get(field)
+        return VariableBase(variable) if variable is not None else None
+
+    def _open(self, expr: Expr) -> Attribute:
+        """An expression as the base of further steps."""
+        planned = self._plan(expr)
+        return planned if isinstance(planned, Attribute) else Attribute(NodeBase(planned))
+
+    def _index(self, base: Expr, index: Expr, mode: Mode) -> Attribute:
+        if isinstance(index, Literal) and isinstance(index.value, str):
+            variable = self._variable(base, index.value)
+            if variable is not None:  # always there: .?x only wraps it
+                return Attribute(NodeBase(VariableOptional(variable.variable)))
+        chain = self._open(base)
+        planned = self._key(index)
+        if isinstance(planned, Const):
+            if type(planned.value) not in _KEYS:
+                raise refuse(f"invalid qualifier type: {qualifier_type(planned.value)}")
+            return chain.then(Hop(planned.value, mode=mode, declared=self._is_object(base)))
+        return chain.then(Hop(None, planned, mode))
+
+    def _key(self, expr: Expr) -> Node:
+        """An index. Errors name the Go type of what was only read, also in a branch of ``?:``."""
+        if not only_reads(expr, self._locals):
+            match expr:
+                case Call(function="_?_:_", args=(condition, yes, no)):
+                    return Conditional(self.node(condition), self._key(yes), self._key(no))
+        planned = self.node(expr, counted=False)
+        if isinstance(planned, Const) or not only_reads(expr, self._locals):
+            return planned
+        return RawKey(planned)
+
+    def _is_object(self, expr: Expr) -> bool:
+        """Whether an expression is known to be an ``Object``, of which cel-go reads what is not
+        there as null.
+        """
+        known = self._types.get(expr.id)
+        return known is not None and is_patch_object(known.name)
+
+    def _dotted(self, expr: Expr) -> str:
+        """``a.b.c`` as text, "" if it is anything else."""
+        if isinstance(expr, Ident):
+            return "" if expr.name in self._locals else expr.name.removeprefix(".")
+        if isinstance(expr, Select) and not expr.test_only:
+            prefix = self._dotted(expr.operand)
+            return f"{prefix}.{expr.field}" if prefix else ""
+        return ""
+
+    # Calls
+
+    def _call(self, expr: Call) -> Node | Attribute:
+        match expr.function, expr.args:
+            case "_&&_", _:
+                return conjunction(self._terms("_&&_", expr))
+            case "_||_", _:
+                return Or(tuple(self._terms("_||_", expr)))
+            case "_?_:_", (condition, yes, no):
+                made = Conditional(self.node(condition), self._branch(yes), self._branch(no))
+                return Attribute(NodeBase(made, counted=False))
+            case ("_==_" | "_!=_") as operator, (left, right):
+                return self._equality(left, right, negated=operator == "_!=_")
+            case "_[_]", (base, index):
+                return self._index(base, index, Mode.PLAIN)
+            case (("_?._" | "_[?_]"), (base, index)):
+                return self._index(base, index, Mode.OPTIONAL)
+        target, name = self._resolve(expr)
+        arguments = tuple(map(self.node, (*(() if target is None else (target,)), *expr.args)))
+        if name in ("or", "orValue") and len(arguments) == len(("optional", "other")):
+            return self._optional_or(*arguments, unwrap=name == "orValue")
+        return self._function(expr, name, arguments)
+
+    def _branch(self, expr: Expr) -> Node:
+        """A branch of ``?:``: an optional that it gives passes through a chain."""
+        planned = self._plan(expr)
+        if isinstance(planned, Attribute):
+            return planned.node(counted=False)
+        found = self._types.get(expr.id, DYN)
+        return Chain(planned, (), 0) if found == DYN or is_optional(found) else planned
+
+    def _terms(self, operator: str, expr: Call) -> list[Node]:
+        """The operands of a chain of one operator: grouping does not change what it means."""
+        terms = []
+        for arg in expr.args:
+            if isinstance(arg, Call) and arg.function == operator:
+                terms += self._terms(operator, arg)
+            else:
+                terms.append(self.node(arg))
+        return terms
+
+    def _equality(self, left: Expr, right: Expr, *, negated: bool) -> Node:
+        first, second = self.node(left), self.node(right)
+        if isinstance(second, Const) and type(second.value) is str:
+            return EqualConst(first, second.value, negated)
+        return Equal(first, second, negated)
+
+    def _resolve(self, expr: Call) -> tuple[Expr | None, str]:
+        """The receiver and the function's full name; ``sets.contains`` has no receiver."""
+        if expr.target is None:
+            return None, expr.function.removeprefix(".")
+        prefix = "" if self._types else self._dotted(expr.target)
+        qualified = f"{prefix}.{expr.function}"
+        if prefix and qualified in self._functions.by_name:
+            return None, qualified
+        return expr.target, expr.function
+
+    def _function(self, expr: Call, name: str, arguments: tuple[Node, ...]) -> Node:
+        reference = self._references.get(expr.id)
+        ids = reference.overload_ids if reference is not None else ()
+        known = len(ids) == 1
+        rows = self._functions
+        if known and ids[0] in rows.by_id:
+            overloads: tuple[Overload, ...] = (rows.by_id[ids[0]],)
+            if name in _ONE_FOR_ALL:
+                overloads += rows.candidates(name, len(arguments))
+        else:
+            overloads = rows.candidates(name, len(arguments))
+        if not overloads or not overloads[0].runs:
+            raise refuse(f"no such overload: {name}")
+        if self.folds and name == "@in" and ids == ("in_list",):
+            member = membership(*arguments)
+            if member is not None:
+                return member
+        made = make_call(name, overloads, arguments, known)
+        if not self.folds or not arguments or not all_const(arguments):
+            return made
+        return computed(made, name, overloads[0] if known else None)
+
+    def _optional_or(self, left: Node, right: Node, *, unwrap: bool) -> Node:
+        if unwrap and isinstance(left, OptionalPath):
+            return OptionalPathOr(left, right)
+        return OptionalOr(left, right, unwrap, self._version.has(versions.OPTIONAL_OR_CHECKS))
+
+    # Literals
+
+    def _list(self, expr: ListExpr) -> Node:
+        elements = tuple(map(self.node, expr.elements))
+        made = ListNode(elements, expr.optional)
+        return constant(made) if self.folds and all_const(elements) else made
+
+    def _map(self, expr: MapExpr) -> Node:
+        keys = tuple(self._entry_key(entry.key) for entry in expr.entries)
+        values = tuple(self.node(entry.value) for entry in expr.entries)
+        optional = frozenset(i for i, entry in enumerate(expr.entries) if entry.optional)
+        made = MapNode(keys, values, optional)
+        return constant(made) if self.folds and all_const(keys + values) else made
+
+    def _entry_key(self, expr: Expr) -> Node:
+        planned = self.node(expr)
+        reads = not isinstance(planned, Const) and only_reads(expr, self._locals)
+        return OwnKey(planned) if reads else planned
+
+    def _struct(self, expr: StructExpr) -> Node:
+        names = tuple(field.name for field in expr.fields)
+        values = tuple(self.node(field.value) for field in expr.fields)
+        optional = frozenset(i for i, field in enumerate(expr.fields) if field.optional)
+        return StructNode(expr.type_name.removeprefix("."), names, values, optional)
+
+
+def _type_named(name: str) -> Node:
+    """A type as a value. Those with fields, and what only looks like a type, are none."""
+    if name not in TYPE_NAMES:
+        raise refuse(f"reference to undefined type: {name}")
+    return Const(TypeValue(name))

@@ -1,0 +1,1 @@
+"""The source of an expression: lexer, parser, macros, syntax tree, syntax errors."""

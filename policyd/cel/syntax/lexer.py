@@ -1,0 +1,114 @@
+"""Text to tokens, with the words of ANTLR for characters that begin no token.
+
+A token's kind is how ANTLR's messages name it: punctuation and keywords stand for themselves, the
+others are ``IDENTIFIER``, ``NUM_INT`` and so on. Grammar: parser/gen/CEL.g4 of cel-go.
+"""
+
+import re
+from typing import NamedTuple
+
+from policyd.cel.syntax.source import Issue
+
+EOF = "<EOF>"
+KEYWORDS = frozenset({"in", "true", "false", "null"})
+# Names that cannot be variables or functions; as fields they may be used.
+RESERVED = frozenset((
+    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in",
+    "let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while",
+))  # fmt: skip
+
+
+class Token(NamedTuple):
+    """``pos`` is the offset of its first code point."""
+
+    kind: str
+    text: str
+    pos: int
+
+
+_ESCAPE = r"\\(?:[abfnrtv\"'\\?`]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})"
+_QUOTED = (
+    rf'"""(?:{_ESCAPE}|[^\\])*?"""'
+    rf"|'''(?:{_ESCAPE}|[^\\])*?'''"
+    rf'|"(?:{_ESCAPE}|[^\\"\n\r])*"'
+    rf"|'(?:{_ESCAPE}|[^\\'\n\r])*'"
+    r'|[rR]"""[\s\S]*?"""'
+    r"|[rR]'''[\s\S]*?'''"
+    r'|[rR]"[^"\n\r]*"'
+    r"|[rR]'[^'\n\r]*'"
+)
+# The order makes the first alternative that matches the longest one, which is ANTLR's choice.
+_TOKEN = re.compile(
+    rf"""
+      (?P<HIDDEN>[\t \r\n\f]+|//[^\n]*)
+    | (?P<BYTES>[bB](?:{_QUOTED}))
+    | (?P<STRING>{_QUOTED})
+    | (?P<NUM_FLOAT>[0-9]*\.[0-9]+(?:[eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+)
+    | (?P<NUM_UINT>(?:0x[0-9a-fA-F]+|[0-9]+)[uU])
+    | (?P<NUM_INT>0x[0-9a-fA-F]+|[0-9]+)
+    | (?P<IDENTIFIER>[A-Za-z_][A-Za-z0-9_]*)
+    | (?P<ESC_IDENTIFIER>`[A-Za-z0-9_.\-/\ ]+`)
+    | (?P<PUNCTUATION>==|!=|<=|>=|&&|\|\||[\[\]{{}}().,\-!?:+*/%<>])
+    """,
+    re.VERBOSE,
+)
+_ESCAPE_PREFIX = re.compile(
+    r"\\(?:[xX][0-9a-fA-F]?|u[0-9a-fA-F]{0,3}|U[0-9a-fA-F]{0,7}|[0-3][0-7]?)?"
+)
+_STRING_PIECE = re.compile(rf"{_ESCAPE}|[^\\\n\r]")
+_BACKTICK_PREFIX = re.compile(r"`[A-Za-z0-9_.\-/ ]*")
+
+
+def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
+    """All tokens, an EOF token at the end, and an error for each piece that is none."""
+    tokens: list[Token] = []
+    issues: list[Issue] = []
+    pos = 0
+    while pos < len(text):
+        match = _TOKEN.match(text, pos)
+        if match is None:
+            end = min(pos + _viable_prefix(text, pos) + 1, len(text))
+            issues.append(
+                Issue(pos, f"Syntax error: token recognition error at: '{text[pos:end]}'")
+            )
+            pos = end
+            continue
+        kind, found = str(match.lastgroup), match.group()
+        if kind == "PUNCTUATION" or (kind == "IDENTIFIER" and found in KEYWORDS):
+            tokens.append(Token(found, found, pos))
+        elif kind != "HIDDEN":
+            tokens.append(Token(kind, found, pos))
+        pos = match.end()
+    tokens.append(Token(EOF, EOF, len(text)))
+    return tokens, issues
+
+
+def _viable_prefix(text: str, pos: int) -> int:
+    """How many characters still looked like a token; ANTLR skips these and the one after them."""
+    char = text[pos]
+    if char in "&|=":
+        return 1
+    if char == "`":
+        prefix = _BACKTICK_PREFIX.match(text, pos)
+        return len(prefix.group()) if prefix else 0
+    if char not in "\"'":
+        return 0
+    end = pos + 1
+    while (piece := _STRING_PIECE.match(text, end)) is not None:
+        end = piece.end()
+    escape = _ESCAPE_PREFIX.match(text, end)
+    return (escape.end() if escape else end) - pos
+
+
+def text_between(text: str, start: int, end: int) -> str:
+    """A piece of the text without what is no token; blanks and comments stay."""
+    kept: list[str] = []
+    pos = start
+    while pos < end:
+        match = _TOKEN.match(text, pos)
+        if match is None:
+            pos += _viable_prefix(text, pos) + 1
+        else:
+            kept.append(match.group())
+            pos = match.end()
+    return "".join(kept)

@@ -1,0 +1,223 @@
+"""The error strategy of ANTLR 4, on a token stream: it words errors and finds a place to go on.
+
+What a message says depends on how the parser recovers: it may drop a token, imagine a missing one,
+or skip to a token that a surrounding rule can go on with (``DefaultErrorStrategy``). cel-go adds
+limits. ``follow`` and ``next_kinds`` hold what may come next inside a rule; END means that the rule
+may be over.
+"""
+
+import re
+from collections.abc import Callable
+
+from policyd.cel.syntax.lexer import EOF, Token, text_between
+from policyd.cel.syntax.source import NOWHERE, Issue
+
+MAX_RECOVERIES = 30
+MAX_SKIPPED = 256
+
+END = "end of rule"
+
+# In the order of ANTLR's token types, which is the order of its lists.
+_ORDER = (
+    EOF, "==", "!=", "in", "<", "<=", ">=", ">", "&&", "||", "[", "]", "{", "}", "(", ")", ".", ",",
+    "-", "!", "?", ":", "+", "*", "/", "%", "true", "false", "null", "NUM_FLOAT", "NUM_INT",
+    "NUM_UINT", "STRING", "BYTES", "IDENTIFIER", "ESC_IDENTIFIER",
+)  # fmt: skip
+_RANK = {kind: rank for rank, kind in enumerate(_ORDER)}
+Kinds = frozenset[str]
+
+
+class RuleError(Exception):
+    """Ends the rule that is being replayed; ``message`` is None where ANTLR would not say it."""
+
+    def __init__(self, message: str, token: Token) -> None:
+        super().__init__(message)
+        self.message = message
+        self.token = token
+
+
+class GivenUp(Exception):
+    """A limit was passed."""
+
+
+def _listed(kinds: Kinds) -> str:
+    """A set of token kinds as ANTLR prints it."""
+    names = [
+        kind if kind == EOF or kind.isupper() else f"'{kind}'"
+        for kind in sorted(kinds, key=_RANK.__getitem__)
+    ]
+    return names[0] if len(names) == 1 else "{" + ", ".join(names) + "}"
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r") + "'"
+
+
+class Recovery:
+    """The token stream and ANTLR's error strategy on it."""
+
+    def __init__(self, text: str, tokens: list[Token]) -> None:
+        self.issues: list[Issue] = []
+        self._text = text
+        self._tokens = tokens
+        self._index = 0
+        self._follows: list[Kinds] = []
+        self._recovering = False
+        self._recoveries = 0
+        self._last_error: tuple[int, set[str]] | None = None
+        self._state = ""
+
+    # The stream
+
+    def la(self, ahead: int = 1) -> str:
+        """The kind of the token that comes ``ahead`` tokens later."""
+        return self.token(ahead).kind
+
+    def token(self, ahead: int = 1) -> Token:
+        """The token that comes ``ahead`` tokens later."""
+        return self._tokens[min(self._index + ahead - 1, len(self._tokens) - 1)]
+
+    def _consume(self) -> None:
+        self._index = min(self._index + 1, len(self._tokens) - 1)
+
+    def _report(self, message: str, token: Token) -> None:
+        self.issues.append(Issue(token.pos, f"Syntax error: {message}"))
+
+    def _expected(self, next_kinds: Kinds) -> Kinds:
+        """What may come next, callers included where the rule may be over."""
+        kinds = set(next_kinds)
+        for follow in reversed(self._follows):
+            if END not in kinds:
+                break
+            kinds = (kinds - {END}) | follow
+        if END in kinds:
+            kinds = (kinds - {END}) | {EOF}
+        return frozenset(kinds)
+
+    # Rules
+
+    def call(self, rule: Callable[[], None], follow: Kinds, state: str) -> None:
+        """Replays a rule; an error in it is reported, recovered from and over when it returns."""
+        self._follows.append(follow)
+        try:
+            rule()
+        except RuleError as error:
+            if not self._recovering:
+                self._recovering = True
+                self._report(error.message, error.token)
+            self._recover()
+        self._follows.pop()
+        self._state = state
+
+    def fail_mismatch(self, next_kinds: Kinds) -> RuleError:
+        """The error of a token that does not fit."""
+        token = self.token()
+        expected = _listed(self._expected(next_kinds))
+        return RuleError(f"mismatched input {_quoted(token.text)} expecting {expected}", token)
+
+    def fail_no_alternative(self, start: int, end: int) -> RuleError:
+        """The error of tokens that begin no alternative; offsets are from the current token."""
+        first, last = self.token(start + 1), self.token(end + 1)
+        if first.kind == EOF:
+            text = EOF
+        else:
+            end = last.pos if last.kind == EOF else last.pos + len(last.text)
+            text = text_between(self._text, first.pos, end)
+        message = f"no viable alternative at input {_quoted(text)}"
+        # cel-go keeps the words of an older grammar for these.
+        message = re.sub(
+            r"no viable alternative at input '.(true|false|null)'",
+            r"mismatched input '\1' expecting IDENTIFIER",
+            message,
+        )
+        return RuleError(message, last)
+
+    def match(self, kind: str, follow: Kinds, state: str) -> None:
+        """Takes a token of that kind, or drops one before it, or imagines it."""
+        self._state = state
+        if self.la() == kind:
+            self._matched()
+            self._consume()
+            return
+        self._attempt()
+        wanted = frozenset((kind,))
+        if self._drop_token(wanted):
+            self._consume()
+        elif self.la() in self._expected(follow):
+            if not self._recovering:
+                self._recovering = True
+                token = self.token()
+                self._report(f"missing {_listed(wanted)} at {_quoted(token.text)}", token)
+        else:
+            raise self.fail_mismatch(wanted)
+
+    def take(self, state: str) -> None:
+        """Takes a token that was already chosen by its kind."""
+        self._state = state
+        self._matched()
+        self._consume()
+
+    def sync(self, next_kinds: Kinds, state: str, *, loop: bool = False) -> None:
+        """Looks whether the next token can go on here; ``loop`` at the end of an iteration."""
+        self._state = state
+        if self._recovering or END in next_kinds or self.la() in next_kinds:
+            return
+        if loop:
+            self._report_unwanted(next_kinds)
+            self._skip_to(self._expected(next_kinds) | self._recovery_set())
+        elif not self._drop_token(next_kinds):
+            raise self.fail_mismatch(next_kinds)
+
+    # Recovery
+
+    def _matched(self) -> None:
+        self._recovering = False
+        self._last_error = None
+
+    def _report_unwanted(self, next_kinds: Kinds) -> None:
+        if self._recovering:
+            return
+        self._recovering = True
+        token = self.token()
+        expected = _listed(self._expected(next_kinds))
+        self._report(f"extraneous input {_quoted(token.text)} expecting {expected}", token)
+
+    def _drop_token(self, next_kinds: Kinds) -> bool:
+        """Drops the current token if the one after it fits."""
+        if self.la(2) not in self._expected(next_kinds):
+            return False
+        self._report_unwanted(next_kinds)
+        self._consume()
+        self._matched()
+        return True
+
+    def _attempt(self) -> None:
+        if self._recoveries == MAX_RECOVERIES:
+            message = f"error recovery attempt limit exceeded: {MAX_RECOVERIES}"
+            self._report(message, self.token())
+            raise GivenUp
+        self._recoveries += 1
+
+    def _recovery_set(self) -> Kinds:
+        return frozenset().union(*self._follows) - {END}
+
+    def _recover(self) -> None:
+        """Skips to a token that some surrounding rule can go on with."""
+        self._attempt()
+        seen: set[str] = set()
+        if self._last_error is not None:
+            index, seen = self._last_error
+            if index == self._index and self._state in seen:
+                self._consume()
+        self._last_error = (self._index, seen | {self._state})
+        self._skip_to(self._recovery_set(), limited=True)
+
+    def _skip_to(self, kinds: Kinds, *, limited: bool = False) -> None:
+        skipped = 0
+        while self.la() != EOF and self.la() not in kinds:
+            if limited and skipped >= MAX_SKIPPED:
+                message = f"error recovery token lookahead limit exceeded: {MAX_SKIPPED}"
+                self.issues.append(Issue(NOWHERE, message))
+                raise GivenUp
+            self._consume()
+            skipped += 1

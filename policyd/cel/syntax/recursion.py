@@ -1,0 +1,92 @@
+"""Room for the recursive passes over an expression, whose depth the parser has bounded.
+
+Since Python 3.11 a Python-to-Python call uses no C stack, so a higher limit is safe for passes that
+are written in Python; the parser's own caps (250 levels of source, 1,000 of the tree) bound them.
+"""
+
+import sys
+from contextlib import AbstractContextManager
+from threading import Lock
+
+from policyd.cel.syntax.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Select,
+    StructExpr,
+)
+
+_FRAMES = 20_000
+
+
+class _Room:
+    """The raised limit, which is the process's: kept until the last thread is done with it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._users = 0
+        self._before = 0
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._users == 0:
+                self._before = sys.getrecursionlimit()
+                sys.setrecursionlimit(max(self._before, _FRAMES))
+            self._users += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._users == 0:
+                sys.setrecursionlimit(self._before)
+
+
+_ROOM = _Room()
+
+
+def deep_recursion() -> AbstractContextManager[None]:
+    """Raises Python's recursion limit for a pass; nests, also across threads."""
+    return _ROOM
+
+
+def children(node: Expr) -> tuple[Expr, ...]:
+    """The direct sub-expressions of a node, in source order."""
+    match node:
+        case Literal() | Ident():
+            return ()
+        case Select():
+            return (node.operand,)
+        case Call(target=None):
+            return node.args
+        case Call(target=Expr() as target):
+            return (target, *node.args)
+        case ListExpr():
+            return node.elements
+        case MapExpr():
+            return tuple(part for entry in node.entries for part in (entry.key, entry.value))
+        case StructExpr():
+            return tuple(field.value for field in node.fields)
+        case Comprehension():
+            return (
+                node.iter_range,
+                node.accu_init,
+                node.loop_condition,
+                node.loop_step,
+                node.result,
+            )
+    raise TypeError(f"no such node: {node!r}")
+
+
+def depth_of(expr: Expr | None) -> int:
+    """Levels of a tree; walks without recursion."""
+    deepest = 0
+    stack = [(expr, 1)] if expr is not None else []
+    while stack:
+        node, depth = stack.pop()
+        deepest = max(deepest, depth)
+        stack.extend((child, depth + 1) for child in children(node))
+    return deepest

@@ -1,0 +1,233 @@
+"""From a syntax tree back to text: the parts of an expression, to show them to people. Macros are
+written as they were called; spaces, quotes and needless parentheses are not kept.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+
+from policyd._core.values.types import UInt
+from policyd.cel.syntax.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Select,
+    StructExpr,
+)
+
+_CONDITIONAL, _OR, _AND, _RELATION, _SUM, _PRODUCT, _UNARY, _PRIMARY = range(1, 9)
+# What binds how strongly, and how it is written.
+_BINARY: Mapping[str, tuple[int, str]] = {
+    "_||_": (_OR, "||"),
+    "_&&_": (_AND, "&&"),
+    "_==_": (_RELATION, "=="),
+    "_!=_": (_RELATION, "!="),
+    "_<_": (_RELATION, "<"),
+    "_<=_": (_RELATION, "<="),
+    "_>_": (_RELATION, ">"),
+    "_>=_": (_RELATION, ">="),
+    "@in": (_RELATION, "in"),
+    "_+_": (_SUM, "+"),
+    "_-_": (_SUM, "-"),
+    "_*_": (_PRODUCT, "*"),
+    "_/_": (_PRODUCT, "/"),
+    "_%_": (_PRODUCT, "%"),
+}
+_NAME = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*\Z")
+
+
+def unparse(expr: Expr) -> str:
+    """CEL text on one line that means the expression."""
+    return _text(expr)[1]
+
+
+def _text(expr: Expr) -> tuple[int, str]:
+    """How strongly the text binds, and the text."""
+    match expr:
+        case Literal():
+            return literal(expr.value)
+        case Ident():
+            return _PRIMARY, expr.name
+        case Select():
+            selected = f"{_held(expr.operand, _PRIMARY)}.{_field(expr.field)}"
+            return _PRIMARY, f"has({selected})" if expr.test_only else selected
+        case Call():
+            return _call(expr)
+        case ListExpr():
+            items = [
+                f"{'?' * (number in expr.optional)}{unparse(each)}"
+                for number, each in enumerate(expr.elements)
+            ]
+            return _PRIMARY, f"[{', '.join(items)}]"
+        case MapExpr():
+            entries = [
+                f"{'?' * entry.optional}{unparse(entry.key)}: {unparse(entry.value)}"
+                for entry in expr.entries
+            ]
+            return _PRIMARY, f"{{{', '.join(entries)}}}"
+        case StructExpr():
+            fields = [
+                f"{'?' * field.optional}{_field(field.name)}: {unparse(field.value)}"
+                for field in expr.fields
+            ]
+            return _PRIMARY, f"{expr.type_name}{{{', '.join(fields)}}}"
+        case Comprehension():
+            return _PRIMARY, _macro(expr)
+    raise TypeError(f"not an expression: {expr!r}")
+
+
+def _held(expr: Expr, strength: int) -> str:
+    """The text, in parentheses if it binds less strongly than that."""
+    found, text = _text(expr)
+    return text if found >= strength else f"({text})"
+
+
+def literal(value: object) -> tuple[int, str]:
+    """How strongly a literal binds, and its text."""
+    match value:
+        case None:
+            return _PRIMARY, "null"
+        case bool():
+            return _PRIMARY, str(value).lower()
+        case str():
+            return _PRIMARY, quoted(value)
+        case bytes():
+            return _PRIMARY, "b" + _bytes(value)
+        case UInt():
+            return _PRIMARY, f"{value.value}u"
+    text = repr(value)
+    return (_UNARY if text.startswith("-") else _PRIMARY), text
+
+
+def quoted(text: str) -> str:
+    """A string literal, with the quotes that need no escapes."""
+    if '"' in text and "'" not in text:
+        return "'" + json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"') + "'"
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _bytes(value: bytes) -> str:
+    shown = (chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\x{c:02x}" for c in value)
+    return '"' + "".join(shown) + '"'
+
+
+def _field(name: str) -> str:
+    return name if _NAME.match(name) else f"`{name}`"
+
+
+def _call(expr: Call) -> tuple[int, str]:
+    if expr.function in _BINARY and len(expr.args) == 2:
+        return _binary(expr)
+    match expr.function, expr.args:
+        case ("!_" | "-_") as operator, (operand,):
+            held = _held(operand, _UNARY)
+            # The grammar takes !! for nothing, and -1 for a literal whatever follows.
+            if held[0] in "!-" or held[0].isdigit():
+                held = f"({held})"
+            return _UNARY, operator[0] + held
+        case "_?_:_", (condition, yes, no):
+            mapped = _optional_map(yes)
+            if mapped is not None and isinstance(condition, Call) and condition.target:
+                return _PRIMARY, f"{_held(condition.target, _PRIMARY)}.{mapped}"
+            parts = (_held(condition, _OR), _held(yes, _OR), _held(no, _CONDITIONAL))
+            return _CONDITIONAL, "{} ? {} : {}".format(*parts)
+        case "_[_]", (base, index):
+            return _PRIMARY, f"{_held(base, _PRIMARY)}[{unparse(index)}]"
+        case "_[?_]", (base, index):
+            return _PRIMARY, f"{_held(base, _PRIMARY)}[?{unparse(index)}]"
+        case "_?._", (base, Literal(value=str(field))):
+            return _PRIMARY, f"{_held(base, _PRIMARY)}.?{_field(field)}"
+    target = "" if expr.target is None else f"{_held(expr.target, _PRIMARY)}."
+    return _PRIMARY, f"{target}{expr.function}({', '.join(map(unparse, expr.args))})"
+
+
+def _binary(expr: Call) -> tuple[int, str]:
+    strength, sign = _BINARY[expr.function]
+    left, right = expr.args
+    # Chains of && and || mean the same however they are grouped.
+    grouped = strength if strength in (_OR, _AND) else strength + 1
+    return strength, f"{_held(left, strength)} {sign} {_held(right, grouped)}"
+
+
+def _optional_map(yes: Expr) -> str | None:
+    """``optMap(v, body)`` if the branch is what that macro makes."""
+    if isinstance(yes, Call) and yes.function == "optional.of" and len(yes.args) == 1:
+        yes = yes.args[0]
+    if isinstance(yes, Comprehension) and yes.macro in ("optMap", "optFlatMap"):
+        return f"{yes.macro}({yes.accu_var}, {unparse(yes.result)})"
+    return None
+
+
+def _macro(expr: Comprehension) -> str:
+    if expr.macro in ("optMap", "optFlatMap"):
+        return unparse(expr.result)
+    over, arguments = _PARTS[expr.macro](expr)
+    names = [name for name in (expr.iter_var, expr.iter_var2) if name]
+    if expr.macro == "sortBy":
+        names = []
+    shown = [*names, *map(unparse, arguments)]
+    if expr.macro == "sortBy":
+        keys = _sort_keys(expr)
+        shown = [keys.iter_var, *shown]
+    return f"{_held(over, _PRIMARY)}.{expr.macro}({', '.join(shown)})"
+
+
+def _sort_keys(expr: Comprehension) -> Comprehension:
+    """The fold that computes the keys of sortBy."""
+    match expr.result:
+        case Call(args=(Comprehension() as keys,)):
+            return keys
+    raise TypeError("not what sortBy makes")
+
+
+Parts = tuple[Expr, tuple[Expr, ...]]
+
+
+def _test(expr: Comprehension) -> Parts:
+    step = _step(expr)
+    return expr.iter_range, (step.args[0 if step.function == "_?_:_" else 1],)
+
+
+def _collected(expr: Comprehension) -> Parts:
+    """The condition, if there is one, and what is collected."""
+    step = _step(expr)
+    condition: tuple[Expr, ...] = ()
+    match step:
+        case Call(function="_?_:_", args=(test, Call() as change, _)):
+            step, condition = change, (test,)
+    body = step.args[-1]
+    if isinstance(expr.accu_init, ListExpr) and isinstance(body, ListExpr):
+        body = body.elements[0]
+    return expr.iter_range, (*condition, body)
+
+
+def _filtered(expr: Comprehension) -> Parts:
+    over, (condition, _) = _collected(expr)
+    return over, (condition,)
+
+
+def _sorted(expr: Comprehension) -> Parts:
+    return expr.accu_init, _collected(_sort_keys(expr))[1]
+
+
+def _step(expr: Comprehension) -> Call:
+    if not isinstance(expr.loop_step, Call):
+        raise TypeError(f"not the step of a fold: {expr.loop_step!r}")
+    return expr.loop_step
+
+
+_PARTS: Mapping[str, Callable[[Comprehension], Parts]] = {
+    "all": _test,
+    "exists": _test,
+    "exists_one": _test,
+    "map": _collected,
+    "filter": _filtered,
+    "transformList": _collected,
+    "transformMap": _collected,
+    "transformMapEntry": _collected,
+    "sortBy": _sorted,
+}

@@ -1,0 +1,1 @@
+"""What each part of an expression gave, for explanations."""

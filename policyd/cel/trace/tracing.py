@@ -1,0 +1,120 @@
+"""Programs that record what each part of their expression gives. Only for people who ask why:
+what judges requests is planned without.
+
+Values are those of the untraced program, and so are costs: constants stay folded (they evaluate
+nothing, so there is nothing to record: ``TracedExpression.constants`` has their values), a chain of
+selects is cut into its steps, and every node that is left is wrapped. Only the moment differs at
+which a chain is charged, which shows where a cost limit ends an evaluation.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from policyd._core.eval.access import Chain
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.nodes import Const, Node
+from policyd._core.eval.program import Program
+from policyd._core.eval.tracing import RoundTrace, Trace, Tracer
+from policyd._core.values.types import MISSING
+from policyd.cel.plan.attributes import Attribute, Mode, NodeBase, base_node
+from policyd.cel.plan.planner import Planner, rereads
+from policyd.cel.syntax.ast import Checked, Expr
+from policyd.cel.syntax.recursion import deep_recursion
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TracedExpression:
+    """What records point to: the expression, and the parts of it that are constants, by id.
+
+    ``label`` says where it stands (``spec.validations[0].expression``), ``variable`` the name if it
+    is the definition of ``variables.NAME``.
+    """
+
+    checked: Checked
+    label: str = ""
+    variable: str = ""
+    constants: dict[int, object] = field(default_factory=dict)
+
+
+def plan_traced(
+    checked: Checked, layout: Layout, tracer: Tracer, *, label: str = "", variable: str = ""
+) -> Program:
+    """``planner.plan`` for a program whose evaluations ``tracer`` collects."""
+    expression = TracedExpression(checked, label, variable)
+    planner = _TracingPlanner(layout, expression, tracer)
+    with deep_recursion():
+        root = planner.node(checked.expr)
+        if isinstance(root, Const):
+            root = Trace(root, tracer, expression, checked.expr.id)
+    return Program(checked.text, root, layout, checked.result_type, rereads(checked.version))
+
+
+class _TracingPlanner(Planner):
+    """Plans as ever, and wraps each node that is made. Constants stay bare, so that whatever the
+    planner does with them it still does.
+    """
+
+    def __init__(self, layout: Layout, expression: TracedExpression, tracer: Tracer) -> None:
+        checked = expression.checked
+        super().__init__(
+            layout, checked.types, checked.references, fold=True, version=checked.version
+        )
+        self.expression = expression
+        self.tracer = tracer
+
+    def in_round(
+        self, expr: Expr, over: tuple[Node, int, int], *, begins: bool, notable: bool | None = None
+    ) -> Node:
+        node = self.node(expr)
+        if isinstance(node, Const):
+            return node
+        _, slot, second = over
+        wanted = MISSING if notable is None else notable
+        return RoundTrace(node, self.tracer, slot, second, begins, wanted)
+
+    def trace(self, node: Node, node_id: int) -> Node:
+        """The node, recorded as the part ``node_id``; a constant as it is."""
+        if isinstance(node, Const):
+            self.expression.constants[node_id] = node.value
+            return node
+        return Trace(node, self.tracer, self.expression, node_id)
+
+    def _plan(self, expr: Expr) -> Node | Attribute:
+        planned = super()._plan(expr)
+        if isinstance(planned, Attribute):
+            marks = planned.marks if isinstance(planned, _TracedAttribute) else {}
+            marks = {**marks, len(planned.hops): expr.id}
+            return _TracedAttribute(planned.base, planned.hops, self, marks)
+        return self.trace(planned, expr.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _TracedAttribute(Attribute):
+    """A chain that becomes one node for each step; ``marks``: the part that it is after so many."""
+
+    planner: _TracingPlanner | None = None
+    marks: Mapping[int, int] = field(default_factory=dict)
+
+    def node(self, *, counted: bool = True) -> Node:
+        tested = bool(self.hops) and self.hops[-1].mode is Mode.TEST
+        charge = 0
+        if isinstance(self.base, NodeBase):
+            made = self.base.node
+            charge = int(self.base.counted and counted)
+            if charge and not self.hops:
+                made = Chain(made, (), charge)
+        else:
+            made = base_node(self.base, int(counted))
+        made = self._traced(made, 0)
+        for number, hop in enumerate(self.hops, 1):
+            last = number == len(self.hops)
+            units = charge - int(tested and counted and last)
+            made = self._traced(Chain(made, (hop.step(),), units), number)
+            charge = 0
+        return made
+
+    def _traced(self, node: Node, number: int) -> Node:
+        mark = self.marks.get(number)
+        if mark is None or self.planner is None:
+            return node
+        return self.planner.trace(node, mark)

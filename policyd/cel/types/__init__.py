@@ -1,0 +1,1 @@
+"""CEL types and declarations: variables, functions, messages and structs."""

@@ -1,0 +1,152 @@
+"""The struct types of admission: what ``request``, ``namespaceObject``, ``variables`` and patches
+have.
+
+Field lists are those that Kubernetes declares (k8s.io/apiserver
+pkg/admission/plugin/cel/compile.go, pkg/cel/mutation): ``request.uid`` or ``namespaceObject.kind``
+do not exist, ``metadata.UID`` does.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from policyd.cel.types.declarations import parse_type
+from policyd.cel.types.messages import MESSAGES
+from policyd.cel.types.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    JSON_PATCH,
+    NULL,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    Kind,
+    Type,
+    is_patch_object,
+    list_of,
+    map_of,
+)
+
+REQUEST = Type("kubernetes.AdmissionRequest")
+NAMESPACE = Type("kubernetes.Namespace")
+VARIABLES = Type("kubernetes.variables")
+
+_VARIABLE_TYPES = (BOOL, BYTES, DOUBLE, DURATION, INT, NULL, STRING, TIMESTAMP, UINT)
+
+
+def _struct(**fields: str) -> dict[str, Type]:
+    return {name: parse_type(text) for name, text in fields.items()}
+
+
+ADMISSION: Mapping[str, Mapping[str, Type]] = {
+    "kubernetes.GroupVersionKind": _struct(group="string", version="string", kind="string"),
+    "kubernetes.GroupVersionResource": _struct(group="string", version="string", resource="string"),
+    "kubernetes.UserInfo": _struct(
+        username="string",
+        uid="string",
+        groups="list(string)",
+        extra="map(string, list(string))",
+    ),
+    REQUEST.name: _struct(
+        kind="kubernetes.GroupVersionKind",
+        resource="kubernetes.GroupVersionResource",
+        subResource="string",
+        requestKind="kubernetes.GroupVersionKind",
+        requestResource="kubernetes.GroupVersionResource",
+        requestSubResource="string",
+        name="string",
+        namespace="string",
+        operation="string",
+        userInfo="kubernetes.UserInfo",
+        dryRun="bool",
+        options="dyn",
+    ),
+    "kubernetes.NamespaceSpec": _struct(finalizers="list(string)"),
+    "kubernetes.NamespaceCondition": _struct(
+        status="string",
+        type="string",
+        lastTransitionTime="timestamp",
+        message="string",
+        reason="string",
+    ),
+    "kubernetes.NamespaceStatus": _struct(
+        conditions="list(kubernetes.NamespaceCondition)", phase="string"
+    ),
+    "kubernetes.NamespaceMetadata": _struct(
+        name="string",
+        generateName="string",
+        namespace="string",
+        labels="map(string, string)",
+        annotations="map(string, string)",
+        UID="string",
+        creationTimestamp="timestamp",
+        deletionGracePeriodSeconds="int",
+        deletionTimestamp="timestamp",
+        generation="int",
+        resourceVersion="string",
+        finalizers="list(string)",
+    ),
+    NAMESPACE.name: _struct(
+        metadata="kubernetes.NamespaceMetadata",
+        spec="kubernetes.NamespaceSpec",
+        status="kubernetes.NamespaceStatus",
+    ),
+}
+# Where Kubernetes declares struct types these names mean types too, though none that can be made.
+_SCALARS: Mapping[str, Type] = {
+    "duration": DURATION,
+    "timestamp": TIMESTAMP,
+    **{each.name: each for each in (BOOL, BYTES, DOUBLE, INT, NULL, STRING, UINT)},
+    "list": list_of(DYN),
+    "map": map_of(DYN, DYN),
+}
+_JSON_PATCH_FIELDS = {"op": STRING, "path": STRING, "from": STRING, "value": DYN}
+
+
+@dataclass(frozen=True, slots=True)
+class Structs:
+    """The struct types of one environment; ``patches`` adds ``JSONPatch`` and every ``Object…``."""
+
+    known: Mapping[str, Mapping[str, Type]] = field(default_factory=dict)
+    patches: bool = False
+
+    def find(self, name: str) -> Type | None:
+        """The struct type of that name."""
+        patch = self.patches and (name == JSON_PATCH.name or is_patch_object(name))
+        if patch or name in self.known:
+            return Type(name)
+        if name in MESSAGES:
+            return MESSAGES[name][0]
+        return _SCALARS.get(name) if self.known else None
+
+    def field(self, struct: Type, name: str) -> Type | None:
+        """The type of a field; patch objects have every field, and are dyn in all of them."""
+        if struct.name in MESSAGES:
+            return MESSAGES[struct.name][1].get(name)
+        fields = {} if struct.name in _SCALARS else self.known.get(struct.name)
+        if struct.name == "map":
+            return DYN
+        if fields is not None:
+            return fields.get(name)
+        if struct == JSON_PATCH:
+            return _JSON_PATCH_FIELDS.get(name, Type(""))
+        return DYN
+
+    def with_fields(self, name: str, fields: Mapping[str, Type]) -> "Structs":
+        """The same types and one more (or another one of that name)."""
+        return Structs({**self.known, name: dict(fields)}, self.patches)
+
+
+def variable_type(t: Type) -> Type:
+    """What ``variables.x`` is declared as when its expression is of type ``t``.
+
+    Kubernetes keeps scalars, lists and maps and forgets all else (optionals, quantities, types).
+    """
+    if t in _VARIABLE_TYPES:
+        return t
+    if t.kind in (Kind.LIST, Kind.MAP):
+        return Type(t.name, tuple(variable_type(param) for param in t.params))
+    return DYN

@@ -1,0 +1,174 @@
+"""``policyd apply --cluster``: its options, and what is told of a scan. Judges nothing."""
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from policyd.admission.authorizer import Authorizer
+from policyd.cli.apply.output import Descriptions, Style, write
+from policyd.cli.shared.manifests import Who
+from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.progress import counting
+from policyd.cluster import open_reader
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.source.documents import Sources
+from policyd.versions import NEWEST, KubernetesVersion, nearest
+
+TIMEOUT = 30.0  # seconds for one answer of the API server
+INCOMPLETE = 3  # the exit status where nothing is denied, but not everything could be read
+_NAMED = 5  # policies that a note names
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterOptions:
+    """What ``cluster_options`` were given. Without namespaces it is about all of them, and what is
+    in none.
+    """
+
+    kubeconfig: Path | None
+    context: str | None
+    namespaces: tuple[str, ...]
+    owned: bool
+
+
+def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the argument ``cluster``: ClusterOptions with --cluster, else None."""
+
+    @wraps(function)
+    def command(
+        *,
+        cluster: bool,
+        kubeconfig: Path | None,
+        context: str | None,
+        namespaces: tuple[str, ...],
+        owned: bool,
+        **others: Any,
+    ) -> Any:
+        given = ClusterOptions(kubeconfig, context, namespaces, owned)
+        if not cluster and given != ClusterOptions(None, None, (), False):
+            raise click.UsageError(
+                "--kubeconfig, --context, --namespace and --owned go with --cluster"
+            )
+        return function(cluster=given if cluster else None, **others)
+
+    made: Callable[..., Any] = command
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    return made
+
+
+def scan_cluster(
+    options: ClusterOptions,
+    *,
+    sources: Sources,
+    policies: PolicySet,
+    authorizer: Authorizer | None,
+    who: Who,
+    form: str,
+    style: Style,
+    about: Descriptions,
+) -> int:
+    """Judge what is there and tell it; the exit status."""
+    from policyd.cli.apply.scan import Report, Scan, Wishes  # only now: nobody else needs it
+
+    wishes = Wishes(options.namespaces, options.owned, style.diff, style.verbose)
+    with open_reader(kubeconfig_of(options), options.context, TIMEOUT) as reader:
+        if authorizer is None and who.user is not None:
+            authorizer = reader
+        with counting() as advance:
+            report: Report = Scan(
+                reader,
+                sources=sources,
+                policies=policies,
+                authorizer=authorizer,
+                who=who,
+                wishes=wishes,
+            ).run(advance)
+    for text in report.unread:
+        click.echo(f"{styled('warning', fg='yellow')}: {text}", err=True)
+    write(form, report.judged, about, style, report.tally)
+    if form == "text":
+        for note in _notes(report.left_out, report.idle):
+            click.echo(note, err=True)
+    if report.tally.denied:
+        return 1
+    return INCOMPLETE if report.unread else 0
+
+
+def version_of(options: ClusterOptions) -> KubernetesVersion:
+    """The cluster's version, or the supported one next to it; the newest if it does not say."""
+    from policyd.cluster.listing import Unreadable
+
+    with open_reader(kubeconfig_of(options), options.context, TIMEOUT) as reader:
+        try:
+            version, warning = nearest(KubernetesVersion.parse(reader.version()))
+        except (Unreadable, ValueError) as error:
+            version = NEWEST
+            warning = (
+                f"the cluster's Kubernetes version is not known ({error}): policies are evaluated "
+                f"as in {NEWEST}"
+            )
+    if warning:
+        click.echo(f"{styled('warning', fg='yellow')}: {warning}", err=True)
+    return version
+
+
+def _notes(left_out: int, idle: list[str]) -> Iterator[str]:
+    """What a reader of the summary may miss in it."""
+    if left_out:
+        objects = counted(left_out, "object")
+        yield f"{objects} left out: what made them is judged (--owned judges them, too)"
+    if idle:
+        more = f" and {len(idle) - _NAMED} more" if len(idle) > _NAMED else ""
+        named = ", ".join(idle[:_NAMED]) + more
+        yield f"about nothing that can be created there: {named}"
+
+
+def kubeconfig_of(options: ClusterOptions) -> Path | None:
+    """The file that kubectl would take, the first one where $KUBECONFIG names several; None: there
+    is none, as in a Pod.
+    """
+    if options.kubeconfig is not None:
+        return options.kubeconfig
+    named = [each for each in os.environ.get("KUBECONFIG", "").split(os.pathsep) if each]
+    if named:
+        return Path(named[0])
+    home = os.environ.get("HOME")
+    usual = Path(home, ".kube", "config") if home else None
+    return usual if usual and usual.exists() else None
+
+
+_OPTIONS = (
+    click.option(
+        "--cluster",
+        is_flag=True,
+        help="Judge what is in a cluster already, instead of RESOURCES. Changes nothing there.",
+    ),
+    click.option(
+        "--kubeconfig",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Which cluster.  [default: $KUBECONFIG, ~/.kube/config, or that of the Pod]",
+    ),
+    click.option(
+        "--context", metavar="NAME", help="A context of that file.  [default: its current one]"
+    ),
+    click.option(
+        "-n",
+        "--namespace",
+        "namespaces",
+        multiple=True,
+        metavar="NAME",
+        help="Only what is in this namespace of the cluster; may be repeated.",
+    ),
+    click.option(
+        "--owned",
+        is_flag=True,
+        help="Judge what a controller made, too, where its owner is judged by the same policy.",
+    ),
+)

@@ -1,0 +1,252 @@
+"""What is in a cluster, judged where it stands: ``policyd apply --cluster``.
+
+Each object is judged as if it were created as it is now. Objects are read page by page, and only
+those that something is said about are kept. Nothing is written to the cluster.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from time import perf_counter_ns
+from typing import Any, Protocol
+
+from policyd.admission.asked_namespace import AskedNamespaces, NamespaceName
+from policyd.admission.asked_params import AskedParams, KindOf, ParamsOf
+from policyd.admission.authorizer import Authorizer, Failure
+from policyd.admission.engine import Webhook
+from policyd.cli.apply.output import Judged, Tally
+from policyd.cli.shared.manifests import Who
+from policyd.cli.shared.progress import Advance
+from policyd.cluster.listing import Page, Reader, Unreadable, list_path, pages, served
+from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
+from policyd.offline.judging import Judge, Judgement
+from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.live.reach import Key, Reach, Served, Target
+from policyd.policy.source.documents import Document, Sources
+from policyd.policy.suite.reviews import build_review
+
+_NAMESPACES = Served("", "v1", "namespaces", "Namespace", False)
+
+
+class Cluster(Reader, Protocol):
+    """Reads objects and, of any kind, params; where it cannot, it says why."""
+
+    def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
+        """The resource of a kind of params; none where it is not served."""
+
+    def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
+        """Params that no document gives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is scanned and told. ``changes``: what mutations would change. ``everything``: objects
+    that nothing is said about, too. ``owned``: what controllers made, too.
+    """
+
+    namespaces: tuple[str, ...] = ()
+    owned: bool = False
+    changes: bool = False
+    everything: bool = False
+
+
+@dataclass(slots=True)
+class Report:
+    """What a scan came to: ``unread`` is what could not be judged because it could not be read,
+    ``idle`` are the policies that are about nothing there, ``left_out`` counts what owners stand
+    for.
+    """
+
+    judged: list[Judged] = field(default_factory=list)
+    tally: Tally = field(default_factory=lambda: Tally("would change"))
+    unread: list[str] = field(default_factory=list)
+    idle: list[str] = field(default_factory=list)
+    left_out: int = 0
+
+
+class Scan:
+    """One walk through a cluster. The policies judge what is there as ``who`` would create it."""
+
+    def __init__(
+        self,
+        reader: Cluster,
+        *,
+        sources: Sources,
+        policies: PolicySet,
+        authorizer: Authorizer | None,
+        who: Who,
+        wishes: Wishes,
+    ) -> None:
+        self._reader = reader
+        self._who = who
+        self._wishes = wishes
+        self._webhooks: tuple[Webhook, ...] = ("validate",)
+        self._asked = [each for each in policies.policies if each.bindings and each.validation]
+        if wishes.changes:
+            self._asked += [each for each in policies.policies if each.bindings and each.mutation]
+        self._reach = Reach(sources, (each.sort_key for each in self._asked))
+        self._namespaces: dict[str, JSONObject] = {}
+        params = AskedParams(policies.params, reader.kind, reader.params)
+        known = policies.knowing(AskedNamespaces(self._namespace), params)
+        self._judge = Judge(known, authorizer)
+        # The kinds of objects that each policy judged: (group, kind).
+        self._seen: dict[Key, set[tuple[str, str]]] = {}
+        self.report = Report()
+
+    def run(self, advance: Advance) -> Report:
+        """Read and judge everything; ConfigError where the cluster cannot be asked at all."""
+        try:
+            resources = served(self._reader, self._reach.names_group, self._missed)
+            targets = self._reach.targets(resources)
+        except Unreadable as error:
+            raise ConfigError(f"cannot find out what the cluster serves: {error}") from None
+        self._read_namespaces()
+        if self._wishes.namespaces:
+            targets = [each for each in targets if self._is_within(each.served)]
+        reached = frozenset[Key]().union(*(target.policies for target in targets))
+        idle = {each.name for each in self._asked if each.sort_key not in reached}
+        self.report.idle += sorted(idle)
+        for target in targets:
+            self._scan(target, advance)
+        return self.report
+
+    def _missed(self, what: str) -> None:
+        self.report.unread.append(what)
+
+    # Namespaces
+
+    def _read_namespaces(self) -> None:
+        """All of them, or those that are wished for; one that is not there is a mistake."""
+        try:
+            if not self._wishes.namespaces:
+                for page in pages(self._reader, list_path(_NAMESPACES)):
+                    self._namespaces |= {each["metadata"]["name"]: each for each in page.items}
+        except Unreadable:
+            pass  # then each one when a policy asks for it
+        for name in self._wishes.namespaces:
+            found = self._namespace(NamespaceName(name))
+            if isinstance(found, Failure):
+                raise ConfigError(f"--namespace {name}: {found.why}")
+
+    def _namespace(self, question: NamespaceName) -> JSONObject | Failure:
+        known = self._namespaces.get(question.name)
+        if known is not None:
+            return known
+        try:
+            found = self._reader.get(f"{list_path(_NAMESPACES)}/{question.name}")
+        except Unreadable as error:
+            return Failure(str(error))
+        self._namespaces[question.name] = found
+        return found
+
+    def _is_within(self, resource: Served) -> bool:
+        return resource.namespaced or resource == _NAMESPACES
+
+    # Objects
+
+    def _scan(self, target: Target, advance: Advance) -> None:
+        """Every object of a resource; what cannot be read is told, and the scan goes on."""
+        doing, done = f"judging {target.served.label}", 0
+        for where, listed in self._lists(target.served):
+            try:
+                for page in listed:
+                    advance(doing, done, done + len(page.items) + page.remaining)
+                    for item in page.items:
+                        self._take(item, target)
+                    done += len(page.items)
+            except Unreadable as error:
+                self._missed(f"cannot list {target.served.label}{where}: {error}")
+        if done:
+            for key in target.policies:
+                self._seen.setdefault(key, set()).add((target.served.group, target.served.kind))
+
+    def _lists(self, resource: Served) -> Iterator[tuple[str, Iterator[Page]]]:
+        """Pages, and the words for where their objects are."""
+        names = dict.fromkeys(self._wishes.namespaces)
+        if not names:
+            yield "", pages(self._reader, list_path(resource))
+        elif resource == _NAMESPACES:
+            yield "", iter([Page([self._namespaces[name] for name in names], 0)])
+        else:
+            for name in names:
+                yield f" in {name}", pages(self._reader, list_path(resource, name))
+
+    def _take(self, item: JSONObject, target: Target) -> None:
+        asked = self._askable(item, target)
+        if not asked:
+            self.report.left_out += 1
+            return
+        document = _document(item, target.served)
+        review = self._review(document, target.served)
+        started = perf_counter_ns()
+        judgement = self._judged(review, lambda policy: policy.sort_key in asked)
+        judged = Judged(document, judgement, (perf_counter_ns() - started) / 1e9)
+        self.report.tally.add(judged)
+        if judged.said or judgement.patch or self._wishes.everything:
+            self.report.judged.append(judged if judgement.patch else _slim(judged))
+
+    def _askable(self, item: JSONObject, target: Target) -> frozenset[Key]:
+        """The policies to ask about it: not those that judged objects like its owner."""
+        if self._wishes.owned:
+            return target.policies
+        for owner in item["metadata"].get("ownerReferences") or ():
+            if owner.get("controller"):
+                group = str(owner.get("apiVersion", "")).rpartition("/")[0]
+                kind = (group, str(owner.get("kind")))
+                told = {key for key in target.policies if kind in self._seen.get(key, ())}
+                return target.policies - told
+        return target.policies
+
+    def _judged(self, review: JSONObject, only: Callable[[CompiledPolicy], bool]) -> Judgement:
+        """What is said of the object as it is, and beside it what mutations would make of it."""
+        judgement = self._judge.judge(review, self._webhooks, only)
+        if not self._wishes.changes:
+            return judgement
+        changed = self._judge.judge(review, ("mutate",), only)
+        refused = judgement if changed.allowed else changed
+        return replace(
+            judgement,
+            allowed=judgement.allowed and changed.allowed,
+            message=judgement.message or refused.message,
+            code=judgement.code or refused.code,
+            said=(*changed.said, *judgement.said),
+            warnings=(*changed.warnings, *judgement.warnings),
+            matched=tuple(dict.fromkeys((*changed.matched, *judgement.matched))),
+            patch=changed.patch,
+        )
+
+    def _review(self, document: Document, resource: Served) -> JSONObject:
+        overrides: dict[str, Any] = {
+            "resource": {
+                "group": resource.group,
+                "version": resource.version,
+                "resource": resource.resource,
+            },
+            "userInfo": self._who.user_info,
+        }
+        if resource != _NAMESPACES:  # the namespace of a Namespace is itself
+            overrides["namespace"] = document.namespace
+        return build_review(document.raw, operation="CREATE", overrides=overrides)
+
+
+def _document(item: JSONObject, resource: Served) -> Document:
+    """An object as a manifest would show it: lists leave out its type."""
+    metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
+    typed = {"apiVersion": resource.api_version, "kind": resource.kind}
+    return Document(
+        kind=resource.kind,
+        api_version=resource.api_version,
+        name=str(metadata.get("name") or ""),
+        namespace=str(metadata.get("namespace") or ""),
+        file="",
+        index=0,
+        raw={**typed, **item, "metadata": metadata},
+    )
+
+
+def _slim(judged: Judged) -> Judged:
+    """Without the object: a cluster has more of them than there is memory."""
+    return Judged(
+        replace(judged.document, raw={}), replace(judged.judgement, after=None), judged.seconds
+    )

@@ -1,0 +1,262 @@
+"""``policyd eval``: one CEL expression against JSON or YAML, or many by lines. Loads no policy."""
+
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, BinaryIO
+
+import click
+import orjson
+
+from policyd._core.eval.program import Program, type_of
+from policyd._core.lib.estimates import CALL_LIMIT, MOST
+from policyd._core.values.errors import CelError
+from policyd.admission.authorizer import Authorizer
+from policyd.cel.env import Environment
+from policyd.cel.estimate.cost import estimate
+from policyd.cel.estimate.sizes import measured
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.cel.types.types import DYN
+from policyd.cli.shared.authorizer import Asked, authorizer_option
+from policyd.cli.shared.output import styled
+from policyd.cli.shared.request import content, name_of
+from policyd.cli.shared.values import dump, to_json
+from policyd.cli.shared.version import version_option
+from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
+from policyd.json_types import JSONObject
+from policyd.policy.source.loader import read_one
+from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported
+
+_EPILOG = """\b
+Examples:
+  policyd eval '1 + 2'
+  policyd eval --load pod.yaml
+  policyd eval --cost 'object.spec.containers.all(c, c.image != "")' pod.yaml
+  policyd eval 'object.spec.containers.map(c, c.image)' pod.yaml
+  kubectl get pod web -o json | policyd eval 'quantity(object.spec.containers[0]
+      .resources.limits.memory).isLessThan(quantity("1Gi"))' -
+  policyd eval 'object.x < limit' --var 'object={"x": 1}' --var limit=10
+  policyd eval --authorizer rules.yaml --user bob \\
+      'authorizer.group("apps").resource("deployments").check("create").allowed()'
+  echo '{"expression": "1 + x", "variables": {"x": 2}}' | policyd eval --jsonl
+
+\b
+Without an EXPRESSION:
+  cel> object.spec.containers.map(c, c.image)
+  ["nginx:1.27"]
+  list, cost 17
+  cel> object.spec.replicas > 2
+  error: no such key: replicas
+   | object.spec.replicas > 2
+   | ...........^
+
+\b
+With --jsonl, one JSON object a line:
+  in   {"expression": CEL, "variables": {NAME: JSON}}
+       with "mode": "vap", request and namespaceObject are typed as in the expressions of policies,
+       and with "mode": "map", as in those of mutations (Object{…}, JSONPatch{…});
+       "version": "1.36" is the Kubernetes version for this line
+  out  {"value": JSON, "type": "int", "cost": 3}
+       {"error": text, "stage": "compile" or "run"}
+       with --cost also "estimate": {"min": 2, "max": 12}
+What JSON lacks is written as CEL's string() would.
+
+Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not compile.
+"""
+# Everything that Kubernetes has and nothing typed; what policies see; what mutations see.
+MODES = ("", "vap", "map")
+_NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
+_UNASKED = "no such attribute(s): authorizer"
+_ASK = "say what its checks answer with --authorizer FILE"
+
+
+@click.command("eval", epilog=_EPILOG)
+@click.argument("expression", required=False)
+@click.argument("file", required=False, type=click.File("rb"))
+@click.option(
+    "--var", "variables", multiple=True, metavar="NAME=JSON", help="A variable; may be repeated."
+)
+@click.option(
+    "--cost",
+    "with_cost",
+    is_flag=True,
+    help="Also the cost in Kubernetes' units, and what is estimated for data of these sizes.",
+)
+@click.option(
+    "--load",
+    type=click.File("rb"),
+    metavar="FILE",
+    help="The same as FILE, without an EXPRESSION: to try expressions on it.",
+)
+@click.option("--jsonl", is_flag=True, help="Expressions and their values as lines of JSON.")
+@authorizer_option
+@click.option("--user", help="For whom the authorizer answers; else the user of `request`.")
+@click.option("--group", "groups", multiple=True, help="A group of that user; may be repeated.")
+@version_option()
+def command(
+    *,
+    expression: str | None,
+    file: BinaryIO | None,
+    variables: tuple[str, ...],
+    with_cost: bool,
+    load: BinaryIO | None,
+    jsonl: bool,
+    authorizer: Authorizer | None,
+    user: str | None,
+    groups: tuple[str, ...],
+    version: KubernetesVersion,
+) -> None:
+    """Evaluate a CEL EXPRESSION with every function of a Kubernetes version.
+
+    FILE (JSON or YAML; - is standard input) is seen as `object`. The value is written as JSON.
+
+    Without an EXPRESSION, in a terminal, expressions are asked for: with history, completion of
+    fields and functions, values with their type and cost, and a caret under what failed. :help
+    lists the commands there.
+    """
+    given = dict(_variable(text) for text in variables)
+    if authorizer is None and (user or groups):
+        raise click.UsageError("--user and --group are for the rules of --authorizer FILE")
+    asked = Asked(authorizer, user, groups) if authorizer is not None else None
+    if jsonl:
+        lines = file or sys.stdin.buffer
+        _answer_lines(lines, _Lines(expression, given, with_cost, asked, version))
+        return
+    if load is not None:
+        given["object"] = read_one(content(load), name_of(load))
+    if expression is None:
+        _converse(given, asked, version)
+        return
+    if file is not None:
+        given["object"] = read_one(content(file), name_of(file))
+    answer = evaluate(expression, given, with_cost=with_cost, asked=asked, version=version)
+    if "estimate" in answer:
+        click.echo(_cost_text(answer), err=True)
+    if "error" in answer:
+        click.echo(f"{styled('error', fg='red')}: {answer['error']}", err=True)
+        if asked is None and _UNASKED in answer["error"]:
+            click.echo(f"  {styled('hint', fg='cyan')}: {_ASK}", err=True)
+        raise SystemExit(2 if answer["stage"] == "compile" else 1)
+    click.echo(dump(answer["value"]))
+
+
+def _converse(given: JSONObject, asked: Asked | None, version: KubernetesVersion) -> None:
+    """Expressions as they are typed, where somebody can type."""
+    if not sys.stdin.isatty():
+        raise click.UsageError("give an EXPRESSION, or --jsonl")
+    from policyd.cli.eval.repl import repl
+    from policyd.cli.eval.session import Session
+
+    repl(Session(given, asked, version=version))
+
+
+def _cost_text(answer: JSONObject) -> str:
+    least, most = answer["estimate"]["min"], answer["estimate"]["max"]
+    until = "any number" if most == MOST else f"{most:,}"
+    cost = f"{answer['cost']:,}" if "cost" in answer else "more than all"
+    return f"cost: {cost} of {CALL_LIMIT:,} units; estimated {least:,} to {until}"
+
+
+def _variable(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals or not name.isidentifier():
+        raise click.BadParameter(f"expected NAME=JSON, got {text!r}", param_hint="--var")
+    try:
+        return name, read_one(value, f"--var {name}")
+    except PolicySchemaError as error:
+        raise click.BadParameter(str(error), param_hint="--var") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """What holds for every line that does not say otherwise."""
+
+    expression: str | None
+    given: JSONObject
+    with_cost: bool
+    asked: Asked | None
+    version: KubernetesVersion
+
+
+def _answer_lines(lines: Iterable[bytes], defaults: _Lines) -> None:
+    """One answer a line, written at once: another program may wait for it."""
+    for line in lines:
+        if not line.strip():
+            continue
+        answer = _answer_line(line, defaults)
+        sys.stdout.buffer.write(dump(answer) + b"\n")
+        sys.stdout.buffer.flush()
+
+
+def _answer_line(line: bytes, defaults: _Lines) -> JSONObject:
+    try:
+        question = orjson.loads(line)
+    except orjson.JSONDecodeError as error:
+        return {"error": f"not JSON: {error}", "stage": "question"}
+    if not isinstance(question, dict):
+        return {"error": "expected an object", "stage": "question"}
+    text = question.get("expression", defaults.expression)
+    variables = question.get("variables", {})
+    if not isinstance(text, str) or not isinstance(variables, dict):
+        wrong = "expected {expression: a string, variables: an object}"
+        return {"error": wrong, "stage": "question"}
+    mode = question.get("mode") or ""
+    if mode not in MODES:
+        return {"error": f"expected mode {' or '.join(MODES[1:])}", "stage": "question"}
+    try:
+        version = supported(question["version"]) if "version" in question else defaults.version
+    except (TypeError, ValueError, AttributeError):
+        return {"error": f"expected version {SPAN}", "stage": "question"}
+    given = {**defaults.given, **variables}
+    return evaluate(
+        text, given, with_cost=defaults.with_cost, asked=defaults.asked, mode=mode, version=version
+    )
+
+
+def evaluate(
+    expression: str,
+    variables: Mapping[str, Any],
+    *,
+    with_cost: bool = False,
+    asked: Asked | None = None,
+    mode: str = "",
+    version: KubernetesVersion = NEWEST,
+) -> JSONObject:
+    """``{value, type, cost}`` of an expression, or ``{error, stage}``; with ``estimate``, if asked
+    for, where the expression compiles. ``asked`` answers for ``authorizer``; ``mode`` is one of
+    ``MODES``.
+    """
+    environment = _environment(frozenset(variables) - set(_NAMES), mode, version)
+    given = {**dict.fromkeys(_NAMES), **variables}
+    try:
+        program = environment.compile(expression)
+    except CelCompileError as error:
+        return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
+    answer = run(program, given if asked is None else given | asked.variables(given["request"]))
+    if with_cost:
+        checked = environment.check(expression)
+        answer["estimate"] = estimate(checked, measured(given), dyn_fields=True)._asdict()
+    return answer
+
+
+def run(program: Program, given: JSONObject) -> JSONObject:
+    """``{value, type, cost}`` of a program, or ``{error, stage}``."""
+    try:
+        value, cost = program.evaluate_with_cost(given)
+    except BudgetExceeded as exceeded:
+        return {"error": str(exceeded), "stage": "run"}
+    if isinstance(value, CelError):
+        return {"error": value.message, "stage": "run", "cost": cost}
+    with deep_recursion():
+        return {"value": to_json(value), "type": type_of(value), "cost": cost}
+
+
+@cache
+def _environment(names: frozenset[str], mode: str, version: KubernetesVersion) -> Environment:
+    environment = Environment.kubernetes(version)
+    if mode:
+        environment = Environment.admission(
+            params=True, authorizer=True, patch_types=mode == "map", version=version
+        ).extend({"variables": DYN})
+    return environment.extend(dict.fromkeys(sorted(names), DYN))

@@ -1,0 +1,107 @@
+"""What may follow in an expression: names, fields of loaded values, functions and macros."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from policyd._core.eval.program import type_of
+from policyd._core.lib.libraries import KNOWN_LIBRARIES
+from policyd._core.values.types import Optional
+from policyd.cel.syntax.macros import RECEIVER_MACROS
+from policyd.cel.types.declarations import TYPE_NAMES, parse_signature
+from policyd.cli.eval.session import COMMANDS, ROOTS, Session
+from policyd.errors import PolicydError
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_PARTIAL = re.compile(r"[A-Za-z0-9_]*\Z")
+_LITERALS = ("true", "false", "null")
+_FOLDED = ("list", "map")
+_BRACKETS = {")": "(", "]": "["}
+
+
+def completions(line: str, session: Session) -> list[str]:
+    """What the last word of the line may become: each is the whole word."""
+    if line.startswith(":") and " " not in line:
+        return [name for name in COMMANDS if name.startswith(line)]
+    found = _PARTIAL.search(line)
+    partial = found.group() if found else ""
+    before = line[: len(line) - len(partial)]
+    if before.endswith(".?"):
+        names = _fields(_chain(before[:-2]), session)
+    elif before.endswith("."):
+        names = _members(_chain(before[:-1]), session)
+    else:
+        names = _globals(session)
+    return sorted({name for name in names if name.startswith(partial)})
+
+
+def _globals(session: Session) -> Iterator[str]:
+    yield from (*ROOTS, *session.variables, *_LITERALS, *TYPE_NAMES, "has(")
+    yield from _functions()[""]
+
+
+def _fields(base: str, session: Session) -> Iterator[str]:
+    """The fields of the value that ``base`` has now."""
+    try:
+        value = session.compute(base) if base else None
+    except PolicydError:
+        return
+    if isinstance(value, Optional):
+        value = value.value if value else None
+    if isinstance(value, dict):
+        yield from (key for key in value if isinstance(key, str) and _NAME.match(key))
+
+
+def _members(base: str, session: Session) -> Iterator[str]:
+    """The fields of the value, and the functions of its type."""
+    try:
+        value = session.compute(base) if base else None
+    except PolicydError:
+        # sets.contains: no value, but names of functions begin so.
+        yield from (
+            name.removeprefix(f"{base}.")
+            for name in _functions()[""]
+            if name.startswith(f"{base}.")
+        )
+        return
+    yield from _fields(base, session)
+    kind = type_of(value)
+    yield from _functions().get(kind, ())
+    yield from _functions()["A"]
+    if kind in _FOLDED:
+        yield from (f"{name}(" for name, _ in RECEIVER_MACROS if not name.startswith("opt"))
+    if kind == "optional_type":
+        yield from (f"{name}(" for name, _ in RECEIVER_MACROS if name.startswith("opt"))
+
+
+@cache
+def _functions() -> dict[str, tuple[str, ...]]:
+    """The names of functions with their parenthesis, by the type of their receiver; global ones
+    under "", those of any type under "A".
+    """
+    found: dict[str, dict[str, None]] = {"": {}, "A": {}}
+    for library in KNOWN_LIBRARIES:
+        for row in library.overloads:
+            if not re.match(r"[a-zA-Z]", row.name):
+                continue
+            declared = parse_signature(row.signature, row.name, row.id)
+            receiver = declared.args[0].name if declared.member else ""
+            key = "A" if declared.member and len(receiver) == 1 else receiver
+            found.setdefault(key, {})[f"{row.name}("] = None
+    return {key: tuple(names) for key, names in found.items()}
+
+
+def _chain(text: str) -> str:
+    """The primary expression at the end of a text: names, calls and indexes joined by dots."""
+    depth: list[str] = []
+    position = len(text)
+    while position > 0:
+        char = text[position - 1]
+        if char in _BRACKETS:
+            depth.append(_BRACKETS[char])
+        elif depth and char == depth[-1]:
+            depth.pop()
+        elif not depth and not (char.isalnum() or char in "_.?\"'"):
+            break
+        position -= 1
+    return text[position:].lstrip("?")

@@ -1,0 +1,134 @@
+"""The terminal side of ``policyd eval``: lines are read with history and completion until the end.
+The standard library's readline is enough for that.
+"""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import click
+
+from policyd.cli.eval.completion import completions
+from policyd.cli.eval.session import Session
+from policyd.cli.shared.output import styled
+
+HISTORY_LINES = 2000
+_PROMPT, _MORE = "cel> ", "...> "
+_DELIMITERS = " \t\n()[]{}<>=!&|,?+-*/%."
+_OPERATORS = ("&&", "||", "+", "-", "*", "/", "%", "?", ",", "==", "!=", "<", ">", "<=", ">=", "\\")
+_OPEN, _CLOSE = "([{", ")]}"
+
+
+def repl(session: Session) -> None:
+    """Read, evaluate, print, until :quit or the end of the input."""
+    session.width = min(120, shutil.get_terminal_size((100, 24)).columns)
+    readline = _readline()
+    history = history_file()
+    if readline is not None:
+        _set_up(readline, session, history)
+    click.echo(styled("CEL as Kubernetes has it. :help lists commands, Ctrl-D ends.", dim=True))
+    try:
+        while not session.done:
+            text = _read()
+            if text is None:
+                break
+            try:
+                for line in session.answer(text):
+                    click.echo(line)
+            except KeyboardInterrupt:
+                click.echo("interrupted")
+    finally:
+        if readline is not None:
+            _save(readline, history)
+
+
+def _read() -> str | None:
+    """One expression, which may have several lines; None at the end of the input."""
+    lines: list[str] = []
+    while True:
+        try:
+            line = input(_MORE if lines else _PROMPT)
+        except EOFError:
+            click.echo()
+            return None
+        except KeyboardInterrupt:
+            click.echo()
+            lines = []
+            continue
+        lines.append(line.removesuffix("\\"))
+        text = "\n".join(lines)
+        # An empty line ends whatever is open: the parser then says what is missing.
+        if not line.strip() or not is_open(f"{text}\\" if line.endswith("\\") else text):
+            return text
+
+
+def is_open(text: str) -> bool:
+    """Whether an expression goes on: a bracket or triple quote is open, or an operator is last."""
+    if text.lstrip().startswith(":") and not text.rstrip().endswith("\\"):
+        return False
+    depth, position, quote = 0, 0, ""
+    while position < len(text):
+        if quote:
+            if text.startswith(quote, position):
+                position += len(quote)
+                quote = ""
+                continue
+            position += 2 if text[position] == "\\" else 1
+            continue
+        char = text[position]
+        if char in "\"'":
+            quote = char * 3 if text.startswith(char * 3, position) else char
+            position += len(quote)
+            continue
+        depth += (char in _OPEN) - (char in _CLOSE)
+        position += 1
+    return depth > 0 or len(quote) > 1 or (not quote and text.rstrip().endswith(_OPERATORS))
+
+
+def history_file() -> Path:
+    """Where lines are remembered: XDG's folder for the state of programs."""
+    home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return Path(home) / "policyd" / "eval_history"
+
+
+def _readline() -> ModuleType | None:
+    """Python's readline, None where Python was built without."""
+    try:
+        import readline
+    except ImportError:
+        return None
+    return readline
+
+
+def _set_up(readline: ModuleType, session: Session, history: Path) -> None:
+    readline.set_completer_delims(_DELIMITERS)
+    readline.set_completer(_completer(readline, session))
+    libedit = "libedit" in (readline.__doc__ or "")
+    readline.parse_and_bind("bind ^I rl_complete" if libedit else "tab: complete")
+    readline.set_history_length(HISTORY_LINES)
+    try:
+        readline.read_history_file(str(history))
+    except OSError:
+        return  # the first time, or not ours to read
+
+
+def _completer(readline: ModuleType, session: Session) -> Callable[[str, int], str | None]:
+    found: list[str] = []
+
+    def complete(_: str, number: int) -> str | None:
+        if number == 0:
+            found[:] = completions(readline.get_line_buffer()[: readline.get_endidx()], session)
+        return found[number] if number < len(found) else None
+
+    return complete
+
+
+def _save(readline: ModuleType, history: Path) -> None:
+    try:
+        history.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        readline.write_history_file(str(history))
+        history.chmod(0o600)
+    except OSError as error:
+        click.echo(f"the history was not kept: {error}", err=True)

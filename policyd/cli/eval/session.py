@@ -1,0 +1,200 @@
+"""What a session of ``policyd eval`` knows and answers: lines of text in, lines of text out.
+Touches no terminal.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from policyd._core.eval.layout import Layout
+from policyd._core.eval.program import type_of
+from policyd._core.eval.tracing import Tracer
+from policyd._core.lib.estimates import MOST
+from policyd._core.values.errors import CelError
+from policyd.cel.env import Environment
+from policyd.cel.estimate.cost import estimate
+from policyd.cel.estimate.sizes import measured
+from policyd.cel.syntax.ast import Checked
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.cel.syntax.source import Source
+from policyd.cel.trace.steps import Step, steps
+from policyd.cel.trace.tracing import plan_traced
+from policyd.cel.types.types import DYN
+from policyd.cli.shared.authorizer import Asked
+from policyd.cli.shared.output import styled
+from policyd.cli.shared.tree import Style, tree
+from policyd.cli.shared.values import shown, to_json
+from policyd.errors import BudgetExceeded, CelCompileError, PolicydError
+from policyd.policy.source.loader import read_one
+from policyd.versions import NEWEST, KubernetesVersion
+
+# Null where nothing is known of them.
+ROOTS = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
+Lines = Iterator[str]
+
+
+class Session:
+    """Variables, and what is answered to a line; ``done`` after ``:quit``."""
+
+    def __init__(
+        self,
+        given: Mapping[str, Any],
+        asked: Asked | None = None,
+        width: int = 100,
+        version: KubernetesVersion = NEWEST,
+    ) -> None:
+        self.variables = dict(given)
+        self.width = width
+        self.done = False
+        self.version = version
+        self._asked = asked
+
+    def answer(self, line: str) -> Lines:
+        """The lines that answer an expression, or a command that begins with a colon."""
+        text = line.strip()
+        if not text.startswith(":"):
+            yield from self._value(text) if text else ()
+            return
+        name, _, rest = text.partition(" ")
+        command = COMMANDS.get(name)
+        if command is None:
+            yield _error(f"no command {name}; :help lists them")
+            return
+        try:
+            yield from command[1](self, rest.strip())
+        except CelCompileError as error:
+            yield _refused(error)
+        except PolicydError as error:
+            yield _error(str(error))
+        except OSError as error:
+            yield _error(f"{error.filename}: {error.strerror}")
+
+    def compute(self, text: str) -> object:
+        """The value or CelError of an expression; PolicydError if there is none."""
+        return self._run(text)[1]
+
+    @property
+    def environment(self) -> Environment:
+        """The names that are known now."""
+        own = sorted(set(self.variables) - set(ROOTS))
+        return Environment.kubernetes(self.version).extend(dict.fromkeys(own, DYN))
+
+    def _given(self) -> dict[str, Any]:
+        given = {**dict.fromkeys(ROOTS), **self.variables}
+        return given if self._asked is None else given | self._asked.variables(given["request"])
+
+    def _run(self, text: str) -> tuple[Checked, object, int, Step]:
+        checked, tracer = self.environment.check(text), Tracer()
+        program = plan_traced(checked, Layout(), tracer)
+        value, cost = program.evaluate_with_cost(self._given())
+        return checked, value, cost, steps(tracer.take()[0]).root
+
+    def _value(self, text: str) -> Lines:
+        try:
+            _, value, cost, root = self._run(text)
+        except CelCompileError as error:
+            yield _refused(error)
+            return
+        except BudgetExceeded as exceeded:
+            yield _error(str(exceeded))
+            return
+        if isinstance(value, CelError):
+            yield _error(value.message)
+            yield Source(text).excerpt(_culprit(root))
+            return
+        yield pretty(value, self.width)
+        yield styled(f"{type_of(value)}, cost {cost:,}", dim=True)
+
+    def _type(self, text: str) -> Lines:
+        yield str(self.environment.check(text).result_type)
+
+    def _cost(self, text: str) -> Lines:
+        checked, _, cost, _ = self._run(text)
+        least, most = estimate(checked, measured(self._given()), dyn_fields=True)
+        until = "any number" if most == MOST else f"{most:,}"
+        yield f"cost {cost:,}, estimated {least:,} to {until} for data of these sizes"
+
+    def _trace(self, text: str) -> Lines:
+        _, value, _, root = self._run(text)
+        yield f"{shown(value, self.width)}"
+        yield from tree(root.children, 1, Style(self.width, everything=True))
+
+    def _let(self, text: str) -> Lines:
+        name, equals, expression = text.partition("=")
+        name = name.strip()
+        if not equals or not name.isidentifier() or expression.startswith("="):
+            yield _error("expected :let NAME = EXPRESSION")
+            return
+        value = self.compute(expression.strip())
+        if isinstance(value, CelError):
+            yield _error(value.message)
+            return
+        self.variables[name] = value
+        yield f"{name} = {shown(value, self.width - len(name) - 3)}"
+
+    def _load(self, text: str) -> Lines:
+        file, _, name = text.partition(" ")
+        name = name.strip() or "object"
+        if not file or not name.isidentifier():
+            yield _error("expected :load FILE [NAME]")
+            return
+        self.variables[name] = read_one(Path(file).expanduser().read_bytes(), file)
+        yield f"{name} = {shown(self.variables[name], self.width - len(name) - 3)}"
+
+    def _vars(self, _: str) -> Lines:
+        for name in (*ROOTS, *sorted(set(self.variables) - set(ROOTS))):
+            if name in self.variables:
+                yield f"{name} = {shown(self.variables[name], self.width - len(name) - 3)}"
+        unset = [name for name in ROOTS if name not in self.variables]
+        yield styled(f"null: {', '.join(unset)}", dim=True)
+
+    def _help(self, _: str) -> Lines:
+        yield "Type a CEL expression; Tab completes, an open bracket goes on with the next line."
+        for name, (usage, _command) in COMMANDS.items():
+            head, _, what = usage.partition("  ")
+            yield f"  {f'{name} {head}'.rstrip():<24} {what}"
+
+    def _quit(self, _: str) -> Lines:
+        self.done = True
+        return iter(())
+
+
+# Name: (arguments, two spaces, what it does; the command).
+COMMANDS: dict[str, tuple[str, Callable[[Session, str], Lines]]] = {
+    ":type": ("EXPRESSION  the type that the checker finds", Session._type),
+    ":cost": ("EXPRESSION  what it costs, and what is estimated", Session._cost),
+    ":trace": ("EXPRESSION  every part of it with its value", Session._trace),
+    ":let": ("NAME = EXPRESSION  keep a value", Session._let),
+    ":load": ("FILE [NAME]  read JSON or YAML as object, or as NAME", Session._load),
+    ":vars": ("  the variables", Session._vars),
+    ":help": ("  this list", Session._help),
+    ":quit": ("  end; so does Ctrl-D", Session._quit),
+}
+
+
+def pretty(value: object, width: int) -> str:
+    """A value as JSON: on one line if it fits, else indented."""
+    with deep_recursion():
+        plain = to_json(value)
+        line = json.dumps(plain, ensure_ascii=False)
+        return line if len(line) <= width else json.dumps(plain, ensure_ascii=False, indent=2)
+
+
+def _culprit(step: Step) -> int:
+    """The place of the innermost part that is an error."""
+    for child in step.children:
+        if child.failed or (child.round and any(each.failed for each in child.children)):
+            return _culprit(child)
+    return step.pos
+
+
+def _error(text: str) -> str:
+    return f"{styled('error', fg='red')}: {text}"
+
+
+def _refused(error: CelCompileError) -> str:
+    """The errors of an expression that does not compile, each with its caret."""
+    text = error.text.removeprefix("compilation failed: ")
+    word = styled("error", fg="red")
+    return text.replace("ERROR: <input>:", f"{word}: ") if "ERROR:" in text else _error(text)

@@ -1,0 +1,122 @@
+"""The stories of a request as JSON for programs. Finds out nothing."""
+
+from collections.abc import Sequence
+
+from policyd._core.eval.program import type_of
+from policyd._core.values.errors import CelError
+from policyd.admission.decision import Finding
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.cel.trace.steps import Step, Steps
+from policyd.cli.shared.values import to_json
+from policyd.json_types import JSONObject
+from policyd.offline.matching import Reason
+from policyd.offline.stories import PolicyStory, Visit, WebhookStory
+
+
+def stories_json(stories: Sequence[WebhookStory]) -> JSONObject:
+    """``{allowed, webhooks: [{webhook, response, policies}]}``."""
+    with deep_recursion():
+        webhooks = [
+            {
+                "webhook": story.webhook,
+                "response": story.response,
+                "policies": [_policy(each) for each in story.policies],
+            }
+            for story in stories
+        ]
+    return {"allowed": stories[-1].response["allowed"], "webhooks": webhooks}
+
+
+def _policy(story: PolicyStory) -> JSONObject:
+    line, _ = story.document.place("metadata.name")
+    made: JSONObject = {
+        "name": story.policy.name,
+        "kind": story.policy.kind,
+        "file": story.document.file,
+        "line": line,
+        "outcome": story.outcome,
+        "matched": story.matched,
+        "match": _reason(story.reason),
+        "findings": [_finding(each) for each in story.findings],
+        "ignored": [_finding(each) for each in story.ignored],
+        "exceptions": list(story.exceptions),
+        "bindings": [{"name": name, **_reason(each)} for name, each in story.bindings],
+        "params": [{"binding": name, "found": count} for name, count in story.params],
+        "visits": [_visit(each) for each in story.visits],
+    }
+    if story.controllers is not None:
+        made["podControllers"] = _reason(story.controllers)
+    return made
+
+
+def _reason(reason: Reason) -> JSONObject:
+    return {
+        "applies": reason.applies,
+        "place": reason.place,
+        "text": reason.text,
+        "more": list(reason.more),
+    }
+
+
+def _finding(finding: Finding) -> JSONObject:
+    return {
+        "message": finding.message,
+        "reason": finding.reason,
+        "index": finding.index,
+        "actions": list(finding.actions),
+        "error": finding.error,
+    }
+
+
+def _visit(visit: Visit) -> JSONObject:
+    return {
+        "binding": visit.binding,
+        "actions": list(visit.actions),
+        "asPod": visit.as_pod,
+        "again": visit.again,
+        "param": visit.param,
+        "lifted": sorted(visit.lifted),
+        "expressions": [_steps(each) for each in visit.expressions],
+        "mutations": [
+            {
+                "index": each.index,
+                "kind": each.kind,
+                "operations": list(each.operations),
+                **({"error": each.error} if each.error else {}),
+            }
+            for each in visit.mutations
+        ],
+        "findings": [_finding(each) for each in visit.findings],
+        "ignored": [_finding(each) for each in visit.ignored],
+    }
+
+
+def _steps(each: Steps) -> JSONObject:
+    return {
+        "path": each.label,
+        "expression": each.text,
+        "variables": {name: _step(step) for name, step in each.variables},
+        **_step(each.root),
+    }
+
+
+def _step(step: Step) -> JSONObject:
+    made: JSONObject = {"text": step.text, "position": step.pos, "cost": step.cost}
+    if step.state != "done":
+        made["state"] = step.state
+    elif isinstance(step.value, CelError):
+        made["error"] = step.value.message
+    elif step.round and isinstance(step.value, list) and ", " in step.text:
+        made["value"] = [to_json(each) for each in step.value]
+    else:
+        made["value"] = to_json(step.value)
+        made["type"] = type_of(step.value)
+    if step.round:
+        made["round"] = step.number
+    if step.deciding:
+        made["deciding"] = True
+    if step.hidden:
+        made["roundsNotKept"] = step.hidden
+    if step.children:
+        made["children"] = [_step(each) for each in step.children]
+    return made

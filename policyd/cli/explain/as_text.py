@@ -1,0 +1,167 @@
+"""The stories of a request as text for people: the decision first, then the policies that made it,
+then the others, a line each. Finds out nothing.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from policyd.cli.explain.visits import VisitText, title
+from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.tree import Style
+from policyd.cli.shared.values import cut
+from policyd.json_types import JSONObject
+from policyd.offline.matching import Reason
+from policyd.offline.stories import PolicyStory, WebhookStory
+
+_COLOURS = {
+    "denies": "red",
+    "warns": "yellow",
+    "audits": "yellow",
+    "ignores an error": "yellow",
+    "changes it": "cyan",
+    "changes nothing": "green",
+    "admits": "green",
+}
+# Those that did something come first.
+_ORDER = tuple(_COLOURS)
+
+
+def text(stories: Sequence[WebhookStory], request: JSONObject, style: Style) -> Iterator[str]:
+    """The lines of the whole explanation; the webhook that denied comes first."""
+    yield from _decision(stories, request, style)
+    denied = not stories[-1].response["allowed"]
+    for story in reversed(stories) if denied else stories:
+        if story.policies:
+            yield ""
+            yield styled(f"-- {story.webhook} --", dim=True)
+            yield from _webhook(sorted(story.policies, key=rank), style)
+
+
+def _webhook(policies: Sequence[PolicyStory], style: Style) -> Iterator[str]:
+    short = [each for each in policies if not tells(each, style)]
+    for each in policies:
+        if each not in short:
+            yield from policy_lines(each, style)
+            yield ""
+    for each in short:
+        yield from short_lines(each, style)
+
+
+def tells(story: PolicyStory, style: Style) -> bool:
+    """Whether a policy has more to say than a line."""
+    return story.outcome in _ORDER and (style.everything or story.outcome != "admits")
+
+
+def rank(story: PolicyStory) -> int:
+    return _ORDER.index(story.outcome) if story.outcome in _ORDER else len(_ORDER)
+
+
+def _decision(stories: Sequence[WebhookStory], request: JSONObject, style: Style) -> Iterator[str]:
+    """What is asked, and what the API server is answered in the end."""
+    resource, kind = request.get("resource") or {}, (request.get("kind") or {}).get("kind", "?")
+    where = f" in namespace {request['namespace']}" if request.get("namespace") else ""
+    name = f" {request['name']}" if request.get("name") else ""
+    user = (request.get("userInfo") or {}).get("username", "")
+    sub = ""
+    if request.get("subResource"):
+        sub = f" ({resource.get('resource')}/{request['subResource']})"
+    yield f"{request.get('operation')} {kind}{name}{sub}{where}{f' by {user}' if user else ''}"
+    last = stories[-1]
+    answer = last.response
+    if answer["allowed"]:
+        changed = " after mutation" if any(s.after is not s.before for s in stories) else ""
+        yield f"{styled('ALLOWED', fg='green', bold=True)}{changed}"
+    else:
+        status = answer["status"]
+        code = " ".join(str(each) for each in (status.get("code"), status.get("reason")) if each)
+        by = "validating" if last.webhook == "validate" else "mutating"
+        yield f"{styled('DENIED', fg='red', bold=True)} {code} by the {by} webhook"
+        yield from _causes(status, [p.policy.name for p in last.policies], style)
+    for warning in (each for story in stories for each in story.response.get("warnings", ())):
+        yield f"  {styled('warning', fg='yellow')}: {warning}"
+
+
+def _causes(status: JSONObject, names: Sequence[str], style: Style) -> Iterator[str]:
+    """What each policy said; of those that are not shown only how many there are."""
+    causes = [each["message"] for each in status.get("details", {}).get("causes", ())]
+    causes = causes or [status["message"]]
+    mine = [each for each in causes if any(f"'{name}'" in each for name in names)]
+    if not style.everything or not mine or len(mine) == len(causes):
+        yield from (f"  {each}" for each in causes)
+        return
+    yield from (f"  {each}" for each in mine)
+    yield f"  and {counted(len(causes) - len(mine), 'denial')} by other policies"
+
+
+def short_lines(story: PolicyStory, style: Style) -> Iterator[str]:
+    """One line: what the policy did, or why it did nothing."""
+    mark = styled("+", fg="green") if story.outcome == "admits" else "-"
+    detail = story.outcome if story.outcome in ("admits", "not matched") else _why_not(story)
+    if story.outcome == "not matched":
+        detail = _reason(story).text
+    line = f"{story.policy.name}: {detail}"
+    yield f"{mark} {line if style.everything else cut(line, style.width - 2)}"
+    if style.everything:
+        yield from _reasons(story)
+
+
+def _reason(story: PolicyStory) -> Reason:
+    """The controllers' rules are what people mean where they are nearer to the request."""
+    if story.controllers is not None and (not story.reason.applies):
+        return story.controllers
+    return story.reason
+
+
+def _why_not(story: PolicyStory) -> str:
+    """Why a policy that matched had nothing to say."""
+    match story.outcome:
+        case "exempt":
+            return f"lifted by exception {', '.join(story.exceptions)}"
+        case "condition not met":
+            return "; ".join(
+                f"{title(each, story)} is false: {each.text.strip()}"
+                for visit in story.visits[:1]
+                for each in visit.expressions
+                if each.label.startswith("spec.matchConditions") and each.root.value is False
+            )
+        case "left alone":
+            return "nothing in such a request, or in the template of such an object, may be changed"
+        case "not bound" if not story.bindings:
+            return "no binding"
+        case "not bound":
+            return "; ".join(f"binding {name}: {reason.text}" for name, reason in story.bindings)
+        case "no params":
+            return "no params found: parameterNotFoundAction is Allow"
+    return story.outcome
+
+
+def _reasons(story: PolicyStory) -> Iterator[str]:
+    """Everything that led to judging the policy, or to not judging it."""
+    reason = _reason(story)
+    yield f"    match: {reason.text}"
+    yield from (f"      {line}" for line in reason.more)
+    if story.controllers is not None and story.controllers.applies and story.reason.applies:
+        yield f"    match: {story.controllers.text}"
+    for name in story.exceptions:
+        yield f"    exception {name} applies"
+    for name, bound in story.bindings:
+        if name:
+            yield f"    binding {name}: {bound.text}"
+            yield from (f"      {line}" for line in bound.more)
+    for name, count in story.params:
+        yield f"    params{f' of {name}' if name else ''}: {count} found"
+
+
+def policy_lines(story: PolicyStory, style: Style) -> Iterator[str]:
+    """A policy that has something to say: why it was asked, and every expression that matters."""
+    policy = story.policy
+    outcome = styled(story.outcome, fg=_COLOURS[story.outcome], bold=True)
+    line, _ = story.document.place("metadata.name")
+    source = styled(f"{story.document.file}:{line}", dim=True)
+    yield f"{outcome}: {policy.kind} {styled(policy.name, bold=True)}  {source}"
+    yield from _reasons(story)
+    for finding in story.findings:
+        yield f"    {styled('error', fg='red')}: {finding.message}"
+    for finding in story.ignored:
+        yield f"    {styled('ignored', fg='yellow')}: {finding.message}"
+    for visit in story.visits:
+        yield from VisitText(visit, story, style).lines()

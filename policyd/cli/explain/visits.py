@@ -1,0 +1,175 @@
+"""What one policy found under one binding and parameter, as lines."""
+
+from collections.abc import Iterator
+
+from policyd.admission.decision import Finding
+from policyd.cel.trace.steps import Steps
+from policyd.cli.shared.output import styled
+from policyd.cli.shared.tree import Style, tree, value_line
+from policyd.cli.shared.values import cut, shown
+from policyd.json_types import JSON
+from policyd.offline.stories import Applied, PolicyStory, Visit
+
+MAX_TREE = 24  # lines of one expression, unless everything is asked for
+
+
+class VisitText:
+    """One visit; its lines can be taken once."""
+
+    def __init__(self, visit: Visit, story: PolicyStory, style: Style) -> None:
+        self._visit = visit
+        self._story = story
+        self._style = style
+        self._told = list(visit.findings)
+        self._known: dict[str, object] = {}  # variables whose trees were shown
+
+    def lines(self) -> Iterator[str]:
+        """What was evaluated, in order, and what came of it."""
+        visit = self._visit
+        if visit.again and not self._style.everything and not _did(visit):
+            yield "  invoked again, as the object had changed since: nothing more to change"
+            return
+        yield from self._head()
+        for each in visit.expressions:
+            mine = [finding for finding in self._told if _about(finding, each)]
+            self._told = [finding for finding in self._told if finding not in mine]
+            yield from self._expression(each, mine)
+        yield from self._patterns()
+        for applied in visit.mutations:
+            yield from self._applied(applied)
+        for finding in self._told:
+            yield f"  {styled('error' if finding.error else 'fails', fg='red')}: {finding.message}"
+        if visit.refused:
+            yield f"  {styled('error', fg='red')}: {visit.refused}"
+        for finding in visit.ignored:
+            yield f"  {styled('ignored (failurePolicy)', fg='yellow')}: {finding.message}"
+
+    def _head(self) -> Iterator[str]:
+        visit, heads = self._visit, []
+        if visit.again:
+            heads.append("invoked again, as the object had changed since")
+        if visit.as_pod:
+            heads.append("as the Pod of the template")
+        if isinstance(visit.param, dict) and self._story.policy.param_kind is not None:
+            heads.append(f"with params {_name_of(visit.param)}")
+        if heads:
+            named = f"binding {visit.binding}: " if visit.binding else ""
+            yield f"  {named}{', '.join(heads)}"
+
+    def _expression(self, each: Steps, findings: list[Finding]) -> Iterator[str]:
+        """A line if it held, its tree if it did not."""
+        root, quiet = each.root, not self._style.everything
+        tested = each.label.startswith(("spec.validations", "spec.matchConditions"))
+        tested = tested and each.label.endswith("].expression")
+        if quiet and not root.failed and each.label.endswith("messageExpression"):
+            return
+        if quiet and not root.failed and each.label.startswith("spec.mutations"):
+            return
+        mark, colour = " ", "cyan"
+        if root.failed or root.state == "cut":
+            mark, colour = "!", "red"
+        elif tested:
+            mark, colour = ("+", "green") if root.value is True else ("x", "red")
+        value = "ended by a limit"
+        if root.state == "done":
+            value = shown(root.value, self._style.width - 40)
+        cost = styled(f"(cost {root.cost}{self._lifted(each)})", dim=True)
+        name = title(each, self._story)
+        yield f"  {styled(mark, fg=colour, bold=True)} {name} = {value}  {cost}"
+        for finding in findings:
+            if not finding.error:
+                yield f"      {styled('message', bold=True)}: {finding.message}"
+        if quiet and (root.value is True if tested else not root.failed):
+            return
+        yield from self._tree(each)
+
+    def _lifted(self, each: Steps) -> str:
+        validation = each.label.startswith("spec.validations")
+        lifted = validation and _index(each.label) in self._visit.lifted
+        return ", lifted by an exception" if lifted else ""
+
+    def _tree(self, each: Steps) -> Iterator[str]:
+        """The expression as it was written, its parts, and the variables that it computed."""
+        for line in each.text.strip().split("\n"):
+            yield styled(f"      | {line.rstrip()}", dim=True)
+        lines = list(tree(each.root.children, 3, self._style))
+        for name, variable in each.variables:
+            if name in self._known and self._known[name] == variable.value:
+                continue  # messages compute variables once more
+            self._known[name] = variable.value
+            lines.append(f"      {value_line(f'variables.{name}', variable, 3, self._style)}")
+            lines += tree(variable.children, 4, self._style)
+        most = len(lines) if self._style.everything else MAX_TREE
+        yield from lines[:most]
+        if len(lines) > most:
+            more = len(lines) - most
+            yield f"      … {more} more lines: --policy {self._story.policy.name} shows them"
+
+    def _patterns(self) -> Iterator[str]:
+        """Whether the validations that are patterns fit, where they were asked."""
+        plan, visit = self._story.policy.validation, self._visit
+        conditions = [e for e in visit.expressions if e.label.startswith("spec.matchConditions")]
+        if (
+            plan is None
+            or not visit.validates
+            or not all(each.root.value is True for each in conditions)
+        ):
+            return
+        for index, each in enumerate(plan.validations):
+            if each.pattern is None or index in visit.lifted:
+                continue
+            mine = [finding for finding in self._told if finding.index == index]
+            self._told = [finding for finding in self._told if finding not in mine]
+            mark, colour, fits = ("x", "red", "does not fit") if mine else ("+", "green", "fits")
+            yield f"  {styled(mark, fg=colour, bold=True)} validations[{index}]: the pattern {fits}"
+            yield from (f"      {styled('message', bold=True)}: {each.message}" for each in mine)
+
+    def _applied(self, applied: Applied) -> Iterator[str]:
+        """What a mutation changed."""
+        head = f"  {styled('~', fg='cyan', bold=True)} mutations[{applied.index}] {applied.kind}"
+        if applied.error:
+            yield f"{head}: {styled('error', fg='red')}: {applied.error}"
+            return
+        yield head if applied.operations else f"{head} changes nothing"
+        width = self._style.width
+        for operation in applied.operations:
+            sign, colour = _SIGNS.get(operation["op"], ("*", "cyan"))
+            line = f"{sign} {operation['path']}"
+            if "value" in operation:
+                line += f" = {shown(operation['value'], width - 12)}"
+            yield f"      {styled(cut(line, width - 6), fg=colour)}"
+
+
+_SIGNS = {"add": ("+", "green"), "remove": ("-", "red"), "replace": ("~", "yellow")}
+
+
+def title(each: Steps, story: PolicyStory) -> str:
+    """``validations[0]``, with the name of the entry where it has one."""
+    title = each.label.removeprefix("spec.").removesuffix(".expression")
+    field, index = title.partition("[")[0], _index(each.label)
+    entries = (story.document.raw.get("spec") or {}).get(field) or []
+    entry = entries[index] if index < len(entries) else {}
+    name = entry.get("name") or entry.get("key") if isinstance(entry, dict) else ""
+    return f"{title} {name}" if name else title
+
+
+def _did(visit: Visit) -> bool:
+    changed = any(each.operations or each.error for each in visit.mutations)
+    return bool(changed or visit.findings or visit.ignored or visit.refused)
+
+
+def _name_of(param: JSON) -> str:
+    metadata = param.get("metadata") or {}
+    names = [str(metadata[key]) for key in ("namespace", "name") if metadata.get(key)]
+    return "/".join(names) or "given in the policy"
+
+
+def _about(finding: Finding, each: Steps) -> bool:
+    return each.label == f"spec.validations[{finding.index}].expression" and not (
+        finding.error and not each.root.failed
+    )
+
+
+def _index(label: str) -> int:
+    """The number in a label such as ``spec.validations[0].expression``."""
+    return int(label.partition("[")[2].partition("]")[0] or 0)

@@ -1,0 +1,60 @@
+"""The option ``--authorizer FILE`` of commands that have no cluster to ask."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from policyd._core.lib import authz
+from policyd.admission.authorizer import Authorizer, StaticAuthorizer
+from policyd.errors import ConfigError
+from policyd.policy.source.authorizer_file import load_rules
+
+
+def authorizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the argument ``authorizer``: a StaticAuthorizer, or None."""
+    return click.option(
+        "--authorizer",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        callback=_read,
+        help="What authorizer checks answer: a list of rules, as in a suite. Without it they fail.",
+    )(function)
+
+
+def _read(
+    context: click.Context, parameter: click.Parameter, path: Path | None
+) -> StaticAuthorizer | None:
+    if path is None:
+        return None
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"--authorizer {path}: {error.strerror}") from None
+    return StaticAuthorizer(load_rules(data, str(path)))
+
+
+class Asked(NamedTuple):
+    """An authorizer, and for whom it answers outside of a review."""
+
+    authorizer: Authorizer
+    user: str | None
+    groups: tuple[str, ...]
+
+    def variables(self, request: Any) -> dict[str, Any]:
+        """``authorizer`` and ``authorizer.requestResource``, the latter where ``request`` has a
+        resource; ``user`` and ``groups`` go before those of the request.
+        """
+        given = request if isinstance(request, dict) else {}
+        user_info = dict(given.get("userInfo") or {})
+        if self.user is not None:
+            user_info["username"] = self.user
+        if self.groups:
+            user_info["groups"] = list(self.groups)
+        resource = given.get("requestResource") or given.get("resource")
+        shown = {**given, "userInfo": user_info, "requestResource": resource or {"resource": ""}}
+        found: dict[str, Any] = authz.variables(self.authorizer, shown)
+        if not resource:
+            del found["authorizer.requestResource"]
+        return found

@@ -1,0 +1,117 @@
+"""The manifests that a command judges: read from files, matched with older ones, written back."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from policyd.errors import ConfigError, PolicySchemaError
+from policyd.json_types import JSONObject
+from policyd.policy.source.documents import Document
+from policyd.policy.source.files import read
+from policyd.policy.source.splitting import split
+from policyd.policy.source.yaml_output import dump
+from policyd.policy.suite.reviews import build_review
+
+_STDIN = "stdin.yaml"
+Identity = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """On whose behalf, and what is done with manifests; None and () leave it to each."""
+
+    operation: str | None
+    user: str | None
+    groups: tuple[str, ...]
+
+    @property
+    def user_info(self) -> JSONObject:
+        """``userInfo`` of the requests."""
+        return {"username": self.user or "policyd", "groups": list(self.groups)}
+
+    def review(self, manifest: JSONObject, old: JSONObject | None) -> JSONObject:
+        """The AdmissionReview that the API server would make of a manifest."""
+        overrides = {"userInfo": self.user_info}
+        review = build_review(
+            manifest, old_object=old, operation=self.operation, overrides=overrides
+        )
+        # The API server writes the namespace of the request into the object before it asks.
+        request = review["request"]
+        for field in ("object", "oldObject"):
+            obj, namespace = request[field], request.get("namespace")
+            if isinstance(obj, dict) and namespace and obj.get("kind") != "Namespace":
+                metadata = obj.get("metadata")
+                metadata = metadata if isinstance(metadata, dict) else {}
+                request[field] = {**obj, "metadata": {**metadata, "namespace": namespace}}
+        return review
+
+
+def read_manifests(paths: Iterable[Path]) -> list[Document]:
+    """Every object in the files and directories, Lists unrolled; PolicySchemaError tells all that
+    cannot be read.
+    """
+    files, problems = read(paths)
+    documents = []
+    for file in files:
+        found, wrong = split(file.name, file.data)
+        documents += found
+        problems += wrong
+    if problems:
+        raise PolicySchemaError(problems)
+    return documents
+
+
+def identity(document: Document) -> Identity:
+    """Group, kind, namespace and name: what makes two manifests the same object."""
+    return (document.group, document.kind, document.namespace, document.name)
+
+
+class Output:
+    """The folder that gets the manifests back, one file for each that was read."""
+
+    def __init__(self, folder: Path, paths: Sequence[Path]) -> None:
+        self._folder = folder
+        self._roots = [path for path in paths if path.is_dir()]
+        self._files: dict[str, list[JSONObject]] = {}
+
+    def add(self, document: Document, obj: JSONObject) -> None:
+        """One object, after those of its file that came before it."""
+        self._files.setdefault(document.file, []).append(obj)
+
+    def write(self) -> Iterator[Path]:
+        """Write all files; ConfigError where that fails or two would be one."""
+        written: dict[Path, str] = {}
+        for name, objects in self._files.items():
+            target = self._folder / self._relative(name)
+            if target in written:
+                raise ConfigError(f"{name} and {written[target]} would both become {target}")
+            written[target] = name
+            try:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(_written(objects, target.suffix))
+            except OSError as error:
+                raise ConfigError(f"{error.filename}: {error.strerror}") from None
+            yield target
+
+    def _relative(self, name: str) -> Path:
+        """Below the directory it was found in; a file that was named itself has its own name."""
+        if name == "-":
+            return Path(_STDIN)
+        path = Path(name.removesuffix(".gz"))
+        for root in self._roots:
+            if path.is_relative_to(root):
+                return path.relative_to(root)
+        return Path(path.name)
+
+
+def _written(objects: list[JSONObject], suffix: str) -> bytes:
+    if suffix == ".json":
+        whole = objects[0] if len(objects) == 1 else _list(objects)
+        return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    return "---\n".join(map(dump, objects)).encode("utf-8", "surrogatepass")
+
+
+def _list(objects: list[JSONObject]) -> JSONObject:
+    return {"apiVersion": "v1", "kind": "List", "items": objects}

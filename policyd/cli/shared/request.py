@@ -1,0 +1,135 @@
+"""The request that a command judges: an AdmissionReview as it is, or a manifest and options that
+say what is done with it.
+"""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import click
+
+from policyd.cli.shared.manifests import Who
+from policyd.errors import ConfigError, PolicySchemaError, ReviewError
+from policyd.json_types import JSONObject
+from policyd.policy.source.loader import read_one
+from policyd.policy.suite.reviews import namespace
+
+OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestOptions:
+    """What ``request_options`` were given."""
+
+    who: Who
+    old: Path | None
+    namespace_labels: dict[str, str] | None
+
+    def review(self, file: BinaryIO) -> JSONObject:
+        """The AdmissionReview in the file, or the one that its manifest makes."""
+        given = read_object(content(file), name_of(file))
+        if given.get("kind") == "AdmissionReview":
+            if self.old or self.who != Who(None, None, ()):
+                raise click.UsageError(
+                    "--operation, --old, --user and --group are for manifests: "
+                    "an AdmissionReview says all of that itself"
+                )
+            return given
+        old = None if self.old is None else read_object(content(self.old), str(self.old))
+        return self.who.review(given, old)
+
+    def namespace(self, review: JSONObject) -> JSONObject | None:
+        """The Namespace object of the labels given, for the namespace of the request."""
+        if self.namespace_labels is None:
+            return None
+        request = review.get("request")
+        name = request.get("namespace") if isinstance(request, dict) else None
+        if not name:
+            raise click.UsageError("--namespace-labels: the request is in no namespace")
+        return namespace(name, self.namespace_labels)
+
+
+def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the argument ``request``: RequestOptions."""
+
+    @wraps(function)
+    def command(
+        *,
+        operation: str | None,
+        old: Path | None,
+        user: str | None,
+        groups: tuple[str, ...],
+        namespace_labels: dict[str, str] | None,
+        **others: Any,
+    ) -> Any:
+        given = RequestOptions(Who(operation, user, groups), old, namespace_labels)
+        return function(request=given, **others)
+
+    made: Callable[..., Any] = command
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    return made
+
+
+OPERATION = click.option(
+    "--operation",
+    type=click.Choice(OPERATIONS),
+    help="What is done with a manifest.  [default: CREATE; UPDATE with --old]",
+)
+OLD = click.option(
+    "--old",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The manifest as it was before: oldObject.",
+)
+USER = click.option("--user", help="Who does it with a manifest.  [default: policyd]")
+GROUP = click.option(
+    "--group", "groups", multiple=True, help="A group of the user; may be repeated."
+)
+NAMESPACE_LABELS = click.option(
+    "--namespace-labels",
+    metavar="K=V,…",
+    callback=lambda context, parameter, text: None if text is None else _labels(text),
+    help="Labels of the request's namespace, for namespaceSelectors and namespaceObject.",
+)
+_OPTIONS = (OPERATION, OLD, USER, GROUP, NAMESPACE_LABELS)
+
+
+def name_of(file: BinaryIO) -> str:
+    """What messages call a file that a command was given."""
+    return str(getattr(file, "name", "-"))
+
+
+def content(file: BinaryIO | Path) -> bytes:
+    """All of a file; ConfigError where it cannot be read though it could be opened."""
+    try:
+        return file.read_bytes() if isinstance(file, Path) else file.read()
+    except OSError as error:
+        name = str(file) if isinstance(file, Path) else name_of(file)
+        raise ConfigError(f"{name}: {error.strerror}") from None
+
+
+def read_object(body: bytes, name: str) -> JSONObject:
+    """The one JSON or YAML object in a file; ReviewError for anything else."""
+    try:
+        document = read_one(body, name)
+    except PolicySchemaError as error:
+        raise ReviewError(f"neither JSON nor YAML: {error}") from None
+    if not isinstance(document, dict):
+        raise ReviewError(f"{name}: expected one object, found {json.dumps(document)[:40]}")
+    return document
+
+
+def _labels(text: str) -> dict[str, str]:
+    labels = {}
+    for pair in filter(None, text.split(",")):
+        key, equals, value = pair.partition("=")
+        if not equals or not key.strip():
+            raise click.BadParameter(
+                f"expected KEY=VALUE, got {pair!r}", param_hint="--namespace-labels"
+            )
+        labels[key.strip()] = value.strip()
+    return labels

@@ -1,0 +1,68 @@
+"""Evaluations as indented lines: each part of an expression with its value."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from policyd._core.values.errors import CelError
+from policyd.cel.trace.steps import Step
+from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.values import cut, shown
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How wide, and whether expressions that held are shown in full too (``everything``)."""
+
+    width: int = 100
+    everything: bool = False
+
+
+def tree(children: Iterable[Step], depth: int, style: Style) -> Iterator[str]:
+    """A line for each step, indented so deep; rounds that say nothing new are counted."""
+    rounds = [each for each in children if each.round]
+    decided = any(each.deciding for each in rounds)
+    hidden = 0
+    for each in children:
+        if each.round and not style.everything and _is_dull(each, decided, rounds):
+            hidden += 1
+            continue
+        indent = "  " * depth
+        if each.round:
+            label = f"[{each.number}] {each.text}"
+            value = shown(each.value, max(20, style.width - len(indent) - len(label) - 4))
+            yield f"{indent[:-2]}{_mark(each)}{label} = {value}"
+        else:
+            yield f"{indent[:-2]}{_mark(each)}{value_line(each.text, each, depth, style)}"
+        yield from tree(each.children, depth + 1, style)
+    if hidden:
+        yield f"{'  ' * depth}… {counted(hidden, 'other round')}"
+
+
+def _is_dull(each: Step, decided: bool, rounds: list[Step]) -> bool:
+    """Whether a round may be left out: another one decided, or it is one of many alike."""
+    if decided:
+        return not each.deciding
+    return each is not rounds[0] and each is not rounds[-1]
+
+
+def _mark(each: Step) -> str:
+    return styled("> ", fg="red", bold=True) if each.deciding else "  "
+
+
+def value_line(name: str, each: Step, depth: int, style: Style) -> str:
+    """``text = value`` on one line."""
+    room = style.width - 2 * depth
+    label = cut(name, max(30, room * 2 // 3))
+    if each.state == "skipped":
+        return styled(f"{label} = not evaluated", dim=True)
+    if each.state == "cut":
+        return f"{label} = ended by a limit"
+    value = shown(each.value, max(16, room - len(label) - 3))
+    colour = _colour(each.value)
+    return f"{label} = {styled(value, fg=colour) if colour else value}"
+
+
+def _colour(value: object) -> str | None:
+    if isinstance(value, bool):
+        return "green" if value else "red"
+    return "yellow" if isinstance(value, CelError) else None

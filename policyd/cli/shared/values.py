@@ -1,0 +1,104 @@
+"""CEL values for people and programs: as JSON, and on one line that is not too long."""
+
+import base64
+import json
+import math
+from typing import Any
+
+import orjson
+
+from policyd._core.eval.program import render, type_of
+from policyd._core.values.errors import CelError
+from policyd._core.values.types import Key, Optional, StructValue, UInt
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.cli.shared.output import counted
+
+# What CEL's string() takes; of other keys the type is shown.
+_KEYS = frozenset((
+    "bool", "int", "uint", "double", "null_type", "type", "net.IP", "net.CIDR",
+    "google.protobuf.Timestamp", "google.protobuf.Duration",
+))  # fmt: skip
+
+
+def to_json(value: Any) -> Any:
+    """A CEL value as JSON; what JSON lacks is the text of CEL's ``string()``."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else render(value)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, list):
+        return [to_json(item) for item in value]
+    if isinstance(value, dict):
+        return {_key(key): to_json(item) for key, item in value.items()}
+    if isinstance(value, StructValue):
+        return {name: to_json(item) for name, item in value.fields.items()}
+    if isinstance(value, UInt):
+        return value.value
+    if isinstance(value, bytes):
+        return _bytes_text(value)
+    if isinstance(value, Optional):
+        return {"optional": to_json(value.value)} if value else "optional.none()"
+    return render(value)
+
+
+def _key(key: Any) -> str:
+    """A map's key as JSON's text."""
+    value = key.value if isinstance(key, Key) else key
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return value
+    return render(value) if type_of(value) in _KEYS else type_of(value)
+
+
+def _bytes_text(value: bytes) -> str:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return base64.b64encode(value).decode()
+
+
+def dump(value: Any) -> bytes:
+    try:
+        return orjson.dumps(value)
+    except orjson.JSONEncodeError:  # deeper than its 254 levels
+        with deep_recursion():
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def shown(value: Any, width: int) -> str:
+    """A value on one line of at most ``width`` characters, cut where it is longer."""
+    if isinstance(value, CelError):
+        return cut(f"error: {value.message}", max(width, 60))
+    if isinstance(value, Optional):
+        return f"optional({shown(value.value, width - 10)})" if value else "optional.none()"
+    with deep_recursion():
+        text = json.dumps(to_json(_shallow(value, 0)), ensure_ascii=False, default=str)
+    if len(text) <= width:
+        return text
+    count = f" ({counted(len(value), 'item')})" if isinstance(value, list) else ""
+    return cut(text, width - len(count)) + count
+
+
+def cut(text: str, width: int) -> str:
+    """The text on one line, with an ellipsis where it is too long."""
+    line = " ".join(text.split())
+    return line if len(line) <= width else line[: max(1, width - 1)] + "…"
+
+
+_DEEP = 6
+_MANY = 30
+
+
+def _shallow(value: Any, depth: int) -> Any:
+    """As much of a value as fits on a line: the rest of a large one is not looked at."""
+    if isinstance(value, list):
+        return "…" if depth > _DEEP else [_shallow(item, depth + 1) for item in value[:_MANY]]
+    if isinstance(value, dict):
+        if depth > _DEEP:
+            return "…"
+        some = list(value.items())[:_MANY]
+        return {key: _shallow(item, depth + 1) for key, item in some}
+    if isinstance(value, str):
+        return value[:1000]
+    return value

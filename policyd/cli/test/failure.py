@@ -1,0 +1,62 @@
+"""Of the stories of a case that failed only what has to do with the failure, as lines: who denied,
+who changed the object, or why nobody did.
+"""
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
+
+from policyd.cli.explain.as_text import policy_lines, rank, short_lines, tells
+from policyd.cli.shared.tree import Style
+from policyd.offline.stories import PolicyStory, WebhookStory
+
+_CHANGES = ("changes it", "changes nothing")
+_ABOUT_CHANGES = frozenset(("patched", "patch", "idempotent"))
+_FEW = 5  # policies are named that had nothing to do with a request; the others are counted
+_IN_FULL = 2  # policies are shown with everything that held
+
+
+def deciding(stories: Sequence[WebhookStory], keys: Set[str], style: Style) -> Iterator[str]:
+    """The lines for a case that is not as expected in these keys."""
+    told = sorted((each for story in stories for each in story.policies), key=rank)
+    changes = bool(keys & _ABOUT_CHANGES)
+    acted = [
+        each
+        for each in told
+        if each.matched and (changes or each.outcome not in _CHANGES) and each.outcome != "admits"
+    ]
+    for each in acted:
+        yield from _lines(each, style)
+    if stories[-1].response["allowed"] and "allowed" in keys:
+        yield from _nobody([each for each in told if each not in acted], style)
+    elif not acted:
+        yield from _others(told, style)
+
+
+def _lines(each: PolicyStory, style: Style) -> Iterator[str]:
+    return policy_lines(each, style) if tells(each, style) else short_lines(each, style)
+
+
+def _nobody(told: Sequence[PolicyStory], style: Style) -> Iterator[str]:
+    """Why nobody denied: of few policies that admit everything that held."""
+    admitting = [each for each in told if each.outcome == "admits"]
+    if len(admitting) > _IN_FULL:
+        yield from _others(told, style)
+        return
+    for each in admitting:
+        yield from policy_lines(each, replace(style, everything=True))
+    if not admitting:
+        yield from _others(told, style)
+
+
+def _others(told: Sequence[PolicyStory], style: Style) -> Iterator[str]:
+    """A line for each policy, once: those that matched, and the first of the others."""
+    lines = dict.fromkeys(
+        (each.matched, line)
+        for each in sorted(told, key=lambda each: not each.matched)
+        for line in short_lines(each, style)
+    )
+    yield from (line for matched, line in lines if matched)
+    others = [line for matched, line in lines if not matched]
+    yield from others[:_FEW]
+    if len(others) > _FEW:
+        yield f"- and {len(others) - _FEW} more"

@@ -1,0 +1,88 @@
+"""What was expected beside what was found: short values in columns, long ones below each other,
+objects and patches as a unified diff of their YAML.
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from policyd.cli.shared.output import styled
+from policyd.policy.source.yaml_output import dump
+from policyd.policy.suite.expectations import Mismatch
+
+_HEADS = ("", "expected", "found")
+_CONTEXT = 3
+
+
+def compared(mismatches: Iterable[Mismatch], width: int) -> Iterator[str]:
+    """The lines for all keys of one case that are not as expected."""
+    short: list[tuple[str, str, str]] = []
+    long: list[Mismatch] = []
+    for each in mismatches:
+        row = (each.key, _text(each.expected), _text(each.found))
+        if _is_tree(each) or sum(map(len, row)) + 4 > width:
+            long.append(each)
+        else:
+            short.append(row)
+    if short:
+        yield from _table(short)
+    for each in long:
+        yield from _diff(each) if _is_tree(each) else _stacked(each)
+
+
+def _is_tree(each: Mismatch) -> bool:
+    """Whether it is an object or a list of them, on both sides."""
+    return _nested(each.expected) and _nested(each.found)
+
+
+def _nested(value: Any) -> bool:
+    if isinstance(value, list):
+        return not value or isinstance(value[0], dict)
+    return isinstance(value, dict)
+
+
+def _table(rows: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    widths = [max(len(row[i]) for row in (_HEADS, *rows)) for i in range(2)]
+    for key, expected, found in (_HEADS, *rows):
+        cells = (f"{expected:<{widths[1]}}", found)
+        if key:
+            cells = (styled(cells[0], fg="green"), styled(cells[1], fg="red"))
+        yield f"{key:<{widths[0]}}  {cells[0]}  {cells[1]}"
+
+
+def _stacked(each: Mismatch) -> Iterator[str]:
+    yield each.key
+    yield f"  expected: {styled(_text(each.expected), fg='green')}"
+    yield f"  found:    {styled(_text(each.found), fg='red')}"
+
+
+def _diff(each: Mismatch) -> Iterator[str]:
+    """Only the lines that differ, and some around them; keys in the order of what is expected."""
+    yield f"{each.key}: - expected, + found"
+    lines = difflib.unified_diff(
+        dump(each.expected).splitlines(),
+        dump(_in_order_of(each.expected, each.found)).splitlines(),
+        n=_CONTEXT,
+        lineterm="",
+    )
+    for line in list(lines)[2:]:
+        colour = {"-": "green", "+": "red", "@": "cyan"}.get(line[:1])
+        yield f"  {styled(line, fg=colour) if colour else line}"
+
+
+def _in_order_of(model: Any, value: Any) -> Any:
+    """The value with the keys of its maps where the model has them; new ones come last."""
+    if isinstance(model, dict) and isinstance(value, dict):
+        keys = [key for key in model if key in value]
+        keys += [key for key in value if key not in model]
+        return {key: _in_order_of(model.get(key), value[key]) for key in keys}
+    if isinstance(model, list) and isinstance(value, list):
+        models = [*model, *[None] * (len(value) - len(model))]
+        return [_in_order_of(one, each) for one, each in zip(models, value, strict=False)]
+    return value
+
+
+def _text(value: Any) -> str:
+    return orjson.dumps(value).decode()

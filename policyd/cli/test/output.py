@@ -1,0 +1,239 @@
+"""What a run of suites gave, as text for people (much like go test) and for programs."""
+
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from textwrap import dedent
+from typing import Any
+
+import click
+
+from policyd.cli.shared.output import counted, echo_json, problem_text, styled
+from policyd.cli.shared.reports import Entry, github, junit, sarif
+from policyd.cli.shared.tree import Style
+from policyd.cli.test.failure import deciding
+from policyd.cli.test.mismatches import compared
+from policyd.cli.test.runner import CaseRun, SuiteRun
+from policyd.errors import Problem
+from policyd.json_types import JSONObject
+from policyd.offline.coverage import Part, PolicyCoverage, percent
+
+_MIN_WIDTH, _MAX_WIDTH = 80, 140
+_HEADS = ("PLACE", "POLICY", "COVERED", "NEVER")
+_RULES = {
+    "case": "A case of a suite is not answered as it expects",
+    "require-tests": "Every policy has a suite with a case that concerns it",
+    "coverage": "Cases bring about every outcome of a policy",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A whole run. ``coverage`` is None where it was not asked for."""
+
+    suites: tuple[SuiteRun, ...]
+    untested: tuple[Problem, ...] = ()
+    coverage: tuple[PolicyCoverage, ...] | None = None
+    least: float = 0.0
+
+    @property
+    def covers_too_little(self) -> bool:
+        """Whether the coverage is below what was asked for."""
+        return self.coverage is not None and percent(self.coverage) < self.least
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing is wrong."""
+        failed = any(each.failed for each in self.suites)
+        return not (failed or self.untested or self.covers_too_little)
+
+
+def write(form: str, tested: Tested, verbose: bool) -> None:
+    """Print the run in one of FORMATS."""
+    if form == "text":
+        click.echo("\n".join(text(tested, verbose)))
+    elif form == "json":
+        echo_json(_json(tested))
+    elif form == "junit":
+        click.echo(junit(_entries(tested, ""), "policyd test"))
+    elif form == "sarif":
+        echo_json(sarif(_entries(tested, "case"), _RULES))
+    elif lines := github(_entries(tested, "case")):
+        click.echo(lines)
+
+
+FORMATS = ("text", "json", "junit", "sarif", "github")
+
+
+def text(tested: Tested, verbose: bool) -> Iterator[str]:
+    """The suites, a line of all of them, and what was asked for beside."""
+    suites = [each for each in tested.suites if each.cases]
+    for each in suites:
+        yield from _suite(each, verbose)
+    if len(suites) > 1:
+        yield _total(suites)
+    for problem in tested.untested:
+        yield problem_text(problem)
+    if tested.coverage is not None:
+        yield from _coverage(tested, tested.coverage, verbose)
+
+
+def _suite(run: SuiteRun, verbose: bool) -> Iterator[str]:
+    for case in run.cases:
+        result = case.result
+        if result.passed and not verbose:
+            continue
+        word = styled("--- PASS", fg="green") if result.passed else styled("--- FAIL", fg="red")
+        yield f"{word}: {result.suite}/{result.name} ({result.seconds:.2f}s)"
+        yield from _failure(case)
+    yield _verdict(run.failed, len(run.cases), run.document.file, run.seconds)
+
+
+def _verdict(failed: int, cases: int, what: str, seconds: float) -> str:
+    count = f"{failed} of {counted(cases, 'case')} failed" if failed else counted(cases, "case")
+    word = styled("FAIL", fg="red") + "  " if failed else styled("ok", fg="green") + "    "
+    return f"{word}{what}  {count}  {seconds:.2f}s"
+
+
+def _total(suites: Sequence[SuiteRun]) -> str:
+    cases, failing = sum(len(each.cases) for each in suites), sum(bool(s.failed) for s in suites)
+    what = f"{len(suites)} suites"
+    if failing:
+        what = f"{failing} of {what}"
+    seconds = sum(each.seconds for each in suites)
+    return _verdict(sum(each.failed for each in suites), cases, what, seconds)
+
+
+def _failure(case: CaseRun) -> Iterator[str]:
+    """Why a case failed: what differs, and what the policies did."""
+    result = case.result
+    if result.error:
+        yield f"    {result.file}:{result.line}: {result.error}"
+    if not result.mismatches:
+        return
+    width = _width()
+    keys = {each.key: None for each in result.mismatches}
+    yield f"    {result.file}:{result.line}: {', '.join(keys)}"
+    yield from (f"        {line}" for line in compared(result.mismatches, width - 8))
+    for head, stories in (("", case.stories), ("run once more:", case.again)):
+        if stories and head:
+            yield f"      {styled(head, dim=True)}"
+        if stories:
+            lines = deciding(stories, keys.keys(), Style(width - 6))
+            yield from (f"      {line}".rstrip() for line in lines)
+
+
+def _width() -> int:
+    """That of the terminal, within bounds that can be read."""
+    return max(_MIN_WIDTH, min(_MAX_WIDTH, shutil.get_terminal_size((100, 24)).columns))
+
+
+def _coverage(tested: Tested, policies: Sequence[PolicyCoverage], verbose: bool) -> Iterator[str]:
+    rows = [row for each in policies for row in _rows(each, verbose)]
+    if rows:
+        widths = [max(map(len, column)) for column in zip(_HEADS, *rows, strict=True)]
+        for row in (_HEADS, *rows):
+            cells = (f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True))
+            yield "  ".join(cells).rstrip()
+    seen, wanted = sum(each.seen for each in policies), sum(each.wanted for each in policies)
+    share = f"{_shown(percent(policies))} % ({seen} of {counted(wanted, 'outcome')})"
+    line = f"coverage: {share} of {_of(len(policies))}"
+    if tested.covers_too_little:
+        line += f", less than {_shown(tested.least)} %"
+    yield styled(line, fg="red" if tested.covers_too_little else "green")
+
+
+def _of(policies: int) -> str:
+    return "1 policy" if policies == 1 else f"{policies} policies"
+
+
+def _shown(value: float) -> str:
+    """With one digit; what is not all is never rounded up to it."""
+    return "100" if value >= 100 else f"{min(value, 99.9):.1f}"
+
+
+def _rows(each: PolicyCoverage, verbose: bool) -> Iterator[tuple[str, str, str, str]]:
+    name, share = each.document.name, f"{each.seen}/{each.wanted}"
+    for part in each.parts:
+        if part.missing:
+            yield f"{part.file}:{part.line}", name, share, _never(part)
+    if verbose and each.seen == each.wanted:
+        yield f"{each.document.file}:{each.document.place('metadata.name')[0]}", name, share, ""
+
+
+def _never(part: Part) -> str:
+    return f"{_named(part)}: {', '.join(part.missing)}"
+
+
+def _named(part: Part) -> str:
+    return f"{part.path} {part.name}" if part.name else part.path
+
+
+def _json(tested: Tested) -> Any:
+    """The cases; with what else was asked for an object that holds them."""
+    cases = [
+        {**asdict(case.result), "passed": case.result.passed}
+        for each in tested.suites
+        for case in each.cases
+    ]
+    if tested.coverage is None and not tested.untested:
+        return cases
+    whole: JSONObject = {"cases": cases, "untested": [asdict(each) for each in tested.untested]}
+    if tested.coverage is not None:
+        whole["coverage"] = {
+            "percent": percent(tested.coverage),
+            "policies": [_covered(each) for each in tested.coverage],
+        }
+    return whole
+
+
+def _covered(each: PolicyCoverage) -> JSONObject:
+    document = each.document
+    return {
+        "name": document.name,
+        "kind": document.kind,
+        "file": document.file,
+        "matched": each.matched,
+        "seen": each.seen,
+        "wanted": each.wanted,
+        "parts": [asdict(part) for part in each.parts],
+    }
+
+
+def _entries(tested: Tested, rule: str) -> Iterable[Entry]:
+    for run in tested.suites:
+        for case in run.cases:
+            yield _entry(case, rule)
+    for problem in tested.untested:
+        text = f"{problem.message}; {problem.hint}"
+        place = (problem.file, problem.line, problem.column)
+        yield Entry("require-tests", "error", text, "", "require-tests", *place)
+    for each in tested.coverage or ():
+        for part in each.parts:
+            if part.missing:
+                message = f"never {', '.join(part.missing)}"
+                subject = f"{each.document.name} {_named(part)}"
+                at = (part.file, part.line)
+                yield Entry("coverage", "note", message, subject, "coverage", *at)
+    if tested.covers_too_little and tested.coverage is not None:
+        message = f"{_shown(percent(tested.coverage))} % is less than {_shown(tested.least)} %"
+        yield Entry("coverage", "error", message, "all policies", "coverage")
+
+
+def _entry(case: CaseRun, rule: str) -> Entry:
+    result = case.result
+    message = result.error
+    if not result.passed and not message:
+        keys = ", ".join(each.key for each in result.mismatches)
+        lines = "\n".join(click.unstyle(line) for line in list(_failure(case))[1:])
+        message = f"not as expected: {keys}\n{dedent(lines)}"
+    return Entry(
+        rule,
+        "none" if result.passed else "error",
+        message,
+        f"{result.suite}/{result.name}" if rule else result.name,
+        result.file,
+        result.file,
+        result.line,
+        seconds=result.seconds,
+    )

@@ -1,0 +1,165 @@
+"""Runs suites for the command line: what each case gave, with the stories of those that failed.
+Prints nothing.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from policyd.api.policy_set import PolicySet
+from policyd.cli.shared.progress import with_progress
+from policyd.errors import ConfigError, Problem
+from policyd.offline.coverage import Coverage, PolicyCoverage
+from policyd.offline.stories import WebhookStory
+from policyd.offline.witness import Witness, suite_sources
+from policyd.policy.compile import compiler
+from policyd.policy.source.documents import Document, Sources
+from policyd.policy.suite import runner
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRun:
+    """A case, and what the webhooks did where it failed and that was asked for.
+
+    ``again`` is the second run of the mutations, where that is what failed.
+    """
+
+    result: runner.CaseResult
+    stories: tuple[WebhookStory, ...] = ()
+    again: tuple[WebhookStory, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteRun:
+    """A suite and its cases, as far as they were selected."""
+
+    document: Document
+    cases: tuple[CaseRun, ...]
+
+    @property
+    def failed(self) -> int:
+        """How many cases failed."""
+        return sum(not case.result.passed for case in self.cases)
+
+    @property
+    def seconds(self) -> float:
+        """How long all cases took."""
+        return sum(case.result.seconds for case in self.cases)
+
+
+class Runner:
+    """The policies and suites of one load. With ``coverage`` every case is told to it."""
+
+    def __init__(
+        self,
+        sources: Sources,
+        *,
+        select: re.Pattern[str] | None = None,
+        explain: bool = False,
+        coverage: Coverage | None = None,
+    ) -> None:
+        self._sources = sources
+        self._whole = PolicySet(compiler.compile_strict(sources))
+        self._select = select
+        self._explain = explain
+        self._coverage = coverage
+        if coverage is not None:
+            coverage.expect(sources.documents)
+
+    def run(self, suites: Sequence[Document]) -> list[SuiteRun]:
+        """Every selected case; raises ConfigError for a suite that has no policies to test."""
+        work = [(each, index) for each in suites for index in runner.selected(each, self._select)]
+        found: dict[int, list[CaseRun]] = {id(each): [] for each in suites}
+        asked: tuple[Document, _Asked] | None = None
+        for document, index in with_progress(work, "testing"):
+            if asked is None or asked[0] is not document:
+                asked = (document, self._asked(document))
+            found[id(document)].append(asked[1].run(index))
+        return [SuiteRun(each, tuple(found[id(each)])) for each in suites]
+
+    def _asked(self, document: Document) -> "_Asked":
+        policies = self._whole.for_suite(document)
+        if not policies.names:
+            raise ConfigError(
+                f"{document.file}: the suite has no policies: name them under policies:, "
+                "or give their files too"
+            )
+        if self._coverage is not None:
+            self._coverage.expect(suite_sources(document, self._sources).documents)
+        return _Asked(document, self._sources, policies, self._explain, self._coverage)
+
+
+class _Asked:
+    """The policies of one suite, asked plainly, or with a witness where one wants to know more."""
+
+    def __init__(
+        self,
+        document: Document,
+        sources: Sources,
+        policies: PolicySet,
+        explain: bool,
+        coverage: Coverage | None,
+    ) -> None:
+        self._document = document
+        self._sources = sources
+        self._policies = policies
+        self._explain = explain
+        self._coverage = coverage
+        self._stories: list[WebhookStory] = []
+        self._witness: Witness | None = None
+
+    def run(self, index: int) -> CaseRun:
+        result = self._run(index, self._coverage is not None)
+        if result.passed or result.error or not self._explain:
+            return CaseRun(result)
+        if self._coverage is None:
+            self._run(index, True)
+        first = len(self._stories)
+        webhooks = [story.webhook for story in self._stories]
+        if webhooks.count("mutate") > 1:
+            first = webhooks.index("mutate", webhooks.index("mutate") + 1)
+        told, again = self._stories[:first], self._stories[first:]
+        if any(each.key == runner.IDEMPOTENT for each in result.mismatches):
+            return CaseRun(result, tuple(told), tuple(again))
+        return CaseRun(result, tuple(told))
+
+    def _run(self, index: int, witnessed: bool) -> runner.CaseResult:
+        self._stories = []
+        judge: PolicySet | Witness = self._policies
+        if witnessed:
+            if self._witness is None:
+                self._witness = Witness.of_suite(self._document, self._sources, self._tell)
+            judge = self._witness
+        return runner.run_case(self._document, index, judge.review, judge.reviewing_in)
+
+    def _tell(self, story: WebhookStory) -> None:
+        self._stories.append(story)
+        if self._coverage is not None:
+            self._coverage.see(story)
+
+
+def untested(
+    policies: Sequence[PolicyCoverage], suites: Sequence[Document], sources: Sources
+) -> Iterator[Problem]:
+    """A problem for each policy that no suite tests, or that no case of its suites concerns."""
+    for each in policies:
+        if each.matched:
+            continue
+        policy = each.document
+        line, column = policy.place("metadata.name")
+        naming = [s.file for s in suites if _tests(s, policy, sources)]
+        if naming:
+            text = f"no case of {', '.join(naming[:3])} concerns {policy.label}"
+            hint = (
+                "add a case whose request its matchConstraints and a binding fit; "
+                "policyd explain tells why a request does not"
+            )
+        else:
+            text = f"{policy.label} has no suite: no PolicyTest tests it"
+            hint = "write runner.yaml beside it, of kind PolicyTest, that names it under policies:"
+        yield Problem(text, policy.file, line, column, hint=hint, rule="require-tests")
+
+
+def _tests(document: Document, policy: Document, sources: Sources) -> bool:
+    of_suite = suite_sources(document, sources).documents
+    return any((one.kind, one.name) == (policy.kind, policy.name) for one in of_suite)

@@ -1,0 +1,170 @@
+"""``policyd test --watch``: runs suites again when files change that concern them, until it is
+interrupted. What is broken is told, and does not end it.
+"""
+
+import asyncio
+import sys
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from datetime import datetime
+from os import path as os_path
+from pathlib import Path
+
+import click
+
+from policyd.cli.shared.output import counted, styled
+from policyd.cli.test.output import Tested, text
+from policyd.cli.test.run import Options, run, suites_of
+from policyd.cli.test.runner import SuiteRun
+from policyd.errors import ConfigError, PolicydError
+from policyd.policy.live.watch import Fingerprint, changed, fingerprint
+from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.loader import fixture_names, load, named_policies, require
+
+_BROKEN = 2
+_MOST_NAMES = 3  # of changed files are told
+
+
+class Watch:
+    """Suites that are run again and again; the status is that of what was last known of all."""
+
+    def __init__(self, paths: Sequence[Path], options: Options, verbose: bool) -> None:
+        self._paths = tuple(paths)
+        self._options = options
+        self._verbose = verbose
+        self._known: dict[tuple[str, int], SuiteRun] = {}  # the last run of each suite
+        self._outside: tuple[Path, ...] = ()  # what suites name that is not in the paths
+        self._inside: Fingerprint = ()
+        self._beyond: Fingerprint = ()
+        self._status = _BROKEN
+
+    def run(self) -> int:
+        """Go on until Ctrl-C; the exit status of the last run."""
+        try:
+            asyncio.run(self._watch())
+        except KeyboardInterrupt:
+            click.echo()
+        return self._status
+
+    async def _watch(self) -> None:
+        self._inside = fingerprint(self._paths)
+        self._run(None)
+        while True:
+            before = self._inside + self._beyond
+            await self._change(before)
+            self._inside, self._beyond = fingerprint(self._paths), fingerprint(self._outside)
+            touched = differing(before, self._inside + self._beyond)
+            if touched:
+                self._run(touched)
+
+    async def _change(self, known: Fingerprint) -> None:
+        """Wait until something looks different from what was run last."""
+        watched, stop = (*self._paths, *self._outside), asyncio.Event()
+        listening = asyncio.create_task(_first(changed(watched, stop, known=known)))
+        await asyncio.sleep(0)  # it listens from here on; a look shows what came before
+        try:
+            if fingerprint(watched) == known:
+                await listening
+        finally:
+            stop.set()
+            await asyncio.wait([listening])
+
+    def _run(self, touched: frozenset[str] | None) -> None:
+        """Run what the change of these files (None: everything) concerns, and tell of it."""
+        if sys.stdout.isatty():
+            click.clear()
+        if touched is not None:
+            click.echo(styled(f"-- {datetime.now():%H:%M:%S} {_names(touched)} --", dim=True))
+        try:
+            self._test(None if self._status == _BROKEN else touched)
+        except PolicydError as error:
+            self._status = _BROKEN
+            click.echo(f"Error: {error}")
+        click.echo(styled("watching for changes; Ctrl-C ends", dim=True))
+        sys.stdout.flush()
+
+    def _test(self, touched: frozenset[str] | None) -> None:
+        options = self._options
+        sources = require(load(self._paths, version=options.version))
+        suites = suites_of(sources, self._paths, options)
+        self._look_outside(suites)
+        chosen = suites
+        if touched is not None and not options.observes:
+            chosen = tuple(each for each in suites if concerns(each, touched))
+        tested = run(sources, chosen, options)
+        self._known = {_key(s): self._known[_key(s)] for s in suites if _key(s) in self._known}
+        self._known |= {_key(each.document): each for each in tested.suites}
+        self._tell(tested, sources, len(chosen))
+
+    def _look_outside(self, suites: Sequence[Document]) -> None:
+        """Watch what the suites name elsewhere, from its state now on."""
+        before = self._outside
+        self._outside = tuple(outside(suites, self._paths))
+        if self._outside != before:
+            self._beyond = fingerprint(self._outside)
+
+    def _tell(self, tested: Tested, sources: Sources, ran: int) -> None:
+        lines = list(text(tested, self._verbose))
+        if not ran and self._known:
+            lines.append("no suite is about what changed")
+        elif not any(each.cases for each in self._known.values()) and self._known:
+            raise ConfigError("--run finds no case")
+        mine = {_key(each.document) for each in tested.suites}
+        for key, old in self._known.items():
+            if old.failed and key not in mine:
+                count = f"{old.failed} of {counted(len(old.cases), 'case')} failed"
+                lines.append(f"{styled('FAIL', fg='red')}  {key[0]}  {count} before")
+        everything = replace(tested, suites=tuple(self._known.values()))
+        self._status = 0 if everything.passed else 1
+        click.echo("\n".join(lines))
+
+
+async def _first(states: AsyncGenerator[Fingerprint, None]) -> None:
+    async with aclosing(states):
+        async for _ in states:
+            return
+
+
+def differing(before: Fingerprint, after: Fingerprint) -> frozenset[str]:
+    """The files that came, went or changed between two states."""
+    return frozenset(entry[0] for entry in set(before).symmetric_difference(after))
+
+
+def concerns(suite: Document, files: Iterable[str]) -> bool:
+    """Whether one of the files is the suite's: itself, a fixture, or of its policies."""
+    named = named_policies(suite)
+    if named is None:
+        return True
+    return any(_is_within(file, [Path(suite.file), *_fixtures(suite), *named]) for file in files)
+
+
+def outside(suites: Iterable[Document], paths: Sequence[Path]) -> Iterator[Path]:
+    """What the suites name that is in none of the paths."""
+    seen: set[Path] = set()
+    for suite in suites:
+        for each in (*(named_policies(suite) or ()), *_fixtures(suite)):
+            if each not in seen and not _is_within(str(each), paths):
+                seen.add(each)
+                yield each
+
+
+def _fixtures(suite: Document) -> Iterator[Path]:
+    folder = Path(suite.file).parent
+    return (folder / name for name in fixture_names(suite))
+
+
+def _is_within(file: str, paths: Iterable[Path]) -> bool:
+    """Whether a file is one of the paths or in one; links may lead to it."""
+    real = Path(os_path.realpath(file))
+    return any(real.is_relative_to(os_path.realpath(path)) for path in paths)
+
+
+def _key(suite: SuiteRun | Document) -> tuple[str, int]:
+    return (suite.file, suite.index) if isinstance(suite, Document) else _key(suite.document)
+
+
+def _names(files: frozenset[str]) -> str:
+    names = sorted(files)
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"changed: {', '.join(names[:_MOST_NAMES])}{more}"

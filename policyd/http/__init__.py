@@ -1,0 +1,1 @@
+"""The ASGI application: endpoints, status pages, limits. Knows no server."""

@@ -1,0 +1,109 @@
+"""The application: which path is answered by what, on which of the two ports. No logic.
+
+One ASGI app serves both ports; ``scope["scheme"]`` tells them apart. Reviews are answered on the
+TLS port only, everything else on the plain port only.
+"""
+
+from collections.abc import Callable, Sequence
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.routing import Route
+
+from policyd.admission.recorder import Recorder
+from policyd.config import Settings
+from policyd.http.admin_gate import App, Gate
+from policyd.http.endpoints import Capture, Judge, Only, PatientJudge, Reviews
+from policyd.http.lifecycle import Lifecycle
+from policyd.http.limits import InFlight
+from policyd.http.messages import Receive, Scope, Send, not_found
+from policyd.http.status import Exposition, Status
+from policyd.policy.live.store import Store
+
+# Paths of a webhook; what follows "/policy/" is the name of the only policy to ask.
+ONLY: dict[str, Only | None] = {
+    "": None,
+    "/fail": lambda policy: policy.fail,
+    "/ignore": lambda policy: not policy.fail,
+}
+WEBHOOKS = ("validate", "mutate")
+
+
+class Application:
+    """The ASGI app."""
+
+    def __init__(self, reviews: Reviews, admin: App, store: Store, lifecycle: Lifecycle) -> None:
+        self._reviews = reviews
+        self._admin = admin
+        self._store = store
+        self._lifecycle = lifecycle
+        self._table = {
+            f"/{webhook}{path}": (webhook, only)
+            for webhook in WEBHOOKS
+            for path, only in ONLY.items()
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http" or scope["scheme"] != "https":
+            await self._admin(scope, receive, send)
+            return
+        route = self._table.get(scope["path"]) or self._named(scope["path"])
+        if route is None:
+            await not_found(scope, receive, send, closing=self._lifecycle.draining)
+        else:
+            await self._reviews(scope, receive, send, *route)
+
+    def _named(self, path: str) -> tuple[str, Only] | None:
+        """The route of ``/validate/policy/NAME``, if a policy of that name is loaded."""
+        webhook, _, name = path[1:].partition("/policy/")
+        if webhook not in WEBHOOKS:
+            return None
+        if not any(policy.name == name for policy in self._store.current.policies):
+            return None
+        return webhook, lambda policy: policy.name == name
+
+
+def create_app(
+    settings: Settings,
+    store: Store,
+    recorder: Recorder,
+    judge: Judge,
+    *,
+    exposition: Exposition,
+    in_flight: InFlight,
+    lifecycle: Lifecycle,
+    patient: PatientJudge | None = None,
+    capture: Capture | None = None,
+    deaf: Callable[[], Sequence[str]] = tuple,
+) -> Application:
+    """The app over one store; ``judge`` is ``admission.engine.review``, ``patient`` judges where
+    policies ask a cluster, ``capture`` records, ``deaf`` says which watches have died.
+    """
+    reviews = Reviews(
+        judge,
+        lambda: store.current,
+        recorder,
+        in_flight,
+        lifecycle,
+        timeout=settings.timeout,
+        max_body_bytes=settings.max_body_bytes,
+        body_timeout=settings.body_timeout,
+        patient=patient,
+        capture=capture,
+    )
+    status = Status(store, lifecycle, exposition, deaf)
+    admin = Starlette(
+        routes=[
+            Route("/livez", status.live),
+            Route("/healthz", status.live),
+            Route("/readyz", status.ready),
+            Route("/metrics", status.metrics),
+            Route("/policies", status.policies),
+            Route("/policies/{name}", status.policy),
+        ],
+        exception_handlers={HTTPException: status.wrong},
+    )
+    admin.router.redirect_slashes = False
+    gate = Gate(admin, settings.admin_host, settings.admin_token_file)
+    return Application(reviews, gate, store, lifecycle)

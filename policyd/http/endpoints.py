@@ -1,0 +1,256 @@
+"""The raw ASGI endpoint for reviews: read the body within bounds, ask the engine, answer.
+
+Not a line here knows what a policy says. Whatever is wrong with a request is a ReviewError with the
+HTTP status it earns.
+"""
+
+import asyncio
+from collections.abc import Callable
+from functools import lru_cache
+from time import perf_counter_ns
+from typing import Any, Protocol
+from urllib.parse import parse_qs
+
+from policyd._core.json.weight import decoded_bytes
+from policyd.admission.partial import MAX_DECODED_BYTES
+from policyd.admission.recorder import Recorder, Result, ShedReason
+from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode
+from policyd.errors import ReviewError
+from policyd.http.lifecycle import Lifecycle
+from policyd.http.limits import InFlight, Peer, Room
+from policyd.http.messages import (
+    Body,
+    Disconnected,
+    Patience,
+    Receive,
+    Scope,
+    Send,
+    refuse,
+    respond,
+)
+from policyd.policy.live.store import Policy, PolicySet
+from policyd.units import duration
+
+Only = Callable[[Policy], bool]
+
+# Set by server/http.py and server/tcp.py in scope["state"]: perf_counter_ns when the request's head
+# was read, and whose it is.
+ARRIVED = "policyd.arrived"
+PEER = "policyd.peer"
+
+
+class Judge(Protocol):
+    """``admission.engine.review``: one request against one set; synchronous."""
+
+    def __call__(
+        self,
+        policy_set: Any,
+        request: AdmissionRequest,
+        *,
+        webhook: Any,
+        deadline: int,
+        recorder: Recorder,
+        only: Any = None,
+    ) -> AdmissionResponse: ...
+
+
+class PatientJudge(Protocol):
+    """``admission.asking.review_with`` and whom it asks: one that can wait for answers."""
+
+    async def __call__(
+        self,
+        policy_set: Any,
+        request: AdmissionRequest,
+        *,
+        webhook: Any,
+        deadline: int,
+        recorder: Recorder,
+        only: Any = None,
+    ) -> AdmissionResponse: ...
+
+
+class Capture(Protocol):
+    """``capture.Capture``: keeps a review and its answer, and never waits."""
+
+    def note(
+        self, webhook: str, request: AdmissionRequest, response: AdmissionResponse, size: int
+    ) -> None: ...
+
+
+class Reviews:
+    """Answers reviews for both webhooks; one object for the whole server."""
+
+    def __init__(
+        self,
+        judge: Judge,
+        policies: Callable[[], PolicySet],
+        recorder: Recorder,
+        in_flight: InFlight,
+        lifecycle: Lifecycle,
+        *,
+        timeout: float,
+        max_body_bytes: int,
+        body_timeout: float = 5.0,
+        patient: PatientJudge | None = None,
+        capture: Capture | None = None,
+    ) -> None:
+        self._judge = judge
+        self._capture = capture
+        self._patient = patient
+        self._policies = policies
+        self._recorder = recorder
+        self._in_flight = in_flight
+        self._lifecycle = lifecycle
+        self._patience = Patience()
+        self._timeout = timeout
+        self._max_body_bytes = max_body_bytes
+        self._body_ns = int(body_timeout * 1e9)
+
+    async def __call__(
+        self, scope: Scope, receive: Receive, send: Send, webhook: str, only: Only | None
+    ) -> None:
+        """Answer one request to a review path."""
+        state = scope.get("state", {})
+        arrived = state.get(ARRIVED) or perf_counter_ns()
+        body = Body(receive)
+        try:
+            self._check(scope)
+            deadline = arrived + _allowance_ns(scope["query_string"], self._timeout)
+            room = self._enter(state.get(PEER) or self._in_flight.nobody)
+            try:
+                await self._read(body, min(deadline, arrived + self._body_ns), room)
+                data = body.take_all()
+                await self._make_room(room, data)
+                answer = await self._review(data, webhook, only, arrived, deadline)
+                del data
+                # Until the client has taken it.
+                room.keep(len(answer))
+                await respond(scope, send, 200, answer, closing=self._lifecycle.draining)
+            finally:
+                room.leave()
+        except ReviewError as error:
+            result: Result = "shed" if error.status == 503 else "bad_request"
+            self._recorder.request(webhook, "", result, perf_counter_ns() - arrived)
+            await refuse(scope, body, send, error, closing=self._lifecycle.draining)
+        except Disconnected:
+            self._recorder.request(webhook, "", "bad_request", perf_counter_ns() - arrived)
+        except Exception:
+            # A defect of ours before any policy was judged: the server makes a 500 of it, and the
+            # webhook's own failurePolicy decides.
+            self._recorder.request(webhook, "", "error", perf_counter_ns() - arrived)
+            raise
+
+    def _check(self, scope: Scope) -> None:
+        """Refuse by the head what will not do."""
+        if scope["method"] != "POST":
+            raise ReviewError("reviews are sent with POST", 405)
+        for name, value in scope["headers"]:
+            if name == b"content-length":
+                if int(value) > self._max_body_bytes:
+                    raise self._too_large()
+            elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
+                raise ReviewError("a review must be sent without Content-Encoding", 415)
+
+    def _too_large(self) -> ReviewError:
+        return ReviewError(f"the review is larger than {self._max_body_bytes} bytes", 413)
+
+    def _enter(self, peer: Peer) -> Room:
+        room = self._in_flight.enter(peer)
+        if isinstance(room, str):
+            raise self._shed(room)
+        return room
+
+    def _shed(self, reason: ShedReason) -> ReviewError:
+        self._recorder.shed(reason)
+        if reason == "stalled":
+            return ReviewError("the body was incomplete when its memory was needed for others", 503)
+        return ReviewError(f"too many {reason} in flight; try again", 503)
+
+    async def _read(self, body: Body, deadline: int, room: Room) -> None:
+        """Take in the whole body, until the deadline and within its limits."""
+        task = self._patience.begin(deadline)
+        room.wait(task)
+        try:
+            while not body.complete:
+                await body.take()
+                if body.size > self._max_body_bytes:
+                    raise self._too_large()
+                if not room.hold(body.size):
+                    raise self._shed("bytes")
+        except asyncio.CancelledError:
+            if self._patience.is_over(task):
+                error = ReviewError("the body did not arrive in time", 408)
+            elif room.ended:
+                task.uncancel()
+                error = self._shed("stalled")
+            else:
+                raise
+            body.stalled = True
+            body.take_all()
+            raise error from None
+        finally:
+            self._patience.end(task)
+            room.complete()
+
+    async def _make_room(self, room: Room, data: bytes) -> None:
+        """Take the room that decoding a body needs."""
+        ended = self._in_flight.ended
+        # The body, and beside it the objects it is decoded to; too many of them are not made.
+        decoded = min(MAX_DECODED_BYTES, decoded_bytes(data, MAX_DECODED_BYTES))
+        if not room.hold(len(data) + decoded):
+            raise self._shed("bytes")
+        if self._in_flight.ended != ended:
+            # Let those who lost it let go of their bodies: they are told, and then they do.
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    async def _review(
+        self, data: bytes, webhook: str, only: Only | None, arrived: int, deadline: int
+    ) -> bytes:
+        """From the bytes of a review to the bytes of its answer."""
+        recorder = self._recorder
+        started = perf_counter_ns()
+        recorder.phase("queue", started - arrived)
+        request = decode(data)
+        recorder.phase("decode", perf_counter_ns() - started)
+        if started >= deadline:
+            # Not evaluated: the engine answers at once, by each policy's failurePolicy.
+            recorder.shed("deadline")
+        policies = self._policies()
+        if self._patient is not None and webhook in policies.asking:
+            response = await self._patient(
+                policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
+            )
+        else:
+            response = self._judge(
+                policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
+            )
+        judged = perf_counter_ns()
+        answer = encode(response)
+        if self._capture is not None:
+            self._capture.note(webhook, request, response, len(data))
+        ended = perf_counter_ns()
+        recorder.phase("encode", ended - judged)
+        recorder.request(webhook, request.operation, _result(response), ended - arrived)
+        return answer
+
+
+@lru_cache(maxsize=256)
+def _allowance_ns(query: bytes, longest: float) -> int:
+    """Nanoseconds from arrival to the deadline: the shorter timeout less 10 %, at least 20 ms."""
+    seconds = longest
+    asked = parse_qs(query.decode("latin-1")).get("timeout")
+    if asked:
+        try:
+            seconds = min(longest, duration(asked[-1]))
+        except ValueError as error:
+            raise ReviewError(f"timeout: expected {error}, got {asked[-1][:80]!r}") from None
+        if seconds <= 0:
+            raise ReviewError(f"timeout: expected a duration above zero, got {asked[-1][:80]!r}")
+    return max(0, int((seconds - max(0.1 * seconds, 0.020)) * 1e9))
+
+
+def _result(response: AdmissionResponse) -> Result:
+    if response.allowed:
+        return "allowed"
+    return "error" if response.code >= 500 else "denied"

@@ -1,0 +1,6 @@
+"""The types of JSON values in signatures."""
+
+from typing import Any
+
+JSON = Any  # a value as the JSON decoder made it: dict, list, str, int, float, bool or None
+JSONObject = dict[str, Any]

@@ -1,0 +1,1 @@
+"""Overlays: a YAML tree compiled and bound to the schema of a kind."""

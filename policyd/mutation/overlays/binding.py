@@ -1,0 +1,143 @@
+"""An overlay bound to one kind: the tree as it is written, and the kind's schema, made into the
+changes of ``_core.overlay``. What does not fit the schema is told, with its place.
+"""
+
+import difflib
+from dataclasses import dataclass, field
+
+from policyd._core.json.shared_keys import shared_key
+from policyd._core.plan.overlay import (
+    Change,
+    Computed,
+    Fixed,
+    MapChange,
+    Overlay,
+    Removed,
+    Scope,
+    Text,
+    settled,
+)
+from policyd._core.schema.decode import DecodeError, decode
+from policyd._core.schema.types import Field, Scalar, Type
+from policyd.mutation.overlays.lists import bind_list
+from policyd.mutation.overlays.tree import (
+    Conditions,
+    Fault,
+    Leaf,
+    List,
+    Map,
+    Node,
+    Nothing,
+    Path,
+    Template,
+    conditions,
+)
+from policyd.mutation.overlays.types import expectation, fits, fits_expression, in_words
+from policyd.mutation.schemas.schemas import KindSchema
+
+_MANY = 15  # fields; nobody reads a longer list in a hint
+_IDENTITY = ("apiVersion", "kind")
+
+
+def bind(
+    tree: Map, schema: KindSchema, expressions: int, guards: Conditions
+) -> tuple[Overlay, list[Fault]]:
+    """The overlay for objects of one kind; not to be used if there are faults.
+
+    ``expressions`` is their number, ``guards`` are conditions of all of it beside its own.
+    """
+    binder = Binder(native=schema.native)
+    for member in tree.members:
+        if member.name in _IDENTITY:
+            message = f"an overlay cannot change the {member.name} of an object"
+            hint = f"write ({member.name}) for a condition"
+            binder.faults.append(Fault(member.path, message, hint, at_key=True))
+    change = binder.change(tree, schema.root, "")
+    return Overlay(Scope([*guards, *conditions(tree)]), change, expressions), binder.faults
+
+
+@dataclass(slots=True)
+class Binder:
+    """Makes changes of nodes. ``native``: constants become what the Go type prints."""
+
+    native: bool
+    faults: list[Fault] = field(default_factory=list)
+
+    def change(self, node: Node, at: Field, where: str) -> Change:
+        """What the node does to a value of the type; ``where`` is for messages of requests."""
+        match node:
+            case Template():
+                return self._template(node, at.type, where)
+            case Leaf(value=None):
+                return Removed()
+            case Nothing():
+                return MapChange((), ())
+            case Leaf():
+                if not fits(node.value, at.type):
+                    self.unfit(node.path, at.type, in_words(node.value), node.value)
+                    return Removed()
+                return self.constant(node.value, at, node.path)
+            case Map() if at.type.is_map:
+                return self._map(node, at.type, where)
+            case List() if at.type.is_list:
+                return bind_list(self, node, at, where)
+        self.unfit(node.path, at.type, "a map" if isinstance(node, Map) else "a list")
+        return Removed()
+
+    def unfit(self, path: Path, wanted: Type, found: str, value: object = None) -> None:
+        hint = ""
+        if wanted.scalar == Scalar.STRING and isinstance(value, bool | int | float):
+            hint = "YAML reads this as a boolean or number: put it in quotes"
+        elif wanted.is_list and not wanted.is_map and found == "a map":
+            hint = "write a list: each item after '- '"
+        self.faults.append(Fault(path, f"expected {expectation(wanted)}, got {found}", hint))
+
+    def constant(self, value: object, at: Field, path: Path) -> Change:
+        """A value without expressions, as the API server has it: so it equals what is there."""
+        if self.native:
+            try:
+                value = decode(value, None, at, convert=True)
+            except DecodeError as error:
+                self.faults.append(Fault(path, f"Invalid value: {error}"))
+        return Fixed(settled(value))
+
+    def _template(self, node: Template, wanted: Type, where: str) -> Change:
+        first, *more = node.parts
+        if node.type is not None and not isinstance(first, str) and not more:
+            if not fits_expression(node.type, wanted):
+                found = f"{node.type} of the expression"
+                text = wanted.scalar == Scalar.STRING
+                hint = "make it a string: ${string(...)}" if text else ""
+                message = f"expected {expectation(wanted)}, got {found}"
+                self.faults.append(Fault(node.path, message, hint))
+            return Computed(first, wanted, where)
+        if not fits("", wanted):
+            self.unfit(node.path, wanted, "a text with an expression in it")
+        return Text(node.parts, wanted, where)
+
+    def _map(self, node: Map, kind: Type, where: str) -> Change:
+        if node.deleted:
+            hint = "to remove a key write KEY: null"
+            message = "only an item of a list can be deleted"
+            self.faults.append(Fault((*node.path, "$patch"), message, hint, at_key=True))
+        names, changes = [], []
+        for member in node.members:
+            below = kind.fields.get(member.name, kind.extra)
+            if below is None:
+                self.faults.append(_unknown(member.path, member.name, kind))
+                continue
+            names.append(shared_key(member.name))
+            at = f"{where}.{member.name}" if where else member.name
+            changes.append(self.change(member.node, below, at))
+        added = {each.name for each in node.members if each.added}
+        return MapChange(names, changes, added, empty=node.empty)
+
+
+def _unknown(path: Path, name: str, kind: Type) -> Fault:
+    near = difflib.get_close_matches(name, kind.fields, n=1)
+    hint = ""
+    if near:
+        hint = f"did you mean {near[0]}?"
+    elif 0 < len(kind.fields) <= _MANY:
+        hint = "known fields: " + ", ".join(sorted(kind.fields))
+    return Fault(path, f'unknown field "{name}"', hint, at_key=True)

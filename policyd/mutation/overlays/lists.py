@@ -1,0 +1,189 @@
+"""Lists of an overlay: which items are found by their keys, which by conditions, and which lists
+are replaced as a whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from policyd._core.plan.overlay import Change, Each, Item, ListChange, Scope, Whole, key_in
+from policyd._core.schema.merge import MergeError
+from policyd._core.schema.types import Field, Relation, Type
+from policyd.mutation.overlays.tree import (
+    Fault,
+    Leaf,
+    List,
+    Map,
+    Node,
+    Nothing,
+    Path,
+    Template,
+    conditions,
+    plain,
+)
+
+_REPLACED = "the items of this list have no keys: it is replaced as a whole"
+_ALL_OR_NONE = "give all of its items conditions, or none"
+
+
+class Binder(Protocol):
+    """What lists need of the binder: it binds their items, which may hold lists again."""
+
+    faults: list[Fault]
+
+    def change(self, node: Node, at: Field, where: str) -> Change:
+        """What a node does to a value of the type; ``where`` is for messages of requests."""
+
+    def constant(self, value: object, at: Field, path: Path) -> Change:
+        """A value without expressions, as the API server has it."""
+
+    def unfit(self, path: Path, wanted: Type, found: str) -> None:
+        """Note that what was ``found`` does not fit the type."""
+
+
+def bind_list(binder: Binder, node: List, at: Field, where: str) -> Change:
+    """The change of one list; ``at`` is of a list type."""
+    kind = at.type
+    assert kind.item is not None
+    if kind.relation == Relation.KEYED:
+        return _Keyed(binder, kind, kind.item, where).bind(node)
+    if kind.relation == Relation.SET:
+        return _set(binder, node, kind, kind.item, where)
+    if any(conditions(item) for item in node.items):
+        return _conditioned(binder, node, kind, kind.item, where)
+    changes, faults = [], len(binder.faults)
+    for index, item in enumerate(node.items):
+        _only_values(binder, item)
+        changes.append(binder.change(_kept(item), kind.item, f"{where}[{index}]"))
+    if _computed(node) or len(binder.faults) > faults:
+        return Whole(changes)
+    return binder.constant(plain(node), at, node.path)
+
+
+@dataclass(slots=True)
+class _Keyed:
+    """A list whose items have merge keys."""
+
+    binder: Binder
+    kind: Type
+    item: Field
+    where: str
+    items: list[Item] = field(default_factory=list)
+    removed: list[Item] = field(default_factory=list)
+    each: list[Each] = field(default_factory=list)
+    seen: set[Any] = field(default_factory=set)
+
+    def bind(self, node: List) -> Change:
+        for index, item in enumerate(node.items):
+            if not isinstance(item, Map):
+                found = "a list" if isinstance(item, List) else "a value without keys"
+                self.binder.unfit(item.path, self.item.type, found)
+                continue
+            self._add(item, f"{self.where}[{index}]")
+        return ListChange(self.kind, self.items, self.removed, self.each, self.where)
+
+    def _add(self, node: Map, where: str) -> None:
+        keys = {
+            each.name: each.node
+            for each in node.members
+            if each.name in self.kind.keys
+            and not (isinstance(each.node, Leaf) and each.node.value is None)
+        }
+        scope = conditions(node)
+        if not keys and not scope:
+            self._keyless(node.path)
+            return
+        bare = len(keys) == len(node.members)
+        if node.deleted and not bare:
+            self._tell(node.path, "an item that is deleted has nothing but its key and conditions")
+        elif bare and scope and not node.deleted:
+            hint = "a condition on a whole list is written ^(NAME): [...], beside the list"
+            self._tell(node.path, "the item has conditions but changes nothing", hint)
+        change = self.binder.change(_kept(node), self.item, where)
+        item = Item(change, self._key(keys, node.path)) if keys else None
+        if scope:
+            self.each.append(Each(Scope(scope), None if node.deleted else change, item))
+        elif item is not None:
+            (self.removed if node.deleted else self.items).append(item)
+
+    def _key(self, keys: dict[str, Node], path: Path) -> Any:
+        """The key of an item; None if an expression takes part in it."""
+        if any(_computed(node) for node in keys.values()):
+            return None
+        try:
+            key = key_in({name: plain(node) for name, node in keys.items()}, self.kind)
+        except MergeError as error:
+            self._tell(path, f"Invalid value: {error}")
+            return None
+        if key in self.seen:
+            names = ", ".join(keys)
+            self._tell(path, f"two items have the same {names}", "write them as one item")
+        self.seen.add(key)
+        return key
+
+    def _keyless(self, path: Path) -> None:
+        names = " and ".join(self.kind.keys)
+        key = self.kind.keys[0]
+        self._tell(
+            path,
+            f"an item of this list needs its {names}, or a condition",
+            f'write {key} for one item, or ({key}): "*" for all of them',
+        )
+
+    def _tell(self, path: Path, message: str, hint: str = "") -> None:
+        self.binder.faults.append(Fault(path, message, hint))
+
+
+def _set(binder: Binder, node: List, kind: Type, item: Field, where: str) -> Change:
+    """A list of scalars that are their own keys: those that are missing are added."""
+    items = []
+    for index, each in enumerate(node.items):
+        if not isinstance(each, Leaf | Template) or (isinstance(each, Leaf) and each.value is None):
+            binder.unfit(each.path, item.type, "what cannot be an item of a set")
+            continue
+        change = binder.change(each, item, f"{where}[{index}]")
+        items.append(Item(change, key_in(each.value, kind) if isinstance(each, Leaf) else None))
+    return ListChange(kind, items, path=where)
+
+
+def _conditioned(binder: Binder, node: List, kind: Type, item: Field, where: str) -> Change:
+    """A list without keys: each item that fulfils the conditions is changed where it is."""
+    found = []
+    for index, each in enumerate(node.items):
+        scope = conditions(each)
+        if not isinstance(each, Map) or not scope:
+            binder.faults.append(Fault(each.path, _REPLACED, _ALL_OR_NONE))
+            continue
+        change = binder.change(_kept(each), item, f"{where}[{index}]")
+        found.append(Each(Scope(scope), None if each.deleted else change))
+    return ListChange(kind, each=found, path=where)
+
+
+def _kept(node: Node) -> Node:
+    """An item without its ``$patch``."""
+    return replace(node, deleted=False) if isinstance(node, Map) else node
+
+
+def _only_values(binder: Binder, node: Node) -> None:
+    """In a list that is replaced there is nothing that marks could refer to."""
+    if isinstance(node, Map):
+        if node.deleted:
+            binder.faults.append(Fault(node.path, _REPLACED, "leave out what is to go"))
+        for member in node.members:
+            if member.added:
+                hint = f"write {member.name}"
+                binder.faults.append(Fault(member.path, _REPLACED, hint, at_key=True))
+            _only_values(binder, member.node)
+    elif isinstance(node, List):
+        for item in node.items:
+            _only_values(binder, item)
+
+
+def _computed(node: Node) -> bool:
+    """Whether there is an expression in it."""
+    if isinstance(node, Map):
+        return any(_computed(member.node) for member in node.members)
+    if isinstance(node, List):
+        return any(_computed(item) for item in node.items)
+    return isinstance(node, Template | Nothing)

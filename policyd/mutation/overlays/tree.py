@@ -1,0 +1,295 @@
+"""An overlay as it is written, read once: marks taken off the keys, ``${...}`` found and compiled,
+conditions made into patterns. Schemas and kinds are not known here.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from policyd._core.eval.program import Program
+from policyd._core.plan.overlay import Expression
+from policyd.cel.types.types import Type
+from policyd.mutation.overlays.strings import Unclosed, pieces
+from policyd.pattern.marks import Mark, UnknownMark, split
+
+Path = tuple[str | int, ...]
+MAX_DEPTH = 100  # levels of an overlay; Kubernetes' own kinds have about twenty
+DIRECTIVE = "$patch"
+_CONDITION = re.compile(r"\(.+\)")
+# Kyverno's variables, which would be plain texts here; not the braces of other templates.
+_FOREIGN = re.compile(
+    r"\{\{-?\s*(?:@|(?:request|element|elementIndex|images|target|serviceAccount\w*)\b)"
+)
+LITERAL = "a ${ that is no expression is written $${"
+NO_EXPRESSION = "a condition is a pattern and holds no expression; matchConditions can use CEL"
+
+
+class Fault(NamedTuple):
+    """What is wrong at which place of an overlay; ``at_key``: with the name of the field.
+
+    ``offset`` is where in the text at ``path``.
+    """
+
+    path: Path
+    message: str
+    hint: str = ""
+    at_key: bool = False
+    offset: int = 0
+    rule: str = "invalid"
+
+
+class Condition(Protocol):
+    """What the marks of a map demand."""
+
+    def holds(self, value: Any) -> bool:
+        """Whether a map fulfils them."""
+
+
+class Compiler(Protocol):
+    """What the policy layer does for an overlay."""
+
+    def expression(self, text: str, start: int, end: int, path: Path) -> Program | None:
+        """The program of ``text[start:end]``; None (and a problem told) if it does not compile."""
+
+    def pattern(self, tree: Mapping[str, Any], path: Path) -> Condition | None:
+        """The pattern of a map's conditions; None (and a problem told) if it is none."""
+
+    def guard(self, tree: Mapping[str, Any], path: Path) -> Condition | None:
+        """What the keys marked with < in a tree ask of the whole object; None likewise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A value without structure, as it is written."""
+
+    value: Any
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A text with expressions; ``type`` is that of the only part where that stands alone."""
+
+    parts: tuple[str | Expression, ...]
+    path: Path
+    type: Type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A key of a map; ``added``: it has the mark +."""
+
+    name: str
+    node: "Node"
+    path: Path
+    added: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Map:
+    """A map; ``condition`` is what its own marks demand, ``deleted``: ``$patch: delete``.
+
+    ``empty``: it is written as ``{}``, which is put where there is no map.
+    """
+
+    members: tuple[Member, ...]
+    path: Path
+    condition: Condition | None = None
+    deleted: bool = False
+    empty: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    """A list."""
+
+    items: "tuple[Node, ...]"
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """A list of which all items are conditions of the whole overlay; or what could not be read."""
+
+    path: Path
+
+
+Node = Leaf | Template | Map | List | Nothing
+
+
+# Each with the path from the map that they belong to.
+Conditions = list[tuple[tuple[str, ...], Condition]]
+
+
+def conditions(node: Node, at: tuple[str, ...] = ()) -> Conditions:
+    """Those of a map and the maps in it, less what is inside lists: their items have their own."""
+    if not isinstance(node, Map):
+        return []
+    found = [(at, node.condition)] if node.condition is not None else []
+    for member in node.members:
+        found += conditions(member.node, (*at, member.name))
+    return found
+
+
+def global_conditions(value: Any) -> Any:
+    """The part of an overlay that is a condition of all of it: the keys marked with <, and what
+    leads to them, with the conditions of the same maps. None if there is none.
+    """
+    if isinstance(value, list):
+        items = [found for item in value if (found := global_conditions(item)) is not None]
+        return items or None
+    if not isinstance(value, dict):
+        return None
+    kept = {}
+    for key, below in value.items():
+        marked = key.startswith("<(") and key.endswith(")")
+        found = below if marked else global_conditions(below)
+        if marked or found is not None:
+            kept[key] = found
+    if not kept:
+        return None
+    return {key: value[key] for key in value if _CONDITION.fullmatch(key)} | kept
+
+
+def _only_global(item: Any) -> bool:
+    return isinstance(item, dict) and item != {} and global_conditions(item) == item
+
+
+def too_deep(value: Any) -> bool:
+    """Whether an overlay has more levels than the passes over it may recurse; does not itself."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            below
+            for each in level
+            if isinstance(each, dict | list)
+            for below in (each.values() if isinstance(each, dict) else each)
+        ]
+    return bool(level)
+
+
+def plain(node: Node) -> Any:
+    """The value that was written, of a node without expressions."""
+    if isinstance(node, Map):
+        return {member.name: plain(member.node) for member in node.members}
+    if isinstance(node, List):
+        return [plain(item) for item in node.items]
+    return node.value if isinstance(node, Leaf) else ""
+
+
+@dataclass(slots=True)
+class Reader:
+    """Reads one overlay. ``faults`` are found on the way; ``count`` numbers the expressions."""
+
+    compiler: Compiler
+    faults: list[Fault] = field(default_factory=list)
+    count: int = 0
+
+    def read(self, value: Any, path: Path) -> Node:
+        if isinstance(value, dict):
+            return self.read_map(value, path)
+        if isinstance(value, list):
+            return self._list(value, path)
+        if isinstance(value, str):
+            return self._text(value, path)
+        return Leaf(value, path)
+
+    def _list(self, value: list[Any], path: Path) -> Node:
+        items = []
+        for index, item in enumerate(value):
+            node = self.read(item, (*path, index))
+            if not _only_global(item):
+                items.append(node)
+        return List(tuple(items), path) if items or not value else Nothing(path)
+
+    def read_map(self, value: dict[str, Any], path: Path) -> Map:
+        members: dict[str, Member] = {}
+        pattern: dict[str, Any] = {}
+        for key, below in value.items():
+            at = (*path, key)
+            try:
+                mark, name = split(key)
+            except UnknownMark as error:
+                self.faults.append(Fault(at, str(error), at_key=True))
+                continue
+            if key == DIRECTIVE:
+                continue
+            if mark in (Mark.NONE, Mark.ADD):
+                node = self.read(below, at)
+                if name in members:
+                    hint = f"write {name} once"
+                    self.faults.append(Fault(at, f'duplicate key "{name}"', hint, at_key=True))
+                if mark is Mark.ADD:
+                    self._no_conditions(node)
+                members[name] = Member(name, node, at, added=mark is Mark.ADD)
+            else:
+                self._no_expressions(below, at)
+                if mark is not Mark.GLOBAL:
+                    pattern[key] = below
+        condition = self.compiler.pattern(pattern, path) if pattern else None
+        found = tuple(members.values())
+        deleted = self._deleted(value, path)
+        return Map(found, path, condition, deleted, empty=not value)
+
+    def _deleted(self, value: dict[str, Any], path: Path) -> bool:
+        if DIRECTIVE not in value:
+            return False
+        at = (*path, DIRECTIVE)
+        if value[DIRECTIVE] != "delete":
+            hint = "only delete is understood, of items of a list; to remove a key write KEY: null"
+            self.faults.append(Fault(at, f"Unsupported value: {value[DIRECTIVE]!r}", hint))
+        return True
+
+    def _no_conditions(self, node: Node) -> None:
+        """Inside what is added nothing is there that a condition could look at."""
+        if isinstance(node, Map):
+            if node.condition is not None or node.deleted:
+                message = "a condition inside of +(...) has nothing to look at"
+                self.faults.append(Fault(node.path, message, "write it beside +(...)"))
+            for member in node.members:
+                self._no_conditions(member.node)
+        elif isinstance(node, List):
+            for item in node.items:
+                self._no_conditions(item)
+
+    def _no_expressions(self, value: Any, path: Path) -> None:
+        if isinstance(value, dict):
+            for key, below in value.items():
+                self._no_expressions(below, (*path, key))
+        elif isinstance(value, list):
+            for index, below in enumerate(value):
+                self._no_expressions(below, (*path, index))
+        elif isinstance(value, str) and "${" in value:
+            self.faults.append(Fault(path, "an expression in a condition", NO_EXPRESSION))
+
+    def _text(self, text: str, path: Path) -> Node:
+        if "${" not in text:
+            if _FOREIGN.search(text):
+                hint = "write CEL: ${request.namespace}, ${object.metadata.name}"
+                self.faults.append(Fault(path, "Kyverno's variables are not known here", hint))
+            return Leaf(text, path)
+        parts: list[str | Expression] = []
+        types: list[Type] = []
+        failed = False
+        try:
+            found = pieces(text)
+        except Unclosed as unclosed:
+            self.faults.append(Fault(path, "${ without a closing }", LITERAL, offset=unclosed.at))
+            return Nothing(path)
+        for piece in found:
+            if isinstance(piece, str):
+                parts.append(piece)
+                continue
+            program = self.compiler.expression(text, *piece, path)
+            if program is None:
+                failed = True
+            else:
+                parts.append(Expression(program, self.count))
+                types.append(program.result_type)
+                self.count += 1
+        if failed:
+            return Nothing(path)
+        if not types:
+            return Leaf("".join(part for part in parts if isinstance(part, str)), path)
+        return Template(tuple(parts), path, types[0] if len(parts) == 1 else None)

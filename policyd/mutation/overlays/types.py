@@ -1,0 +1,79 @@
+"""Which values and expressions of an overlay fit a type of a schema; and both in words."""
+
+from policyd._core.schema.types import Scalar
+from policyd._core.schema.types import Type as SchemaType
+from policyd.cel.types.types import Kind, Type, is_optional
+
+_SCALARS: dict[Scalar, tuple[type, ...]] = {
+    Scalar.NO_SCALAR: (),
+    Scalar.NUMERIC: (int, float),
+    Scalar.STRING: (str,),
+    Scalar.BOOLEAN: (bool,),
+    Scalar.UNTYPED: (str, bool, int, float),
+}
+_WORDS = {
+    Scalar.NUMERIC: "a number",
+    Scalar.STRING: "a string",
+    Scalar.BOOLEAN: "true or false",
+    Scalar.UNTYPED: "a string or number",
+}
+# What becomes of the values of CEL types in an object; any other type is a struct: a map.
+_NUMBERS = frozenset(("int", "uint", "double"))
+_TEXTS = frozenset(
+    (
+        "string",
+        "bytes",
+        "google.protobuf.Timestamp",
+        "google.protobuf.Duration",
+        "kubernetes.Quantity",
+        "kubernetes.Semver",
+        "kubernetes.URL",
+        "net.CIDR",
+        "net.IP",
+    )
+)
+
+
+def fits(value: object, wanted: SchemaType) -> bool:
+    """Whether a scalar may stand where the schema has that type."""
+    return type(value) in _SCALARS[wanted.scalar]
+
+
+def fits_expression(given: Type, wanted: SchemaType) -> bool:
+    """Whether the values of an expression may stand there, as far as its type tells."""
+    if is_optional(given):
+        return fits_expression(given.params[0], wanted)
+    if given.kind in (Kind.DYN, Kind.NULL, Kind.PARAM):
+        return True
+    if given.kind is Kind.LIST:
+        return wanted.is_list
+    if given.kind is Kind.MAP:
+        return wanted.is_map
+    if given.name == "bool":
+        return wanted.scalar in (Scalar.BOOLEAN, Scalar.UNTYPED)
+    if given.name in _NUMBERS:
+        return wanted.scalar in (Scalar.NUMERIC, Scalar.UNTYPED)
+    if given.name in _TEXTS:
+        return wanted.scalar in (Scalar.STRING, Scalar.UNTYPED)
+    return wanted.is_map and given.kind is Kind.STRUCT
+
+
+def expectation(wanted: SchemaType) -> str:
+    """What the schema has there, in words."""
+    forms = []
+    if wanted.is_map:
+        forms.append("a map")
+    if wanted.is_list:
+        forms.append("a list")
+    if wanted.scalar != Scalar.NO_SCALAR:
+        forms.append(_WORDS[wanted.scalar])
+    return " or ".join(forms)
+
+
+def in_words(value: object) -> str:
+    """A scalar as it may stand in a message."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return f'"{value}"' if len(value) <= 40 else "a string"
+    return str(value)

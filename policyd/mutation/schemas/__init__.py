@@ -1,0 +1,1 @@
+"""Schemas of Kubernetes kinds, built in and from CustomResourceDefinitions."""

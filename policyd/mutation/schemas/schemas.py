@@ -1,0 +1,185 @@
+"""Schemas of kinds: the built-in table and CRD documents, made into ``_core.schema`` types.
+
+    schemas = Schemas.builtin().with_crds(documents)
+    schemas.lookup("apps", "v1", "Deployment")      # a KindSchema, or None
+
+``type_builder`` makes the types; no merging and no decoding here.
+"""
+
+import functools
+import gzip
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from policyd._core.schema.types import Field
+from policyd.mutation.schemas.type_builder import Builder, JSONObject
+
+TABLE = Path(__file__).parent / "kubernetes-1.36.jsonl.gz"
+ListKeys = Callable[[tuple[str | int, ...]], tuple[str, ...] | None]
+OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+
+
+class Gvk(NamedTuple):
+    """Group, version and kind; prints as Kubernetes prints them (``apps/v1, Kind=Deployment``)."""
+
+    group: str
+    version: str
+    kind: str
+
+    def __str__(self) -> str:
+        return f"{self.group}/{self.version}, Kind={self.kind}"
+
+
+@dataclass(frozen=True, slots=True)
+class KindSchema:
+    """What is known of one kind.
+
+    ``root`` is its type; ``native``: a Go type stands behind it, so results must decode;
+    ``mergeable``: ApplyConfiguration works on it (not on kinds that only subresources have).
+    """
+
+    gvk: Gvk
+    root: Field
+    native: bool
+    mergeable: bool
+
+    @property
+    def list_keys(self) -> ListKeys:
+        """What ``_core.patch.diff`` takes as ``keys``."""
+        return self.root.list_keys
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The kind of the object that is mutated, its schema (None: not known), and those beside it."""
+
+    gvk: Gvk
+    schema: KindSchema | None
+    schemas: "Schemas"
+
+    @property
+    def native(self) -> KindSchema | None:
+        """The schema if a Go type stands behind the kind: what is mutated has to decode."""
+        return self.schema if self.schema is not None and self.schema.native else None
+
+
+class Schemas:
+    """Kinds by group, version and kind. Immutable: ``with_crds`` gives another one."""
+
+    def __init__(
+        self, table: "Table | None", custom: Mapping[Gvk, KindSchema], served: frozenset[str]
+    ) -> None:
+        self._table = table
+        self._custom = custom
+        self._served = served
+
+    @classmethod
+    def builtin(cls) -> "Schemas":
+        """The kinds of Kubernetes itself, read when first asked for."""
+        return cls(builtin_table(), {}, frozenset())
+
+    def with_crds(self, documents: Iterable[JSONObject]) -> "Schemas":
+        """These kinds and those that the CustomResourceDefinitions (plain documents) serve."""
+        custom = dict(self._custom)
+        served = set(self._served)
+        for document in documents:
+            for kind in custom_kinds(document, self._table or builtin_table()):
+                custom[kind.gvk] = kind
+                served.add(f"{kind.gvk.group}/{kind.gvk.version}")
+        return Schemas(self._table, custom, frozenset(served))
+
+    def lookup(self, group: str, version: str, kind: str) -> KindSchema | None:
+        gvk = Gvk(group, version, kind)
+        found = self._custom.get(gvk)
+        return found or (self._table.kind(gvk) if self._table else None)
+
+    def target(self, gvk: tuple[str, str, str]) -> Target:
+        """What mutators have to know of the kind of their object."""
+        return Target(Gvk(*gvk), self.lookup(*gvk), self)
+
+    def knows(self, gvk: tuple[str, str, str]) -> bool:
+        """Whether ApplyConfiguration and Overlay can merge objects of that kind."""
+        found = self.lookup(*gvk)
+        return found is not None and found.mergeable
+
+    def list_keys(self, gvk: tuple[str, str, str]) -> ListKeys | None:
+        """``KindSchema.list_keys`` of that kind, if it is known."""
+        found = self.lookup(*gvk)
+        return found.list_keys if found is not None else None
+
+    def serves(self, group: str, version: str) -> bool:
+        """Whether any kind of that API version is known."""
+        home = f"{group}/{version}"
+        return home in self._served or (self._table is not None and home in self._table.versions)
+
+
+@functools.cache
+def builtin_table() -> "Table":
+    return Table(TABLE.read_bytes())
+
+
+class Table:
+    """The file that ``tools/make_schemas.py`` made. A kind's types are built when first needed."""
+
+    def __init__(self, packed: bytes) -> None:
+        lines = gzip.decompress(packed).split(b"\n")
+        head = json.loads(lines[0])
+        self.version: str = head["version"]
+        self.kinds: dict[str, str] = head["kinds"]
+        self._decoded: dict[str, str] = head["decoded"]
+        self.versions = frozenset(key.rpartition("/")[0] for key in self.kinds)
+        prefix = len(b'{"name":"')
+        self._lines = {line[prefix : line.index(b'"', prefix)].decode(): line for line in lines[1:]}
+        self._builder = Builder(self.definition)
+        self._built: dict[Gvk, KindSchema] = {}
+
+    def kind(self, gvk: Gvk) -> KindSchema | None:
+        built = self._built.get(gvk)
+        if built is None:
+            key = "/".join(gvk)
+            name = self.kinds.get(key) or self._decoded.get(key)
+            if name is None:
+                return None
+            go = "v1." + gvk.kind
+            root = Field(self._builder.named(name), go)
+            built = KindSchema(gvk, root, native=True, mergeable=key in self.kinds)
+            self._built[gvk] = built
+        return built
+
+    def definition(self, name: str) -> JSONObject:
+        schema: JSONObject = json.loads(self._lines[name])["schema"]
+        return schema
+
+
+def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:
+    """The kinds of a CustomResourceDefinition, one for each served version that has a schema."""
+    spec = document.get("spec") or {}
+    for version in spec.get("versions") or ():
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        if not version.get("served") or schema is None:
+            continue
+        gvk = Gvk(spec["group"], version["name"], spec["names"]["kind"])
+        root = Builder(table.definition).field(as_object(as_published(schema)), preserve=False)
+        yield KindSchema(gvk, root, native=False, mergeable=True)
+
+
+def as_published(schema: JSONObject) -> JSONObject:
+    """Structural schemas say nothing of the metadata that embedded resources have; OpenAPI does."""
+    changed = dict(schema)
+    for word in ("items", "additionalProperties"):
+        if isinstance(schema.get(word), Mapping):
+            changed[word] = as_published(schema[word])
+    if "properties" in schema:
+        changed["properties"] = {
+            name: as_published(member) for name, member in schema["properties"].items()
+        }
+    return as_object(changed) if schema.get("x-kubernetes-embedded-resource") else changed
+
+
+def as_object(schema: JSONObject) -> JSONObject:
+    own = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}}
+    members = {**schema.get("properties", {}), **own, "metadata": {"$ref": OBJECT_META}}
+    return {**schema, "type": "object", "properties": members}

@@ -1,0 +1,1 @@
+"""What commands do with policies and requests outside a server: explain, replay, cover."""

@@ -1,0 +1,231 @@
+"""Which parts of policies the cases of suites brought about: conditions, selectors and validations
+that were true and false; rules, bindings, mutations, exceptions and audit annotations that applied.
+
+What happened is read from stories (``explaining.py``); a request that nobody asks about costs
+nothing. Prints nothing.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from policyd.offline.stories import PolicyStory, Visit, WebhookStory
+from policyd.policy.model import kinds
+from policyd.policy.source.documents import Document
+
+Outcome = Literal["true", "false", "applied"]
+_BOTH: tuple[Outcome, ...] = ("true", "false")
+_MATCH = "matchConstraints"
+_SELECTORS = ("namespaceSelector", "objectSelector")
+# A policy: the real path of its file, its kind, its name.
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of a policy, what its cases should bring about, and what they did not.
+
+    ``path`` is its field without ``spec``, ``name`` its own name, where it has one. A binding
+    stands in a file of its own.
+    """
+
+    path: str
+    name: str
+    file: str
+    line: int
+    wanted: tuple[Outcome, ...]
+    missing: tuple[Outcome, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyCoverage:
+    """One policy: its parts, and whether any case concerned it at all."""
+
+    document: Document
+    parts: tuple[Part, ...]
+    matched: bool
+
+    @property
+    def wanted(self) -> int:
+        """How many outcomes there are."""
+        return sum(len(part.wanted) for part in self.parts)
+
+    @property
+    def seen(self) -> int:
+        """How many of them were brought about."""
+        return self.wanted - sum(len(part.missing) for part in self.parts)
+
+
+class Coverage:
+    """What was seen of policies so far."""
+
+    def __init__(self) -> None:
+        self._documents: dict[Key, Document] = {}
+        self._bindings: dict[Key, dict[str, Document]] = {}
+        self._seen: set[tuple[Key, str, Outcome]] = set()
+        self._matched: set[Key] = set()
+
+    def expect(self, documents: Iterable[Document]) -> None:
+        """Count these policies and their bindings, too."""
+        listed = list(documents)
+        by_name = {
+            (each.kind, each.name): _key(each)
+            for each in listed
+            if isinstance(each.model, _POLICIES)
+        }
+        for document in listed:
+            if isinstance(document.model, _POLICIES):
+                self._documents.setdefault(_key(document), document)
+            elif isinstance(document.model, _BINDINGS):
+                of = (document.kind.removesuffix("Binding"), document.model.spec.policy_name)
+                if of in by_name:
+                    self._bindings.setdefault(by_name[of], {})[document.name] = document
+
+    def see(self, story: WebhookStory) -> None:
+        """Note what the policies did in one webhook."""
+        for each in story.policies:
+            key = _key(each.document)
+            if each.visits or each.exceptions or each.findings:
+                self._matched.add(key)
+            for path, outcome in _outcomes(each):
+                self._seen.add((key, path, outcome))
+
+    def policies(self) -> list[PolicyCoverage]:
+        """Every policy that counts, in the order in which they came."""
+        return [self._policy(key, document) for key, document in self._documents.items()]
+
+    def _policy(self, key: Key, document: Document) -> PolicyCoverage:
+        parts = []
+        for path, name, wanted in _parts(document):
+            line, _ = document.place(f"spec.{path}")
+            missing = self._missing(key, path, wanted)
+            parts.append(Part(path, name, document.file, line, wanted, missing))
+        for name, binding in self._bindings.get(key, {}).items():
+            line, _ = binding.place("metadata.name")
+            missing = self._missing(key, _binding(name), ("applied",))
+            parts.append(Part("binding", name, binding.file, line, ("applied",), missing))
+        return PolicyCoverage(document, tuple(parts), key in self._matched)
+
+    def _missing(self, key: Key, path: str, wanted: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+        return tuple(each for each in wanted if (key, path, each) not in self._seen)
+
+
+def percent(policies: Iterable[PolicyCoverage]) -> float:
+    """How much of what the policies can do was brought about; 100 where they can do nothing."""
+    listed = list(policies)
+    wanted = sum(each.wanted for each in listed)
+    return 100.0 * sum(each.seen for each in listed) / wanted if wanted else 100.0
+
+
+_POLICIES = (
+    kinds.Policy,
+    kinds.ValidatingAdmissionPolicy,
+    kinds.MutatingAdmissionPolicy,
+)
+_BINDINGS = (
+    kinds.ValidatingAdmissionPolicyBinding,
+    kinds.MutatingAdmissionPolicyBinding,
+)
+
+
+def _binding(name: str) -> str:
+    return f"binding {name}"
+
+
+def _key(document: Document) -> Key:
+    return (str(Path(document.file).resolve()), document.kind, document.name)
+
+
+def _parts(document: Document) -> Iterator[tuple[str, str, tuple[Outcome, ...]]]:
+    """Path, name and possible outcomes of each part. A mere ``false`` can be nothing else."""
+    policy = document.model
+    if not isinstance(policy, _POLICIES):
+        return
+    spec = policy.spec
+    match = spec.match_constraints
+    for index in range(len(match.resource_rules or ())):
+        yield f"{_MATCH}.resourceRules[{index}]", "", ("applied",)
+    for index in range(len(match.exclude_resource_rules or ())):
+        yield f"{_MATCH}.excludeResourceRules[{index}]", "", ("applied",)
+    for place in _SELECTORS:
+        if any((match.plain().get(place) or {}).values()):
+            yield f"{_MATCH}.{place}", "", _BOTH
+    for index, condition in enumerate(spec.match_conditions):
+        wanted = _possible(condition.expression)
+        yield f"matchConditions[{index}]", condition.name, wanted
+    if not isinstance(policy, kinds.MutatingAdmissionPolicy):
+        for index, item in enumerate(policy.spec.validations):
+            name = getattr(item, "name", None) or ""
+            yield f"validations[{index}]", name, _possible(item.expression)
+        for index, annotation in enumerate(policy.spec.audit_annotations):
+            yield f"auditAnnotations[{index}]", annotation.key, ("applied",)
+    if not isinstance(policy, kinds.ValidatingAdmissionPolicy):
+        for index in range(len(policy.spec.mutations)):
+            yield f"mutations[{index}]", "", ("applied",)
+    if isinstance(policy, kinds.Policy):
+        for index, exception in enumerate(policy.spec.exceptions):
+            yield f"exceptions[{index}]", exception.name, ("applied",)
+
+
+def _possible(expression: str | None) -> tuple[Outcome, ...]:
+    text = (expression or "").strip()
+    if text == "true":
+        return ("true",)
+    return ("false",) if text == "false" else _BOTH
+
+
+def _outcomes(story: PolicyStory) -> Iterator[tuple[str, Outcome]]:
+    """What one policy did in one webhook."""
+    policy = story.document.model
+    yield from _matching(story)
+    if isinstance(policy, kinds.Policy):
+        for index, exception in enumerate(policy.spec.exceptions):
+            if exception.name in story.exceptions:
+                yield f"exceptions[{index}]", "applied"
+    for visit in story.visits:
+        yield from _expressions(visit)
+        yield _binding(visit.binding), "applied"
+        for applied in visit.mutations:
+            if applied.operations:
+                yield f"mutations[{applied.index}]", "applied"
+        if visit.validates:
+            yield from _patterns(story, visit)
+
+
+def _matching(story: PolicyStory) -> Iterator[tuple[str, Outcome]]:
+    """Which rule led to the policy, or which rule or selector away from it."""
+    reason = story.reason
+    if reason.applies or reason.place.startswith("exclude"):
+        yield f"{_MATCH}.{reason.place}", "applied"
+    elif reason.place in _SELECTORS:
+        yield f"{_MATCH}.{reason.place}", "false"
+    if story.matched:
+        yield from ((f"{_MATCH}.{place}", "true") for place in _SELECTORS)
+
+
+def _expressions(visit: Visit) -> Iterator[tuple[str, Outcome]]:
+    lifted = {f"validations[{index}]" for index in visit.lifted}
+    for each in visit.expressions:
+        path, _, last = each.label.removeprefix("spec.").rpartition(".")
+        value = each.root.value
+        if path in lifted or each.root.state != "done":
+            continue
+        if last == "valueExpression":
+            if isinstance(value, str) and value.strip():
+                yield path, "applied"
+        elif last == "expression" and isinstance(value, bool):
+            yield path, "true" if value else "false"
+
+
+def _patterns(story: PolicyStory, visit: Visit) -> Iterator[tuple[str, Outcome]]:
+    """Patterns leave no evaluation behind: what is not found to fail was true."""
+    plan = story.policy.validation
+    if plan is None or visit.stopped or any(each.error for each in visit.findings):
+        return
+    if visit.ignored:
+        return
+    failed = {each.index for each in visit.findings}
+    for index, each in enumerate(plan.validations):
+        if each.pattern is not None and index not in visit.lifted:
+            yield f"validations[{index}]", "false" if index in failed else "true"

@@ -1,0 +1,183 @@
+"""Why the rules of a policy or binding fit a request, or do not: for people. Judges nothing.
+
+The core is asked part by part, by rules that name only the part in question: what is said here
+cannot differ from what it does.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from policyd._core.match.matcher import Hit, MatchInput, MatchRules
+from policyd._core.match.selectors import Selector
+from policyd.json_types import JSON, JSONObject
+
+_ANYTHING: JSONObject = {
+    "apiGroups": ["*"],
+    "apiVersions": ["*"],
+    "operations": ["*"],
+    "resources": ["*/*"],
+    "scope": "*",
+    "resourceNames": [],
+}
+# In this order: whether a version fits may depend on the group and the resource.
+_PARTS = ("operations", "apiGroups", "resources", "apiVersions", "scope", "resourceNames")
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why something applies or does not. ``place`` is the field that decided
+    (``resourceRules[0]``, ``namespaceSelector``); ``more`` are further lines.
+    """
+
+    applies: bool
+    text: str
+    place: str = ""
+    more: tuple[str, ...] = ()
+
+
+def why(constraints: JSONObject, view: MatchInput) -> Reason:
+    """Why these MatchResources (plain JSON) fit the request, or not."""
+    if view.never_matched:
+        group, _, resource = view.request_resource
+        named = f"{resource}.{group}" if group else resource
+        return Reason(False, f"Kubernetes shows {named} to no policy")
+    rules = constraints.get("resourceRules") or []
+    policy = constraints.get("matchPolicy") or "Equivalent"
+    ruled = _ruled(rules, policy, view)
+    if not ruled.applies:
+        return ruled
+    for index, rule in enumerate(constraints.get("excludeResourceRules") or []):
+        if MatchRules([rule], match_policy=policy).match(view) is not None:
+            place = f"excludeResourceRules[{index}]"
+            return Reason(False, f"{place} excludes it", place, (shown_rule(rule),))
+    return _selected(constraints, view) or ruled
+
+
+def _ruled(rules: list[JSONObject], policy: str, view: MatchInput) -> Reason:
+    """Which rule fits, or what each rule lacks."""
+    if not rules:
+        return Reason(True, "no resourceRules: every resource")
+    for way in ("Exact", "Equivalent"):
+        for index, rule in enumerate(rules):
+            hit = MatchRules([rule], match_policy=way).match(view)
+            if hit is not None and policy in (way, "Equivalent"):
+                place = f"resourceRules[{index}]"
+                return Reason(True, f"{place} fits{_as_other(hit, view)}", place)
+    missing = [list(_missing(rule, policy, view)) for rule in rules]
+    nearest = min(range(len(rules)), key=lambda index: len(missing[index]))
+    place = f"resourceRules[{nearest}]"
+    others = [
+        f"resourceRules[{index}]: {'; '.join(parts)}"
+        for index, parts in enumerate(missing)
+        if index != nearest
+    ]
+    return Reason(False, f"{place}: {'; '.join(missing[nearest])}", place, tuple(others))
+
+
+def _as_other(hit: Hit, view: MatchInput) -> str:
+    """What the policy sees where its rule names an equivalent resource."""
+    if hit.resource == view.request_resource:
+        return ""
+    group, version, resource = hit.resource
+    named = f"{resource}.{version}.{group}" if group else f"{resource}.{version}"
+    problem = hit.mismatch or hit.error
+    trouble = f", but {problem}" if problem else ""
+    return f" by matchPolicy Equivalent, as {named}{trouble}"
+
+
+def _missing(rule: JSONObject, policy: str, view: MatchInput) -> Iterator[str]:
+    """What of a rule the request does not meet."""
+    group, version, resource = view.request_resource
+    if view.sub_resource:
+        resource = f"{resource}/{view.sub_resource}"
+    has = {
+        "operations": view.operation,
+        "apiGroups": f'"{group}"',
+        "apiVersions": version,
+        "resources": resource,
+        "scope": "Namespaced" if view.namespace else "Cluster",
+        "resourceNames": view.name or "without a name",
+    }
+    asked, failed = dict(_ANYTHING), False
+    for part in _PARTS:
+        wanted = rule.get(part)
+        if wanted in (None, []) and part in ("scope", "resourceNames"):
+            continue
+        probe = {**asked, part: wanted}
+        if MatchRules([probe], match_policy=policy).match(view) is None:
+            failed = True
+            yield f"{part} {_listed(wanted)}, the request is {has[part]}"
+        else:
+            asked = probe
+    if not failed:
+        yield "no resource of it is the request's"
+
+
+def _selected(constraints: JSONObject, view: MatchInput) -> Reason | None:
+    """The selector that refuses the request; None if both accept it."""
+    for place in ("namespaceSelector", "objectSelector"):
+        selector = constraints.get(place)
+        if not selector:
+            continue
+        only = {place: selector}
+        hit = MatchRules(
+            namespace_selector=only.get("namespaceSelector"),
+            object_selector=only.get("objectSelector"),
+        ).match(view)
+        if hit is not None and hit.error:
+            return Reason(True, f"{place} cannot be used: {hit.error}", place)
+        if hit is None:
+            seen = tuple(_seen(place, selector, view))
+            return Reason(False, f"{place} does not select it", place, seen)
+    return None
+
+
+def _seen(place: str, selector: JSONObject, view: MatchInput) -> Iterator[str]:
+    """The labels that a selector looked at, and what it misses in them."""
+    if place == "namespaceSelector":
+        labels = view.labels_for_namespace_selector()
+        yield f"labels of namespace {view.namespace or view.name!r}: {_labels_text(labels)}"
+        yield from _unmet(selector, labels)
+        return
+    for name, obj in (("object", view.object), ("oldObject", view.old_object)):
+        if obj is None:
+            yield f"there is no {name}"
+            continue
+        labels = labels_of(obj)
+        yield f"labels of {name}: {_labels_text(labels)}"
+        yield from _unmet(selector, labels)
+
+
+def _unmet(selector: JSONObject, labels: dict[str, str]) -> Iterator[str]:
+    for key, value in (selector.get("matchLabels") or {}).items():
+        if not Selector({"matchLabels": {key: value}}).matches(labels):
+            yield f"  not {key}={value}"
+    for expression in selector.get("matchExpressions") or []:
+        if not Selector({"matchExpressions": [expression]}).matches(labels):
+            values = expression.get("values")
+            listed = f" ({', '.join(values)})" if values else ""
+            yield f"  not {expression.get('key')} {expression.get('operator')}{listed}"
+
+
+def labels_of(obj: JSON) -> dict[str, str]:
+    """The labels of an object; none of what is no object."""
+    metadata = obj.get("metadata") if isinstance(obj, dict) else None
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    return labels if isinstance(labels, dict) else {}
+
+
+def _labels_text(labels: dict[str, str]) -> str:
+    return ", ".join(f"{key}={value}" for key, value in sorted(labels.items())) or "none"
+
+
+def shown_rule(rule: JSONObject) -> str:
+    """A rule on one line."""
+    given = [part for part in _PARTS if rule.get(part) not in (None, [], "*")]
+    return ", ".join(f"{part} {_listed(rule[part])}" for part in given)
+
+
+def _listed(value: Any) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(f'"{each}"' if each == "" else str(each) for each in value) + "]"
+    return str(value)

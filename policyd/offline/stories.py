@@ -1,0 +1,135 @@
+"""What happened to one request on its way, as data: for people. ``explaining.py`` finds it, the
+command line shows it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from policyd.admission.decision import Finding
+from policyd.admission.engine import Webhook
+from policyd.cel.trace.steps import Steps
+from policyd.json_types import JSON, JSONObject
+from policyd.offline.matching import Reason
+from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.source.documents import Document
+
+BOTH: tuple[Webhook, ...] = ("mutate", "validate")
+Outcome = Literal[
+    "denies", "warns", "audits", "ignores an error", "changes it", "changes nothing", "admits",
+    "exempt", "condition not met", "not bound", "no params", "left alone", "not matched",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What one mutation did: the operations that say what it changed, or its error."""
+
+    index: int
+    kind: str
+    operations: tuple[JSONObject, ...] = ()
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A policy judged under one binding and parameter: every expression that ran, in order.
+
+    ``validates``: by the validating webhook, which alone asks patterns. ``again``: invoked once
+    more because a later policy had changed the object. ``lifted`` are the validations that
+    exceptions lift. ``ignored`` are errors that failurePolicy Ignore lets pass. ``refused``: the
+    request fails because of this, whatever failurePolicy says.
+    """
+
+    binding: str
+    actions: tuple[str, ...]
+    param: JSON
+    as_pod: bool
+    lifted: frozenset[int]
+    validates: bool = False
+    again: bool = False
+    expressions: tuple[Steps, ...] = ()
+    mutations: tuple[Applied, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    ignored: tuple[Finding, ...] = ()
+    refused: str = ""
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a matchCondition was false."""
+        return any(
+            each.label.startswith("spec.matchConditions") and each.root.value is False
+            for each in self.expressions
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyStory:
+    """One policy and one webhook: why it matched or not, and what it found.
+
+    ``bindings`` are those that were asked, with the reason; ``findings`` those outside of visits,
+    errors of the configuration. ``exceptions`` are the names of those that applied.
+    """
+
+    policy: CompiledPolicy
+    document: Document
+    matched: bool
+    reason: Reason
+    controllers: Reason | None = None
+    exceptions: tuple[str, ...] = ()
+    bindings: tuple[tuple[str, Reason], ...] = ()
+    params: tuple[tuple[str, int], ...] = ()
+    visits: tuple[Visit, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    ignored: tuple[Finding, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the policy makes of the request, in a word."""
+        findings = [*self.findings, *(each for visit in self.visits for each in visit.findings)]
+        for action, outcome in _BY_ACTION:
+            if any(action in each.actions for each in findings):
+                return outcome
+        if any(visit.refused for visit in self.visits):
+            return "denies"
+        if not self.matched:
+            return "not matched"
+        if self.ignored or any(visit.ignored for visit in self.visits):
+            return "ignores an error"
+        if not self.visits:
+            return self._unvisited
+        if all(visit.stopped for visit in self.visits):
+            return "condition not met"
+        applied = [each for visit in self.visits for each in visit.mutations]
+        if any(each.operations for each in applied):
+            return "changes it"
+        return "changes nothing" if applied else "admits"
+
+    @property
+    def _unvisited(self) -> Outcome:
+        if self.exceptions:
+            return "exempt"
+        if self.policy.bindings and not self.bindings:
+            return "left alone"
+        return "no params" if any(reason.applies for _, reason in self.bindings) else "not bound"
+
+
+_BY_ACTION: tuple[tuple[str, Outcome], ...] = (
+    ("Deny", "denies"),
+    ("Warn", "warns"),
+    ("Audit", "audits"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookStory:
+    """One webhook: the answer as the API server gets it, and the story of each policy."""
+
+    webhook: Webhook
+    response: JSONObject
+    policies: tuple[PolicyStory, ...]
+    before: JSON = None
+    after: JSON = None
+
+    def only(self, name: str) -> "WebhookStory":
+        """The same with one policy."""
+        return replace(self, policies=tuple(p for p in self.policies if p.policy.name == name))

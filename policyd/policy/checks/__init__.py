@@ -1,0 +1,1 @@
+"""The rules of each document's form, beyond what its model says."""

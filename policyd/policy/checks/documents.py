@@ -1,0 +1,233 @@
+"""What the values of each kind of document must be, beyond their shape; ``CHECKS`` by model.
+
+For VAP, MAP and bindings exactly what the API server refuses (kubernetes 1.36
+``pkg/apis/admissionregistration/validation/validation.go``), less what needs CEL; a Policy is
+stricter where leniency only hides mistakes (design: two variables of one name).
+"""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from policyd._core.match.labels import key_errors
+from policyd.policy.checks.match import (
+    check_constraints,
+    check_match_conditions,
+    check_match_resources,
+    check_metadata,
+    check_param_kind,
+    check_param_ref,
+    check_variables,
+    duplicates,
+    invalid,
+    required,
+)
+from policyd.policy.checks.pattern import check_forms
+from policyd.policy.checks.policy import check_overlay, check_policy, check_suite
+from policyd.policy.model import names
+from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.kinds import (
+    AuditAnnotation,
+    MutatingAdmissionPolicy,
+    MutatingAdmissionPolicyBinding,
+    MutatingAdmissionPolicyBindingSpec,
+    Mutation,
+    Policy,
+    PolicyMutation,
+    PolicyTest,
+    PolicyValidation,
+    ValidatingAdmissionPolicy,
+    ValidatingAdmissionPolicyBinding,
+    ValidatingAdmissionPolicyBindingSpec,
+    Validation,
+)
+from policyd.policy.model.match import PATCH_FIELDS, ExpressionHolder, MatchResources
+
+MAX_AUDIT_ANNOTATIONS = 20
+MAX_VALUE_EXPRESSION = 5 * 1024  # bytes
+_LINE_BREAK = re.compile(r"[\n\r]")
+_MUTATING_OPERATIONS = ("*", "CONNECT", "CREATE", "UPDATE")
+
+
+def check(model: object) -> list[Finding]:
+    """Everything that is wrong with the values of a document."""
+    return list(CHECKS[type(model)](model))
+
+
+def _check_vap(policy: ValidatingAdmissionPolicy) -> Iterator[Finding]:
+    spec = policy.spec
+    yield from check_metadata(policy.metadata)
+    yield from check_param_kind(spec.param_kind)
+    yield from check_constraints(spec.match_constraints, spec.given("match_constraints"))
+    yield from check_match_conditions(spec.match_conditions)
+    yield from check_variables(spec.variables)
+    if not spec.validations and not spec.audit_annotations:
+        detail = "validations or auditAnnotations must contain at least one item"
+        yield required(("spec", "validations"), detail)
+    yield from check_validations(spec.validations)
+    yield from check_audit_annotations(spec.audit_annotations, policy.metadata.name)
+
+
+def check_validations(validations: Sequence[Validation]) -> Iterator[Finding]:
+    """``spec.validations``."""
+    for index, validation in enumerate(validations):
+        at: Path = ("spec", "validations", index)
+        if isinstance(validation, PolicyValidation):
+            yield from check_forms(validation, at)
+        elif not validation.expression.strip():
+            yield required((*at, "expression"), "expression is not specified")
+        for field, text in (
+            ("message", validation.message),
+            ("messageExpression", validation.message_expression),
+        ):
+            if text and not text.strip():
+                yield from invalid((*at, field), text, ["must be non-empty if specified"])
+        if _LINE_BREAK.search(validation.message.strip()):
+            wrong = "must not contain line breaks"
+            yield from invalid((*at, "message"), validation.message, [wrong])
+
+
+def check_audit_annotations(
+    annotations: Sequence[AuditAnnotation], policy: str
+) -> Iterator[Finding]:
+    """``spec.auditAnnotations``: with the policy's name each key must be a qualified name."""
+    path: Path = ("spec", "auditAnnotations")
+    if len(annotations) > MAX_AUDIT_ANNOTATIONS:
+        wrong = f"must not have more than {MAX_AUDIT_ANNOTATIONS} auditAnnotations"
+        yield Finding(path, wrong)
+    for index, annotation in enumerate(annotations):
+        at = (*path, index)
+        if policy:  # without one, that is the error to report
+            key = f"{policy}/{annotation.key}"
+            yield from invalid((*at, "key"), key, key_errors(key))
+        expression = annotation.value_expression.strip()
+        if not expression:
+            yield required((*at, "valueExpression"), "valueExpression is not specified")
+        elif len(expression.encode()) > MAX_VALUE_EXPRESSION:
+            wrong = f"must not exceed {MAX_VALUE_EXPRESSION} bytes in length"
+            yield Finding((*at, "valueExpression"), f"Too long: {wrong}")
+    yield from duplicates(path, (annotation.key for annotation in annotations), "key")
+
+
+def _check_vap_binding(binding: ValidatingAdmissionPolicyBinding) -> Iterator[Finding]:
+    spec = binding.spec
+    yield from check_metadata(binding.metadata)
+    yield from _check_binding_spec(spec)
+    yield from check_validation_actions(spec.validation_actions)
+
+
+def check_validation_actions(actions: Sequence[str]) -> Iterator[Finding]:
+    """``spec.validationActions``."""
+    path: Path = ("spec", "validationActions")
+    if not actions:
+        yield required(path, "at least one validation action is required")
+    yield from duplicates(path, actions)
+    if "Deny" in actions and "Warn" in actions:
+        wrong = (
+            "must not contain both Deny and Warn (repeating the same validation failure "
+            "information in the API response and headers serves no purpose)"
+        )
+        yield from invalid(path, actions, [wrong])
+
+
+def _check_binding_spec(
+    spec: ValidatingAdmissionPolicyBindingSpec | MutatingAdmissionPolicyBindingSpec,
+) -> Iterator[Finding]:
+    path: Path = ("spec", "policyName")
+    if not spec.policy_name:
+        yield required(path)
+    else:
+        yield from invalid(path, spec.policy_name, names.dns_subdomain(spec.policy_name))
+    yield from check_param_ref(spec.param_ref)
+    if spec.match_resources is not None:
+        yield from check_match_resources(spec.match_resources, ("spec", "matchResources"))
+
+
+def _check_map(policy: MutatingAdmissionPolicy) -> Iterator[Finding]:
+    spec = policy.spec
+    yield from check_metadata(policy.metadata)
+    yield from check_param_kind(spec.param_kind)
+    yield from check_constraints(spec.match_constraints, spec.given("match_constraints"))
+    yield from _check_operations(spec.match_constraints, ("spec", "matchConstraints"))
+    yield from check_match_conditions(spec.match_conditions)
+    yield from check_variables(spec.variables)
+    if not spec.mutations:
+        yield required(("spec", "mutations"), "mutations must contain at least one item")
+    yield from check_mutations(spec.mutations)
+    if not spec.given("reinvocation_policy"):
+        yield required(("spec", "reinvocationPolicy"), "Never or IfNeeded")
+
+
+def _check_operations(match: MatchResources, path: Path) -> Iterator[Finding]:
+    """A MAP and its binding cannot ask for DELETE; ``*`` does not include it there."""
+    supported = ", ".join(f'"{operation}"' for operation in _MUTATING_OPERATIONS)
+    for index, rule in enumerate(match.resource_rules):
+        for number, operation in enumerate(rule.operations):
+            if operation not in _MUTATING_OPERATIONS:
+                yield Finding(
+                    (*path, "resourceRules", index, "operations", number),
+                    f'Unsupported value: "{operation}": supported values: {supported}',
+                    "there is nothing to mutate in a DELETE",
+                )
+
+
+def check_mutations(mutations: Sequence[Mutation]) -> Iterator[Finding]:
+    """``spec.mutations``: the field that patchType names, with an expression, and no other."""
+    for index, mutation in enumerate(mutations):
+        at: Path = ("spec", "mutations", index)
+        if not mutation.given("patch_type"):
+            overlay = ", or Overlay" if isinstance(mutation, PolicyMutation) else ""
+            yield required((*at, "patchType"), f"JSONPatch or ApplyConfiguration{overlay}")
+            continue
+        holders: dict[str, ExpressionHolder | dict[str, Any] | None] = {
+            "JSONPatch": mutation.json_patch,
+            "ApplyConfiguration": mutation.apply_configuration,
+        }
+        if isinstance(mutation, PolicyMutation):
+            holders["Overlay"] = mutation.overlay
+        for patch_type, holder in holders.items():
+            field = PATCH_FIELDS[patch_type]
+            if patch_type == mutation.patch_type:
+                if holder is None:
+                    detail = f"must be specified when patchType is {patch_type}"
+                    yield required((*at, field), detail)
+                elif not isinstance(holder, ExpressionHolder):
+                    yield from check_overlay(holder, (*at, field))
+                elif not holder.expression.strip():
+                    yield required((*at, field, "expression"))
+            elif holder is not None:
+                wrong = f"must not be specified when patchType is {mutation.patch_type}"
+                yield Finding((*at, field), f"Invalid value: {wrong}", at_key=True)
+
+
+def _check_map_binding(binding: MutatingAdmissionPolicyBinding) -> Iterator[Finding]:
+    yield from check_metadata(binding.metadata)
+    yield from _check_binding_spec(binding.spec)
+    if binding.spec.match_resources is not None:
+        yield from _check_operations(binding.spec.match_resources, ("spec", "matchResources"))
+
+
+def _check_policy(policy: Policy) -> Iterator[Finding]:
+    """The rules of VAP, MAP and binding together, then those of its own fields."""
+    spec = policy.spec
+    yield from check_metadata(policy.metadata)
+    yield from check_param_kind(spec.param_kind)
+    yield from check_param_ref(spec.param_ref)
+    yield from check_constraints(spec.match_constraints, spec.given("match_constraints"))
+    yield from check_match_conditions(spec.match_conditions)
+    yield from check_variables(spec.variables)
+    yield from check_validations(spec.validations)
+    yield from check_audit_annotations(spec.audit_annotations, policy.metadata.name)
+    yield from check_mutations(spec.mutations)
+    yield from check_validation_actions(spec.validation_actions)
+    yield from check_policy(policy)
+
+
+CHECKS: dict[type, Callable[[Any], Iterator[Finding]]] = {
+    ValidatingAdmissionPolicy: _check_vap,
+    ValidatingAdmissionPolicyBinding: _check_vap_binding,
+    MutatingAdmissionPolicy: _check_map,
+    MutatingAdmissionPolicyBinding: _check_map_binding,
+    Policy: _check_policy,
+    PolicyTest: check_suite,
+}

@@ -1,0 +1,237 @@
+"""What MatchResources, selectors, matchConditions, paramKind and paramRef must be.
+
+After kubernetes 1.36 ``pkg/apis/admissionregistration/validation/validation.go`` and
+apimachinery's label selector checks; the wording is theirs.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from policyd._core.match.labels import key_errors, value_errors
+from policyd.policy.model import names
+from policyd.policy.model.base import LabelSelector, ObjectMeta
+from policyd.policy.model.findings import Finding, Path, quoted
+from policyd.policy.model.match import (
+    MatchCondition,
+    MatchResources,
+    NamedRuleWithOperations,
+    ParamKind,
+    ParamRef,
+    Variable,
+)
+
+MAX_MATCH_CONDITIONS = 64
+MAX_ANNOTATIONS_SIZE = 256 * 1024  # bytes of keys and values
+
+
+def required(path: Path, detail: str = "") -> Finding:
+    """A field that must be given."""
+    return Finding(path, f"Required value: {detail}" if detail else "Required value")
+
+
+def invalid(path: Path, value: object, wrongs: Iterable[str]) -> Iterator[Finding]:
+    """One finding for each thing that is wrong with a value."""
+    for wrong in wrongs:
+        yield Finding(path, f"Invalid value: {quoted(value)}: {wrong}")
+
+
+def duplicates(path: Path, values: Iterable[str], *field: str) -> Iterator[Finding]:
+    """Each value that occurred before; ``field`` is where in the item it stands."""
+    seen: set[str] = set()
+    for index, value in enumerate(values):
+        if value and value in seen:
+            yield Finding((*path, index, *field), f"Duplicate value: {quoted(value)}")
+        seen.add(value)
+
+
+def check_metadata(meta: ObjectMeta) -> Iterator[Finding]:
+    """The name, labels and annotations of a document."""
+    path = ("metadata", "name")
+    if not meta.name:
+        yield required(path, "documents are known by their names")
+    else:
+        yield from invalid(path, meta.name, names.dns_subdomain(meta.name))
+    yield from check_labels(meta.labels, ("metadata", "labels"))
+    size = 0
+    for key, value in meta.annotations.items():
+        size += len(key.encode()) + len(value.encode())
+        yield from invalid(("metadata", "annotations", key), key, key_errors(key.lower()))
+    if size > MAX_ANNOTATIONS_SIZE:
+        yield Finding(("metadata", "annotations"), "Too long: may not be more than 262144 bytes")
+
+
+def check_labels(labels: dict[str, str], path: Path) -> Iterator[Finding]:
+    """Keys and values of labels, also those that a selector asks for."""
+    for key, value in labels.items():
+        yield from invalid((*path, key), key, key_errors(key))
+        yield from invalid((*path, key), value, value_errors(value))
+
+
+def check_selector(selector: LabelSelector, path: Path) -> Iterator[Finding]:
+    """A label selector."""
+    yield from check_labels(selector.match_labels, (*path, "matchLabels"))
+    for index, requirement in enumerate(selector.match_expressions):
+        at = (*path, "matchExpressions", index)
+        if not requirement.given("operator"):
+            yield required((*at, "operator"), "one of In, NotIn, Exists, DoesNotExist")
+        elif requirement.operator in ("In", "NotIn") and not requirement.values:
+            yield required((*at, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
+        elif requirement.operator in ("Exists", "DoesNotExist") and requirement.values:
+            yield Finding(
+                (*at, "values"),
+                "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+            )
+        yield from invalid((*at, "key"), requirement.key, key_errors(requirement.key))
+        for number, value in enumerate(requirement.values):
+            yield from invalid((*at, "values", number), value, value_errors(value))
+
+
+def check_match_resources(match: MatchResources, path: Path) -> Iterator[Finding]:
+    """Rules and selectors of a policy or binding."""
+    if match.given("namespace_selector"):
+        yield from check_selector(match.namespace_selector, (*path, "namespaceSelector"))
+    if match.given("object_selector"):
+        yield from check_selector(match.object_selector, (*path, "objectSelector"))
+    for index, rule in enumerate(match.resource_rules):
+        yield from _check_rule(rule, (*path, "resourceRules", index))
+    for index, rule in enumerate(match.exclude_resource_rules):
+        yield from _check_rule(rule, (*path, "excludeResourceRules", index))
+
+
+def check_constraints(match: MatchResources, given: bool) -> Iterator[Finding]:
+    """``spec.matchConstraints``, which must be there and say at least one rule."""
+    path = ("spec", "matchConstraints")
+    if not given:
+        yield required(path, "say which requests the policy is about")
+        return
+    yield from check_match_resources(match, path)
+    if not match.resource_rules:
+        yield required((*path, "resourceRules"), "at least one rule")
+
+
+def _check_rule(rule: NamedRuleWithOperations, path: Path) -> Iterator[Finding]:
+    for index, name in enumerate(rule.resource_names):
+        yield from invalid((*path, "resourceNames", index), name, names.path_segment(name))
+    yield from duplicates((*path, "resourceNames"), rule.resource_names)
+    for field, values, what in (
+        ("operations", rule.operations, "operations"),
+        ("apiGroups", rule.api_groups, "API groups"),
+        ("apiVersions", rule.api_versions, "API versions"),
+    ):
+        at = (*path, field)
+        if not values:
+            yield required(at)
+        elif len(values) > 1 and "*" in values:
+            yield from invalid(at, values, [f"if '*' is present, must not specify other {what}"])
+    for index, version in enumerate(rule.api_versions):
+        if not version:
+            yield required((*path, "apiVersions", index))
+    yield from _check_resources(rule.resources, (*path, "resources"))
+
+
+def _check_resources(resources: Sequence[str], path: Path) -> Iterator[Finding]:
+    """Wildcards must not overlap: ``r/*`` with a later ``r/s``, ``*/s`` with a later ``r/s``."""
+    if not resources:
+        yield required(path)
+    all_subresources: set[str] = set()  # r of r/*
+    all_parents: set[str] = set()  # s of */s
+    plain_last = False  # as the API server: only the last resource without a slash decides
+    for index, resource in enumerate(resources):
+        if not resource:
+            yield required((*path, index))
+            continue
+        parent, slash, sub = resource.partition("/")
+        if not slash:
+            plain_last = resource != "*"
+            continue
+        for overlap, present in (
+            (f"{parent}/*", parent in all_subresources),
+            (f"*/{sub}", sub in all_parents),
+        ):
+            if present:
+                wrong = f"if '{overlap}' is present, must not specify {resource}"
+                yield from invalid((*path, index), resource, [wrong])
+        if sub == "*":
+            all_subresources.add(parent)
+        if parent == "*":
+            all_parents.add(sub)
+    if len(resources) > 1 and "*/*" in resources:
+        wrong = "if '*/*' is present, must not specify other resources"
+        yield from invalid(path, resources, [wrong])
+    if "*" in resources and plain_last:
+        wrong = "if '*' is present, must not specify other resources without subresources"
+        yield from invalid(path, resources, [wrong])
+
+
+def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[Finding]:
+    """``spec.matchConditions``: at most 64, uniquely named."""
+    path: Path = ("spec", "matchConditions")
+    if len(conditions) > MAX_MATCH_CONDITIONS:
+        count = len(conditions)
+        yield Finding(path, f"Too many: {count}: must have at most {MAX_MATCH_CONDITIONS} items")
+    for index, condition in enumerate(conditions):
+        at = (*path, index)
+        if not condition.expression.strip():
+            yield required((*at, "expression"))
+        if not condition.name:
+            yield required((*at, "name"))
+        else:
+            wrongs = key_errors(condition.name)
+            yield from invalid((*at, "name"), condition.name, wrongs)
+    yield from duplicates(path, (condition.name for condition in conditions), "name")
+
+
+def check_variables(variables: Sequence[Variable]) -> Iterator[Finding]:
+    """``spec.variables``: names that CEL can say."""
+    for index, variable in enumerate(variables):
+        at: Path = ("spec", "variables", index)
+        if not variable.name.strip():
+            yield required((*at, "name"), "name is not specified")
+        elif not names.is_cel_identifier(variable.name):
+            yield from invalid((*at, "name"), variable.name, ["must be a valid CEL identifier"])
+        if not variable.expression.strip():
+            yield required((*at, "expression"), "expression is not specified")
+
+
+def check_param_kind(kind: ParamKind | None) -> Iterator[Finding]:
+    """``spec.paramKind``."""
+    if kind is None:
+        return
+    at: Path = ("spec", "paramKind", "apiVersion")
+    group, slash, version = kind.api_version.rpartition("/")
+    if not kind.api_version:
+        yield required(at)
+    elif "/" in group:
+        wrong = f"unexpected GroupVersion string: {kind.api_version}"
+        yield from invalid(at, kind.api_version, [wrong])
+    else:
+        if slash and group:
+            yield from invalid(at, group, names.dns_subdomain(group))
+        if not version:
+            yield from invalid(at, kind.api_version, ["version must be specified"])
+        else:
+            yield from invalid(at, version, names.dns_1035_label(version))
+    if not kind.kind:
+        yield required(("spec", "paramKind", "kind"))
+    else:
+        yield from invalid(
+            ("spec", "paramKind", "kind"), kind.kind, names.dns_1035_label(kind.kind.lower())
+        )
+
+
+def check_param_ref(ref: ParamRef | None) -> Iterator[Finding]:
+    """``spec.paramRef``: a name or a selector, and what to do when nothing is found."""
+    if ref is None:
+        return
+    path: Path = ("spec", "paramRef")
+    exclusive = "Forbidden: name and selector are mutually exclusive"
+    if ref.name:
+        yield from invalid((*path, "name"), ref.name, names.path_segment(ref.name))
+    if ref.selector is not None:
+        yield from check_selector(ref.selector, (*path, "selector"))
+        if ref.name:
+            yield Finding((*path, "name"), exclusive)
+            yield Finding((*path, "selector"), exclusive)
+    elif not ref.name:
+        yield required(path, "one of name or selector must be specified")
+    if not ref.given("parameter_not_found_action"):
+        yield required((*path, "parameterNotFoundAction"), "Allow or Deny")

@@ -1,0 +1,46 @@
+"""Rules of the validations that only a Policy has: one of three forms, and patterns that can be
+meant.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from policyd.pattern import Pattern, PatternError, compile, compile_any
+from policyd.policy.checks.match import required
+from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.kinds import PolicyValidation
+
+
+def check_forms(validation: PolicyValidation, at: Path) -> Iterator[Finding]:
+    """``expression``, ``pattern`` or ``anyPattern``: exactly one of them, and no fault in it."""
+    given = [
+        name
+        for name, value in (
+            ("expression", validation.expression.strip() or None),
+            ("pattern", validation.pattern),
+            ("anyPattern", validation.any_pattern),
+        )
+        if value is not None
+    ]
+    if not given:
+        yield required(at, "expression, pattern or anyPattern")
+    for name in given[1:]:
+        wrong = f"Forbidden: {given[0]} and {name} are mutually exclusive"
+        yield Finding((*at, name), wrong, "write two validations", at_key=True)
+    if validation.pattern is not None:
+        yield from _faults(compile, validation.pattern, (*at, "pattern"))
+    if validation.any_pattern is not None:
+        path = (*at, "anyPattern")
+        if not validation.any_pattern:
+            yield required(path, "one of no patterns can never hold")
+        yield from _faults(compile_any, list(validation.any_pattern), path)
+
+
+def _faults(make: Callable[[Any], Pattern], tree: Any, path: Path) -> Iterator[Finding]:
+    try:
+        make(tree)
+    except PatternError as error:
+        for fault in error.faults:
+            yield Finding(
+                (*path, *fault.path), fault.message, fault.hint, fault.at_key, rule="pattern"
+            )

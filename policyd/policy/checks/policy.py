@@ -1,0 +1,142 @@
+"""Rules of policyd's own kinds: what only a Policy has, and suites."""
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from policyd.mutation.overlays.tree import MAX_DEPTH, too_deep
+from policyd.policy.checks.match import (
+    check_metadata,
+    check_selector,
+    duplicates,
+    invalid,
+    required,
+)
+from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.kinds import Exception_, Policy, PolicyTest
+from policyd.policy.model.match import MatchResources, Variable
+from policyd.policy.model.suite import Case
+
+MAX_TIMEOUT = 30  # seconds: the longest that the API server waits for a webhook
+_TAKEN_NAMES = ("object", "variables", "_")
+_EXCEPTION_LISTS = ("namespaces", "names", "users", "groups", "operations", "validations")
+
+
+def check_policy(policy: Policy) -> Iterator[Finding]:
+    """The rules that only a Policy has."""
+    spec = policy.spec
+    if not (spec.validations or spec.mutations or spec.audit_annotations):
+        detail = "a policy needs validations, mutations or auditAnnotations"
+        yield required(("spec", "validations"), detail)
+    yield from _check_variable_names(spec.variables)
+    if spec.params is not None:
+        for field, value in (("paramKind", spec.param_kind), ("paramRef", spec.param_ref)):
+            if value is not None:
+                yield Finding(
+                    ("spec", field),
+                    "Forbidden: params and paramKind/paramRef are mutually exclusive",
+                    "params holds constants; paramKind and paramRef find objects",
+                    at_key=True,
+                )
+    elif spec.param_ref is not None and spec.param_kind is None:
+        yield required(("spec", "paramKind"), "must be specified with paramRef")
+    timeout = spec.timeout_seconds
+    if timeout is not None and not (math.isfinite(timeout) and 0 < timeout <= MAX_TIMEOUT):
+        wrong = f"must be more than 0 and at most {MAX_TIMEOUT} seconds"
+        yield from invalid(("spec", "timeoutSeconds"), timeout, [wrong])
+    if spec.pod_controllers and not _matches_pods(spec.match_constraints):
+        wrong = "no resource rule matches pods, so there is nothing to extend to their controllers"
+        yield from invalid(("spec", "podControllers"), True, [wrong])
+    validation_names = [validation.name for validation in spec.validations]
+    yield from duplicates(("spec", "validations"), validation_names, "name")
+    yield from _check_exceptions(spec.exceptions, validation_names)
+
+
+def check_overlay(overlay: dict[str, Any], path: Path) -> Iterator[Finding]:
+    """``overlay`` of a mutation; whether it fits the kinds is seen when it is compiled."""
+    if not overlay:
+        yield required(path, "an empty overlay changes nothing")
+    if too_deep(overlay):
+        yield Finding(path, f"the overlay is deeper than {MAX_DEPTH} levels")
+
+
+def _check_variable_names(variables: Sequence[Variable]) -> Iterator[Finding]:
+    """What the API server accepts and nobody means: two of one name, names that hide others."""
+    path: Path = ("spec", "variables")
+    yield from duplicates(path, (variable.name for variable in variables), "name")
+    for index, variable in enumerate(variables):
+        if variable.name in _TAKEN_NAMES:
+            wrong = "is easily taken for something else"
+            yield from invalid((*path, index, "name"), variable.name, [wrong])
+
+
+def _matches_pods(match: MatchResources) -> bool:
+    return any(
+        {"", "*"}.intersection(rule.api_groups)
+        and {"pods", "*", "*/*", "pods/*"}.intersection(rule.resources)
+        for rule in match.resource_rules
+    )
+
+
+def _check_exceptions(
+    exceptions: Sequence[Exception_], validation_names: Sequence[str]
+) -> Iterator[Finding]:
+    path: Path = ("spec", "exceptions")
+    yield from duplicates(path, (exception.name for exception in exceptions), "name")
+    for index, exception in enumerate(exceptions):
+        at = (*path, index)
+        if not exception.name:
+            yield required((*at, "name"), "audit annotations name the exception")
+        for field in _EXCEPTION_LISTS:
+            values = getattr(exception, field)
+            if values is not None and not values:
+                detail = "an empty list exempts nothing; leave the field out, or name something"
+                yield required((*at, field), detail)
+        if exception.object_selector is not None:
+            yield from check_selector(exception.object_selector, (*at, "objectSelector"))
+        for number, name in enumerate(exception.validations or ()):
+            if not name or name not in validation_names:
+                known = ", ".join(filter(None, validation_names)) or "none has a name"
+                yield Finding(
+                    (*at, "validations", number),
+                    f'Not found: "{name}": no validation has this name',
+                    f"named validations: {known}",
+                )
+
+
+def check_suite(suite: PolicyTest) -> Iterator[Finding]:
+    """A suite: named cases, each with a request and an expectation that can fail."""
+    yield from check_metadata(suite.metadata)
+    if not suite.cases:
+        yield required(("cases",), "a suite needs at least one case")
+    if suite.policies is not None and not suite.policies:
+        yield required(("policies",), "leave it out to test the whole set")
+    yield from duplicates(("cases",), (case.name for case in suite.cases), "name")
+    for index, case in enumerate(suite.cases):
+        yield from _check_case(case, ("cases", index))
+
+
+def _check_case(case: Case, path: Path) -> Iterator[Finding]:
+    if not case.name.strip():
+        yield required((*path, "name"))
+    if not case.expect.model_fields_set:
+        yield required((*path, "expect"), "say at least whether the request is allowed")
+    request = case.request
+    at = (*path, "request")
+    for inline, file in (
+        ("object", "object_file"),
+        ("old_object", "old_object_file"),
+        ("review", "review_file"),
+    ):
+        if getattr(request, inline) is not None and getattr(request, file) is not None:
+            alias = {"object": "object", "old_object": "oldObject", "review": "review"}[inline]
+            wrong = f"Forbidden: {alias} and {alias}File are mutually exclusive"
+            yield Finding((*at, f"{alias}File"), wrong, at_key=True)
+    if request.review is not None or request.review_file is not None:
+        whole = {"review", "review_file", "namespace_labels"}
+        if request.model_fields_set - whole:
+            yield Finding(at, "Forbidden: a whole review leaves no other field to give")
+    elif not (
+        {"object", "object_file", "old_object", "old_object_file"} & request.model_fields_set
+    ):
+        yield required(at, "object, objectFile, oldObject, oldObjectFile, review or reviewFile")

@@ -1,0 +1,1 @@
+"""Documents made into compiled policies and policy sets."""

@@ -1,0 +1,130 @@
+"""What a policy is once it is compiled: plain frozen data around programs of the core. No
+compiling, no deciding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from policyd._core.counting.counters import PolicyCounters
+    from policyd._core.match.matcher import MatchRules
+    from policyd._core.plan.mutation import MutationPlan
+    from policyd._core.plan.validation import ValidationPlan
+    from policyd.json_types import JSON
+    from policyd.mutation import Mutator
+    from policyd.mutation.overlay import Overlay
+    from policyd.policy.compile.exemptions import Exemption
+
+Kind = Literal["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy"]
+
+
+@dataclass(frozen=True, slots=True)
+class ParamRef:
+    """Where a binding finds its params; exactly one of ``name`` and ``selector`` is given."""
+
+    name: str = ""
+    namespace: str = ""
+    selector: Mapping[str, JSON] | None = None
+    deny_when_missing: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A binding of a policy; a ``Policy`` has one of its own, without a name and without rules."""
+
+    name: str = ""
+    rules: MatchRules | None = None
+    actions: tuple[str, ...] = ("Deny",)
+    param_ref: ParamRef | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """One entry of ``mutations``: the program at ``index`` in the MutationPlan, and what applies
+    its value; or an overlay, which has neither.
+    """
+
+    index: int
+    mutator: Mutator | None
+    expression: str
+    overlay: Overlay | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CompiledPolicy:
+    """One policy, ready to judge. Immutable but for its counters.
+
+    ``rules`` says which requests it sees, ``controllers`` (podControllers) which pod controllers it
+    judges by their template. ``problem`` is set for a quarantined policy: what it matches is denied
+    (failurePolicy Fail) or let pass (Ignore). ``param_kind`` is (apiVersion, kind) or None.
+    ``made_of`` is a hash of its texts (``policy/compile/reuse.py``), empty in quarantine.
+    """
+
+    kind: Kind
+    name: str
+    source: str
+    fail: bool
+    rules: MatchRules
+    counters: PolicyCounters
+    controllers: MatchRules | None = None
+    bindings: tuple[Binding, ...] = ()
+    validation: ValidationPlan | None = None
+    mutation: MutationPlan | None = None
+    mutations: tuple[Mutation, ...] = ()
+    reinvoke: bool = False
+    exemptions: tuple[Exemption, ...] = ()
+    param_kind: tuple[str, str] | None = None
+    params: JSON = None
+    timeout_ns: int = 0
+    problem: str = ""
+    made_of: bytes = b""
+    plain: bool = field(init=False)
+    simple: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        """``plain``: nothing but one binding, without rules or params, stands before the plan.
+        ``simple``: and that validates, in the time of the request, and asks nobody.
+        """
+        plain = (
+            len(self.bindings) == 1
+            and self.bindings[0].rules is None
+            and self.param_kind is None
+            and not self.exemptions
+            and not self.problem
+        )
+        simple = (
+            plain
+            and not self.timeout_ns
+            and self.validation is not None
+            and not self.validation.frame.asks
+        )
+        object.__setattr__(self, "plain", plain)
+        object.__setattr__(self, "simple", simple)
+
+    @property
+    def may_act_again(self) -> bool:
+        """Whether it has a part in the second round of mutations: as one that is invoked once more,
+        or by an error, of its configuration or of its matchConditions, that it did not have before.
+        """
+        if self.reinvoke:
+            return True
+        conditional = self.mutation is not None and bool(self.mutation.conditions)
+        return self.fail and (conditional or self.selects or not self.plain)
+
+    @property
+    def selects(self) -> bool:
+        """Whether labels decide if the policy matches."""
+        return self.rules.selects or (self.controllers is not None and self.controllers.selects)
+
+    @property
+    def state(self) -> str:
+        """``active`` or ``quarantined``, as ``policyd_policies`` counts them."""
+        return "quarantined" if self.problem else "active"
+
+    @property
+    def sort_key(self) -> tuple[str, str]:
+        """Decisions come in the order of policy name, then kind."""
+        return (self.name, self.kind)

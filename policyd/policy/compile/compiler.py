@@ -1,0 +1,394 @@
+"""Documents -> CompiledPolicy -> PolicySet. Runs when policies load; reads no files and judges
+nothing.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from policyd._core.eval.program import Program
+from policyd._core.eval.tracing import Tracer
+from policyd._core.match.equivalents import Equivalents
+from policyd._core.match.matcher import MatchRules
+from policyd._core.match.selectors import Selector
+from policyd._core.plan.mutation import MutationPlan
+from policyd._core.plan.validation import Validation, ValidationPlan
+from policyd.errors import PolicyError, Problem
+from policyd.json_types import JSON, JSONObject
+from policyd.mutation import KINDS
+from policyd.pattern import Pattern, compile, compile_any
+from policyd.policy.compile.compiled import Binding, CompiledPolicy, Kind, Mutation, ParamRef
+from policyd.policy.compile.exemptions import Exemption, end_of, wildcard
+from policyd.policy.compile.expressions import Expressions
+from policyd.policy.compile.missing_schemas import merges, missing
+from policyd.policy.compile.overlays import KnownKinds, OverlayCompiler, bind, needed
+from policyd.policy.compile.params import Namespaces, ParamStore
+from policyd.policy.compile.policy_set import CounterRegistry, PolicySet
+from policyd.policy.compile.reuse import made_of, reusable
+from policyd.policy.compile.unmodelled import expression_problems
+from policyd.policy.kinds.controllers import controller_constraints
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.model import kinds as model
+from policyd.policy.model.findings import path_text
+from policyd.policy.model.kinds import AnyBinding, AnyPolicy
+from policyd.policy.model.match import PATCH_FIELDS
+from policyd.policy.model.match import Validation as ValidationModel
+from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.losses import held
+from policyd.policy.source.pace import full_speed
+from policyd.versions import KubernetesVersion
+
+_KINDS: dict[str, Kind] = {
+    "ValidatingAdmissionPolicy": "ValidatingAdmissionPolicy",
+    "MutatingAdmissionPolicy": "MutatingAdmissionPolicy",
+    "Policy": "Policy",
+}
+_DEFAULT_REASON = "Invalid"
+
+
+def compile_strict(sources: Sources) -> PolicySet:
+    """The PolicySet of error-free sources; raises PolicyError with every problem of
+    every document.
+    """
+    policies = compile_sources(sources)
+    errors = [problem for problem in policies.problems if problem.severity == "error"]
+    if errors:
+        raise PolicyError(errors)
+    return policies
+
+
+def check(sources: Sources) -> list[Problem]:
+    """Every problem of the sources: of their form, and of their expressions."""
+    return list(compile_sources(sources).problems)
+
+
+def compile_sources(
+    sources: Sources,
+    former: PolicySet | None = None,
+    *,
+    breathe: Callable[[], None] = full_speed,
+    tracer: Tracer | None = None,
+) -> PolicySet:
+    """The PolicySet of all documents, with everything that is wrong in its ``problems``.
+
+    A policy with problems is in the set, quarantined, if it can say what it matches. The counters
+    of the ``former`` set go on in this one, and so do its policies whose texts are the same.
+    ``breathe`` is called after each policy. With a ``tracer`` every evaluation is recorded, for
+    people who ask why: not for serving.
+    """
+    registry = former.registry if former is not None else CounterRegistry()
+    known = reusable(former)
+    others = [document for document in sources.documents if not document.is_policy]
+    defined = definitions(sources)
+    crds = [document.raw for document in defined.documents]
+    kinds = KnownKinds(defined.documents)
+    problems = [*sources.problems, *defined.problems]
+    excused: set[Problem] = set()
+    policies = []
+    bindings = _bindings_by_policy(sources.documents)
+    for document in sources.of_kind(*_KINDS):
+        if not document.is_policy:
+            continue
+        own = bindings.get((document.kind, document.name), ())
+        compiler = _Compiler(document, own, registry, kinds, version=sources.version, tracer=tracer)
+        policy = known.get(compiler.made_of) or compiler.compile()
+        problems += compiler.problems
+        if policy is not None:
+            policies.append(policy)
+            excused.update(document.problems, compiler.problems)
+        breathe()
+    suites = sources.of_kind("PolicyTest")
+    for suite in suites:
+        excused.update(suite.problems)
+    return PolicySet(
+        policies,
+        generation=sources.generation,
+        params=ParamStore([document.raw for document in others], crds),
+        namespaces=Namespaces(document.raw for document in others if document.kind == "Namespace"),
+        schemas=kinds.schemas,
+        equivalents=Equivalents.of_crds(crds),
+        registry=registry,
+        problems=problems,
+        unusable=[p for p in problems if p.severity == "error" and p not in excused],
+        suites=suites,
+        version=sources.version,
+        files=held(sources.documents),
+    )
+
+
+def _bindings_by_policy(
+    documents: Iterable[Document],
+) -> dict[tuple[str, str], list[Document]]:
+    """Usable bindings by (kind of policy, name of policy), sorted by their own names."""
+    found: dict[tuple[str, str], list[Document]] = {}
+    for document in documents:
+        if isinstance(document.model, AnyBinding):
+            kind = document.kind.removesuffix("Binding")
+            found.setdefault((kind, document.model.spec.policy_name), []).append(document)
+    for group in found.values():
+        group.sort(key=lambda document: document.name)
+    return found
+
+
+class _Compiler:
+    """One policy document with its bindings, made into a CompiledPolicy."""
+
+    def __init__(
+        self,
+        document: Document,
+        bindings: Sequence[Document],
+        registry: CounterRegistry,
+        kinds: KnownKinds,
+        *,
+        version: KubernetesVersion,
+        tracer: Tracer | None = None,
+    ) -> None:
+        self.document = document
+        self.kinds = kinds
+        self.version = version
+        self.tracer = tracer
+        others = kinds.definitions if merges(document) else needed(document, kinds)
+        self.made_of = made_of(document, (*bindings, *others), version)
+        self.bindings = [b.model for b in bindings if isinstance(b.model, AnyBinding)]
+        self.counters = registry.get(document.name)
+        self.problems: list[Problem] = []
+
+    def compile(self) -> CompiledPolicy | None:
+        """The policy; quarantined if anything is wrong; None if it cannot even say
+        what it matches.
+        """
+        policy = self.document.model
+        if not isinstance(policy, AnyPolicy):
+            self.problems += expression_problems(self.document, self.version)
+            return self._quarantined((*self.document.problems, *self.problems))
+        expressions = Expressions(
+            self.document, has_params=_has_params(policy), version=self.version, tracer=self.tracer
+        )
+        try:
+            return self._compile(policy, expressions)
+        except PolicyError as error:
+            self.problems += error.problems
+            return self._quarantined(error.problems)
+        finally:
+            expressions.close()
+
+    def _compile(self, policy: AnyPolicy, expressions: Expressions) -> CompiledPolicy:
+        spec = policy.spec
+        conditions = []
+        for i, condition in enumerate(spec.match_conditions):
+            program = expressions.condition(
+                condition.expression, f"spec.matchConditions[{i}].expression"
+            )
+            if program is not None:
+                conditions.append(program)
+        for i, item in enumerate(spec.variables):
+            expressions.variable(item.name, item.expression, f"spec.variables[{i}].expression")
+        expressions.declared()
+        validation = self._validation_plan(policy, expressions, conditions)
+        mutation, mutations = self._mutation_plan(policy, expressions, conditions)
+        if expressions.problems:
+            raise PolicyError(expressions.problems)
+        constraints = spec.match_constraints.plain()
+        own = _OwnFields()
+        if isinstance(policy, model.Policy):
+            own = _own_fields(policy.spec, constraints)
+        reinvocation = getattr(spec, "reinvocation_policy", "Never")
+        return CompiledPolicy(
+            kind=policy.kind,
+            name=policy.metadata.name,
+            source=self.document.file,
+            fail=spec.failure_policy != "Ignore",
+            rules=match_rules(constraints),
+            counters=self.counters,
+            controllers=own.controllers,
+            bindings=own.bindings or tuple(map(_binding, self.bindings)),
+            validation=validation,
+            mutation=mutation,
+            mutations=mutations,
+            reinvoke=reinvocation == "IfNeeded",
+            exemptions=own.exemptions,
+            param_kind=_param_kind(policy),
+            params=own.params,
+            timeout_ns=own.timeout_ns,
+            made_of=self.made_of,
+        )
+
+    def _validation_plan(
+        self, policy: AnyPolicy, expressions: Expressions, conditions: list[Program]
+    ) -> ValidationPlan | None:
+        if isinstance(policy, model.MutatingAdmissionPolicy):
+            return None
+        spec = policy.spec
+        if not spec.validations and not spec.audit_annotations:
+            return None
+        validations = []
+        for i, item in enumerate(spec.validations):
+            validation = _validation(item, f"spec.validations[{i}]", expressions)
+            if validation is not None:
+                validations.append(validation)
+        annotations = []
+        for i, annotation in enumerate(spec.audit_annotations):
+            path = f"spec.auditAnnotations[{i}].valueExpression"
+            program = expressions.annotation(annotation.value_expression, path)
+            if program is not None:
+                annotations.append((annotation.key, program))
+        if expressions.problems:
+            return None
+        fail = spec.failure_policy != "Ignore"
+        return ValidationPlan(
+            conditions, expressions.frame, fail, self.counters, validations, annotations
+        )
+
+    def _mutation_plan(
+        self, policy: AnyPolicy, expressions: Expressions, conditions: list[Program]
+    ) -> tuple[MutationPlan | None, tuple[Mutation, ...]]:
+        if isinstance(policy, model.ValidatingAdmissionPolicy) or not policy.spec.mutations:
+            return None, ()
+        programs: list[Program] = []
+        mutations: list[Mutation] = []
+        overlays = OverlayCompiler(self.document, expressions)
+        for i, item in enumerate(policy.spec.mutations):
+            at = ("spec", "mutations", i, PATCH_FIELDS[item.patch_type])
+            if isinstance(item, model.PolicyMutation) and item.overlay is not None:
+                overlay = overlays.compile(item.overlay, at)
+                mutations.append(Mutation(-1, None, "", overlay))
+                continue
+            path = path_text((*at, "expression"))
+            program = expressions.mutation(item.patch_type, item.expression, path)
+            mutations.append(Mutation(len(programs), KINDS[item.patch_type], item.expression))
+            if program is not None:
+                programs.append(program)
+        if isinstance(policy, model.Policy):
+            bind(policy, [each.overlay for each in mutations if each.overlay], self.kinds, overlays)
+        expressions.problems += missing(self.document, self.kinds)
+        if expressions.problems:
+            return None, ()
+        fail = policy.spec.failure_policy != "Ignore"
+        plan = MutationPlan(conditions, expressions.frame, fail, self.counters, programs)
+        return plan, tuple(mutations)
+
+    def _quarantined(self, problems: Iterable[Problem]) -> CompiledPolicy | None:
+        """A policy that cannot be used but says what it matches: its failurePolicy decides in its
+        place.
+        """
+        constraints = self.document.match_constraints
+        if not self.document.name or constraints is None:
+            return None
+        return CompiledPolicy(
+            kind=_KINDS[self.document.kind],
+            name=self.document.name,
+            source=self.document.file,
+            fail=self.document.failure_policy != "Ignore",
+            rules=match_rules(constraints.plain()),
+            counters=self.counters,
+            problem="; ".join(problem.message for problem in problems) or "not usable",
+        )
+
+
+def _validation(item: ValidationModel, path: str, expressions: Expressions) -> Validation | None:
+    """One validation; None if its expression does not compile."""
+    pattern = _pattern(item)
+    program = None
+    if pattern is None:
+        program = expressions.validation(item.expression, f"{path}.expression")
+    message = None
+    if item.message_expression:
+        message = expressions.message(item.message_expression, f"{path}.messageExpression")
+    if program is None and pattern is None:
+        return None
+    reason = item.reason or _DEFAULT_REASON
+    return Validation(program, item.expression, item.message, message, reason, pattern)
+
+
+def _pattern(item: ValidationModel) -> Pattern | None:
+    """The pattern of a validation; that it has no fault was checked with the document's form."""
+    if not isinstance(item, model.PolicyValidation):
+        return None
+    if item.any_pattern is not None:
+        return compile_any(list(item.any_pattern))
+    return None if item.pattern is None else compile(item.pattern)
+
+
+def match_rules(constraints: JSONObject) -> MatchRules:
+    """The compiled form of a MatchResources given as plain camelCase JSON."""
+    return MatchRules(
+        constraints.get("resourceRules") or [],
+        constraints.get("excludeResourceRules") or [],
+        constraints.get("namespaceSelector"),
+        constraints.get("objectSelector"),
+        constraints.get("matchPolicy") or "Equivalent",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _OwnFields:
+    """What only a ``Policy`` has."""
+
+    bindings: tuple[Binding, ...] = ()
+    controllers: MatchRules | None = None
+    exemptions: tuple[Exemption, ...] = ()
+    params: JSON = None
+    timeout_ns: int = 0
+
+
+def _own_fields(spec: model.PolicySpec, constraints: JSONObject) -> _OwnFields:
+    return _OwnFields(
+        bindings=(Binding(actions=spec.validation_actions, param_ref=_param_ref(spec.param_ref)),),
+        controllers=_controllers(constraints) if spec.pod_controllers else None,
+        exemptions=tuple(_exemptions(spec)),
+        params=spec.params,
+        timeout_ns=int((spec.timeout_seconds or 0) * 1e9),
+    )
+
+
+def _controllers(constraints: JSONObject) -> MatchRules | None:
+    derived = controller_constraints(constraints)
+    return match_rules(derived) if derived["resourceRules"] else None
+
+
+def _has_params(policy: AnyPolicy) -> bool:
+    inline = isinstance(policy, model.Policy) and policy.spec.params is not None
+    return inline or policy.spec.param_kind is not None
+
+
+def _param_kind(policy: AnyPolicy) -> tuple[str, str] | None:
+    kind = policy.spec.param_kind
+    return None if kind is None else (kind.api_version, kind.kind)
+
+
+def _param_ref(ref: model.ParamRef | None) -> ParamRef | None:
+    if ref is None:
+        return None
+    selector = None if ref.selector is None else ref.selector.plain()
+    deny = ref.parameter_not_found_action == "Deny"
+    return ParamRef(ref.name, ref.namespace, selector, deny)
+
+
+def _binding(binding: AnyBinding) -> Binding:
+    spec = binding.spec
+    rules = None if spec.match_resources is None else match_rules(spec.match_resources.plain())
+    actions: tuple[str, ...] = ("Deny",)
+    if isinstance(binding, model.ValidatingAdmissionPolicyBinding):
+        actions = binding.spec.validation_actions
+    return Binding(binding.metadata.name, rules, actions, _param_ref(spec.param_ref))
+
+
+def _exemptions(spec: model.PolicySpec) -> Iterable[Exemption]:
+    names = {item.name: i for i, item in enumerate(spec.validations) if item.name}
+    for item in spec.exceptions:
+        selector = item.object_selector
+        yield Exemption(
+            name=item.name,
+            reason=item.reason,
+            namespaces=wildcard(item.namespaces or ()),
+            names=wildcard(item.names or ()),
+            users=wildcard(item.users or ()),
+            groups=wildcard(item.groups or ()),
+            operations=_operations(item.operations),
+            selector=None if selector is None else Selector(selector.plain()),
+            validations=frozenset(names[name] for name in item.validations or ()),
+            ends=None if item.until is None else end_of(item.until),
+        )
+
+
+def _operations(given: tuple[str, ...] | None) -> frozenset[str]:
+    return frozenset() if not given or "*" in given else frozenset(given)

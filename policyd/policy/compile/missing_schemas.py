@@ -1,0 +1,67 @@
+"""ApplyConfigurations of kinds whose schema nobody gave: told when the policies load, since each of
+their requests would be an error. Looks only at kinds that rules name; overlays look for themselves.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from policyd.errors import Problem
+from policyd.mutation.schemas.schemas import builtin_table
+from policyd.policy.compile.overlays import MISSING_SCHEMA, KnownKinds, remedy
+from policyd.policy.model.findings import Finding
+from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
+from policyd.policy.source.documents import Document
+
+RULE = MISSING_SCHEMA
+
+
+def merges(document: Document) -> bool:
+    """Whether the policy merges objects of kinds that are not built in, and that it names."""
+    policy = document.model
+    if not isinstance(policy, MutatingAdmissionPolicy | Policy):
+        return False
+    return any(each.patch_type == "ApplyConfiguration" for each in policy.spec.mutations) and any(
+        map(
+            is_custom,
+            (g for r in policy.spec.match_constraints.resource_rules for g in r.api_groups),
+        )
+    )
+
+
+def missing(document: Document, kinds: KnownKinds) -> Iterator[Problem]:
+    """What of the rules has no schema; the hint says what to add to the policies."""
+    policy = document.model
+    if not merges(document) or not isinstance(policy, MutatingAdmissionPolicy | Policy):
+        return
+    for index, rule in enumerate(policy.spec.match_constraints.resource_rules):
+        for number, resource in enumerate(rule.resources):
+            plural = resource.partition("/")[0]
+            for group in filter(is_custom, rule.api_groups):
+                what = _unknown(group, rule.api_versions, plural, kinds)
+                if plural != "*" and what:
+                    path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
+                    finding = Finding(
+                        path,
+                        f"no schema of {what} is known: ApplyConfiguration cannot merge without",
+                        f"{remedy(f'{plural}.{group}')}, or write a JSONPatch mutation",
+                        rule=RULE,
+                    )
+                    yield document.problem(finding)
+
+
+def is_custom(group: str) -> bool:
+    """Whether only custom resources (or those of other API servers) are in the group."""
+    return group != "*" and all(
+        home.rpartition("/")[0] != group for home in builtin_table().versions
+    )
+
+
+def _unknown(group: str, versions: Iterable[str], plural: str, kinds: KnownKinds) -> str:
+    served = [
+        version
+        for version in kinds.versions(group, plural)
+        if kinds.of_resource(group, version, plural) is not None
+    ]
+    if not served:
+        return f"{plural}.{group}"
+    absent = [version for version in versions if version not in (*served, "*")]
+    return f"{plural}.{group} in {', '.join(absent)}" if absent else ""

@@ -1,0 +1,204 @@
+"""Overlays of a policy: compiled with its expressions, and bound to the kinds that its rules name,
+so that what is wrong with them is told when the policy loads. Judges nothing.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from policyd._core.eval.program import Program
+from policyd.cel.syntax.source import Source
+from policyd.errors import Problem
+from policyd.mutation import overlay
+from policyd.mutation.overlay import Overlay
+from policyd.mutation.overlays.tree import LITERAL, Fault
+from policyd.mutation.schemas.schemas import Gvk, KindSchema, Schemas
+from policyd.pattern import Pattern, PatternError
+from policyd.pattern import compile as compile_pattern
+from policyd.policy.compile.expressions import Expressions
+from policyd.policy.kinds.controllers import CONTROLLERS
+from policyd.policy.kinds.object_types import KindSchemas
+from policyd.policy.model.findings import Finding, Path, path_text
+from policyd.policy.model.kinds import Policy
+from policyd.policy.model.match import NamedRuleWithOperations
+from policyd.policy.source.documents import Document
+
+MISSING_SCHEMA = "missing-schema"
+
+
+class KnownKinds:
+    """The schemas of all kinds, and which resources are of which kind; read when first asked."""
+
+    def __init__(self, definitions: Iterable[Document]) -> None:
+        self.definitions = list(definitions)
+        self._crds = [document.raw for document in self.definitions]
+        self._kinds: KindSchemas | None = None
+        self.schemas = Schemas.builtin().with_crds(self._crds)
+
+    def of_resource(self, group: str, version: str, resource: str) -> KindSchema | None:
+        """The schema of a resource's objects, if they can be merged."""
+        self._kinds = self._kinds or KindSchemas(self._crds)
+        gvk = self._kinds.of_resource(group, version, resource)
+        schema = self.schemas.lookup(*gvk) if gvk is not None else None
+        return schema if schema is not None and schema.mergeable else None
+
+    def versions(self, group: str, resource: str) -> list[str]:
+        """The versions in which a resource is served."""
+        self._kinds = self._kinds or KindSchemas(self._crds)
+        return self._kinds.versions(group, resource)
+
+
+def needed(document: Document, kinds: KnownKinds) -> list[Document]:
+    """The documents that a policy depends on beside its own: overlays are bound to schemas."""
+    policy = document.model
+    if isinstance(policy, Policy) and any(each.overlay for each in policy.spec.mutations):
+        return kinds.definitions
+    return []
+
+
+class OverlayCompiler:
+    """Compiles the overlays of one document; what is wrong goes to ``expressions.problems``."""
+
+    def __init__(self, document: Document, expressions: Expressions) -> None:
+        self._document = document
+        self._expressions = expressions
+
+    def compile(self, value: dict[str, Any], path: Path) -> Overlay:
+        found, faults = overlay.read(value, path, self)
+        self.tell(faults)
+        return found
+
+    def tell(self, faults: Iterable[Fault]) -> None:
+        """Make problems of faults, each only once."""
+        problems = self._expressions.problems
+        for fault in faults:
+            finding = Finding(fault.path, fault.message, fault.hint, fault.at_key, fault.rule)
+            problem = self._document.problem(finding)
+            if fault.offset:
+                problem = self._inside(problem, fault)
+            if problem not in problems:
+                problems.append(problem)
+
+    def _inside(self, problem: Problem, fault: Fault) -> Problem:
+        """The problem with the place of an offset inside the text at its path."""
+        text: Any = self._document.raw
+        for step in fault.path:
+            text = text[step]
+        source = Source(text)
+        line, column = self._document.place_in(problem.path, *source.place(fault.offset))
+        return replace(problem, line=line, column=column, excerpt=source.excerpt(fault.offset))
+
+    def expression(self, text: str, start: int, end: int, path: Path) -> Program | None:
+        """See ``policyd.mutation.overlays.tree.Compiler``."""
+        program, problems = self._expressions.embedded(text[start:end], path_text(path))
+        for problem in problems:
+            self._expressions.problems.append(self._placed(problem, text, start, path))
+        return program
+
+    def pattern(self, tree: Mapping[str, Any], path: Path) -> Pattern | None:
+        """See ``policyd.mutation.overlays.tree.Compiler``."""
+        try:
+            return compile_pattern(tree)
+        except PatternError as error:
+            self.tell(
+                Fault((*path, *each.path), each.message, each.hint, each.at_key)
+                for each in error.faults
+            )
+            return None
+
+    def guard(self, tree: Mapping[str, Any], path: Path) -> Pattern | None:
+        """See ``policyd.mutation.overlays.tree.Compiler``."""
+        pattern = self.pattern(tree, path)
+        return guard_of(pattern) if pattern is not None else None
+
+    def _placed(self, problem: Problem, text: str, start: int, path: Path) -> Problem:
+        """A problem of an expression inside a text, with its place in the file."""
+        lines = text[start:].split("\n")[: problem.line - 1]
+        offset = start + sum(len(line) + 1 for line in lines) + problem.column - 1
+        source = Source(text)
+        at = path_text(path)
+        line, column = self._document.place_in(at, *source.place(offset))
+        return replace(
+            problem,
+            file=self._document.file,
+            line=line,
+            column=column,
+            path=at,
+            hint=problem.hint or LITERAL,
+            excerpt=source.excerpt(offset),
+        )
+
+
+def guard_of(pattern: Pattern) -> Pattern | None:
+    """The part of a pattern that is a condition of all of it."""
+    return Pattern(pattern.guard, None) if pattern.guard is not None else None
+
+
+def bind(
+    policy: Policy, overlays: Iterable[Overlay], kinds: KnownKinds, compiler: OverlayCompiler
+) -> None:
+    """Fit overlays to the kinds that the rules name; what does not fit is a problem.
+
+    Kinds that only a request tells (wildcards, subresources) are bound when they come.
+    """
+    overlays = list(overlays)
+    if not overlays:
+        return
+    schemas, faults = _named(policy, kinds)
+    compiler.tell(faults)
+    for each in overlays:
+        for schema in schemas:
+            compiler.tell(
+                fault._replace(message=f"{schema.gvk}: {fault.message}")
+                if len(schemas) > 1
+                else fault
+                for fault in each.bind(schema)
+            )
+
+
+def _named(policy: Policy, kinds: KnownKinds) -> tuple[list[KindSchema], list[Fault]]:
+    """The schemas of the kinds that a policy's mutations will see, and which kinds have none."""
+    found: dict[Gvk, KindSchema] = {}
+    faults = []
+    templates = CONTROLLERS if policy.spec.pod_controllers else {}
+    for index, rule in enumerate(policy.spec.match_constraints.resource_rules):
+        for number, resource in enumerate(rule.resources):
+            if "*" in resource or "/" in resource or "*" in rule.api_groups:
+                continue
+            for group in rule.api_groups:
+                if templates.get(resource) == group:
+                    continue  # seen as the Pod that it will become
+                known = _of_versions(rule, group, resource, kinds)
+                if not known:
+                    path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
+                    faults.append(_unknown(path, group, resource))
+                found |= {schema.gvk: schema for schema in known}
+    return [found[gvk] for gvk in sorted(found)], faults
+
+
+def _of_versions(
+    rule: NamedRuleWithOperations, group: str, resource: str, kinds: KnownKinds
+) -> list[KindSchema]:
+    """The schemas of a resource in the versions of a rule: those that nobody serves have none."""
+    versions = kinds.versions(group, resource) if "*" in rule.api_versions else rule.api_versions
+    found = (kinds.of_resource(group, version, resource) for version in versions)
+    return [schema for schema in found if schema is not None]
+
+
+def _unknown(path: Path, group: str, resource: str) -> Fault:
+    name = f"{resource}.{group}" if group else resource
+    hint = remedy(name) if group else "see the name"
+    return Fault(
+        path,
+        f"no schema of {name} is known, and an overlay cannot be merged without",
+        f"{hint}, or write a JSONPatch mutation",
+        rule=MISSING_SCHEMA if group else "invalid",
+    )
+
+
+def remedy(definition: str) -> str:
+    """Where the schema of a custom resource may come from."""
+    return (
+        f"add the CustomResourceDefinition {definition} to the policies "
+        "(a server with --cluster reads it from there)"
+    )

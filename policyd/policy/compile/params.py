@@ -1,0 +1,257 @@
+"""Parameter resources and namespaces that are known without a cluster. Compiles nothing."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from policyd._core.match.selectors import Selector
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.compile.compiled import ParamRef
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
+
+NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+class ParamError(Exception):
+    """Params cannot be had; the text is Kubernetes', after ``failed to configure …: ``."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParamKind:
+    """What is known of a parameter kind (apiVersion, kind): its objects by (namespace, name), in
+    that order.
+    """
+
+    namespaced: bool
+    builtin: bool
+    objects: Mapping[tuple[str, str], JSONObject]
+    name: tuple[str, str]
+
+
+class ParamStore:
+    """Static parameter objects, looked up by paramKind and paramRef (k8s.io/apiserver
+    CollectParams).
+    """
+
+    def __init__(self, objects: Iterable[JSONObject], crds: Iterable[JSONObject] = ()) -> None:
+        crds = list(crds)
+        scopes = dict(_crd_scopes(crds))
+        found: dict[tuple[str, str], dict[tuple[str, str], JSONObject]] = {}
+        for obj in objects:
+            kind = (str(obj.get("apiVersion")), str(obj.get("kind")))
+            metadata = obj.get("metadata")
+            meta = metadata if isinstance(metadata, dict) else {}
+            key = (str(meta.get("namespace") or ""), str(meta.get("name") or ""))
+            found.setdefault(kind, {})[key] = obj
+        for versions in map(_versions_alike, crds):
+            _convert(found, versions)
+        self._found = found
+        self._defined = frozenset(scopes)
+        self._kinds: dict[tuple[str, str], ParamKind] = {}
+        for kind in {*found, *scopes}:
+            guessed = any(ns for ns, _ in found.get(kind, ()))
+            namespaced = BUILTIN_KINDS.get(kind, scopes.get(kind, guessed))
+            self._kinds[kind] = self.kind_in(kind, namespaced)
+
+    def kind(self, param_kind: tuple[str, str]) -> ParamKind:
+        """The kind's objects; ParamError if nobody knows the kind."""
+        known = self._kinds.get(param_kind)
+        if known is not None:
+            return known
+        if param_kind in BUILTIN_KINDS:
+            return ParamKind(BUILTIN_KINDS[param_kind], True, {}, param_kind)
+        raise ParamError(unknown_kind(param_kind))
+
+    def kind_in(self, param_kind: tuple[str, str], namespaced: bool) -> ParamKind:
+        """The objects of a kind of which it is known whether they are in namespaces."""
+        objects = _sorted(self._found.get(param_kind, {}), namespaced)
+        return ParamKind(namespaced, param_kind in BUILTIN_KINDS, objects, param_kind)
+
+    def knows(self, param_kind: tuple[str, str]) -> bool:
+        """Whether the sources say anything of the kind."""
+        return param_kind in self._kinds
+
+    def is_certain(self, param_kind: tuple[str, str]) -> bool:
+        """Whether no cluster could tell more of the kind: only of its objects."""
+        return param_kind in BUILTIN_KINDS or param_kind in self._defined
+
+    def settles(self, param_kind: tuple[str, str], ref: ParamRef | None) -> bool:
+        """Whether no cluster could add to the params that ``ref`` names, whatever the request."""
+        if not self.is_certain(param_kind):
+            return False
+        if ref is None:
+            return True
+        kind = self.kind(param_kind)
+        if kind.namespaced and not ref.namespace:
+            return False
+        where = ref.namespace if kind.namespaced else ""
+        return (where, ref.name) in kind.objects
+
+    def collect(self, kind: ParamKind, ref: ParamRef, namespace: str) -> list[JSONObject]:
+        """The params of a binding for a request in ``namespace``, in the order of their names."""
+        if not kind.namespaced and ref.namespace:
+            raise ParamError(
+                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
+            )
+        where = (ref.namespace or namespace) if kind.namespaced else ""
+        if kind.namespaced and not where:
+            raise ParamError(
+                "cannot use namespaced paramRef in policy binding that matches "
+                "cluster-scoped resources"
+            )
+        hits = self.find(kind, ref, where)
+        if not hits and ref.deny_when_missing:
+            raise ParamError(
+                "no params found for policy binding with `Deny` parameterNotFoundAction"
+            )
+        return hits
+
+    def find(self, kind: ParamKind, ref: ParamRef, where: str) -> list[JSONObject]:
+        """The objects that ``ref`` means in a namespace."""
+        if ref.name:
+            obj = kind.objects.get((where, ref.name))
+            return [] if obj is None else [obj]
+        selector = Selector(dict(ref.selector or {}))
+        return [
+            obj
+            for key, obj in kind.objects.items()
+            if key[0] == where and selector.matches(_labels(obj))
+        ]
+
+
+def unknown_kind(param_kind: tuple[str, str]) -> str:
+    """What is wrong where nobody knows a kind."""
+    api_version, kind = param_kind
+    # Kubernetes writes the core group as an empty name.
+    home = api_version if "/" in api_version else f"/{api_version}"
+    return f"failed to find resource referenced by paramKind: '{home}, Kind={kind}'"
+
+
+def key_of(obj: JSONObject, namespaced: bool) -> tuple[str, str]:
+    """Where an object of a cluster is, and its name."""
+    metadata = obj.get("metadata") or {}
+    return (metadata.get("namespace") or "" if namespaced else "", metadata.get("name") or "")
+
+
+class Namespaces:
+    """The namespaces of the policy sources; one that nobody knows has its name and the name label
+    only.
+    """
+
+    def __init__(self, objects: Iterable[JSONObject] = ()) -> None:
+        self._labels: dict[str, dict[str, str]] = {}
+        self._objects: dict[str, JSONObject] = {}
+        for obj in objects:
+            metadata = obj.get("metadata")
+            name = str(metadata.get("name")) if isinstance(metadata, dict) else ""
+            labels = {**_labels(obj), NAME_LABEL: name}
+            self._labels[name] = labels
+            self._objects[name] = _exposed(obj, labels)
+
+    def including(self, obj: JSONObject) -> "Namespaces":
+        """These namespaces and one more (or one of them with other labels)."""
+        added = Namespaces([obj])
+        added._labels = {**self._labels, **added._labels}
+        added._objects = {**self._objects, **added._objects}
+        return added
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._labels
+
+    def labels(self, name: str) -> dict[str, str] | str:
+        """The labels of a namespace; a text says why they cannot be found out."""
+        return self._labels.get(name) or {NAME_LABEL: name}
+
+    def object(self, name: str) -> JSONObject | Callable[[], JSON]:
+        """What ``namespaceObject`` is for a request in that namespace, or what gives it."""
+        known = self._objects.get(name)
+        if known is not None:
+            return known
+        return {"metadata": {"name": name, "labels": {NAME_LABEL: name}}, "spec": {}, "status": {}}
+
+
+# The fields of namespaceObject, from k8s.io/apiserver cel.CreateNamespaceObject.
+_EXPOSED_METADATA = (
+    "name",
+    "generateName",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "generation",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "labels",
+    "annotations",
+    "finalizers",
+)
+
+
+def _exposed(obj: JSONObject, labels: dict[str, str]) -> JSONObject:
+    metadata = obj.get("metadata")
+    meta = metadata if isinstance(metadata, dict) else {}
+    shown: JSONObject = {key: meta[key] for key in _EXPOSED_METADATA if meta.get(key) is not None}
+    shown["labels"] = dict(labels)
+    return {"metadata": shown, "spec": obj.get("spec") or {}, "status": obj.get("status") or {}}
+
+
+def _labels(obj: JSONObject) -> dict[str, str]:
+    metadata = obj.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    return {k: str(v) for k, v in labels.items()} if isinstance(labels, dict) else {}
+
+
+def _sorted(
+    members: dict[tuple[str, str], JSONObject], namespaced: bool
+) -> dict[tuple[str, str], JSONObject]:
+    # An object without a namespace is where kubectl would put it: in "default".
+    keyed = {
+        ((ns or "default") if namespaced else "", name): obj for (ns, name), obj in members.items()
+    }
+    return dict(sorted(keyed.items()))
+
+
+def _crd_scopes(crds: Iterable[JSONObject]) -> Iterable[tuple[tuple[str, str], bool]]:
+    """The kinds that are served, and whether they are in namespaces."""
+    for crd in crds:
+        for kind, served in _versions(crd):
+            if served:
+                yield kind, crd["spec"].get("scope") == "Namespaced"
+
+
+def _versions(crd: JSONObject) -> Iterator[tuple[tuple[str, str], bool]]:
+    """The versions of a definition as (apiVersion, kind), and whether each is served."""
+    spec = crd.get("spec")
+    if not isinstance(spec, dict):
+        return
+    names, versions = spec.get("names"), spec.get("versions")
+    kind = names.get("kind") if isinstance(names, dict) else None
+    for version in versions if isinstance(versions, list) else []:
+        if isinstance(version, dict):
+            name = f"{spec.get('group')}/{version.get('name')}"
+            yield (name, str(kind)), version.get("served") is not False
+
+
+def _versions_alike(crd: JSONObject) -> list[tuple[str, str]]:
+    """The versions in which an object differs by its apiVersion only: conversion None."""
+    spec = crd.get("spec")
+    conversion = spec.get("conversion") if isinstance(spec, dict) else None
+    strategy = conversion.get("strategy") if isinstance(conversion, dict) else None
+    return [kind for kind, _ in _versions(crd)] if strategy in (None, "None") else []
+
+
+def _convert(
+    found: dict[tuple[str, str], dict[tuple[str, str], JSONObject]], versions: list[tuple[str, str]]
+) -> None:
+    """Add what is written in one version to the others; what they have themselves stays."""
+    written = {kind: found[kind].copy() for kind in versions if kind in found}
+    for target in versions:
+        for kind, objects in written.items():
+            for key, obj in objects.items() if kind != target else ():
+                found.setdefault(target, {}).setdefault(key, {**obj, "apiVersion": target[0]})
+
+
+def without_type(obj: JSONObject) -> JSONObject:
+    """``obj`` less apiVersion and kind: what a MutatingAdmissionPolicy sees of a built-in parameter
+    kind.
+    """
+    return {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}

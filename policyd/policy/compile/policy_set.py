@@ -1,0 +1,181 @@
+"""PolicySet: all policies of a source, compiled, indexed and never changed again. Judges nothing
+itself.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from policyd._core.counting.counters import PolicyCounters
+from policyd._core.match.equivalents import Equivalents
+from policyd._core.match.matcher import Hit, Index, MatchInput
+from policyd._core.plan.mutation import MutationPlan
+from policyd._core.plan.validation import ValidationPlan
+from policyd.errors import Problem
+from policyd.json_types import JSON, JSONObject
+from policyd.mutation.schemas.schemas import Schemas
+from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.compile.params import Namespaces, ParamStore
+from policyd.policy.source.documents import Document
+from policyd.versions import NEWEST, KubernetesVersion
+
+AGAIN = "again"  # the index of those that have a part in a second round of mutations
+
+
+class CounterRegistry:
+    """Counters by policy name; handed from one policy set to the next, so that they
+    never go back.
+    """
+
+    def __init__(self) -> None:
+        self._counters: dict[str, PolicyCounters] = {}
+
+    def get(self, name: str) -> PolicyCounters:
+        """The counters of a policy, made at first use."""
+        counters = self._counters.get(name)
+        if counters is None:
+            counters = self._counters[name] = PolicyCounters(name)
+        return counters
+
+    def all(self) -> list[PolicyCounters]:
+        """Every policy that was ever loaded, by name."""
+        return [self._counters[name] for name in sorted(self._counters)]
+
+
+class PolicySet:
+    """An immutable set of compiled policies; ``generation`` is a hash of its sources.
+
+    ``problems`` are all that was found wrong in the sources, those of quarantined policies
+    included; ``unusable`` are the errors that no quarantined policy stands for. ``suites`` are the
+    PolicyTest documents, ``version`` is the Kubernetes version it evaluates as. ``files`` says what
+    each source file holds (``policy/source/losses.py``).
+    """
+
+    def __init__(
+        self,
+        policies: Iterable[CompiledPolicy],
+        *,
+        generation: str,
+        params: ParamStore,
+        namespaces: Namespaces,
+        schemas: Schemas,
+        equivalents: Equivalents,
+        registry: CounterRegistry,
+        problems: Iterable[Problem] = (),
+        unusable: Iterable[Problem] = (),
+        suites: Iterable[Document] = (),
+        version: KubernetesVersion = NEWEST,
+        files: Mapping[str, frozenset[str]] = MappingProxyType({}),
+    ) -> None:
+        self.policies = tuple(sorted(policies, key=lambda policy: policy.sort_key))
+        self.generation = generation
+        self.params = params
+        self.namespaces = namespaces
+        self.schemas = schemas
+        self.equivalents = equivalents
+        self.registry = registry
+        self.problems = tuple(problems)
+        self.unusable = tuple(unusable)
+        self.suites = tuple(suites)
+        self.version = version
+        self.files = files
+        validating = [p for p in self.policies if p.validation is not None or _quarantines(p)]
+        mutating = [p for p in self.policies if p.mutation is not None or _mutates(p)]
+        # The webhooks at which some policy wants to know what only a cluster knows.
+        self.asking = frozenset(
+            webhook
+            for webhook, asks in (
+                ("validate", any(_asks(p, p.validation, params) for p in validating)),
+                ("mutate", any(_asks(p, p.mutation, params) for p in mutating)),
+            )
+            if asks
+        )
+        # A second round of mutations matches anew, and few policies have any part in it.
+        again = [policy for policy in mutating if policy.may_act_again]
+        self.second_round = bool(again)
+        # Whether what matched first matches then, too: no labels and no bindings decide.
+        self.steady = not any(policy.selects or not policy.plain for policy in again)
+        self._indexes = {
+            "validate": _index(validating),
+            "mutate": _index(mutating),
+            AGAIN: _index(again),
+        }
+
+    def with_namespace(self, obj: JSONObject) -> "PolicySet":
+        """The same policies, knowing one more namespace."""
+        return self.with_namespaces(self.namespaces.including(obj))
+
+    def with_namespaces(self, namespaces: Namespaces) -> "PolicySet":
+        """The same policies, knowing other namespaces."""
+        return self.knowing(namespaces, self.params)
+
+    def knowing(self, namespaces: Namespaces, params: ParamStore) -> "PolicySet":
+        """The same policies, knowing other namespaces and other params."""
+        copy = object.__new__(PolicySet)
+        copy.__dict__.update(self.__dict__)
+        copy.namespaces = namespaces
+        copy.params = params
+        return copy
+
+    @property
+    def quarantined(self) -> tuple[CompiledPolicy, ...]:
+        """The policies that could not be compiled and act by their failurePolicy."""
+        return tuple(policy for policy in self.policies if policy.problem)
+
+    def counters(self) -> list[PolicyCounters]:
+        """The counters of every policy that was ever loaded."""
+        return self.registry.all()
+
+    def view(self, request: JSONObject, *objects: JSON) -> MatchInput:
+        """The request as the matcher sees it; ``objects`` (object, oldObject) replace those of the
+        request.
+        """
+        return MatchInput(request, self.namespaces.labels, *objects, equivalents=self.equivalents)
+
+    def match(self, request: MatchInput, webhook: str) -> list[tuple[CompiledPolicy, Hit]]:
+        """The policies whose matchConstraints fit, in the order of decisions; ``webhook`` may be
+        AGAIN.
+        """
+        return self._indexes[webhook][0].match(request)
+
+    def match_controllers(
+        self, request: MatchInput, webhook: str
+    ) -> list[tuple[CompiledPolicy, Hit]]:
+        """The same for policies with podControllers; ``request`` shows the template's Pod as
+        object.
+        """
+        return self._indexes[webhook][1].match(request)
+
+
+def _asks(
+    policy: CompiledPolicy, plan: ValidationPlan | MutationPlan | None, params: ParamStore
+) -> bool:
+    """Whether the policy uses the authorizer, namespaceObject, labels of namespaces, or params that
+    the sources do not settle.
+    """
+    kind = policy.param_kind
+    if kind is not None and not all(params.settles(kind, b.param_ref) for b in policy.bindings):
+        return True
+    rules = [policy.rules, policy.controllers, *(binding.rules for binding in policy.bindings)]
+    if any(each is not None and each.selects_namespaces for each in rules):
+        return True
+    return plan is not None and (plan.frame.asks or plan.frame.sees_namespace)
+
+
+def _quarantines(policy: CompiledPolicy) -> bool:
+    """Whether the policy is broken, and denies at the validating webhook what it
+    would have judged.
+    """
+    return bool(policy.problem) and policy.kind != "MutatingAdmissionPolicy"
+
+
+def _mutates(policy: CompiledPolicy) -> bool:
+    """Whether the policy is broken, and would have mutated."""
+    return bool(policy.problem) and policy.kind == "MutatingAdmissionPolicy"
+
+
+def _index(policies: list[CompiledPolicy]) -> tuple[Index[CompiledPolicy], Index[CompiledPolicy]]:
+    direct = Index([(policy.rules, policy) for policy in policies])
+    controllers = Index(
+        [(policy.controllers, policy) for policy in policies if policy.controllers is not None]
+    )
+    return direct, controllers

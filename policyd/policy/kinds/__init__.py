@@ -1,0 +1,1 @@
+"""Kinds and resources of Kubernetes: built in, defined by CRDs, with Pod templates."""

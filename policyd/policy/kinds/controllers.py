@@ -1,0 +1,146 @@
+"""``podControllers``: pod templates seen as the Pod they will become, and written back. Judges
+nothing.
+"""
+
+from policyd.json_types import JSON, JSONObject
+
+# Plural resource -> API group of the kinds that make Pods from a template.
+CONTROLLERS = {
+    "deployments": "apps",
+    "statefulsets": "apps",
+    "daemonsets": "apps",
+    "replicasets": "apps",
+    "replicationcontrollers": "",
+    "jobs": "batch",
+    "cronjobs": "batch",
+}
+_TEMPLATE_PATHS = {
+    "CronJob": ("spec", "jobTemplate", "spec", "template"),
+}
+_DEFAULT_PATH = ("spec", "template")
+_OPERATIONS = ("CREATE", "UPDATE")
+
+
+def controller_constraints(constraints: JSONObject) -> JSONObject:
+    """The matchConstraints for pod controllers that follow from those for Pods; without
+    resourceRules if none names Pods.
+    """
+    rules = controller_rules(constraints.get("resourceRules") or [])
+    excludes = controller_rules(constraints.get("excludeResourceRules") or [])
+    return {**constraints, "resourceRules": rules, "excludeResourceRules": excludes}
+
+
+def controller_rules(rules: list[JSONObject]) -> list[JSONObject]:
+    """The rules for pod controllers that follow from rules naming plain ``pods`` of the core group.
+
+    Same operations less DELETE and CONNECT, no resourceNames, never a subresource.
+    """
+    derived: list[JSONObject] = []
+    for rule in rules:
+        if not _names_pods(rule):
+            continue
+        operations = _operations(rule)
+        if not operations:
+            continue
+        for group in ("apps", "", "batch"):
+            resources: list[JSON] = [name for name, owner in CONTROLLERS.items() if owner == group]
+            derived.append(
+                {
+                    "apiGroups": [group],
+                    "apiVersions": ["*"],
+                    "operations": operations,
+                    "resources": resources,
+                    "scope": rule.get("scope") or "*",
+                }
+            )
+    return derived
+
+
+def _names_pods(rule: JSONObject) -> bool:
+    groups, resources = rule.get("apiGroups"), rule.get("resources")
+    if not isinstance(groups, list) or not isinstance(resources, list):
+        return False
+    return ("" in groups or "*" in groups) and ("pods" in resources or "pods/*" in resources)
+
+
+def _operations(rule: JSONObject) -> list[JSON]:
+    given = rule.get("operations")
+    if not isinstance(given, list):
+        return []
+    return [op for op in _OPERATIONS if op in given or "*" in given]
+
+
+def template_is_settled(operation: str, obj: JSON) -> bool:
+    """Whether the template must stay as it is: only its Pods may still be mutated.
+
+    Of a Job the API server takes no other template once it is created. An object that another
+    controller made has that one's template: a Deployment that finds a ReplicaSet's template
+    differing from its own makes another one, without end.
+    """
+    if not isinstance(obj, dict):
+        return False
+    if obj.get("kind") == "Job" and operation == "UPDATE":
+        return True
+    metadata = obj.get("metadata")
+    owners = metadata.get("ownerReferences") if isinstance(metadata, dict) else None
+    if not isinstance(owners, list):
+        return False
+    return any(isinstance(owner, dict) and owner.get("controller") is True for owner in owners)
+
+
+def template_path(obj: JSON) -> tuple[str, ...]:
+    """Where the pod template of a controller stands, as keys from the root."""
+    kind = obj.get("kind") if isinstance(obj, dict) else None
+    return _TEMPLATE_PATHS.get(str(kind), _DEFAULT_PATH)
+
+
+def pod_of(obj: JSON, namespace: str) -> JSONObject | None:
+    """The Pod that a controller's template will become, or None if there is no template."""
+    if not isinstance(obj, dict):
+        return None
+    template: JSON = obj
+    for key in template_path(obj):
+        if not isinstance(template, dict):
+            return None
+        template = template.get(key)
+    if not isinstance(template, dict):
+        return None
+    metadata = template.get("metadata")
+    own = metadata if isinstance(metadata, dict) else {}
+    pod: JSONObject = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**own, "namespace": namespace},
+    }
+    if "spec" in template:
+        pod["spec"] = template["spec"]
+    return pod
+
+
+def with_pod(obj: JSONObject, before: JSONObject, after: JSONObject) -> JSONObject:
+    """``obj`` with the template replaced by what became of its Pod; unchanged parts stay the same
+    objects.
+    """
+    keys = template_path(obj)
+    template: JSON = obj
+    for key in keys:
+        template = template[key] if isinstance(template, dict) else None
+    if not isinstance(template, dict):
+        return obj
+    changed = dict(template)
+    if after.get("metadata") != before.get("metadata"):
+        metadata = after.get("metadata")
+        own = dict(metadata) if isinstance(metadata, dict) else {}
+        own.pop("namespace", None)
+        changed["metadata"] = own
+    if "spec" in after:
+        changed["spec"] = after["spec"]
+    return _replaced(obj, keys, changed)
+
+
+def _replaced(node: JSONObject, keys: tuple[str, ...], value: JSONObject) -> JSONObject:
+    key, *rest = keys
+    child = node.get(key)
+    copy = dict(node)
+    copy[key] = _replaced(child, tuple(rest), value) if rest and isinstance(child, dict) else value
+    return copy

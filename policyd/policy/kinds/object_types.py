@@ -1,0 +1,209 @@
+"""CEL types of the objects of kinds, from their OpenAPI schemas (built-in kinds and CRDs).
+
+The types are those that values have when policies run. So they differ from what the API server's
+type checking believes: a date-time is a string there, a field named ``a-b`` has no other spelling,
+a quantity is a string, and what the schema leaves open is dyn.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from policyd.cel.types.structs import Structs
+from policyd.cel.types.types import BOOL, DOUBLE, DYN, INT, STRING, Type, list_of, map_of
+from policyd.mutation.schemas.schemas import Table, as_object, as_published, builtin_table
+from policyd.mutation.schemas.type_builder import QUANTITY, JSONObject
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.plural import plural
+
+Gvk = tuple[str, str, str]
+_SCALARS = {"boolean": BOOL, "integer": INT, "number": DOUBLE, "string": STRING}
+_ANY_MAP = map_of(STRING, DYN)
+# By Go type: fields that may be omitted, but that the API server sets or asks for, so that every
+# object has them when it is validated.
+ALWAYS_THERE = {
+    name: frozenset(fields.split())
+    for name, fields in {
+        "Container": "image imagePullPolicy terminationMessagePath terminationMessagePolicy",
+        "ContainerPort": "protocol",
+        "CronJobSpec": "concurrencyPolicy failedJobsHistoryLimit successfulJobsHistoryLimit "
+        "suspend",
+        "CustomResourceDefinition": "status",
+        "DaemonSetSpec": "revisionHistoryLimit",
+        "DeploymentSpec": "progressDeadlineSeconds replicas revisionHistoryLimit",
+        "DeploymentStrategy": "type",
+        "EphemeralContainer": "image imagePullPolicy",
+        "HTTPGetAction": "path scheme",
+        "HorizontalPodAutoscalerSpec": "minReplicas",
+        "HTTPIngressPath": "pathType",
+        "IngressServiceBackend": "port",
+        "JobSpec": "backoffLimit completionMode manualSelector parallelism suspend",
+        "NetworkPolicySpec": "policyTypes",
+        "ObjectMeta": "creationTimestamp name namespace uid",
+        "PersistentVolumeClaimSpec": "accessModes volumeMode",
+        "PersistentVolumeSpec": "accessModes capacity persistentVolumeReclaimPolicy volumeMode",
+        "PodSpec": "dnsPolicy enableServiceLinks restartPolicy schedulerName securityContext "
+        "serviceAccountName terminationGracePeriodSeconds",
+        "Probe": "failureThreshold periodSeconds successThreshold timeoutSeconds",
+        "ReplicaSetSpec": "replicas template",
+        "ReplicationControllerSpec": "replicas selector template",
+        "Secret": "type",
+        "ServicePort": "protocol targetPort",
+        "ServiceSpec": "internalTrafficPolicy sessionAffinity type",
+        "StatefulSetSpec": "podManagementPolicy replicas revisionHistoryLimit",
+        "StorageClass": "reclaimPolicy volumeBindingMode",
+    }.items()
+}
+_SERVED_VERSIONS = {api_version for api_version, _ in BUILTIN_KINDS}
+
+
+class ObjectTypes:
+    """The types of some kinds, beside ``structs``, the struct types of admission. Made anew for
+    each check: it learns the names of the types it gives out.
+    """
+
+    def __init__(self, schemas: "KindSchemas", structs: Structs) -> None:
+        self.structs = structs
+        self._kinds = schemas
+        self._schemas: dict[str, JSONObject] = {}
+        self._definitions: dict[str, str] = {}
+
+    def of_kind(self, gvk: Gvk) -> Type | None:
+        """The type of a kind's objects; None for kinds that nobody knows."""
+        schema = self._kinds.find(gvk)
+        if schema is None:
+            return None
+        # A one-letter name would be a type parameter.
+        name = gvk[2] if len(gvk[2]) > 1 else f"{gvk[2]}_"
+        while self._schemas.get(name, schema) is not schema:
+            name += "_"
+        self._schemas[name] = schema
+        return Type(name)
+
+    def find(self, name: str) -> Type | None:
+        return Type(name) if name in self._schemas else self.structs.find(name)
+
+    def field(self, struct: Type, name: str) -> Type | None:
+        schema = self._schemas.get(struct.name)
+        if schema is None:
+            return self.structs.field(struct, name)
+        member = schema["properties"].get(name)
+        if member is not None:
+            return self._type(f"{struct.name}.{name}", member)
+        return DYN if schema.get("x-kubernetes-preserve-unknown-fields") else None
+
+    def may_lack(self, struct: Type, name: str) -> bool:
+        """Whether an object that the API server took may be without a field that its kind has.
+
+        In Go's types only what is omitted when empty can be absent; in custom resources what is
+        neither required nor has a default.
+        """
+        schema = self._schemas.get(struct.name)
+        member = schema["properties"].get(name) if schema is not None else None
+        if schema is None or member is None:
+            return False
+        if "go" not in schema:
+            own = name in ("apiVersion", "kind", "metadata") and "metadata" in schema["properties"]
+            return not own and name not in schema.get("required", ()) and "default" not in member
+        if name in ALWAYS_THERE.get(schema["go"], ()):
+            return False
+        if "omit" not in member:
+            return False
+        is_struct = member["omit"] == "empty" and "$ref" in member and not member.get("pointer")
+        return not is_struct  # Go prints empty structs all the same
+
+    def is_object(self, t: Type) -> bool:
+        return t.name in self._schemas
+
+    def shared(self, t: Type) -> Type:
+        if t.params:
+            return Type(t.name, tuple(map(self.shared, t.params)))
+        definition = self._definitions.get(t.name)
+        if definition is None:
+            return t
+        self._schemas.setdefault(definition, self._schemas[t.name])
+        return Type(definition)
+
+    def _type(self, name: str, schema: JSONObject) -> Type:
+        reference = schema.get("$ref")
+        if reference == QUANTITY:
+            return STRING
+        if reference is not None:
+            schema = self._kinds.definition(reference)
+        form = schema.get("type", "")
+        if schema.get("nullable") or schema.get("x-kubernetes-int-or-string"):
+            return DYN
+        if form == "array":
+            items = schema.get("items")
+            return list_of(DYN if items is None else self._type(f"{name}.@idx", items))
+        if form == "object":
+            return self._object_type(name, schema, reference)
+        return _SCALARS.get(form, DYN)
+
+    def _object_type(self, name: str, schema: JSONObject, reference: str | None) -> Type:
+        extra = schema.get("additionalProperties")
+        if isinstance(extra, Mapping):
+            return map_of(STRING, self._type(f"{name}.@elem", extra))
+        if not schema.get("properties"):
+            return _ANY_MAP
+        self._schemas[name] = schema
+        if reference is not None:
+            self._definitions[name] = reference
+        return Type(name)
+
+
+class KindSchemas:
+    """The OpenAPI schemas of kinds, and which kinds resources are of."""
+
+    def __init__(self, crds: Iterable[Mapping[str, Any]]) -> None:
+        self._table: Table = builtin_table()
+        self._found: dict[Gvk, JSONObject | None] = {}
+        self._resources: dict[Gvk, Gvk] = {}
+        self._by_name: dict[tuple[str, ...], list[Gvk]] | None = None
+        for api_version, kind in BUILTIN_KINDS:
+            group, _, version = api_version.rpartition("/")
+            self._resources[group, version, plural(kind)] = (group, version, kind)
+        for key in self._table.kinds:  # versions that a cluster may be told to serve
+            group, version, kind = key.split("/")
+            if f"{group}/{version}".removeprefix("/") not in _SERVED_VERSIONS:
+                self._resources[group, version, plural(kind)] = (group, version, kind)
+        for crd in crds:
+            self._add(crd.get("spec") or {})
+
+    def _add(self, spec: Mapping[str, Any]) -> None:
+        names, group = spec.get("names") or {}, spec.get("group", "")
+        for version in spec.get("versions") or ():
+            schema = (version.get("schema") or {}).get("openAPIV3Schema")
+            if version.get("served"):
+                gvk = (group, version.get("name", ""), names.get("kind", ""))
+                self._resources[group, gvk[1], names.get("plural", "")] = gvk
+                self._found[gvk] = None if schema is None else as_object(as_published(schema))
+
+    def of_resource(self, group: str, version: str, resource: str) -> Gvk | None:
+        """The kind of a resource, subresources aside."""
+        return self._resources.get((group, version, resource))
+
+    def named(self, group: str, version: str, resource: str) -> list[Gvk]:
+        """The kinds that these names may mean; without a group: of all groups, the core first."""
+        if group:
+            found = self._resources.get((group, version, resource))
+            return [] if found is None else [found]
+        if self._by_name is None:
+            self._by_name = {}
+            for key in sorted(self._resources):
+                self._by_name.setdefault(key[1:], []).append(self._resources[key])
+        return self._by_name.get((version, resource), [])
+
+    def versions(self, group: str, resource: str) -> list[str]:
+        """The versions in which a resource is served."""
+        return [key[1] for key in self._resources if (key[0], key[2]) == (group, resource)]
+
+    def find(self, gvk: Gvk) -> JSONObject | None:
+        """The schema of a kind's objects."""
+        if gvk not in self._found:
+            name = self._table.kinds.get("/".join(gvk))
+            self._found[gvk] = None if name is None else as_object(self.definition(name))
+        return self._found[gvk]
+
+    def definition(self, name: str) -> JSONObject:
+        """The schema that a reference names."""
+        return self._table.definition(name)

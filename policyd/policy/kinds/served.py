@@ -1,0 +1,221 @@
+"""Which resources there are, in which versions, with which subresources and operations: those of
+Kubernetes itself (1.36) and those of CustomResourceDefinitions. Data, and looking it up.
+"""
+
+import functools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from policyd.mutation.schemas.schemas import builtin_table
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.plural import plural
+
+WRITES = frozenset({"CREATE", "UPDATE", "DELETE"})
+# What is done with a subresource, as far as admission sees it; reading (log) it never does.
+_OPERATIONS = {
+    "approval": "UPDATE",
+    "attach": "CONNECT",
+    "binding": "CREATE",
+    "ephemeralcontainers": "UPDATE",
+    "eviction": "CREATE",
+    "exec": "CONNECT",
+    "finalize": "UPDATE",
+    "portforward": "CONNECT",
+    "proxy": "CONNECT",
+    "resize": "UPDATE",
+    "scale": "UPDATE",
+    "status": "UPDATE",
+    "token": "CREATE",
+}
+# group -> resource -> subresources, from the API server's discovery.
+_SUBRESOURCES: Mapping[str, Mapping[str, str]] = {
+    "": {
+        "namespaces": "finalize status",
+        "nodes": "proxy status",
+        "persistentvolumeclaims": "status",
+        "persistentvolumes": "status",
+        "pods": (
+            "attach binding ephemeralcontainers eviction exec log portforward proxy resize status"
+        ),
+        "replicationcontrollers": "scale status",
+        "resourcequotas": "status",
+        "serviceaccounts": "token",
+        "services": "proxy status",
+    },
+    "admissionregistration.k8s.io": {"validatingadmissionpolicies": "status"},
+    "apiextensions.k8s.io": {"customresourcedefinitions": "status"},
+    "apiregistration.k8s.io": {"apiservices": "status"},
+    "apps": {
+        "daemonsets": "status",
+        "deployments": "scale status",
+        "replicasets": "scale status",
+        "statefulsets": "scale status",
+    },
+    "autoscaling": {"horizontalpodautoscalers": "status"},
+    "batch": {"cronjobs": "status", "jobs": "status"},
+    "certificates.k8s.io": {
+        "certificatesigningrequests": "approval status",
+        "podcertificaterequests": "status",
+    },
+    "flowcontrol.apiserver.k8s.io": {
+        "flowschemas": "status",
+        "prioritylevelconfigurations": "status",
+    },
+    "internal.apiserver.k8s.io": {"storageversions": "status"},
+    "networking.k8s.io": {"ingresses": "status", "servicecidrs": "status"},
+    "policy": {"poddisruptionbudgets": "status"},
+    "resource.k8s.io": {
+        "devicetaintrules": "status",
+        "resourceclaims": "status",
+        "resourcepoolstatusrequests": "status",
+    },
+    "scheduling.k8s.io": {"podgroups": "status"},
+    "storage.k8s.io": {"volumeattachments": "status"},
+    "storagemigration.k8s.io": {"storageversionmigrations": "status"},
+}
+# Resources that are not simply created, updated and deleted.
+_SPECIAL: Mapping[tuple[str, str], frozenset[str]] = {
+    ("", "bindings"): frozenset({"CREATE"}),
+    ("", "componentstatuses"): frozenset(),
+    # No policy or webhook is asked about these (matchPolicy and wildcards change nothing).
+    **dict.fromkeys(
+        (
+            ("admissionregistration.k8s.io", "mutatingadmissionpolicies"),
+            ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings"),
+            ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
+            ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"),
+            ("authentication.k8s.io", "selfsubjectreviews"),
+            ("authentication.k8s.io", "tokenreviews"),
+            ("authorization.k8s.io", "localsubjectaccessreviews"),
+            ("authorization.k8s.io", "selfsubjectaccessreviews"),
+            ("authorization.k8s.io", "selfsubjectrulesreviews"),
+            ("authorization.k8s.io", "subjectaccessreviews"),
+        ),
+        frozenset[str](),
+    ),
+}
+
+
+class Removal(NamedTuple):
+    """In which release Kubernetes ceased to serve a version, and where the resource is now."""
+
+    release: str
+    now: str
+
+
+def _removed(release: str, now: str, group_version: str, resources: str) -> dict[Any, Removal]:
+    group, _, version = group_version.rpartition("/")
+    return {(group, version, name): Removal(release, now) for name in resources.split()}
+
+
+# (group, version, resource) -> removal. Versions that were served by default, from 1.16 on.
+REMOVED: Mapping[tuple[str, str, str], Removal] = {
+    **_removed("1.16", "apps/v1", "extensions/v1beta1", "daemonsets deployments replicasets"),
+    **_removed("1.16", "networking.k8s.io/v1", "extensions/v1beta1", "networkpolicies"),
+    **_removed("1.16", "apps/v1", "apps/v1beta1", "controllerrevisions deployments statefulsets"),
+    **_removed("1.16", "apps/v1", "apps/v1beta2",
+               "controllerrevisions daemonsets deployments replicasets statefulsets"),
+    **_removed("1.16", "", "extensions/v1beta1", "podsecuritypolicies"),
+    **_removed("1.22", "networking.k8s.io/v1", "extensions/v1beta1", "ingresses"),
+    **_removed("1.22", "networking.k8s.io/v1", "networking.k8s.io/v1beta1",
+               "ingresses ingressclasses"),
+    **_removed("1.22", "admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1",
+               "mutatingwebhookconfigurations validatingwebhookconfigurations"),
+    **_removed("1.22", "apiextensions.k8s.io/v1", "apiextensions.k8s.io/v1beta1",
+               "customresourcedefinitions"),
+    **_removed("1.22", "apiregistration.k8s.io/v1", "apiregistration.k8s.io/v1beta1",
+               "apiservices"),
+    **_removed("1.22", "certificates.k8s.io/v1", "certificates.k8s.io/v1beta1",
+               "certificatesigningrequests"),
+    **_removed("1.22", "coordination.k8s.io/v1", "coordination.k8s.io/v1beta1", "leases"),
+    **_removed("1.22", "rbac.authorization.k8s.io/v1", "rbac.authorization.k8s.io/v1beta1",
+               "clusterrolebindings clusterroles rolebindings roles"),
+    **_removed("1.22", "scheduling.k8s.io/v1", "scheduling.k8s.io/v1beta1", "priorityclasses"),
+    **_removed("1.22", "storage.k8s.io/v1", "storage.k8s.io/v1beta1",
+               "csidrivers csinodes storageclasses volumeattachments"),
+    **_removed("1.25", "autoscaling/v2", "autoscaling/v2beta1", "horizontalpodautoscalers"),
+    **_removed("1.25", "batch/v1", "batch/v1beta1", "cronjobs"),
+    **_removed("1.25", "discovery.k8s.io/v1", "discovery.k8s.io/v1beta1", "endpointslices"),
+    **_removed("1.25", "events.k8s.io/v1", "events.k8s.io/v1beta1", "events"),
+    **_removed("1.25", "node.k8s.io/v1", "node.k8s.io/v1beta1", "runtimeclasses"),
+    **_removed("1.25", "policy/v1", "policy/v1beta1", "poddisruptionbudgets"),
+    **_removed("1.25", "", "policy/v1beta1", "podsecuritypolicies"),
+    **_removed("1.26", "autoscaling/v2", "autoscaling/v2beta2", "horizontalpodautoscalers"),
+    **_removed("1.26", "flowcontrol.apiserver.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1beta1",
+               "flowschemas prioritylevelconfigurations"),
+    **_removed("1.27", "storage.k8s.io/v1", "storage.k8s.io/v1beta1", "csistoragecapacities"),
+    **_removed("1.29", "flowcontrol.apiserver.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1beta2",
+               "flowschemas prioritylevelconfigurations"),
+    **_removed("1.32", "flowcontrol.apiserver.k8s.io/v1", "flowcontrol.apiserver.k8s.io/v1beta3",
+               "flowschemas prioritylevelconfigurations"),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What there is of a resource; ``namespaced`` is None where that is not known. ``versions``
+    are those that a cluster can serve, ``usual`` those that it serves unless told otherwise.
+    """
+
+    versions: tuple[str, ...]
+    usual: tuple[str, ...]
+    namespaced: bool | None
+    operations: frozenset[str] = WRITES
+    subresources: tuple[str, ...] = ()
+
+    def operations_of(self, subresource: str) -> frozenset[str]:
+        """What admission sees of it (``*``: and of all subresources)."""
+        if not subresource:
+            return self.operations
+        everything = subresource == "*"
+        names = [each for each in self.subresources if everything or each == subresource]
+        seen = {_OPERATIONS[name] for name in names if name in _OPERATIONS}
+        return self.operations | seen if everything else frozenset(seen)
+
+
+Resources = Mapping[tuple[str, str], Resource]  # by group and plural name
+
+
+def known_resources(crds: Iterable[Mapping[str, Any]]) -> Resources:
+    """Those of Kubernetes and of these CustomResourceDefinitions (plain documents)."""
+    found = dict(_builtin())
+    for crd in crds:
+        spec = crd.get("spec") or {}
+        names, group = spec.get("names") or {}, spec.get("group", "")
+        served = [each for each in spec.get("versions") or () if each.get("served")]
+        subresources = {name for each in served for name in each.get("subresources") or ()}
+        versions = tuple(each.get("name", "") for each in served)
+        found[group, names.get("plural", "")] = Resource(
+            versions,
+            versions,
+            spec.get("scope") == "Namespaced",
+            subresources=tuple(sorted(subresources)),
+        )
+    return found
+
+
+@functools.cache
+def _builtin() -> Resources:
+    versions: dict[tuple[str, str], list[str]] = {}
+    namespaced: dict[tuple[str, str], bool] = {}
+    for (api_version, kind), inside in BUILTIN_KINDS.items():
+        group, _, version = api_version.rpartition("/")
+        versions.setdefault((group, plural(kind)), []).append(version)
+        namespaced[group, plural(kind)] = inside
+    usual = {key: tuple(listed) for key, listed in versions.items()}
+    served = {api_version for api_version, _ in BUILTIN_KINDS}
+    for key in builtin_table().kinds:  # what a cluster may be told to serve
+        group, version, kind = key.split("/")
+        if f"{group}/{version}".removeprefix("/") not in served:
+            versions.setdefault((group, plural(kind)), []).append(version)
+    return {
+        (group, name): Resource(
+            tuple(listed),
+            usual.get((group, name), ()),
+            namespaced.get((group, name)),
+            _SPECIAL.get((group, name), WRITES),
+            tuple(_SUBRESOURCES.get(group, {}).get(name, "").split()),
+        )
+        for (group, name), listed in versions.items()
+    }

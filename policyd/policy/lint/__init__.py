@@ -1,0 +1,1 @@
+"""Advice about policies: one file for each subject of rules."""

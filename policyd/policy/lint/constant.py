@@ -1,0 +1,50 @@
+"""Advice on conditions that look at the request and are the same for all requests."""
+
+from collections.abc import Iterable
+
+from policyd._core.eval.layout import Layout
+from policyd.cel.plan.planner import plan
+from policyd.cel.syntax.ast import Checked, Literal
+from policyd.errors import BudgetExceeded, CelCompileError, Problem
+from policyd.policy.compile.checked import CheckedExpression
+from policyd.policy.source.documents import Document
+
+RULE = "constant-expression"
+
+
+def constant(expressions: Iterable[CheckedExpression]) -> list[Problem]:
+    """The advice for all expressions, in their order. A mere ``true`` or ``false`` is meant so."""
+    return [
+        _problem(document, path, outcome)
+        for document, path, checked in expressions
+        if path.startswith(("spec.validations", "spec.matchConditions"))
+        and (outcome := outcome_of(checked)) is not None
+    ]
+
+
+def outcome_of(checked: Checked) -> bool | None:
+    """What an expression says of every request; None where that depends on the request.
+
+    Without variables each use of one is an error, which only what does not need it survives.
+    """
+    if isinstance(checked.expr, Literal):
+        return None
+    try:
+        value, _ = plan(checked, Layout()).evaluate_with_cost({})
+    except (CelCompileError, BudgetExceeded):
+        return None
+    return value if isinstance(value, bool) else None
+
+
+def _problem(document: Document, path: str, outcome: bool) -> Problem:
+    line, column = document.place(path)
+    return Problem(
+        message=f"is always {str(outcome).lower()}, whatever the request",
+        file=document.file,
+        line=line,
+        column=column,
+        path=path,
+        hint=f"write {str(outcome).lower()} if that is meant",
+        rule=RULE,
+        severity="advice",
+    )

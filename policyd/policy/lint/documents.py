@@ -1,0 +1,198 @@
+"""Advice about documents that are right in form: what most likely is not what the author meant.
+
+Advice never stops a policy from loading. ``today`` and the documents are all it looks at.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from datetime import date
+
+from policyd.errors import Problem
+from policyd.mutation.overlays.strings import expressions_in
+from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.kinds import (
+    AnyBinding,
+    AnyPolicy,
+    Exception_,
+    MutatingAdmissionPolicy,
+    Policy,
+    ValidatingAdmissionPolicy,
+)
+from policyd.policy.model.match import MatchResources, Variable
+from policyd.policy.source.documents import Document, Sources
+
+SOON = 30  # days before the end of an exception in which lint warns
+_METADATA_NAME = "kubernetes.io/metadata.name"  # the one label that every namespace has
+_NEEDS_BINDING = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+_HIDING_NAMES = ("object", "variables", "_")
+_FOREIGN = {
+    "kyverno.io": "a Kyverno policy",
+    "policies.kyverno.io": "a Kyverno policy",
+    "templates.gatekeeper.sh": "a Gatekeeper template",
+}
+
+
+def advise(sources: Sources, today: date) -> list[Problem]:
+    """Everything there is to say about the documents, in file order."""
+    found: list[Problem] = []
+    labels = _known_labels(sources)
+    bound = set(_bound(sources))
+    for document in sources.documents:
+        findings = [*_advise_document(document, today), *_selectors(document, labels)]
+        if document.kind in _NEEDS_BINDING and (document.kind, document.name) not in bound:
+            findings.append(
+                Finding(
+                    ("metadata", "name"),
+                    f"no binding: without a {document.kind}Binding the policy does nothing",
+                    "add one, or write a policyd.dev/v1 Policy, which needs none",
+                    rule="no-binding",
+                )
+            )
+        found += [replace(document.problem(each), severity="advice") for each in findings]
+    found += _dangling_bindings(sources)
+    return found
+
+
+def _advise_document(document: Document, today: date) -> Iterator[Finding]:
+    policy = document.model
+    if document.group in _FOREIGN:
+        what = _FOREIGN[document.group]
+        message = f"{what} is not evaluated, it can only be a parameter"
+        yield Finding(("kind",), message, "policyd import converts some", rule="foreign-policy")
+    if not isinstance(policy, AnyPolicy):
+        return
+    yield from _wildcards(policy.spec.match_constraints, policy.spec.failure_policy)
+    yield from _variables(policy.spec.variables, _expressions(policy))
+    if isinstance(policy, Policy):
+        for index, exception in enumerate(policy.spec.exceptions):
+            yield from _exception(exception, ("spec", "exceptions", index), today)
+
+
+def _wildcards(match: MatchResources, failure_policy: str) -> Iterator[Finding]:
+    for index, rule in enumerate(match.resource_rules):
+        everything = "*" in rule.api_groups and {"*", "*/*"}.intersection(rule.resources)
+        if everything and failure_policy == "Fail" and not rule.resource_names:
+            yield Finding(
+                ("spec", "matchConstraints", "resourceRules", index),
+                "the rule matches every resource, and failurePolicy is Fail: if the webhook is "
+                "down, nothing in the cluster can change",
+                "name the groups and resources that the policy is about",
+                rule="wildcard",
+            )
+
+
+def _expressions(policy: AnyPolicy) -> list[str]:
+    """The CEL texts in which a variable may be used, but those of variables themselves."""
+    texts: list[str] = []
+    if not isinstance(policy, MutatingAdmissionPolicy):
+        for validation in policy.spec.validations:
+            texts += [validation.expression, validation.message_expression]
+        texts += [each.value_expression for each in policy.spec.audit_annotations]
+    if not isinstance(policy, ValidatingAdmissionPolicy):
+        texts += [mutation.expression for mutation in policy.spec.mutations]
+    if isinstance(policy, Policy):
+        for mutation in policy.spec.mutations:
+            texts += [text for _, text in expressions_in(mutation.overlay, ())]
+    return texts
+
+
+def _variables(variables: Iterable[Variable], expressions: list[str]) -> Iterator[Finding]:
+    listed = list(variables)
+    seen: set[str] = set()
+    for index, variable in enumerate(listed):
+        path: Path = ("spec", "variables", index, "name")
+        name = variable.name
+        if name in seen:
+            message = f"a second variable {name!r}: which of the two is meant depends on the place"
+            yield Finding(path, message, "give it a name of its own", rule="duplicate-variable")
+        elif name in _HIDING_NAMES:
+            message = f"the name {name!r} is easily taken for something else"
+            yield Finding(path, message, "choose another name", rule="variable-name")
+        seen.add(name)
+        later = [*expressions, *(each.expression for each in listed[index + 1 :])]
+        use = re.compile(rf"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?{re.escape(name)}\b|\[)")
+        if not any(use.search(text) for text in later):
+            yield Finding(path, f"variable {name!r} is never used", rule="unused-variable")
+
+
+def _exception(exception: Exception_, path: Path, today: date) -> Iterator[Finding]:
+    until = exception.until
+    if until is not None:
+        days = (until - today).days
+        if days < 0:
+            yield Finding(
+                (*path, "until"),
+                f"exception {exception.name!r} expired on {until}: it no longer applies",
+                "remove it, or give a later date",
+                rule="expired-exception",
+            )
+        elif days <= SOON:
+            when = "today" if days == 0 else f"in {days} day{'s' if days > 1 else ''}"
+            message = f"exception {exception.name!r} ends {when}, on {until} at 24:00 UTC"
+            yield Finding((*path, "until"), message, rule="expiring-exception")
+    if not exception.model_fields_set - {"name", "reason", "until", "validations"}:
+        yield Finding(
+            path,
+            f"exception {exception.name!r} exempts every request",
+            "say for which namespaces, names, users, groups, operations or labels it is",
+            rule="broad-exception",
+        )
+
+
+def _selectors(document: Document, known: frozenset[str]) -> Iterator[Finding]:
+    """namespaceSelectors that ask for labels which no loaded Namespace has."""
+    model = document.model
+    if isinstance(model, AnyPolicy):
+        match: MatchResources | None = model.spec.match_constraints
+        field = "matchConstraints"
+    elif isinstance(model, AnyBinding):
+        match, field = model.spec.match_resources, "matchResources"
+    else:
+        return
+    if match is None:
+        return
+    selector = match.namespace_selector
+    keys = {*selector.match_labels, *(each.key for each in selector.match_expressions)}
+    unknown = sorted(keys - known - {_METADATA_NAME})
+    if unknown:
+        yield Finding(
+            ("spec", field, "namespaceSelector"),
+            f"asks for labels of namespaces that nobody knows: {', '.join(unknown)}",
+            "give the Namespace objects as documents, or let policyd ask the cluster",
+            rule="unknown-namespace-labels",
+        )
+
+
+def _known_labels(sources: Sources) -> frozenset[str]:
+    keys: set[str] = set()
+    for document in sources.of_kind("Namespace"):
+        metadata = document.raw.get("metadata")
+        labels = metadata.get("labels") if isinstance(metadata, dict) else None
+        keys.update(labels if isinstance(labels, dict) else ())
+    return frozenset(keys)
+
+
+def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
+    """(kind, name) of every policy that a binding names, also a binding with problems."""
+    for kind in _NEEDS_BINDING:
+        for document in sources.of_kind(f"{kind}Binding"):
+            spec = document.raw.get("spec")
+            if isinstance(spec, dict):
+                yield kind, str(spec.get("policyName"))
+
+
+def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
+    """Bindings of policies that are not there: the API server accepts them, they do nothing."""
+    names = {(document.kind, document.name) for document in sources.of_kind(*_NEEDS_BINDING)}
+    for document in sources.documents:
+        if isinstance(document.model, AnyBinding):
+            kind = document.kind.removesuffix("Binding")
+            name = document.model.spec.policy_name
+            if (kind, name) not in names:
+                finding = Finding(
+                    ("spec", "policyName"),
+                    f"there is no {kind} {name!r}: the binding does nothing",
+                    rule="dangling-binding",
+                )
+                yield replace(document.problem(finding), severity="advice")

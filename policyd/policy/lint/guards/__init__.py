@@ -1,0 +1,1 @@
+"""Fields that may be absent: which reads are guarded, and which are not."""

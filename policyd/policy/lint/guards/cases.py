@@ -1,0 +1,112 @@
+"""The cases that a policy has to be right for: each kind and operation that its rules name, with
+what that settles. Judges no expression.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from policyd._core.match.equivalents import BUILT_IN_GROUPS
+from policyd.mutation.schemas.schemas import Gvk
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.object_types import KindSchemas
+from policyd.policy.kinds.plural import plural
+from policyd.policy.lint.guards.forms import Place
+from policyd.policy.lint.guards.known import PRESENT, Case
+from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies, kinds_of
+from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
+from policyd.policy.model.match import NamedRuleWithOperations
+
+_WRITES = ("CREATE", "UPDATE", "DELETE")
+
+
+def cases(policy: Checkable, typed: TypedPolicies) -> Iterator[tuple[KindTypes, Case]]:
+    """Each kind (one without schema stands for all of those) and operation, with the kind's types.
+
+    CREATE is left out where it cannot differ from UPDATE.
+    """
+    told_apart = any(word in text for text in _all_texts(policy) for word in ("operation", "old"))
+    for gvk, operations in _subjects(policy, typed.schemas).items():
+        types = typed.of(policy, gvk)
+        for operation in sorted(operations):
+            if operation != "CREATE" or told_apart or "UPDATE" not in operations:
+                yield types, _case(policy, types, operation)
+
+
+def _subjects(policy: Checkable, schemas: KindSchemas) -> dict[Gvk | None, set[str]]:
+    """The kinds that a policy is about, None for those without a schema; each with operations."""
+    found: dict[Gvk | None, set[str]] = {}
+    for rule in policy.spec.match_constraints.resource_rules:
+        asked = set(_WRITES if "*" in rule.operations else rule.operations)
+        if isinstance(policy, MutatingAdmissionPolicy):
+            asked.discard("DELETE")  # there is nothing to mutate
+        kinds: list[Gvk | None] = [*kinds_of([rule], schemas)]
+        if not all(_has_kind(rule, resource, schemas) for resource in rule.resources):
+            kinds.append(None)
+        if "CONNECT" in asked:  # then the object is the options
+            asked.discard("CONNECT")
+            found.setdefault(None, set()).add("CONNECT")
+        for kind in kinds if asked else ():
+            found.setdefault(kind, set()).update(asked)
+    return found
+
+
+def in_no_namespace(gvk: Gvk) -> bool:
+    """Whether objects of a built-in kind live in no namespace; requests for Namespaces have one."""
+    api_version = f"{gvk.group}/{gvk.version}".removeprefix("/")
+    return gvk.kind != "Namespace" and BUILTIN_KINDS.get((api_version, gvk.kind)) is False
+
+
+def _has_kind(rule: NamedRuleWithOperations, resource: str, schemas: KindSchemas) -> bool:
+    """Whether all that the rule says of a resource is of kinds with schemas."""
+    found = {
+        schemas.of_resource(group, version, resource)
+        for group in rule.api_groups
+        for version in rule.api_versions
+    }
+    closed = BUILT_IN_GROUPS.issuperset(rule.api_groups) and "*" not in rule.api_versions
+    known = {gvk for gvk in found if gvk is not None and schemas.find(gvk) is not None}
+    return bool(known) and (closed or len(found) == len(known))
+
+
+def _case(policy: Checkable, types: KindTypes, operation: str) -> Case:
+    known = _known(policy, types.gvk, operation)
+
+    def lacks(place: Place) -> bool:
+        """Nothing can be at the place; has() says so of what is null, too."""
+        return known.get(place[:1], PRESENT) is None or types.lacks(place)
+
+    return Case(types.variables, known, lacks)
+
+
+def _all_texts(policy: Checkable) -> Iterator[str]:
+    for condition in policy.spec.match_conditions:
+        yield condition.expression
+    for variable in policy.spec.variables:
+        yield variable.expression
+    if not isinstance(policy, MutatingAdmissionPolicy):
+        for validation in policy.spec.validations:
+            yield from (validation.expression, validation.message_expression)
+    if not isinstance(policy, ValidatingAdmissionPolicy):
+        yield from (mutation.expression for mutation in policy.spec.mutations)
+
+
+def _known(policy: Checkable, gvk: Gvk | None, operation: str) -> Mapping[Place, object]:
+    """What kind and operation settle."""
+    known: dict[Place, object] = {
+        ("request", "operation"): operation,
+        ("object",): None if operation == "DELETE" else PRESENT,
+        ("oldObject",): None if operation in ("CREATE", "CONNECT") else PRESENT,
+    }
+    if gvk is None:
+        return known
+    if in_no_namespace(gvk):
+        known["namespaceObject",] = None
+    for root in ("object", "oldObject"):
+        if known[root,] is not None:
+            known[root, "kind"] = gvk.kind
+    controllers = isinstance(policy, Policy) and policy.spec.pod_controllers
+    if not controllers:  # whose request is about the controller, not the Pod
+        known["request", "kind", "kind"] = gvk.kind
+        known["request", "kind", "group"] = known["request", "resource", "group"] = gvk.group
+        if gvk.group in BUILT_IN_GROUPS:
+            known["request", "resource", "resource"] = plural(gvk.kind)
+    return known

@@ -1,0 +1,281 @@
+"""Advice on expressions that are errors for objects without a field, or without an object.
+
+A field that may be absent has to be asked for: ``has(a.b) && a.b …``, ``!has(a.b) || …``,
+``a.?b.orValue(…)``, ``'x' in m && m['x'] …``, a condition above, a filter before. ``guards`` reads
+such conditions; here each expression is walked with what they say. In CEL an error is absorbed by
+the other side of ``&&`` and ``||``, so a guard may stand on either side.
+
+Fields are those of the kinds that ``type_check`` looks at. What is not certain is not told.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Literal, Select
+from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.source import Source
+from policyd.cel.syntax.unparse import unparse
+from policyd.cel.types.types import Kind
+from policyd.errors import Problem
+from policyd.policy.lint.guards.cases import cases, in_no_namespace
+from policyd.policy.lint.guards.forms import Place, Places
+from policyd.policy.lint.guards.known import OUTSIDE, PRESENT, Case, Loops
+from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
+from policyd.policy.model.kinds import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
+from policyd.policy.model.match import PATCH_FIELDS
+from policyd.policy.source.documents import Document, Sources
+
+FIELD, NULL = "unguarded-field", "null-object"
+_MAX_STEPS = 50_000  # of one policy and kind: variables of variables may double at each level
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """An expression, and where it stands."""
+
+    path: str
+    checked: Checked
+
+
+@dataclass(frozen=True, slots=True)
+class _Hit:
+    """One place of an expression that may be an error."""
+
+    rule: str
+    text: _Text
+    pos: int
+    message: str
+    hint: str
+
+
+def unguarded(sources: Sources, typed: TypedPolicies | None = None) -> list[Problem]:
+    """The advice for all policies, in file order."""
+    typed = typed or TypedPolicies(sources)
+    found: list[Problem] = []
+    with deep_recursion():
+        for document in sources.documents:
+            if isinstance(document.model, Checkable):
+                found += _of_policy(document, document.model, typed)
+    return found
+
+
+def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
+    hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
+    told: set[str] = set()
+    for types, case in cases(policy, typed):
+        kind = str(types.gvk) if types.gvk is not None else ""
+        told.add(kind)
+        for hit in _Walk(policy, types, case).hits():
+            hits.setdefault((hit.rule, hit.text.path, hit.pos), (hit, set()))[1].add(kind)
+    for hit, kinds in hits.values():
+        where = "" if kinds - {""} == told - {""} else f" ({'; '.join(sorted(kinds - {''}))})"
+        yield _problem(document, hit, where)
+
+
+class _Walk:
+    """The expressions of a policy, for objects of one kind and for one operation."""
+
+    def __init__(self, policy: Checkable, types: KindTypes, case: Case) -> None:
+        self._policy = policy
+        self._types = types
+        self._case = case
+        self._text = _Text("", Checked("", Literal(0, 0, None), {}, {}))
+        self._found: list[_Hit] = []
+        self._seen: set[tuple[str, Places]] = set()
+        self._steps = 0
+        self._paths = {
+            variable.name: f"spec.variables[{index}].expression"
+            for index, variable in enumerate(policy.spec.variables)
+        }
+
+    def hits(self) -> list[_Hit]:
+        """What may be an error."""
+        there = self._conditions()
+        if there is not None:
+            self._validations(there)
+            self._mutations(there)
+        return self._found
+
+    def _conditions(self) -> Places | None:
+        """What the matchConditions ask for; None if they leave this case out."""
+        texts = [
+            (f"spec.matchConditions[{index}].expression", self._types.checked(each.expression))
+            for index, each in enumerate(self._policy.spec.match_conditions)
+        ]
+        if any(each and self._case.decide(each.expr) is False for _, each in texts):
+            return None
+        asked = [self._case.holding(each.expr, True) if each else Places() for _, each in texts]
+        case = self._case
+        self._case = replace(case, known={**case.known, ("namespaceObject",): None})
+        for index, (path, checked) in enumerate(texts):
+            others = asked[:index] + asked[index + 1 :]
+            self._expression(path, checked, Places().union(*others))
+        self._case = case
+        return Places().union(*asked)
+
+    def _validations(self, there: Places) -> None:
+        if isinstance(self._policy, MutatingAdmissionPolicy):
+            return
+        for index, validation in enumerate(self._policy.spec.validations):
+            path = f"spec.validations[{index}]"
+            checked = self._types.checked(validation.expression)
+            self._expression(f"{path}.expression", checked, there)
+            if checked is None:
+                continue
+            if validation.message_expression and self._case.decide(checked.expr) is not True:
+                message = self._types.checked(validation.message_expression)
+                failed = there | self._case.holding(checked.expr, False)
+                self._expression(f"{path}.messageExpression", message, failed)
+            # Where an earlier one is false or an error, the request is refused anyway.
+            there |= self._case.holding(checked.expr, True)
+
+    def _mutations(self, there: Places) -> None:
+        deletes = self._case.known["request", "operation"] == "DELETE"
+        if deletes or isinstance(self._policy, ValidatingAdmissionPolicy):
+            return
+        for index, mutation in enumerate(self._policy.spec.mutations):
+            path = f"spec.mutations[{index}].{PATCH_FIELDS[mutation.patch_type]}.expression"
+            self._expression(path, self._types.checked(mutation.expression), there)
+
+    def _expression(self, path: str, checked: Checked | None, there: Places) -> None:
+        if checked is not None:
+            self._text = _Text(path, checked)
+            self._visit(checked.expr, there, OUTSIDE)
+
+    def _visit(self, node: Expr, there: Places, loops: Loops) -> None:
+        self._steps += 1
+        if self._steps > _MAX_STEPS:
+            return
+        variable = self._case.variable(node, loops)
+        match node:
+            case Select() if variable is not None:
+                self._variable(node.field, variable, there)
+            case Select():
+                self._visit(node.operand, there, loops)
+                self._read(node, node.operand, node.field, there, loops)
+            case Call(function="_[_]", args=(of, Literal(value=str() as name))):
+                self._visit(of, there, loops)
+                self._read(node, of, name, there, loops)
+            case Call(function="_[_]", args=(of, key)):
+                self._visit(of, there, loops)
+                self._visit(key, there, loops)
+                self._null(node, of, loops)
+            case Call(function="_&&_" | "_||_", args=(left, right)):
+                self._both(left, right, node.function == "_&&_", there, loops)
+            case Call(function="_?_:_", args=(condition, then, other)):
+                self._visit(condition, there, loops)
+                settled = self._case.decide(condition, loops)
+                for branch, outcome in ((then, True), (other, False)):
+                    if settled is not (not outcome):
+                        asked = self._case.holding(condition, outcome, loops)
+                        self._visit(branch, there | asked, loops)
+            case Comprehension():
+                self._loop(node, there, loops)
+            case _:
+                for child in children(node):
+                    self._visit(child, there, loops)
+
+    def _both(self, left: Expr, right: Expr, truth: bool, there: Places, loops: Loops) -> None:
+        """Each side matters only where the other does not settle the outcome."""
+        for side, other in ((left, right), (right, left)):
+            if self._case.decide(other, loops) is not (not truth):
+                self._visit(side, there | self._case.holding(other, truth, loops), loops)
+
+    def _variable(self, name: str, checked: Checked, there: Places) -> None:
+        """The variable's expression, for what holds where it is used."""
+        outside = frozenset(place for place in there if not place[0].startswith("@"))
+        if (name, outside) not in self._seen:
+            self._seen.add((name, outside))
+            here, self._text = self._text, _Text(self._paths[name], checked)
+            self._visit(checked.expr, outside, OUTSIDE)
+            self._text = here
+
+    def _loop(self, node: Comprehension, there: Places, loops: Loops) -> None:
+        self._visit(node.iter_range, there, loops)
+        self._visit(node.accu_init, there, loops)
+        name = node.iter_var2 or node.iter_var
+        here: Place = (f"@{node.id}",)
+        names: dict[str, Place] = {node.iter_var: (f"@{node.id}.key",), name: here}
+        bound = self._case.place(node.accu_init, loops)
+        names[node.accu_var] = bound or (f"@{node.id}.result",)
+        inner = loops.within(names, {here[0]: self._case.sources(node.iter_range, loops)})
+        there |= self._case.within(node.iter_range, here, loops)
+        for part in (node.loop_condition, node.loop_step, node.result):
+            self._visit(part, there, inner)
+
+    def _null(self, node: Expr, of: Expr, loops: Loops) -> bool:
+        """Tells a field of an object that is null in this operation."""
+        place = self._case.place(of, loops)
+        if place is None or self._case.known.get(place, PRESENT) is not None:
+            return False
+        operation = f"on {self._case.known['request', 'operation']}"
+        if place == ("object",):
+            hint = "write request.operation != 'DELETE' && …, or use oldObject"
+        elif place == ("namespaceObject",):
+            if self._text.path.startswith("spec.matchConditions"):
+                operation, hint = "in matchConditions", "write a namespaceSelector, or a validation"
+            else:
+                operation, hint = f"for {self._types.gvk}", "write namespaceObject == null || …"
+        else:
+            hint = "write oldObject == null || …, or a matchCondition request.operation == 'UPDATE'"
+        self._tell(NULL, node, f"{place[0]} is null {operation}: an error for each", hint)
+        return True
+
+    def _read(self, node: Expr, of: Expr, name: str, there: Places, loops: Loops) -> None:
+        if (isinstance(node, Select) and node.test_only) or self._null(node, of, loops):
+            return
+        kind = self._text.checked.types.get(of.id)
+        place = self._case.place(node, loops)
+        if kind is None or place is None or place in there:
+            return
+        sources = loops.elements.get(place[0], ())
+        if sources and all((*source, *place[1:]) in there for source in sources):
+            return
+        if "params" in (place[0], *(source[0] for source in sources)):
+            return  # who writes them knows the policy
+        text = unparse(of)
+        if kind.kind is Kind.MAP and _is_made(place[0], loops):
+            return  # the expression made the map, and knows what is in it
+        if kind.kind is Kind.MAP:
+            key = f"'{name}'"
+            hint = f"write {key} in {text} && …, or {text}[?{key}].orValue(…)"
+            self._tell(FIELD, node, f"{text} may be without {name}", hint)
+        elif self._types.objects.may_lack(kind, name) or self._request_lacks(place):
+            hint = f"write has({text}.{name}) && …, or {text}.?{name}.orValue(…)"
+            self._tell(FIELD, node, f"{text} may be without {name}", hint)
+
+    def _request_lacks(self, place: Place) -> bool:
+        """Whether requests are without a field that others have."""
+        if place == ("request", "namespace"):
+            return self._types.gvk is not None and in_no_namespace(self._types.gvk)
+        if place in (("request", "subResource"), ("request", "requestSubResource")):
+            rules = self._policy.spec.match_constraints.resource_rules
+            return any("/" not in resource for rule in rules for resource in rule.resources)
+        return place == ("request", "userInfo", "extra")
+
+    def _tell(self, rule: str, node: Expr, message: str, hint: str) -> None:
+        self._found.append(_Hit(rule, self._text, node.pos, message, hint))
+
+
+def _is_made(name: str, loops: Loops) -> bool:
+    """Whether what a loop gave that name is in a list, or a list of lists, of the expression's own
+    making.
+    """
+    sources = loops.elements.get(name, ())
+    return name.startswith("@") and all(_is_made(source[0], loops) for source in sources)
+
+
+def _problem(document: Document, hit: _Hit, where: str) -> Problem:
+    source = Source(hit.text.checked.text)
+    line, column = document.place_in(hit.text.path, *source.place(hit.pos))
+    return Problem(
+        f"{hit.message}{where}",
+        file=document.file,
+        line=line,
+        column=column,
+        path=hit.text.path,
+        hint=hit.hint,
+        excerpt=source.excerpt(hit.pos),
+        rule=hit.rule,
+        severity="advice",
+    )

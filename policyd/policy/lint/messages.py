@@ -1,0 +1,107 @@
+"""Advice on validations: without a message, or of new objects only where an update could undo them.
+
+Expressions themselves are looked at elsewhere (``type_check``, ``unguarded``, ``constant``).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from policyd.errors import Problem
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.kinds.served import Resources, known_resources
+from policyd.policy.model.findings import Finding
+from policyd.policy.model.kinds import Policy, PolicyValidation, ValidatingAdmissionPolicy
+from policyd.policy.model.match import NamedRuleWithOperations, Validation
+from policyd.policy.source.documents import Document, Sources
+
+# Their specs cannot be changed once they are there.
+_SETTLED = frozenset(
+    {
+        ("apps", "controllerrevisions"),
+        ("batch", "jobs"),
+        ("certificates.k8s.io", "certificatesigningrequests"),
+        ("scheduling.k8s.io", "priorityclasses"),
+        ("storage.k8s.io", "storageclasses"),
+        ("storage.k8s.io", "volumeattachments"),
+    }
+)
+_OBJECT = re.compile(r"\bobject\b")
+
+Validating = ValidatingAdmissionPolicy | Policy
+
+
+def advise_validations(sources: Sources) -> list[Problem]:
+    """The advice for all policies that validate, in file order."""
+    known = known_resources(each.raw for each in definitions(sources).documents)
+    return [
+        replace(document.problem(finding), severity="advice")
+        for document in sources.documents
+        for finding in _advise(document, known)
+    ]
+
+
+def _advise(document: Document, known: Resources) -> Iterator[Finding]:
+    policy = document.model
+    if not isinstance(policy, Validating) or not policy.spec.validations:
+        return
+    yield from _messages(policy.spec.validations)
+    if _looks_at_objects(policy):
+        yield from _updates(policy.spec.match_constraints.resource_rules, known)
+
+
+def _messages(validations: Sequence[Validation]) -> Iterator[Finding]:
+    for index, validation in enumerate(validations):
+        # A pattern says itself what does not fit.
+        if validation.expression and not validation.message and not validation.message_expression:
+            yield Finding(
+                ("spec", "validations", index),
+                "no message: who is refused reads the expression",
+                "write message, or messageExpression: what is wrong, and what to do",
+                rule="missing-message",
+            )
+
+
+def _looks_at_objects(policy: Validating) -> bool:
+    texts = [each.expression for each in policy.spec.variables]
+    texts += [each.expression for each in policy.spec.validations]
+    patterns = (
+        isinstance(each, PolicyValidation) and (each.pattern or each.any_pattern)
+        for each in policy.spec.validations
+    )
+    return any(map(_OBJECT.search, texts)) or any(patterns)
+
+
+def _updates(rules: Sequence[NamedRuleWithOperations], known: Resources) -> Iterator[Finding]:
+    for index, rule in enumerate(rules):
+        if "CREATE" not in rule.operations or "UPDATE" in rule.operations:
+            continue
+        open_ = [each for each in rule.resources if _can_be_changed(rule, each, known)]
+        left = [each for each in open_ if not any(_covers(other, rule, each) for other in rules)]
+        if left:
+            yield Finding(
+                ("spec", "matchConstraints", "resourceRules", index, "operations"),
+                f"an UPDATE of {', '.join(left)} is not validated: what is refused when it is "
+                "created may be written later",
+                "add UPDATE, or disable the rule with the reason",
+                rule="missing-update",
+            )
+
+
+def _can_be_changed(rule: NamedRuleWithOperations, resource: str, known: Resources) -> bool:
+    if "/" in resource:
+        return False
+    homes = [(group, resource) for group in rule.api_groups]
+    if all(home in _SETTLED for home in homes):
+        return False
+    found = [known[home] for home in homes if home in known]
+    return not found or any("UPDATE" in each.operations for each in found)
+
+
+def _covers(other: NamedRuleWithOperations, rule: NamedRuleWithOperations, resource: str) -> bool:
+    """Whether another rule has the updates of a resource."""
+    return (
+        bool({"UPDATE", "*"}.intersection(other.operations))
+        and bool({"*", resource}.intersection(other.resources))
+        and bool({"*", *rule.api_groups}.intersection(other.api_groups))
+    )

@@ -1,0 +1,148 @@
+"""Advice on policies that write different values to one place, as far as their texts tell it.
+
+Two policies are compared where one applies whenever the other does: their rules have a request in
+common, and what narrows them further (selectors, conditions, excludes) is the same, or is there in
+one of the two only. What happens in a request is told by the log (``admission/conflicts.py``).
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import orjson
+
+from policyd._core.json.equality import equal
+from policyd.errors import Problem
+from policyd.policy.lint.types.writes import Place, Write, writes
+from policyd.policy.model.base import Model
+from policyd.policy.model.findings import Finding
+from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
+from policyd.policy.model.match import NamedRuleWithOperations
+from policyd.policy.source.documents import Document, Sources
+
+RULE = "mutation-conflict"
+_WORD = re.compile(r"[\w-]+(\[name=.*\])?")
+_LONGEST = 60  # characters of a value that a message shows
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """A policy and the last constant value that it writes to each place."""
+
+    document: Document
+    rules: Sequence[NamedRuleWithOperations]
+    narrowing: bytes
+    last: dict[Place, tuple[int, Write]]
+
+
+def overlapping(sources: Sources) -> list[Problem]:
+    """The advice, one for each pair of policies and place, at the later policy by name."""
+    writers = sorted(_writers(sources), key=lambda writer: writer.document.name)
+    found: list[Problem] = []
+    for first, second in combinations(writers, 2):
+        if _apply_together(first, second):
+            found += _compare(first, second)
+    return found
+
+
+def _writers(sources: Sources) -> Iterator[_Writer]:
+    for document in sources.documents:
+        policy = document.model
+        if not isinstance(policy, MutatingAdmissionPolicy | Policy) or not policy.spec.mutations:
+            continue
+        raw = document.raw["spec"]["mutations"]
+        last: dict[Place, tuple[int, Write]] = {}
+        for index, mutation in enumerate(policy.spec.mutations):
+            for write in writes(mutation, raw[index]):
+                last[write.place] = (index, write)
+        if last:
+            rules = policy.spec.match_constraints.resource_rules
+            yield _Writer(document, rules, _narrowing(policy), last)
+
+
+def _narrowing(policy: MutatingAdmissionPolicy | Policy) -> bytes:
+    """What else than its rules a policy asks of a request; empty if it asks nothing."""
+    match = policy.spec.match_constraints
+    asked: list[list[Any]] = [
+        [match.namespace_selector.match_labels, match.namespace_selector.match_expressions],
+        [match.object_selector.match_labels, match.object_selector.match_expressions],
+        [match.exclude_resource_rules],
+        [condition.expression.strip() for condition in policy.spec.match_conditions],
+    ]
+    if not any(any(each) for each in asked):
+        return b""
+    return orjson.dumps(asked, default=Model.plain, option=orjson.OPT_SORT_KEYS)
+
+
+def _apply_together(first: _Writer, second: _Writer) -> bool:
+    if first.narrowing and second.narrowing and first.narrowing != second.narrowing:
+        return False
+    return any(_common(one, other) for one in first.rules for other in second.rules)
+
+
+def _common(one: NamedRuleWithOperations, other: NamedRuleWithOperations) -> bool:
+    """Whether a request fits both rules."""
+    names = (one.resource_names, other.resource_names)
+    return (
+        _meet(one.operations, other.operations)
+        and _meet(one.api_groups, other.api_groups)
+        and _meet(one.api_versions, other.api_versions)
+        and any(_same_resource(a, b) for a in one.resources for b in other.resources)
+        and (not all(names) or bool(set(names[0]) & set(names[1])))
+        and ("*" in (one.scope, other.scope) or one.scope == other.scope)
+    )
+
+
+def _meet(one: Iterable[str], other: Iterable[str]) -> bool:
+    first, second = set(one), set(other)
+    return bool(first & second) or bool("*" in first and second) or bool("*" in second and first)
+
+
+def _same_resource(one: str, other: str) -> bool:
+    """Resources and subresources apart, each may be ``*``; ``pods/*`` is ``pods`` too."""
+    pairs = zip(_parts(one), _parts(other), strict=True)
+    return all(a == b or "*" in (a, b) for a, b in pairs)
+
+
+def _parts(resource: str) -> tuple[str, str]:
+    name, _, sub = resource.partition("/")
+    return name, sub
+
+
+def _compare(first: _Writer, second: _Writer) -> Iterator[Problem]:
+    told: list[Place] = []
+    for place in sorted(first.last.keys() & second.last.keys()):
+        earlier, (index, later) = first.last[place][1], second.last[place]
+        if earlier.removes == later.removes and equal(earlier.value, later.value):
+            continue
+        if any(place[: len(above)] == above for above in told):
+            continue
+        told.append(place)
+        name = first.document.name
+        finding = Finding(
+            ("spec", "mutations", index),
+            f"{_done(later)} {_shown(place)}{_to(later)}, "
+            f"where policy {name!r} {_done(earlier)} it{_to(earlier)}",
+            "policies mutate in the order of their names, and the later one wins",
+            rule=RULE,
+        )
+        yield replace(second.document.problem(finding), severity="advice")
+
+
+def _shown(place: Place) -> str:
+    """``spec.containers[name=web].image``, ``metadata.labels[example.com/x]``."""
+    plain = (f".{step}" if _WORD.fullmatch(step) else f"[{step}]" for step in place)
+    return "".join(plain).removeprefix(".")
+
+
+def _done(write: Write) -> str:
+    return "removes" if write.removes else "sets"
+
+
+def _to(write: Write) -> str:
+    if write.removes:
+        return ""
+    text = orjson.dumps(write.value, default=str).decode()
+    return f" to {text if len(text) <= _LONGEST else text[:_LONGEST] + '...'}"

@@ -1,0 +1,142 @@
+"""Advice on patterns that do not fit the schema of the kinds that they are about: fields that a
+kind does not have, lists written as maps, booleans where a text is.
+
+Kinds are those of ``type_check``. A pattern with conditions, or one of several, may tell kinds
+apart: what is wrong for some of them only is then no mistake.
+"""
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from policyd._core.pattern.strings import Wildcard
+from policyd._core.schema.types import Scalar, Type
+from policyd.errors import Problem
+from policyd.mutation.schemas.schemas import Gvk, Schemas
+from policyd.pattern.marks import Mark, split
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.kinds.object_types import KindSchemas
+from policyd.policy.lint.types.kinds import kinds_of
+from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.kinds import Policy
+from policyd.policy.source.documents import Document, Sources
+
+RULE = "pattern-type"
+_NAMES = {Scalar.NUMERIC: "a number", Scalar.STRING: "a text", Scalar.BOOLEAN: "a boolean"}
+_ANY = ("*", "?*", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """What is wrong at a place; ``at_key``: with the key, not the value."""
+
+    what: str
+    hint: str = ""
+    at_key: bool = False
+
+
+Place = tuple[Path, Misfit]
+
+
+def misfitting(sources: Sources) -> list[Problem]:
+    """The advice for all policies, in file order."""
+    crds = [each.raw for each in definitions(sources).documents]
+    resources = KindSchemas(crds)
+    schemas = Schemas.builtin().with_crds(crds)
+    found: list[Problem] = []
+    for document in sources.documents:
+        if isinstance(document.model, Policy):
+            kinds = kinds_of(document.model.spec.match_constraints.resource_rules, resources)
+            found += _advise(document, document.model, kinds, schemas)
+    return found
+
+
+def _advise(
+    document: Document, policy: Policy, kinds: list[Gvk], schemas: Schemas
+) -> Iterator[Problem]:
+    roots = {gvk: found.root.type for gvk in kinds if (found := schemas.lookup(*gvk)) is not None}
+    for path, tree, telling_apart in _patterns(policy):
+        told: dict[Path, dict[Gvk, Misfit]] = {}
+        for gvk, root in roots.items():
+            for where, misfit in _misfits(tree, root, path):
+                told.setdefault(where, {})[gvk] = misfit
+        for where, by_kind in told.items():
+            if len(by_kind) == len(roots) or not telling_apart:
+                message = "; ".join(f"{gvk}: {misfit.what}" for gvk, misfit in by_kind.items())
+                first = next(iter(by_kind.values()))
+                problem = document.problem(Finding(where, message, first.hint, first.at_key, RULE))
+                yield replace(problem, severity="advice")
+
+
+def _patterns(policy: Policy) -> Iterator[tuple[Path, Any, bool]]:
+    """Each pattern with its path, and whether it may be meant for some kinds only."""
+    for index, validation in enumerate(policy.spec.validations):
+        path: Path = ("spec", "validations", index)
+        if validation.pattern is not None:
+            yield (*path, "pattern"), validation.pattern, _has_condition(validation.pattern)
+        for number, tree in enumerate(validation.any_pattern or ()):
+            yield (*path, "anyPattern", number), tree, True
+
+
+def _has_condition(tree: Any) -> bool:
+    if isinstance(tree, list):
+        return any(map(_has_condition, tree))
+    return isinstance(tree, dict) and any(
+        split(key)[0] in (Mark.CONDITION, Mark.GLOBAL) or _has_condition(value)
+        for key, value in tree.items()
+    )
+
+
+def _misfits(tree: Any, schema: Type, path: Path) -> Iterator[Place]:
+    if schema.scalar == Scalar.UNTYPED:
+        return  # a quantity, or what the schema leaves open
+    if isinstance(tree, dict):
+        if schema.is_map:
+            yield from _misfits_of_keys(tree, schema, path)
+        elif schema.is_list:
+            yield path, Misfit("the field is a list, the pattern a map", "write [{...}]")
+        elif schema.scalar:
+            yield path, Misfit(f"the field is {_NAMES[schema.scalar]}, the pattern a map")
+    elif isinstance(tree, list):
+        if schema.is_list and schema.item is not None:
+            for index, item in enumerate(tree):
+                yield from _misfits(item, schema.item.type, (*path, index))
+        elif not schema.is_list:
+            form = "a map" if schema.is_map else _NAMES.get(schema.scalar, "no list")
+            yield path, Misfit(f"the field is {form}, the pattern a list")
+    else:
+        yield from _misfit_of_leaf(tree, schema, path)
+
+
+def _misfits_of_keys(tree: dict[str, Any], schema: Type, path: Path) -> Iterator[Place]:
+    for key, value in tree.items():
+        name = split(key)[1]
+        field = schema.fields.get(name, schema.extra)
+        if field is not None:
+            if split(key)[0] is not Mark.ABSENT:
+                yield from _misfits(value, field.type, (*path, key))
+        elif not ("*" in name or "?" in name) or not any(
+            map(Wildcard(name).matches, schema.fields)
+        ):
+            near = difflib.get_close_matches(name, schema.fields, n=1)
+            hint = f"did you mean {near[0]}?" if near else ""
+            what = f'{schema.name or "the object"} has no field "{name}"'
+            yield (*path, key), Misfit(what, hint, at_key=True)
+
+
+def _misfit_of_leaf(value: Any, schema: Type, path: Path) -> Iterator[Place]:
+    while schema.is_list and schema.item is not None:
+        schema = schema.item.type  # a leaf asks each item
+    if schema.scalar == Scalar.UNTYPED or value in _ANY:
+        return
+    if isinstance(value, bool):
+        if schema.scalar != Scalar.BOOLEAN:
+            form = _NAMES.get(schema.scalar, "no scalar")
+            hint = f'write "{str(value).lower()}", in quotes' if schema.scalar else ""
+            yield path, Misfit(f"the field is {form}, the pattern a boolean", hint)
+    elif isinstance(value, int | float) and schema.scalar == Scalar.BOOLEAN:
+        yield path, Misfit("the field is a boolean, the pattern a number", "write true or false")
+    elif schema.is_map:
+        hint = 'only "*" and "?*" fit maps'
+        yield path, Misfit("the field is a map, the pattern a scalar", hint)

@@ -1,0 +1,222 @@
+"""Advice on the rules of policies and bindings: groups, versions, resources, subresources and
+operations that there are not, and versions that Kubernetes removed.
+
+Told is only what is certain: of groups that are neither Kubernetes' own nor those of a known
+CustomResourceDefinition, nothing is.
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from policyd._core.match.equivalents import BUILT_IN_GROUPS
+from policyd.errors import Problem
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.kinds.served import REMOVED, Resource, Resources, known_resources
+from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.kinds import AnyBinding, AnyPolicy
+from policyd.policy.model.match import MatchResources, NamedRuleWithOperations
+from policyd.policy.source.documents import Document, Sources
+
+RULE = "no-such-resource"
+REMOVED_RULE = "removed-version"
+EXACT_RULE = "exact-version"
+_CLOSE = 0.85  # how near a group must be to be taken for a known one
+_CORE = ("core", "v1", "api", "core/v1")
+
+
+def advise_rules(sources: Sources) -> list[Problem]:
+    """The advice for all policies and bindings, in file order."""
+    known = known_resources(each.raw for each in definitions(sources).documents)
+    return [
+        replace(document.problem(finding), severity="advice")
+        for document in sources.documents
+        for path, rule, exact in _rules(document)
+        for finding in _RuleAdvice(rule, path, known, exact).findings()
+    ]
+
+
+def _rules(document: Document) -> Iterator[tuple[Path, NamedRuleWithOperations, bool]]:
+    """Each rule with its path, and whether only the versions count that it names."""
+    model = document.model
+    match: MatchResources | None = None
+    field = "matchConstraints"
+    if isinstance(model, AnyPolicy):
+        match = model.spec.match_constraints
+    elif isinstance(model, AnyBinding):
+        match, field = model.spec.match_resources, "matchResources"
+    if match is not None:
+        exact = match.match_policy == "Exact"
+        for index, rule in enumerate(match.resource_rules):
+            yield ("spec", field, "resourceRules", index), rule, exact
+        for index, rule in enumerate(match.exclude_resource_rules):
+            yield ("spec", field, "excludeResourceRules", index), rule, exact
+
+
+@dataclass(frozen=True, slots=True)
+class _RuleAdvice:
+    """One rule, looked at from all sides."""
+
+    rule: NamedRuleWithOperations
+    path: Path
+    known: Resources
+    exact: bool
+
+    def findings(self) -> Iterator[Finding]:
+        """What is wrong with it, field by field."""
+        if "*" in self.rule.api_groups:
+            return
+        groups = list(self._groups())
+        yield from groups
+        if not groups:
+            yield from self._versions()
+            for index, resource in enumerate(self.rule.resources):
+                if not resource.startswith("*"):
+                    yield from self._resource(index, resource)
+            yield from self._operations()
+            yield from self._exactness()
+
+    def _groups(self) -> Iterator[Finding]:
+        own = {group for group, _ in self.known} | BUILT_IN_GROUPS
+        for index, group in enumerate(self.rule.api_groups):
+            if group in own:
+                continue
+            hint = _group_hint(group, own)
+            if hint or "." not in group:  # whoever adds a group must give it a dot
+                yield self._finding("apiGroups", index, f"there is no API group {group!r}", hint)
+
+    def _versions(self) -> Iterator[Finding]:
+        homes = [self._homes(resource) for resource in self.rule.resources]
+        served = sorted({each for found in homes for home in found for each in home.versions})
+        for index, version in enumerate(self.rule.api_versions):
+            removed = self._removed(version)
+            if removed:
+                yield self._finding("apiVersions", index, *removed, rule=REMOVED_RULE)
+            elif version not in ("*", *served) and all(homes):
+                message = f"{', '.join(self.rule.resources)}: there is no version {version!r}"
+                yield self._finding("apiVersions", index, message, f"write {' or '.join(served)}")
+
+    def _removed(self, version: str) -> tuple[str, str] | None:
+        """What Kubernetes removed of what the rule names in that version, and what to write."""
+        for group in self.rule.api_groups:
+            names = [each for each in self.rule.resources if (group, version, each) in REMOVED]
+            if names:
+                release, now = REMOVED[group, version, names[0]]
+                message = (
+                    f"Kubernetes {release} removed {', '.join(names)} of {group}/{version}: "
+                    "nothing matches that, whatever matchPolicy says"
+                )
+                there = now.rpartition("/")
+                named = there[0] in self.rule.api_groups and there[2] in self.rule.api_versions
+                return message, "leave it out" if named or not now else f"write {now}"
+        return None
+
+    def _resource(self, index: int, resource: str) -> Iterator[Finding]:
+        name, _, sub = resource.partition("/")
+        homes = self._homes(resource)
+        subresources = sorted({each for home in homes for each in home.subresources})
+        if not homes:
+            if self._certain() and not self._was_there(name):
+                where = " and ".join(group or "the core group" for group in self.rule.api_groups)
+                message = f"there is no resource {name!r} in {where}"
+                yield self._finding("resources", index, message, self._resource_hint(name))
+        elif sub not in ("", "*", *subresources):
+            hint = f"there is {', '.join(subresources)}" if subresources else "it has none"
+            message = f"{name} has no subresource {sub!r}"
+            yield self._finding("resources", index, message, hint)
+        else:
+            yield from self._reach(index, resource, homes)
+
+    def _reach(self, index: int, resource: str, homes: list[Resource]) -> Iterator[Finding]:
+        """Whether any request for a resource fits operations and scope."""
+        seen, asked = self._seen(resource), self.rule.operations
+        if not seen:
+            message = f"no policy is asked about {resource}"
+            yield self._finding("resources", index, message, "leave it out")
+        elif "*" not in asked and not seen.intersection(asked):
+            message = f"there is no {' or '.join(asked)} of {resource}"
+            yield self._finding("resources", index, message, f"there is {', '.join(sorted(seen))}")
+        wanted = {"Namespaced": True, "Cluster": False}.get(self.rule.scope)
+        if wanted is not None and all(home.namespaced is (not wanted) for home in homes):
+            where = "no namespace" if wanted else "namespaces"
+            message = f"{resource} is in {where}: scope {self.rule.scope} leaves it out"
+            yield self._finding("resources", index, message, "leave scope out")
+
+    def _operations(self) -> Iterator[Finding]:
+        """Operations that none of the resources sees, beside others that some do."""
+        asked, named = self.rule.operations, self.rule.resources
+        seen_of_each = [self._seen(each) for each in named]
+        if "*" in asked or not all(seen_of_each):
+            return
+        seen = frozenset[str]().union(*seen_of_each)
+        for index, operation in enumerate(asked):
+            if operation not in seen and seen.intersection(asked):
+                hint = f"there is {', '.join(sorted(seen))}"
+                if operation == "CONNECT":
+                    hint = "CONNECT is for pods/exec, pods/attach, services/proxy and the like"
+                message = f"there is no {operation} of {', '.join(named)}"
+                yield self._finding("operations", index, message, hint)
+
+    def _exactness(self) -> Iterator[Finding]:
+        """Served versions that matchPolicy Exact lets pass by."""
+        if not self.exact or "*" in self.rule.api_versions:
+            return
+        homes = [home for each in self.rule.resources for home in self._homes(each)]
+        served = {version for home in homes for version in home.usual}
+        passing = sorted(served.difference(self.rule.api_versions))
+        if passing and served.intersection(self.rule.api_versions):
+            message = f"matchPolicy is Exact: requests of {', '.join(passing)} are not matched"
+            hint = "name these versions too, or write matchPolicy: Equivalent"
+            yield Finding((*self.path, "apiVersions"), message, hint, rule=EXACT_RULE)
+
+    def _seen(self, resource: str) -> frozenset[str]:
+        sub = resource.partition("/")[2]
+        return frozenset[str]().union(*(h.operations_of(sub) for h in self._homes(resource)))
+
+    def _homes(self, resource: str) -> list[Resource]:
+        """The resource in each group of the rule that has it; none where that is not certain."""
+        name = resource.partition("/")[0]
+        found = (self.known.get((group, name)) for group in self.rule.api_groups)
+        homes = [each for each in found if each is not None]
+        return homes if self._certain() or len(homes) == len(self.rule.api_groups) else []
+
+    def _certain(self) -> bool:
+        """Whether all is known that the groups can hold."""
+        return BUILT_IN_GROUPS.issuperset(self.rule.api_groups)
+
+    def _was_there(self, name: str) -> bool:
+        return any(
+            (group, version, name) in REMOVED
+            for group in self.rule.api_groups
+            for version in self.rule.api_versions
+        )
+
+    def _resource_hint(self, name: str) -> str:
+        here = [each for group, each in self.known if group in self.rule.api_groups]
+        for plain in (name, name.lower(), f"{name.lower()}s", f"{name.lower()}es"):
+            if plain in here:
+                return f"write {plain}"
+            elsewhere = [group for group, each in self.known if each == plain]
+            if elsewhere:
+                return (
+                    f"{plain} is in {elsewhere[0] or 'the core group, which is written as empty'}"
+                )
+        near = difflib.get_close_matches(name.lower(), here, n=1)
+        return f"did you mean {near[0]}?" if near else ""
+
+    def _finding(
+        self, field: str, index: int, message: str, hint: str, rule: str = RULE
+    ) -> Finding:
+        return Finding((*self.path, field, index), message, hint, rule=rule)
+
+
+def _group_hint(group: str, known: Iterable[str]) -> str:
+    """What is meant by a group that there is not, if that can be told."""
+    name = group.rpartition("/")[0] or group  # apps/v1
+    if group in _CORE:
+        return 'the core group is written ""'
+    if name in known:
+        return f"write {name}"
+    longer = sorted(each for each in known if each.startswith(f"{group}."))
+    near = difflib.get_close_matches(group, [each for each in known if each], 1, _CLOSE)
+    return f"did you mean {(longer or near)[0]}?" if longer or near else ""

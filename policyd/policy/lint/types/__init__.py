@@ -1,0 +1,1 @@
+"""Expressions checked against the schemas of the kinds that a policy matches."""

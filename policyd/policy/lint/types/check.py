@@ -1,0 +1,101 @@
+"""Advice on expressions that do not fit the objects they are about, as status.typeChecking of the
+API server gives it.
+
+Only kinds that the rules name without wildcards are looked at, at most ten, and only validations
+and their messages (with the variables that they use), and mutations (``mutation_check``), which the
+API server does not look at. ``object_types`` and ``object_checker`` say
+where the API server is not followed: what is right when a policy runs is not warned about.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+
+from policyd.cel.syntax.parser import parse
+from policyd.cel.syntax.source import Issue, Source
+from policyd.errors import CelTypeError, Problem
+from policyd.mutation.schemas.schemas import Gvk, Schemas
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.lint.types.kinds import Checkable, TypedPolicies, kinds_of
+from policyd.policy.lint.types.mutations import mutation_issues
+from policyd.policy.model.kinds import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
+from policyd.policy.model.match import PATCH_FIELDS
+from policyd.policy.source.documents import Document, Sources
+
+RULE = "type-check"
+# What may tell the kinds of a policy apart, so that a field need not be in all of them.
+_GUARD = re.compile(r"\bhas\(|\.\?|\[\?|\.kind\b|\.resource\b|\bvariables\.")
+
+
+def type_check(sources: Sources, typed: TypedPolicies | None = None) -> list[Problem]:
+    """The advice for all policies, in file order. Expressions that do not compile are left out."""
+    typed = typed or TypedPolicies(sources)
+    merging = Schemas.builtin().with_crds(each.raw for each in definitions(sources).documents)
+    found: list[Problem] = []
+    for document in sources.documents:
+        if isinstance(document.model, Checkable):
+            found += _check(document, document.model, typed, merging)
+    return found
+
+
+def _check(
+    document: Document, policy: Checkable, typed: TypedPolicies, merging: Schemas
+) -> Iterator[Problem]:
+    rules = policy.spec.match_constraints.resource_rules
+    untyped = typed.of(policy, None)
+    kinds = [typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas)]
+    for path, text, patch_type in _expressions(policy):
+        if not text or untyped.issues(text):
+            continue
+        issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
+        for gvk in issues if patch_type else ():
+            schema = merging.lookup(*gvk)
+            if schema is not None:
+                issues[gvk] += mutation_issues(parse(text, typed.version), schema, patch_type)
+        told = {gvk: found for gvk, found in _believable(text, issues).items() if found}
+        if told:
+            yield _problem(document, path, text, told)
+
+
+def _expressions(policy: Checkable) -> Iterator[tuple[str, str, str]]:
+    """Path, text and, of mutations, patchType."""
+    if not isinstance(policy, MutatingAdmissionPolicy):
+        for index, validation in enumerate(policy.spec.validations):
+            path = f"spec.validations[{index}]"
+            yield f"{path}.expression", validation.expression, ""
+            yield f"{path}.messageExpression", validation.message_expression, ""
+    if not isinstance(policy, ValidatingAdmissionPolicy):
+        for index, mutation in enumerate(policy.spec.mutations):
+            path = f"spec.mutations[{index}].{PATCH_FIELDS[mutation.patch_type]}.expression"
+            yield path, mutation.expression, mutation.patch_type
+
+
+def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, list[Issue]]:
+    """Where an expression may tell kinds apart, what is wrong for some kinds only is no mistake."""
+    if len(issues) < 2 or not _GUARD.search(text):
+        return issues
+    everywhere = set.intersection(*({issue.pos for issue in found} for found in issues.values()))
+    return {
+        gvk: [issue for issue in found if issue.pos in everywhere] for gvk, found in issues.items()
+    }
+
+
+def _problem(
+    document: Document, path: str, text: str, issues: Mapping[Gvk, list[Issue]]
+) -> Problem:
+    """``message`` and ``excerpt`` are, line for line, the warning of the API server."""
+    source = Source(text)
+    errors = {gvk: source.error(CelTypeError, found) for gvk, found in issues.items()}
+    warning = "\n".join(f"{gvk}: {error.text}\n" for gvk, error in errors.items())
+    message, _, excerpt = warning.rstrip("\n").partition("\n")
+    first = next(iter(errors.values())).problems[0]
+    line, column = document.place_in(path, first.line, first.column)
+    return Problem(
+        message=message,
+        file=document.file,
+        line=line,
+        column=column,
+        path=path,
+        excerpt=excerpt,
+        rule=RULE,
+        severity="advice",
+    )

@@ -1,0 +1,167 @@
+"""The types that a policy's expressions have for objects of one kind. Advises nothing."""
+
+import functools
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from policyd.cel.check.objects import check_objects
+from policyd.cel.env import Environment
+from policyd.cel.syntax.ast import Checked, Expr, Ident, Select
+from policyd.cel.syntax.parser import parse
+from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.source import Issue
+from policyd.cel.types.structs import ADMISSION, VARIABLES, Structs
+from policyd.cel.types.types import DYN, Type
+from policyd.errors import CelSyntaxError
+from policyd.mutation.schemas.schemas import Gvk
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
+from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
+from policyd.policy.model.match import NamedRuleWithOperations, Variable
+from policyd.policy.source.documents import Sources
+from policyd.versions import NEWEST, KubernetesVersion
+
+_MAX_KINDS = 10
+_VARIABLES = "variables"
+_parsed = functools.lru_cache(maxsize=64)(parse)  # each text is checked for several kinds
+
+Checkable = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
+
+
+def kinds_of(rules: Iterable[NamedRuleWithOperations], schemas: KindSchemas) -> list[Gvk]:
+    """The kinds that rules name and that have schemas, sorted; as the API server chooses them.
+
+    It takes the core group for any group: kinds of other groups count among its ten there, too,
+    though a rule for the core group never matches them.
+    """
+    found: set[Gvk] = set()
+    rules = list(rules)
+    for rule in rules:
+        if "*" in "".join((*rule.api_groups, *rule.api_versions)):
+            continue
+        count = 0
+        for group in sorted(rule.api_groups):
+            for version in sorted(rule.api_versions):
+                for resource in sorted(rule.resources):
+                    for gvk in schemas.named(group, version, resource):
+                        if count < _MAX_KINDS:
+                            found.add(Gvk(*gvk))
+                            count += 1
+        if count == _MAX_KINDS:
+            break
+    matched = {group for rule in rules for group in rule.api_groups}
+    return sorted(gvk for gvk in found if gvk.group in matched and schemas.find(gvk) is not None)
+
+
+class TypedPolicies:
+    """The types of all policies of some sources, each made when it is first asked for."""
+
+    def __init__(self, sources: Sources) -> None:
+        self.schemas = KindSchemas(each.raw for each in definitions(sources).documents)
+        self.version = sources.version
+        self._made: dict[tuple[int, Gvk | None], KindTypes] = {}
+
+    def of(self, policy: Checkable, gvk: Gvk | None) -> "KindTypes":
+        """The types of one of the policies."""
+        key = (id(policy), gvk)
+        made = self._made.get(key)
+        if made is None:
+            made = self._made[key] = KindTypes(policy, self.schemas, gvk, self.version)
+        return made
+
+
+class KindTypes:
+    """Checks the expressions of a policy for objects of one kind; None: of any."""
+
+    def __init__(
+        self,
+        policy: Checkable,
+        schemas: KindSchemas,
+        gvk: Gvk | None,
+        version: KubernetesVersion = NEWEST,
+    ) -> None:
+        self.gvk = gvk
+        patches = not isinstance(policy, ValidatingAdmissionPolicy)
+        self.objects = ObjectTypes(schemas, Structs(ADMISSION, patches=patches))
+        scope = Environment.admission(authorizer=True, patch_types=patches, version=version).scope()
+        variables = {**scope.variables, **dict(_declared(policy, self.objects, gvk))}
+        self._scope = replace(scope, variables=variables, provider=self.objects)
+        self.variables: dict[str, Checked] = {}
+        self._known: dict[str, tuple[Checked | None, list[Issue]]] = {}
+        self._declare(policy.spec.variables)
+        self._known.clear()
+
+    def _declare(self, variables: Iterable[Variable]) -> None:
+        """The types of ``variables.*``; dyn where the expression does not fit this kind."""
+        fields: dict[str, Type] = {}
+        for variable in variables:
+            self.objects.structs = self.objects.structs.with_fields(VARIABLES.name, fields)
+            checked, issues = self._checked(variable.expression)
+            fields[variable.name] = DYN if checked is None or issues else checked.result_type
+            # What uses itself, or one that comes later, does not compile, and has no end to follow.
+            if checked is not None and _variables_in(checked.expr) <= self.variables.keys():
+                self.variables[variable.name] = checked
+        self.objects.structs = self.objects.structs.with_fields(VARIABLES.name, fields)
+
+    def issues(self, text: str) -> list[Issue]:
+        """What is wrong with an expression."""
+        return list(self._checked(text)[1])
+
+    def lacks(self, place: tuple[str, ...]) -> bool:
+        """Whether objects of the kind never have what stands at a place (``object``, ``spec``)."""
+        here = self._scope.variables.get(place[0], DYN)
+        for name in place[1:]:
+            if not self.objects.is_object(here):
+                return False
+            field = self.objects.field(here, name)
+            if field is None:
+                return True
+            here = field
+        return False
+
+    def checked(self, text: str) -> Checked | None:
+        """The expression with its types, also where it does not fit; None if it is not CEL."""
+        return self._checked(text)[0]
+
+    def _checked(self, text: str) -> tuple[Checked | None, list[Issue]]:
+        found = self._known.get(text)
+        if found is None:
+            try:
+                found = check_objects(
+                    text, _parsed(text, self._scope.version), self._scope, self.objects
+                )
+            except CelSyntaxError as error:
+                found = None, [Issue(0, error.text)]
+            self._known[text] = found
+        return found
+
+
+def _variables_in(expr: Expr) -> set[str]:
+    """The names in ``variables.NAME``."""
+    found: set[str] = set()
+    rest: list[Expr] = [expr]
+    while rest:
+        node = rest.pop()
+        if isinstance(node, Select):
+            of = node.operand
+            if isinstance(of, Ident) and of.name == _VARIABLES:
+                found.add(node.field)
+        rest += children(node)
+    return found
+
+
+def _declared(
+    policy: Checkable, objects: ObjectTypes, gvk: Gvk | None
+) -> Iterator[tuple[str, Type]]:
+    whole = (objects.of_kind(gvk) if gvk is not None else None) or DYN
+    yield "object", whole
+    yield "oldObject", whole
+    kind = policy.spec.param_kind
+    if kind is not None:
+        group, _, version = kind.api_version.rpartition("/")
+        typed = objects.of_kind(Gvk(group, version, kind.kind)) if gvk is not None else None
+        yield "params", typed or DYN
+    elif isinstance(policy, Policy) and policy.spec.params is not None:
+        yield "params", DYN
+    if policy.spec.variables:
+        yield "variables", VARIABLES

@@ -1,0 +1,171 @@
+"""What a mutation writes whatever the request is, read off its text. Compares nothing.
+
+Read are literal lists of ``JSONPatch{...}``, ``Object{...}`` and the trees of overlays. Whatever
+hangs on the request (conditions, ``test`` operations, ``${...}``, marks in
+parentheses) is left out, and so are places in lists that only an index names.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, Literal, MapExpr, StructExpr
+from policyd.cel.syntax.parser import parse
+from policyd.errors import CelSyntaxError
+from policyd.mutation.overlays.tree import DIRECTIVE, global_conditions
+from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.policy.model.kinds import Mutation
+
+Place = tuple[str, ...]
+UNKNOWN = object()
+_KEY = "name"  # by which items of most keyed lists are known
+
+
+class Write(NamedTuple):
+    """One place, and the JSON value that it gets."""
+
+    place: Place
+    value: Any
+    removes: bool = False
+
+
+def writes(mutation: Mutation, raw: Any) -> Iterator[Write]:
+    """The constant writes of one mutation; ``raw`` is its document's text as plain data."""
+    overlay = raw.get("overlay") if isinstance(raw, Mapping) else None
+    if isinstance(overlay, Mapping):
+        if not _conditional(overlay) and global_conditions(overlay) is None:
+            yield from _of_overlay(overlay, ())
+        return
+    try:
+        tree = parse(mutation.expression)
+    except CelSyntaxError:
+        return
+    if mutation.patch_type == "ApplyConfiguration":
+        yield from _of_object(tree, ())
+    elif isinstance(tree, ListExpr) and not tree.optional:
+        yield from _of_patch(tree.elements)
+
+
+def _of_patch(operations: tuple[Expr, ...]) -> Iterator[Write]:
+    fields = [fields_of(each) for each in operations]
+    if any(constant(each.get("op")) not in ("add", "replace", "remove") for each in fields):
+        return
+    for each in fields:
+        path = constant(each.get("path"))
+        if not isinstance(path, str) or not path.startswith("/"):
+            continue
+        place = tuple(step.replace("~1", "/").replace("~0", "~") for step in path.split("/")[1:])
+        if any(step.isdigit() or step == "-" for step in place):
+            continue
+        if constant(each.get("op")) == "remove":
+            yield Write(place, None, removes=True)
+            continue
+        value = constant(each.get("value"))
+        if value is not UNKNOWN:
+            yield Write(place, value)
+            yield from _below(place, value)
+
+
+def _below(place: Place, value: Any) -> Iterator[Write]:
+    if isinstance(value, dict):
+        for key, member in value.items():
+            yield Write((*place, key), member)
+            yield from _below((*place, key), member)
+
+
+def _of_object(node: Expr, place: Place) -> Iterator[Write]:
+    """The leaves of ``Object{...}``; a map in it is merged key by key too."""
+    if isinstance(node, StructExpr):
+        for field in node.fields:
+            if not field.optional:
+                yield from _of_object(field.value, (*place, field.name))
+    elif isinstance(node, MapExpr):
+        for entry in node.entries:
+            key = constant(entry.key)
+            if isinstance(key, str) and not entry.optional:
+                yield from _of_object(entry.value, (*place, key))
+    elif isinstance(node, ListExpr):
+        for item in node.elements:
+            name = constant(fields_of(item).get(_KEY))
+            if isinstance(name, str):
+                yield from _of_object(item, (*place[:-1], f"{place[-1]}[{_KEY}={name}]"))
+    else:
+        value = constant(node)
+        if value is not UNKNOWN:
+            yield Write(place, value)
+
+
+def _of_overlay(tree: Any, place: Place) -> Iterator[Write]:
+    if isinstance(tree, Mapping):
+        for key, member in tree.items():
+            if key != DIRECTIVE and _mark(key) is Mark.NONE:
+                yield from _of_overlay(member, (*place, str(key)))
+    elif isinstance(tree, list):
+        for item in tree:
+            name = item.get(_KEY) if isinstance(item, Mapping) else None
+            if not isinstance(name, str) or _conditional(item):
+                continue
+            at = (*place[:-1], f"{place[-1]}[{_KEY}={name}]")
+            if DIRECTIVE in item:
+                yield Write(at, None, removes=True)
+            else:
+                yield from _of_overlay(item, at)
+    elif tree is None:
+        yield Write(place, None, removes=True)
+    elif not (isinstance(tree, str) and "${" in tree):
+        yield Write(place, tree)
+
+
+def _conditional(tree: Any) -> bool:
+    """Whether there is a condition in a map; those of its lists are of their items."""
+    return isinstance(tree, Mapping) and any(
+        _mark(key) not in (Mark.NONE, Mark.ADD) or _conditional(member)
+        for key, member in tree.items()
+    )
+
+
+def _mark(key: str) -> Mark | None:
+    try:
+        return split(key)[0]
+    except UnknownMark:
+        return None  # a problem that is told where the policy is compiled
+
+
+def fields_of(node: Expr) -> dict[str, Expr]:
+    """The fields of ``Type{...}`` that are always given."""
+    if not isinstance(node, StructExpr):
+        return {}
+    return {field.name: field.value for field in node.fields if not field.optional}
+
+
+def constant(node: Expr | None) -> Any:
+    """The JSON value of an expression that needs no evaluation; UNKNOWN for any other."""
+    if isinstance(node, Literal):
+        return node.value
+    if isinstance(node, ListExpr) and not node.optional:
+        return _all_known([constant(item) for item in node.elements])
+    if isinstance(node, MapExpr):
+        pairs = [(constant(each.key), constant(each.value)) for each in node.entries]
+        known = all(isinstance(key, str) and value is not UNKNOWN for key, value in pairs)
+        return dict(pairs) if known else UNKNOWN
+    if isinstance(node, StructExpr):
+        members = {name: constant(value) for name, value in fields_of(node).items()}
+        return members if UNKNOWN not in members.values() else UNKNOWN
+    if isinstance(node, Call):
+        return _called(node)
+    return UNKNOWN
+
+
+def _all_known(items: list[Any]) -> Any:
+    return UNKNOWN if any(item is UNKNOWN for item in items) else items
+
+
+def _called(call: Call) -> Any:
+    """Texts put together, and keys escaped for a path."""
+    values = [constant(each) for each in call.args]
+    if not all(isinstance(value, str) for value in values):
+        return UNKNOWN
+    if call.function == "_+_":
+        return values[0] + values[1]
+    if call.function == "escapeKey" and isinstance(call.target, Ident):
+        return values[0].replace("~", "~0").replace("/", "~1")
+    return UNKNOWN

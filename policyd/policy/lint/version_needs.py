@@ -1,0 +1,134 @@
+"""Which Kubernetes version an expression or a policy needs, and advice where a target is older.
+
+Only what an older version would refuse counts: functions, macros, syntax, and the API versions of
+policies. What it would merely evaluate otherwise is in docs/cel.md.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr
+from policyd.cel.syntax.lexer import tokenize
+from policyd.cel.syntax.macros import INTRODUCED
+from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.source import Issue, Source
+from policyd.cel.types.functions import introduced
+from policyd.errors import CelTypeError, Problem, Severity
+from policyd.policy.compile.checked import CheckedExpression
+from policyd.policy.source.documents import Document, Sources
+from policyd.versions import ESCAPED_IDENTIFIERS, OLDEST, KubernetesVersion
+
+RULE = "newer-than-target"
+API_RULE = "newer-policy-api"
+
+# What API servers serve since when; a Policy is policyd's own.
+SERVED = {
+    ("MutatingAdmissionPolicy", "v1alpha1"): KubernetesVersion(1, 32),
+    ("MutatingAdmissionPolicy", "v1beta1"): KubernetesVersion(1, 34),
+    ("MutatingAdmissionPolicy", "v1"): KubernetesVersion(1, 36),
+}
+
+
+class Need(NamedTuple):
+    """Something in an expression, at an offset, that came with a version."""
+
+    version: KubernetesVersion
+    what: str
+    pos: int
+
+
+class PolicyNeed(NamedTuple):
+    """A policy, and the newest of what its expressions need."""
+
+    document: Document
+    version: KubernetesVersion
+    what: str
+
+
+def needs(checked: Checked) -> Iterator[Need]:
+    """Everything in an expression that came after the oldest supported version."""
+    for token in tokenize(checked.text)[0]:
+        if token.kind == "ESC_IDENTIFIER":
+            yield Need(ESCAPED_IDENTIFIERS.since, f"field {token.text} in backquotes", token.pos)
+    since = introduced()
+    stack: list[Expr] = [checked.expr]
+    while stack:
+        node = stack.pop()
+        stack.extend(children(node))
+        match node:
+            case Comprehension() if feature := INTRODUCED.get(_form(node)):
+                yield Need(feature.since, f"macro {node.macro}()", node.pos)
+            case Call(function=name) if not name.startswith(("@", "cel.@")):
+                ids = checked.references[node.id].overload_ids
+                first = min((since[each] for each in ids if each in since), default=OLDEST)
+                if first > OLDEST:
+                    yield Need(first, f"function {name}()", node.pos)
+
+
+def needed_by_policy(expressions: Iterable[CheckedExpression]) -> list[PolicyNeed]:
+    """The policies that need a newer version than the oldest supported one, each with its need."""
+    found: dict[tuple[str, str], PolicyNeed] = {}
+    for document, _, checked in expressions:
+        key = document.kind, document.name
+        for need in needs(checked):
+            if key not in found or need.version > found[key].version:
+                found[key] = PolicyNeed(document, need.version, need.what)
+    return list(found.values())
+
+
+def newer(
+    sources: Sources, expressions: Iterable[CheckedExpression], target: KubernetesVersion
+) -> list[Problem]:
+    """What a Kubernetes of the version ``target`` would refuse."""
+    found = [
+        _problem(document, path, checked, need, target)
+        for document, path, checked in expressions
+        for need in sorted(set(needs(checked)), key=lambda need: need.pos)
+        if need.version > target
+    ]
+    return [*found, *_newer_apis(sources, target)]
+
+
+def _form(node: Comprehension) -> tuple[str, int]:
+    """Name and number of arguments of a macro, as far as versions tell them apart."""
+    if node.macro == "sortBy":
+        return node.macro, 2
+    return node.macro, 3 if node.iter_var2 else 0
+
+
+def _problem(
+    document: Document, path: str, checked: Checked, need: Need, target: KubernetesVersion
+) -> Problem:
+    message = f"{need.what} needs Kubernetes {need.version}; the target is {target}"
+    inner = Source(checked.text).error(CelTypeError, [Issue(need.pos, message)]).problems[0]
+    line, column = document.place_in(path, inner.line, inner.column)
+    return Problem(
+        message=message,
+        file=document.file,
+        line=line,
+        column=column,
+        path=path,
+        excerpt=inner.excerpt,
+        rule=RULE,
+    )
+
+
+def _newer_apis(sources: Sources, target: KubernetesVersion) -> Iterator[Problem]:
+    severity: Severity = "advice"
+    for document in sources.documents:
+        version = document.api_version.rpartition("/")[2]
+        since = SERVED.get((document.kind.removesuffix("Binding"), version))
+        if since is None or since <= target:
+            continue
+        line, column = document.place("apiVersion")
+        yield Problem(
+            message=f"API servers serve {document.kind} {version} since Kubernetes {since}; "
+            f"the target is {target}",
+            file=document.file,
+            line=line,
+            column=column,
+            path="apiVersion",
+            hint="policyd evaluates it from a file on every version",
+            rule=API_RULE,
+            severity=severity,
+        )

@@ -1,0 +1,1 @@
+"""Policies in use: watching sources, swapping sets, what a live cluster adds."""

@@ -1,0 +1,136 @@
+"""CustomResourceDefinitions that policies need and no document gives: which those are, and the
+sources with the ones that a cluster gave. Asks nobody.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.compile.missing_schemas import is_custom
+from policyd.policy.kinds.definitions import API_VERSION, KIND, definitions, usable
+from policyd.policy.model import kinds
+from policyd.policy.model.match import MatchResources
+from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.places import Chunk, Origin
+
+EVERY = "*"
+FILE = "(cluster)"
+_BINDINGS = kinds.ValidatingAdmissionPolicyBinding | kinds.MutatingAdmissionPolicyBinding
+_BELOW = ("items", "additionalProperties")
+
+
+class Wanted(NamedTuple):
+    """A definition by its group and the plural name of its resource, or EVERY one of the group."""
+
+    group: str
+    plural: str
+
+    @property
+    def name(self) -> str:
+        """The name that the API server gives it."""
+        return f"{self.plural}.{self.group}"
+
+
+Fetch = Callable[[frozenset[Wanted]], Iterable[JSONObject]]
+
+
+def wanted(sources: Sources) -> frozenset[Wanted]:
+    """What the rules of policies name, less what is built in and what documents define."""
+    given = {_identity(document.raw) for document in definitions(sources).documents}
+    named = {
+        Wanted(group, resource.partition("/")[0])
+        for document in sources.documents
+        if document.is_policy
+        for constraints in _constraints(document)
+        for rule in constraints.resource_rules
+        for group in filter(is_custom, rule.api_groups)
+        for resource in rule.resources
+    }
+    return frozenset(named - given)
+
+
+def _constraints(document: Document) -> Iterator[MatchResources]:
+    found = document.match_constraints
+    if found is not None:
+        yield found
+    if isinstance(document.model, _BINDINGS) and document.model.spec.match_resources is not None:
+        yield document.model.spec.match_resources
+
+
+def with_definitions(sources: Sources, crds: Iterable[JSONObject]) -> Sources:
+    """The sources and these definitions, less those that documents give or that are of no use."""
+    given = {_identity(document.raw) for document in definitions(sources).documents}
+    added = [
+        _document(slim(crd), len(sources.documents) + index)
+        for index, crd in enumerate(sorted(crds, key=_identity))
+        if usable(crd) and _identity(crd) not in given
+    ]
+    if not added:
+        return sources
+    digest = hashlib.sha256(sources.generation.encode())
+    for document in added:
+        digest.update(document.origin.chunk.text.encode())
+    return replace(
+        sources,
+        documents=(*sources.documents, *added),
+        generation=digest.hexdigest()[:16],
+    )
+
+
+def _identity(crd: JSONObject) -> Wanted:
+    spec = crd.get("spec") or {}
+    return Wanted(str(spec.get("group")), str((spec.get("names") or {}).get("plural")))
+
+
+def _document(crd: JSONObject, index: int) -> Document:
+    # No text that anybody would be shown: the chunk only tells one state from another.
+    digest = hashlib.sha256(json.dumps(crd, sort_keys=True).encode()).hexdigest()
+    return Document(
+        kind=KIND,
+        api_version=API_VERSION,
+        name=crd["metadata"]["name"],
+        namespace="",
+        file=FILE,
+        index=index,
+        raw=crd,
+        origin=Origin(Chunk(FILE, digest, 0)),
+    )
+
+
+def slim(crd: JSONObject) -> JSONObject:
+    """What of a definition is read here: of a large one, most is prose."""
+    spec = crd["spec"]
+    versions = [
+        {
+            "name": version["name"],
+            "served": version.get("served", True),
+            "schema": {"openAPIV3Schema": _slim(schema)} if schema is not None else None,
+        }
+        for version in spec["versions"]
+        for schema in [(version.get("schema") or {}).get("openAPIV3Schema")]
+    ]
+    kept = {key: spec[key] for key in ("group", "names", "scope", "conversion") if key in spec}
+    if isinstance(kept.get("conversion"), dict):
+        kept["conversion"] = {"strategy": kept["conversion"].get("strategy", "None")}
+    name = (crd.get("metadata") or {}).get("name") or _identity(crd).name
+    return {
+        "apiVersion": API_VERSION,
+        "kind": KIND,
+        "metadata": {"name": name},
+        "spec": {**kept, "versions": versions},
+    }
+
+
+def _slim(schema: JSON) -> JSON:
+    if not isinstance(schema, dict):
+        return schema  # additionalProperties: true
+    kept = {key: value for key, value in schema.items() if key != "description"}
+    for key in _BELOW:
+        if key in kept:
+            kept[key] = _slim(kept[key])
+    if "properties" in kept:
+        kept["properties"] = {name: _slim(each) for name, each in kept["properties"].items()}
+    return kept

@@ -1,0 +1,130 @@
+"""Which of the resources that a cluster serves policies are about, for who lists what is there.
+
+The core's matcher is asked with a request that creates such an object; only what decides later,
+selectors and names, is left out. Lists nothing itself.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from policyd._core.match.equivalents import EQUIVALENTS
+from policyd._core.match.matcher import MatchInput, MatchRules
+from policyd.json_types import JSONObject
+from policyd.policy.kinds.controllers import controller_constraints
+from policyd.policy.model.kinds import AnyPolicy
+from policyd.policy.source.documents import Sources
+
+Key = tuple[str, str]  # of a policy: name and kind, as ``CompiledPolicy.sort_key``
+# What makes others comes before what it makes: how deep a kind stands.
+_MADE = {"jobs": 1, "replicasets": 1, "replicationcontrollers": 1, "pods": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A resource of a cluster, in one version."""
+
+    group: str
+    version: str
+    resource: str
+    kind: str
+    namespaced: bool
+
+    @property
+    def api_version(self) -> str:
+        """As manifests write it."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def label(self) -> str:
+        """As kubectl calls it: ``deployments.apps``."""
+        return f"{self.resource}.{self.group}" if self.group else self.resource
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A resource to list, and the policies that judge it in this version."""
+
+    served: Served
+    policies: frozenset[Key]
+
+
+class Reach:
+    """What the rules of some policies name, podControllers included."""
+
+    def __init__(self, sources: Sources, policies: Iterable[Key]) -> None:
+        wanted = set(policies)
+        self._rules: dict[Key, tuple[MatchRules, ...]] = {}
+        for document in sources.documents:
+            key, model = (document.name, document.kind), document.model
+            if key not in wanted or not isinstance(model, AnyPolicy):
+                continue
+            constraints = model.spec.match_constraints.plain()
+            given = [constraints]
+            if getattr(model.spec, "pod_controllers", False):
+                derived = controller_constraints(constraints)
+                given += [derived] if derived["resourceRules"] else []
+            self._rules[key] = tuple(map(_without_names, given))
+
+    def names_group(self, group: str) -> bool:
+        """Whether some rule may be about a resource of the API group."""
+        return any(
+            not each.rules or any({"*", group} & set(rule.groups) for rule in each.rules)
+            for rules in self._rules.values()
+            for each in rules
+        )
+
+    def targets(self, served: Iterable[Served]) -> list[Target]:
+        """What to list of ``served``, which has the preferred version of a resource first; what
+        others are made by comes before them.
+
+        A policy judges a resource in the first version that its rules name, and what the cluster
+        shows in two groups only once.
+        """
+        judges: dict[Served, set[Key]] = {}
+        known: set[tuple[Key, str, str]] = set()
+        for each in served:
+            thing = _storage(each)
+            for key in self._about(each):
+                if (key, *thing) not in known:
+                    known.add((key, *thing))
+                    judges.setdefault(each, set()).add(key)
+        found = [Target(each, frozenset(keys)) for each, keys in judges.items()]
+        return sorted(found, key=lambda target: _MADE.get(target.served.resource, 0))
+
+    def _about(self, served: Served) -> Iterator[Key]:
+        view = _creation(served)
+        for key, rules in self._rules.items():
+            if any(each.match(view) is not None for each in rules):
+                yield key
+
+
+def _storage(served: Served) -> tuple[str, str]:
+    """Group and resource under which the same objects are known everywhere."""
+    place = (served.group, served.resource)
+    family = EQUIVALENTS.families.get(place)
+    return place if family is None else (family.resources[0][0], family.resources[0][2])
+
+
+def _without_names(constraints: JSONObject) -> MatchRules:
+    """The rules, wide enough for every object of the resources that they name."""
+    rules = constraints.get("resourceRules") or []
+    excludes = constraints.get("excludeResourceRules") or []
+    return MatchRules(
+        [{**rule, "resourceNames": []} for rule in rules],
+        [rule for rule in excludes if not rule.get("resourceNames")],
+        match_policy="Exact",
+    )
+
+
+def _creation(served: Served) -> MatchInput:
+    place = {"group": served.group, "version": served.version}
+    kind, resource = {**place, "kind": served.kind}, {**place, "resource": served.resource}
+    request = {
+        "operation": "CREATE",
+        "kind": kind,
+        "requestKind": kind,
+        "resource": resource,
+        "requestResource": resource,
+        "namespace": "any" if served.namespaced else "",
+    }
+    return MatchInput(request, lambda name: None)

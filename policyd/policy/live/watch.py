@@ -1,0 +1,228 @@
+"""Files that change: what they look like now, and a wait until they look different.
+
+Knows nothing of policies or certificates. inotify only says when to look; the look itself decides.
+Looks go on at intervals whatever inotify does: events are lost, its instances and watches run out,
+file systems of networks have none, and a name that is not UTF-8 ends its library.
+"""
+
+import asyncio
+import os
+import stat
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from time import perf_counter
+
+from watchfiles import awatch
+
+from policyd.policy.source.tree import walk
+from policyd.regular_files import open_regular
+
+# Seconds between two looks when inotify is silent.
+LOOK_ANYWAY = 5.0
+# A look takes at most this part of the time: a huge tree is looked at less often.
+SHARE = 0.02
+LONGEST_PAUSE = 60.0
+# Seconds until inotify is tried again after it failed.
+INOTIFY_AGAIN = 60.0
+# Milliseconds of quiet that end a burst of changes (kubelet writes a ConfigMap in several steps).
+QUIET = 50
+LONGEST_BURST = 500
+# Directories that inotify is asked to watch; the kernel has some thousands of watches per user.
+MAX_FOLDERS = 2_000
+# Files that change while they are looked at are looked at again, so that one change is told once.
+MAX_TRIES = 3
+# Bytes that one look reads, of one file and in all. Sources are a few MiB; what is beyond this is
+# told apart by its size and times alone.
+MAX_FILE_BYTES = 1 << 20
+MAX_BYTES = 32 << 20
+
+# (path, device, inode, modified, changed, size) of each file; a fault is a row with a size of -1.
+Fingerprint = tuple[tuple[str, int, int, int, int, int], ...]
+
+
+def fingerprint(paths: Sequence[Path]) -> Fingerprint:
+    """What tells one state of the files from another, without reading them; never raises OSError.
+
+    The time of the last change of the inode is part of it: nobody can set it back, and it shows
+    that permissions were put right.
+    """
+    seen: list[tuple[str, int, int, int, int, int]] = []
+    for path in paths:
+        tree = walk(str(path))
+        there = (fault.path for fault in tree.faults if os.path.lexists(fault.path))
+        seen += [(path, 0, 0, 0, 0, -1) for path in there]
+        for file in tree.files:
+            try:
+                status = os.stat(file)  # noqa: PTH116 - thousands of files, every few seconds
+            except OSError:
+                continue  # gone, or a link to nothing: absent in this state
+            place = (file, status.st_dev, status.st_ino)
+            if stat.S_ISREG(status.st_mode):
+                seen.append((*place, status.st_mtime_ns, status.st_ctime_ns, status.st_size))
+            else:  # the times of terminals and pipes change whenever somebody uses them
+                seen.append((*place, 0, 0, stat.S_IFMT(status.st_mode)))
+    return tuple(sorted(seen))
+
+
+def contents(state: Fingerprint) -> bytes:
+    """A hash of what the files hold, as far as the bounds allow."""
+    digest = blake2b(digest_size=16)
+    left = MAX_BYTES
+    for path, *_, size in state:
+        if size < 0 or size > MAX_FILE_BYTES or size > left:
+            continue
+        try:
+            with open_regular(path) as file:
+                data = file.read(size)
+        except OSError as error:
+            data = str(error.errno).encode()
+        left -= len(data)
+        digest.update(os.fsencode(path) + b"\0%d\0" % len(data))
+        digest.update(data)
+    return digest.digest()
+
+
+async def changed(
+    paths: Sequence[Path],
+    stop: asyncio.Event,
+    *,
+    known: Fingerprint,
+    looked: Callable[[], None] = lambda: None,
+    due: Callable[[], bool] = lambda: False,
+    degraded: Callable[[str], None] = lambda _: None,
+) -> AsyncGenerator[Fingerprint, None]:
+    """Each new state of the files, after ``known``; ends when ``stop`` is set.
+
+    ``looked`` is called after each look. When ``due`` says so, a state is given though nothing
+    changed. ``degraded`` hears why inotify does not work, and the empty text when it does again.
+    """
+    wake = asyncio.Event()
+    hints = _Hints(stop, wake, degraded)
+    held = await asyncio.to_thread(contents, known)
+    pause = LOOK_ANYWAY
+    try:
+        while not stop.is_set():
+            hints.follow(await asyncio.to_thread(_folders, paths))
+            await _sleep(pause, stop, wake)
+            if stop.is_set():
+                return
+            wake.clear()
+            began = perf_counter()
+            state, holds = await asyncio.to_thread(_look, paths)
+            took = perf_counter() - began
+            pause = max(LOOK_ANYWAY, min(took / SHARE, LONGEST_PAUSE))
+            looked()
+            if (state, holds) != (known, held) or due():
+                known, held = state, holds
+                yield state
+    finally:
+        await hints.close()
+
+
+def _look(paths: Sequence[Path]) -> tuple[Fingerprint, bytes]:
+    """The files and a hash of what they hold, of one moment if they rest for one."""
+    for _ in range(MAX_TRIES):
+        state = fingerprint(paths)
+        holds = contents(state)
+        if fingerprint(paths) == state:
+            break
+    return state, holds
+
+
+async def _sleep(seconds: float, stop: asyncio.Event, wake: asyncio.Event) -> None:
+    """Wait until there is something to do, or the time is over."""
+    waits = [asyncio.ensure_future(event.wait()) for event in (stop, wake)]
+    try:
+        await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+
+
+_Folders = tuple[tuple[str, tuple[int, int]], ...]
+
+
+def _folders(paths: Sequence[Path]) -> _Folders:
+    """The directories whose events concern the paths, with what they are at the moment: one that
+    was removed and made again has to be watched again.
+    """
+    found: dict[str, tuple[int, int]] = {}
+    for path in map(str, paths):
+        tree = walk(path)
+        found.update(tree.folders)
+        if not tree.folders or Path(path).is_symlink():
+            parent = Path(path).parent
+            with suppress(OSError):
+                status = parent.stat()
+                found[str(parent)] = (status.st_dev, status.st_ino)
+    return tuple(sorted(found.items())[:MAX_FOLDERS])
+
+
+class _Hints:
+    """inotify, as long as it lasts: wakes whoever waits, and is started again when it has ended."""
+
+    def __init__(
+        self, stop: asyncio.Event, wake: asyncio.Event, degraded: Callable[[str], None]
+    ) -> None:
+        self._stop = stop
+        self._wake = wake
+        self._degraded = degraded
+        self._problem = ""
+        self._folders: _Folders = ()
+        self._task: asyncio.Task[None] | None = None
+        self._end = asyncio.Event()
+        self._again = 0.0
+
+    def follow(self, folders: _Folders) -> None:
+        """Listen at these directories from now on."""
+        now = asyncio.get_running_loop().time()
+        running = self._task is not None and not self._task.done()
+        if folders == self._folders and (running or now < self._again):
+            return
+        self._end.set()  # the former one ends by itself within QUIET
+        self._folders, self._end = folders, asyncio.Event()
+        self._again = now + INOTIFY_AGAIN
+        if folders:
+            listening = self._listen([path for path, _ in folders], self._end)
+            self._task = asyncio.create_task(listening)
+
+    async def close(self) -> None:
+        """End listening."""
+        self._end.set()
+        if self._task is not None:
+            await asyncio.wait([self._task])
+
+    async def _listen(self, folders: list[str], end: asyncio.Event) -> None:
+        # What changed while it was not listening yet.
+        asyncio.get_running_loop().call_later(2 * QUIET / 1000, self._wake.set)
+        try:
+            async for burst in awatch(
+                *folders,
+                watch_filter=None,
+                stop_event=end,
+                step=QUIET,
+                debounce=LONGEST_BURST,
+                rust_timeout=int(LOOK_ANYWAY * 1000),
+                yield_on_timeout=True,
+                recursive=False,
+            ):
+                if burst:
+                    self._wake.set()
+                self._tell("")
+        except Exception as error:
+            # Whatever is wrong with inotify or its library, looks go on without it.
+            self._tell(_text(error))
+
+    def _tell(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            self._degraded(problem)
+
+
+def _text(error: BaseException) -> str:
+    """The first error of a group of groups, which is how the library's tasks fail."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return f"{type(error).__name__}: {error}"

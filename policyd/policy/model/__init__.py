@@ -1,0 +1,1 @@
+"""The documents of policyd: their fields, names, findings and lint rules."""

@@ -1,0 +1,160 @@
+"""A finding: what is wrong at which field of one document; and how pydantic's errors become some.
+
+A finding knows no file. ``policy/source/documents.py`` gives it a place and makes it a ``Problem``.
+"""
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from policyd.policy.model.base import aliases
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """``path`` leads to the field; ``at_key``: the name of the field is at fault, not its value."""
+
+    path: Path
+    message: str
+    hint: str = ""
+    at_key: bool = False
+    rule: str = "invalid"
+
+
+def path_text(path: Iterable[str | int]) -> str:
+    """``("spec", "validations", 0)`` as ``spec.validations[0]``; odd keys in brackets."""
+    text = ""
+    for part in path:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif part.replace("_", "").isalnum():
+            text += f".{part}" if text else part
+        else:
+            text += f"[{part}]"
+    return text
+
+
+def quoted(value: object) -> str:
+    """A value as it may stand in a message, cut if long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+# Fields of a Policy that are missed in Kubernetes' own kinds: the field that holds them, by name.
+_POLICY_ONLY = {"overlay": "mutations", "pattern": "validations", "anyPattern": "validations"}
+_WRITE_POLICY = "write a Policy of policyd.dev/v1: only there is {}"
+
+_EXPECTED = {
+    "string_type": "a string",
+    "bool_type": "true or false",
+    "int_type": "an integer",
+    "float_type": "a number",
+    "tuple_type": "a list",
+    "dict_type": "an object",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+}
+
+
+def schema_findings(error: ValidationError, model: type[BaseModel]) -> list[Finding]:
+    """Every fault that pydantic found in a document of ``model``."""
+    return [finding for each in error.errors() for finding in _translate(each, model)]
+
+
+def _translate(error: ErrorDetails, model: type[BaseModel]) -> Iterator[Finding]:
+    path = error["loc"]
+    kind, value = error["type"], error["input"]
+    if kind == "extra_forbidden":
+        yield _unknown_field(path, model)
+    elif kind == "literal_error":
+        yield _unsupported_value(path, value, error)
+    elif kind == "missing":
+        yield Finding(path, "Required value")
+    elif kind in _EXPECTED:
+        yield Finding(
+            path, f"expected {_EXPECTED[kind]}, got {_named(value)}", _type_hint(kind, value)
+        )
+    else:
+        yield Finding(path, f"Invalid value: {quoted(value)}: {error['msg']}")
+
+
+def _unknown_field(path: Path, model: type[BaseModel]) -> Finding:
+    name = str(path[-1])
+    known = sorted(_model_at(model, path[:-1]))
+    near = difflib.get_close_matches(name, known, n=1)
+    if path[:2] == ("spec", _POLICY_ONLY.get(name)):
+        hint = _WRITE_POLICY.format(name)
+    elif near:
+        hint = f"did you mean {near[0]}?"
+    elif known:
+        hint = "known fields: " + ", ".join(known)
+    else:
+        hint = ""
+    return Finding(path, f'unknown field "{name}"', hint, at_key=True, rule="unknown-field")
+
+
+def _unsupported_value(path: Path, value: object, error: ErrorDetails) -> Finding:
+    supported = error.get("ctx", {}).get("expected", "").replace(" or ", ", ").replace("'", '"')
+    message = f"Unsupported value: {quoted(value)}: supported values: {supported}"
+    if path[-1] == "operator":
+        message = f"Invalid value: {quoted(value)}: not a valid selector operator"
+    words = [word.strip('" ') for word in supported.split(",")]
+    folded = {word.lower(): word for word in words}
+    near = folded.get(value.lower()) if isinstance(value, str) else None
+    if value == "Overlay" and path[-1] == "patchType":
+        return Finding(path, message, _WRITE_POLICY)
+    return Finding(path, message, f"write {near}" if near else "")
+
+
+def _named(value: object) -> str:
+    """A wrong value in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, dict):
+        return "an object"
+    if isinstance(value, list | tuple):
+        return "a list"
+    return quoted(value)
+
+
+def _type_hint(kind: str, value: object) -> str:
+    if kind == "string_type" and isinstance(value, bool | int | float):
+        return "YAML reads this as a boolean or number: put it in quotes"
+    if kind == "tuple_type":
+        return "write [a, b], or one item a line after '- '"
+    return ""
+
+
+def _model_at(model: type[BaseModel], path: Path) -> frozenset[str]:
+    """The field names of the model that stands at ``path`` below ``model``; empty if unknown."""
+    here: type[BaseModel] | None = model
+    for part in path:
+        if isinstance(part, int):
+            continue
+        here = _field_model(here, part) if here else None
+    return aliases(here) if here else frozenset()
+
+
+def _field_model(model: type[BaseModel], alias: str) -> type[BaseModel] | None:
+    for name, field in model.model_fields.items():
+        if (field.alias or name) == alias:
+            return _inner_model(field.annotation)
+    return None
+
+
+def _inner_model(annotation: Any) -> type[BaseModel] | None:
+    """The model inside ``Model``, ``Model | None`` or a list of them."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in get_args(annotation):
+        found = _inner_model(argument)
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,250 @@
+"""The policy documents: VAP, MAP and their bindings verbatim, and policyd's own Policy.
+
+A suite (PolicyTest) is in ``suite.py``. ``KINDS`` says which document has which model.
+"""
+
+import re
+from datetime import date
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field
+from pydantic_core import PydanticCustomError
+
+from policyd.policy.model.base import (
+    LabelSelector,
+    LabelSelectorRequirement,
+    Many,
+    Model,
+    Object,
+    ObjectMeta,
+    Text,
+)
+from policyd.policy.model.match import (
+    AuditAnnotation,
+    ExpressionHolder,
+    FailurePolicy,
+    MatchCondition,
+    MatchResources,
+    Mutation,
+    NamedRuleWithOperations,
+    Operation,
+    ParamKind,
+    ParamRef,
+    ReinvocationPolicy,
+    Validation,
+    ValidationAction,
+    Variable,
+)
+from policyd.policy.model.suite import PolicyTest
+
+__all__ = [
+    "KINDS",
+    "AuditAnnotation",
+    "Exception_",
+    "ExpressionHolder",
+    "LabelSelector",
+    "LabelSelectorRequirement",
+    "MatchCondition",
+    "MatchResources",
+    "Model",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionPolicyBinding",
+    "Mutation",
+    "NamedRuleWithOperations",
+    "ObjectMeta",
+    "ParamKind",
+    "ParamRef",
+    "Policy",
+    "PolicyModel",
+    "PolicyMutation",
+    "PolicyTest",
+    "PolicyValidation",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionPolicyBinding",
+    "Validation",
+    "Variable",
+]
+
+ADMISSION_V1 = ("admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1")
+POLICYD_V1 = ("policyd.dev/v1",)
+AdmissionVersion = Literal[
+    "admissionregistration.k8s.io/v1", "admissionregistration.k8s.io/v1beta1"
+]
+
+
+class ValidatingAdmissionPolicySpec(Model):
+    """``spec`` of a ValidatingAdmissionPolicy."""
+
+    param_kind: ParamKind | None = None
+    match_constraints: MatchResources = MatchResources()
+    validations: Many[Validation] = ()
+    failure_policy: FailurePolicy = "Fail"
+    audit_annotations: Many[AuditAnnotation] = ()
+    match_conditions: Many[MatchCondition] = ()
+    variables: Many[Variable] = ()
+
+
+class ValidatingAdmissionPolicy(Object):
+    """Validates with CEL; does nothing without a binding."""
+
+    api_version: AdmissionVersion
+    kind: Literal["ValidatingAdmissionPolicy"]
+    spec: ValidatingAdmissionPolicySpec = ValidatingAdmissionPolicySpec()
+
+
+class ValidatingAdmissionPolicyBindingSpec(Model):
+    """``spec`` of a ValidatingAdmissionPolicyBinding."""
+
+    policy_name: str = ""
+    param_ref: ParamRef | None = None
+    match_resources: MatchResources | None = None
+    validation_actions: Many[ValidationAction] = ()
+
+
+class ValidatingAdmissionPolicyBinding(Object):
+    """Puts a ValidatingAdmissionPolicy to work: where, with which params, to which effect."""
+
+    api_version: AdmissionVersion
+    kind: Literal["ValidatingAdmissionPolicyBinding"]
+    spec: ValidatingAdmissionPolicyBindingSpec = ValidatingAdmissionPolicyBindingSpec()
+
+
+class MutatingAdmissionPolicySpec(Model):
+    """``spec`` of a MutatingAdmissionPolicy."""
+
+    param_kind: ParamKind | None = None
+    match_constraints: MatchResources = MatchResources()
+    variables: Many[Variable] = ()
+    mutations: Many[Mutation] = ()
+    failure_policy: FailurePolicy = "Fail"
+    match_conditions: Many[MatchCondition] = ()
+    reinvocation_policy: ReinvocationPolicy = "Never"
+
+
+class MutatingAdmissionPolicy(Object):
+    """Mutates with CEL; does nothing without a binding."""
+
+    api_version: AdmissionVersion
+    kind: Literal["MutatingAdmissionPolicy"]
+    spec: MutatingAdmissionPolicySpec = MutatingAdmissionPolicySpec()
+
+
+class MutatingAdmissionPolicyBindingSpec(Model):
+    """``spec`` of a MutatingAdmissionPolicyBinding."""
+
+    policy_name: str = ""
+    param_ref: ParamRef | None = None
+    match_resources: MatchResources | None = None
+
+
+class MutatingAdmissionPolicyBinding(Object):
+    """Puts a MutatingAdmissionPolicy to work."""
+
+    api_version: AdmissionVersion
+    kind: Literal["MutatingAdmissionPolicyBinding"]
+    spec: MutatingAdmissionPolicyBindingSpec = MutatingAdmissionPolicyBindingSpec()
+
+
+class PolicyValidation(Validation):
+    """A validation of a Policy: an expression, a pattern, or patterns one of which must hold.
+
+    Its name is what an exception refers to.
+    """
+
+    name: str = ""
+    pattern: dict[str, Any] | None = None
+    any_pattern: Many[dict[str, Any]] | None = None
+
+
+class PolicyMutation(Mutation):
+    """A mutation of a Policy: it may also be an overlay, a YAML tree that is merged."""
+
+    patch_type: Literal["ApplyConfiguration", "JSONPatch", "Overlay"] = "JSONPatch"  # type: ignore[assignment]
+    overlay: dict[str, Any] | None = None
+
+
+_DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
+
+
+def _date(value: object) -> object:
+    if isinstance(value, str) and re.fullmatch(_DATE, value):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            pass
+    raise PydanticCustomError("date_type", "must be a date like 2027-03-31")
+
+
+Date = Annotated[
+    date, BeforeValidator(_date, json_schema_input_type=Annotated[str, Field(pattern=_DATE)])
+]
+
+
+class Exception_(Model):
+    """Lets requests through that the policy would judge: all given fields must hold.
+
+    ``until`` is inclusive, to 24:00 UTC. ``*`` and ``?`` are wildcards in names, namespaces,
+    users and groups.
+    """
+
+    name: str = ""
+    reason: str = ""
+    namespaces: Many[Text] | None = None
+    names: Many[Text] | None = None
+    object_selector: LabelSelector | None = None
+    users: Many[Text] | None = None
+    groups: Many[Text] | None = None
+    operations: Many[Operation] | None = None
+    validations: Many[Text] | None = None
+    until: Date | None = None
+
+
+class PolicySpec(Model):
+    """``spec`` of a Policy: the fields of VAP and MAP with the binding folded in."""
+
+    description: str = ""
+    match_constraints: MatchResources = MatchResources()
+    pod_controllers: bool = False
+    match_conditions: Many[MatchCondition] = ()
+    params: dict[str, Any] | None = None
+    param_kind: ParamKind | None = None
+    param_ref: ParamRef | None = None
+    variables: Many[Variable] = ()
+    failure_policy: FailurePolicy = "Fail"
+    timeout_seconds: float | None = None
+    validation_actions: Many[ValidationAction] = ("Deny",)
+    validations: Many[PolicyValidation] = ()
+    audit_annotations: Many[AuditAnnotation] = ()
+    mutations: Many[PolicyMutation] = ()
+    reinvocation_policy: ReinvocationPolicy = "Never"
+    exceptions: Many[Exception_] = ()
+
+
+class Policy(Object):
+    """policyd's own kind: validates and/or mutates, works without a binding."""
+
+    api_version: Literal["policyd.dev/v1"]
+    kind: Literal["Policy"]
+    spec: PolicySpec = PolicySpec()
+
+
+AnyPolicy = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
+AnyBinding = ValidatingAdmissionPolicyBinding | MutatingAdmissionPolicyBinding
+PolicyModel = (
+    ValidatingAdmissionPolicy
+    | ValidatingAdmissionPolicyBinding
+    | MutatingAdmissionPolicy
+    | MutatingAdmissionPolicyBinding
+    | Policy
+    | PolicyTest
+)
+
+# kind -> (accepted apiVersions, model)
+KINDS: dict[str, tuple[tuple[str, ...], type[PolicyModel]]] = {
+    "ValidatingAdmissionPolicy": (ADMISSION_V1, ValidatingAdmissionPolicy),
+    "ValidatingAdmissionPolicyBinding": (ADMISSION_V1, ValidatingAdmissionPolicyBinding),
+    "MutatingAdmissionPolicy": (ADMISSION_V1, MutatingAdmissionPolicy),
+    "MutatingAdmissionPolicyBinding": (ADMISSION_V1, MutatingAdmissionPolicyBinding),
+    "Policy": (POLICYD_V1, Policy),
+    "PolicyTest": (POLICYD_V1, PolicyTest),
+}

@@ -1,0 +1,112 @@
+"""The fields of admissionregistration.k8s.io that VAP, MAP, their bindings and Policy share.
+
+Defaults are those of the API server (kubernetes ``pkg/apis/admissionregistration/v1/defaults.go``).
+"""
+
+from typing import Literal
+
+from policyd.policy.model.base import LabelSelector, Many, Model, Text
+
+FailurePolicy = Literal["Fail", "Ignore"]
+MatchPolicy = Literal["Equivalent", "Exact"]
+Operation = Literal["*", "CONNECT", "CREATE", "DELETE", "UPDATE"]
+ReinvocationPolicy = Literal["IfNeeded", "Never"]
+Scope = Literal["*", "Cluster", "Namespaced"]
+ValidationAction = Literal["Audit", "Deny", "Warn"]
+ValidationReason = Literal["Forbidden", "Invalid", "RequestEntityTooLarge"]
+ParameterNotFoundAction = Literal["Allow", "Deny"]
+PatchType = Literal["ApplyConfiguration", "JSONPatch"]
+# The field that holds each patchType; an overlay only a Policy has.
+PATCH_FIELDS = {
+    "JSONPatch": "jsonPatch",
+    "ApplyConfiguration": "applyConfiguration",
+    "Overlay": "overlay",
+}
+
+
+class NamedRuleWithOperations(Model):
+    """Which requests a policy looks at: all lists must contain (or ``*``) what the request has."""
+
+    operations: Many[Operation] = ()
+    api_groups: Many[Text] = ()
+    api_versions: Many[Text] = ()
+    resources: Many[Text] = ()
+    resource_names: Many[Text] = ()
+    scope: Scope = "*"
+
+
+class MatchResources(Model):
+    """Rules and selectors; exclude rules win."""
+
+    namespace_selector: LabelSelector = LabelSelector()
+    object_selector: LabelSelector = LabelSelector()
+    resource_rules: Many[NamedRuleWithOperations] = ()
+    exclude_resource_rules: Many[NamedRuleWithOperations] = ()
+    match_policy: MatchPolicy = "Equivalent"
+
+
+class MatchCondition(Model):
+    """A CEL filter: a request for which it is false is not looked at."""
+
+    name: str = ""
+    expression: str = ""
+
+
+class Variable(Model):
+    """A named CEL expression, seen by later expressions as ``variables.NAME``."""
+
+    name: str = ""
+    expression: str = ""
+
+
+class Validation(Model):
+    """A CEL expression that must hold."""
+
+    expression: str = ""
+    message: str = ""
+    message_expression: str = ""
+    reason: ValidationReason | None = None
+
+
+class AuditAnnotation(Model):
+    """A CEL expression whose text goes into the audit log."""
+
+    key: str = ""
+    value_expression: str = ""
+
+
+class ParamKind(Model):
+    """The kind of the objects that a policy takes as ``params``."""
+
+    api_version: str = ""
+    kind: str = ""
+
+
+class ParamRef(Model):
+    """Which objects of the paramKind are the ``params``."""
+
+    name: str = ""
+    namespace: str = ""
+    selector: LabelSelector | None = None
+    parameter_not_found_action: ParameterNotFoundAction = "Deny"
+
+
+class ExpressionHolder(Model):
+    """``{expression: CEL}``: what to apply (Object{…}) or the patch (list of JSONPatch{…})."""
+
+    expression: str = ""
+
+
+class Mutation(Model):
+    """One change to the object: exactly the field that patchType names is set."""
+
+    patch_type: PatchType = "JSONPatch"
+    apply_configuration: ExpressionHolder | None = None
+    json_patch: ExpressionHolder | None = None
+
+    @property
+    def expression(self) -> str:
+        """The CEL text of the patchType in use."""
+        apply = self.patch_type == "ApplyConfiguration"
+        holder = self.apply_configuration if apply else self.json_patch
+        return holder.expression if holder else ""

@@ -1,0 +1,60 @@
+"""Formats of Kubernetes names: each check yields what is wrong with a text. Those of labels are in
+``_core/match/labels.py``, as selectors are checked in requests, too.
+
+Rules and words: k8s.io/apimachinery ``pkg/api/validate/content`` (dns, path), and CEL
+identifiers as kubernetes ``pkg/apis/admissionregistration/validation`` reads them.
+"""
+
+import re
+from collections.abc import Iterator
+
+_LABEL = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_LABEL_1035 = r"[a-z]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_DNS_1035 = re.compile(_LABEL_1035)
+_IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+
+# Words that CEL's grammar keeps for itself.
+CEL_RESERVED = frozenset(
+    {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for"}
+    | {"function", "if", "import", "let", "loop", "package", "namespace", "return"}
+    | {"var", "void", "while"}
+)
+
+
+def dns_subdomain(text: str) -> Iterator[str]:
+    """A lower case RFC 1123 subdomain of at most 253 characters: most object names."""
+    if len(text) > 253:
+        yield "must be no more than 253 bytes"
+    if not _SUBDOMAIN.fullmatch(text):
+        yield (
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+            "'-' or '.', and must start and end with an alphanumeric character (e.g. "
+            "'example.com')"
+        )
+
+
+def dns_1035_label(text: str) -> Iterator[str]:
+    """A DNS label that starts with a letter: versions, and kinds in lower case."""
+    if len(text) > 63:
+        yield "must be no more than 63 bytes"
+    if not _DNS_1035.fullmatch(text):
+        yield (
+            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start "
+            "with an alphabetic character, and end with an alphanumeric character (e.g. 'v1')"
+        )
+
+
+def path_segment(text: str) -> Iterator[str]:
+    """A name that can stand in a URL path: names of resources of any kind."""
+    if text in {".", ".."}:
+        yield f"may not be '{text}'"
+        return
+    for character in "/%":
+        if character in text:
+            yield f"may not contain '{character}'"
+
+
+def is_cel_identifier(text: str) -> bool:
+    """Whether CEL takes ``text`` as a name: ``variables.TEXT`` must parse."""
+    return _IDENTIFIER.fullmatch(text) is not None and text not in CEL_RESERVED

@@ -1,0 +1,160 @@
+"""The model of a suite, kind PolicyTest: cases of a request and what is expected of its answer."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from policyd.policy.model.base import Many, Model, Object, Text
+
+
+class UserInfo(Model):
+    """Who sends the request."""
+
+    username: str = ""
+    uid: str = ""
+    groups: Many[Text] = ()
+    extra: dict[str, Many[Text]] = Field(default={})
+
+
+class GroupVersionKind(Model):
+    """A kind of object."""
+
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+
+
+class GroupVersionResource(Model):
+    """A resource of the API."""
+
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+
+
+class SuiteRequest(Model):
+    """An AdmissionRequest in short: what is left out follows from the object.
+
+    ``namespaceLabels`` are those of the request's namespace. ``review`` is a whole
+    AdmissionReview (or its request) instead; the ``…File`` fields name files beside the suite.
+    """
+
+    operation: Literal["CREATE", "UPDATE", "DELETE", "CONNECT"] | None = None
+    object: dict[str, Any] | None = None
+    object_file: str | None = None
+    old_object: dict[str, Any] | None = None
+    old_object_file: str | None = None
+    name: str | None = None
+    namespace: str | None = None
+    namespace_labels: dict[str, Text] | None = None
+    user_info: UserInfo | None = None
+    kind: GroupVersionKind | None = None
+    resource: GroupVersionResource | None = None
+    sub_resource: str | None = None
+    request_kind: GroupVersionKind | None = None
+    request_resource: GroupVersionResource | None = None
+    request_sub_resource: str | None = None
+    uid: str | None = None
+    dry_run: bool | None = None
+    options: dict[str, Any] | None = None
+    review: dict[str, Any] | None = None
+    review_file: str | None = None
+
+
+def _one_or_many(value: object) -> object:
+    """A single text stands for a list of one."""
+    return (value,) if isinstance(value, str) else value
+
+
+Texts = Annotated[Many[str], BeforeValidator(_one_or_many, json_schema_input_type=str | list[str])]
+
+
+class Expect(Model):
+    """What the answer must be; only the keys given are compared.
+
+    ``message``, ``warnings`` and ``causes`` hold texts of which each must be part of the answer's
+    (``[]``: there are none); ``auditAnnotations`` are entries that must be there.
+    """
+
+    allowed: bool | None = None
+    code: int | None = None
+    reason: str | None = None
+    message: Texts | None = None
+    causes: Texts | None = None
+    warnings: Texts | None = None
+    audit_annotations: dict[str, str] | None = None
+    patched: dict[str, Any] | None = None
+    patch: Many[dict[str, Any]] | None = None
+
+
+class Case(Model):
+    """One test.
+
+    What was mutated is mutated once more, and that must change nothing; ``idempotent: false`` says
+    that it does.
+    """
+
+    name: str = ""
+    webhook: Literal["validate", "mutate"] | None = None
+    idempotent: bool = True
+    request: SuiteRequest = SuiteRequest()
+    expect: Expect = Expect()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _review_beside_expect(cls, data: object) -> object:
+        """``review`` and ``reviewFile`` may stand in the case itself, in place of ``request``."""
+        if isinstance(data, dict) and not isinstance(data.get("request"), dict):
+            whole = {key: data[key] for key in ("review", "reviewFile") if data.get(key)}
+            if whole:
+                rest = {key: value for key, value in data.items() if key not in whole}
+                return {**rest, "request": whole}
+        return data
+
+
+class AuthorizerRule(Model):
+    """What the ``authorizer`` of expressions answers to the questions that fit.
+
+    What is left out fits anything; ``groups`` are those of which the user has one. ``path`` is for
+    paths of the API server, the fields from ``group`` to ``name`` for resources. A rule with an
+    ``error`` allows nothing.
+    """
+
+    user: str | None = None
+    groups: Many[Text] | None = None
+    verb: str | None = None
+    path: str | None = None
+    group: str | None = None
+    resource: str | None = None
+    subresource: str | None = None
+    namespace: str | None = None
+    name: str | None = None
+    allowed: bool = True
+    reason: str = ""
+    error: str = ""
+
+    @property
+    def is_about_resources(self) -> bool:
+        """Whether it names a part of a resource, so that no path fits it."""
+        parts = (self.group, self.resource, self.subresource, self.namespace, self.name)
+        return any(part is not None for part in parts)
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> Self:
+        if self.path is not None and self.is_about_resources:
+            raise ValueError("path goes with no group, resource, subresource, namespace or name")
+        return self
+
+
+class PolicyTest(Object):
+    """A suite. ``policies`` are files or folders relative to it; without them the whole set.
+
+    ``authorizer`` answers what expressions ask of theirs: the first rule that fits decides, and
+    where none does, it is not allowed. Without it their checks are errors.
+    """
+
+    api_version: Literal["policyd.dev/v1"]
+    kind: Literal["PolicyTest"]
+    policies: Many[Text] | None = None
+    authorizer: Many[AuthorizerRule] | None = None
+    cases: Many[Case] = ()

@@ -1,0 +1,1 @@
+"""From files to documents: reading, splitting, YAML with positions, models."""

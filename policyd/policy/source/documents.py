@@ -1,0 +1,131 @@
+"""A loaded document, with the place of each of its fields; and the set of all of them."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from policyd.errors import Problem
+from policyd.policy.model.findings import Finding, path_text
+from policyd.policy.model.kinds import KINDS, MatchResources, PolicyModel
+from policyd.policy.source.lint_comments import LintComment
+from policyd.policy.source.places import Origin
+from policyd.versions import NEWEST, KubernetesVersion
+
+_GROUPS = ("admissionregistration.k8s.io", "policyd.dev")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One object of a source file.
+
+    ``model`` is None for parameters, and for policies with ``problems``; ``raw`` is the plain
+    value in any case. ``index`` is the document's number in its file, from 0. ``root`` is the real
+    path of the folder that was given as a source and has the file; empty for a text.
+    """
+
+    kind: str
+    api_version: str
+    name: str
+    namespace: str
+    file: str
+    index: int
+    raw: dict[str, Any]
+    model: PolicyModel | None = None
+    problems: tuple[Problem, ...] = ()
+    origin: Origin = field(default=Origin(), repr=False, compare=False)
+    root: str = field(default="", repr=False, compare=False)
+
+    @property
+    def group(self) -> str:
+        """The API group; empty for the core group."""
+        return self.api_version.rpartition("/")[0]
+
+    @property
+    def is_policy(self) -> bool:
+        """Whether it is of a kind that policyd gives a meaning; others are parameters."""
+        return self.kind in KINDS and self.group in _GROUPS
+
+    @property
+    def label(self) -> str:
+        """How people call it: ``Kind namespace/name``."""
+        prefix = f"{self.namespace}/" if self.namespace else ""
+        return f"{self.kind} {prefix}{self.name}".rstrip()
+
+    @property
+    def failure_policy(self) -> str:
+        """``Ignore`` if the document says so, else ``Fail``, whatever else is wrong with it."""
+        spec = self.raw.get("spec")
+        ignore = isinstance(spec, dict) and spec.get("failurePolicy") == "Ignore"
+        return "Ignore" if ignore else "Fail"
+
+    @property
+    def match_constraints(self) -> MatchResources | None:
+        """``spec.matchConstraints`` if readable, also of a document with problems elsewhere."""
+        spec = self.raw.get("spec")
+        match = spec.get("matchConstraints") if isinstance(spec, dict) else None
+        if not isinstance(match, dict) or any(
+            problem.path.startswith("spec.matchConstraints") for problem in self.problems
+        ):
+            return None
+        try:
+            return MatchResources.model_validate(match)
+        except ValidationError:
+            return None
+
+    def place(self, path: str = "") -> tuple[int, int]:
+        """Line and column (from 1) of the value at ``path``, or of the nearest that is there.
+
+        Of a text, where its first character stands: after an opening quote, and on the first
+        line of a block, so that offsets inside the text can be added.
+        """
+        return self.origin.find(path, at_key=False)
+
+    def place_in(self, path: str, line: int, column: int) -> tuple[int, int]:
+        """The place in the file of a place inside the text at ``path``, as CEL errors tell it."""
+        return self.origin.find_in(path, line, column)
+
+    def problem(self, finding: Finding) -> Problem:
+        """The finding with its place in the file and, where it helps, the line with a caret."""
+        path = path_text(finding.path)
+        line, column = self.origin.find(path, at_key=finding.at_key)
+        return Problem(
+            message=finding.message,
+            file=self.file,
+            line=line,
+            column=column,
+            path=path,
+            hint=finding.hint,
+            excerpt=self.origin.chunk.excerpt(line, column),
+            rule=finding.rule,
+        )
+
+    def with_problems(self, *more: Problem) -> "Document":
+        """The document without its model, and with further problems."""
+        return replace(self, model=None, problems=(*self.problems, *more))
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Everything that was loaded. ``problems`` holds those of files and of all documents;
+    ``version`` is the Kubernetes whose policies these are.
+    """
+
+    documents: tuple[Document, ...]
+    problems: tuple[Problem, ...]
+    generation: str
+    lint_comments: tuple[LintComment, ...] = ()
+    version: KubernetesVersion = NEWEST
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+    def of_kind(self, *kinds: str) -> tuple[Document, ...]:
+        """The documents of these kinds, in file order; policyd's own only of its own API groups."""
+        return tuple(
+            document
+            for document in self.documents
+            if document.kind in kinds and (document.is_policy or document.kind not in KINDS)
+        )

@@ -1,0 +1,206 @@
+"""Sources to documents: files are read, split, checked and modelled; every problem is collected.
+
+Nothing is compiled here, and nothing of a cluster is known. One broken document never hides
+another's problems.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from policyd.errors import PolicySchemaError, Problem
+from policyd.policy.model.kinds import KINDS, PolicyTest
+from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.files import SourceFile, read
+from policyd.policy.source.fixtures import Outside, inside
+from policyd.policy.source.lint_comments import MARK, LintComment, comments_in
+from policyd.policy.source.modelling import with_model
+from policyd.policy.source.pace import full_speed
+from policyd.policy.source.splitting import read_values, split
+from policyd.versions import NEWEST, KubernetesVersion
+
+__all__ = [
+    "Document",
+    "Sources",
+    "fixture_names",
+    "load",
+    "load_text",
+    "named_policies",
+    "read_one",
+    "require",
+]
+
+_POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
+
+
+def load(
+    paths: Iterable[str | Path],
+    *,
+    version: KubernetesVersion = NEWEST,
+    breathe: Callable[[], None] = full_speed,
+    pipes: bool = True,
+) -> Sources:
+    """The documents of files and directories; never raises for what is in them. ``breathe`` is
+    called after each file; without ``pipes`` nothing is read that could make the reader wait.
+    """
+    if isinstance(paths, str | Path):
+        paths = [paths]
+    return _load(*read(paths, pipes=pipes), version, breathe)
+
+
+def load_text(text: str, name: str = "<text>", *, version: KubernetesVersion = NEWEST) -> Sources:
+    """The documents of one text, as if it were a file of that name."""
+    data = text.encode("utf-8", "surrogatepass")
+    return _load([SourceFile(name, name, data)], [], version)
+
+
+def read_one(data: bytes | str, name: str = "<text>") -> Any:
+    """The one value in a YAML or JSON text (None: there is none); raises ``PolicySchemaError``."""
+    values, problems = read_values(name, data if isinstance(data, bytes) else data.encode())
+    if len(values) > 1:
+        problems = [Problem(f"expected one document, found {len(values)}", file=name)]
+    if problems:
+        raise PolicySchemaError(problems)
+    return values[0] if values else None
+
+
+def require(sources: Sources) -> Sources:
+    """The sources, if nothing is wrong with them; raises ``PolicySchemaError`` with everything."""
+    if sources.problems:
+        raise PolicySchemaError(sources.problems)
+    return sources
+
+
+def _load(
+    files: list[SourceFile],
+    problems: list[Problem],
+    version: KubernetesVersion,
+    breathe: Callable[[], None] = full_speed,
+) -> Sources:
+    by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
+    for file in files:
+        documents, broken = split(file.name, file.data, file.root)
+        by_file[file.real] = ([with_model(document) for document in documents], broken)
+        breathe()
+    for fixture in list(_fixtures(by_file)):
+        by_file.pop(fixture, None)
+    everything = [document for documents, _ in by_file.values() for document in documents]
+    unique = _without_duplicates(everything)
+    found = [*problems, *(problem for _, broken in by_file.values() for problem in broken)]
+    found += [problem for document in unique for problem in document.problems]
+    order = {file.name: index for index, file in enumerate(files)}
+    found.sort(key=lambda problem: (order.get(problem.file, -1), problem.line, problem.column))
+    return Sources(
+        tuple(unique), tuple(found), _generation(files), tuple(_comments(files)), version
+    )
+
+
+def _comments(files: list[SourceFile]) -> Iterator[LintComment]:
+    for file in files:
+        if MARK in file.data:
+            yield from comments_in(file.name, file.data)
+
+
+def _fixtures(by_file: dict[str, tuple[list[Document], list[Problem]]]) -> Iterator[str]:
+    """The real paths of the files that suites name as objects and reviews; none with a policy in
+    it, which a suite could take away so.
+    """
+    for documents, _ in by_file.values():
+        for document in documents:
+            if document.kind == "PolicyTest":
+                for name in fixture_names(document):
+                    with suppress(Outside):  # said when the case is run
+                        real = str(inside(document, name))
+                        if not any(each.is_policy for each in by_file.get(real, ((), ()))[0]):
+                            yield real
+
+
+def named_policies(suite: Document) -> list[Path] | None:
+    """The files and folders that a suite names as its policies; None: it tests the whole set."""
+    if not isinstance(suite.model, PolicyTest) or suite.model.policies is None:
+        return None
+    folder = Path(suite.file).parent
+    return [folder / name for name in suite.model.policies]
+
+
+def fixture_names(document: Document) -> Iterator[str]:
+    """The files named in the requests of a suite, also of one with problems."""
+    if isinstance(document.model, PolicyTest):
+        for case in document.model.cases:
+            request = case.request
+            yield from filter(
+                None, (request.object_file, request.old_object_file, request.review_file)
+            )
+        return
+    cases = document.raw.get("cases")
+    for case in cases if isinstance(cases, list) else ():
+        inner = case.get("request") if isinstance(case, dict) else None
+        for holder in (case, inner):
+            if isinstance(holder, dict):
+                for key in ("objectFile", "oldObjectFile", "reviewFile"):
+                    if isinstance(holder.get(key), str):
+                        yield holder[key]
+
+
+def _without_duplicates(documents: list[Document]) -> list[Document]:
+    """The documents; each whose name is taken already has a problem that says by which.
+
+    The name of a Policy is unique across all policy kinds; a VAP and a MAP may share one.
+    """
+    taken: dict[tuple[str, ...], Document] = {}
+    result: list[Document] = []
+    for document in documents:
+        unique = document
+        if document.name and document.kind != "PolicyTest":
+            first = next(filter(None, map(taken.get, _rivals(document))), None)
+            if first is None:
+                taken[_identity(document, document.kind)] = document
+            else:
+                unique = document.with_problems(_duplicate(document, first))
+        result.append(unique)
+    return result
+
+
+def _identity(document: Document, kind: str) -> tuple[str, ...]:
+    if kind in KINDS:
+        return (kind, document.name)
+    return (document.group, kind, document.namespace, document.name)
+
+
+def _rivals(document: Document) -> list[tuple[str, ...]]:
+    """The identities of which none may be taken when this document comes."""
+    kinds = [document.kind]
+    if document.kind == "Policy":
+        kinds = list(_POLICIES)
+    elif document.kind in _POLICIES:
+        kinds.append("Policy")
+    return [_identity(document, kind) for kind in kinds]
+
+
+def _duplicate(document: Document, first: Document) -> Problem:
+    line, column = document.place("metadata.name")
+    before = f"{first.file}:{first.place('metadata.name')[0]}"
+    message, hint = f"{document.label} is defined twice: first in {before}", ""
+    if first.kind != document.kind:
+        message = f"{document.label} has the name of a {first.kind} in {before}"
+        hint = "the name of a Policy is unique across all policy kinds"
+    return Problem(
+        message,
+        file=document.file,
+        line=line,
+        column=column,
+        path="metadata.name",
+        hint=hint,
+        rule="duplicate-name",
+    )
+
+
+def _generation(files: list[SourceFile]) -> str:
+    """A short hash of all bytes: equal sources have equal generations wherever they are mounted."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(len(file.data).to_bytes(8, "big"))
+        digest.update(file.data)
+    return digest.hexdigest()[:16]

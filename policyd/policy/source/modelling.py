@@ -1,0 +1,113 @@
+"""A raw document to its checked model: shape by pydantic, values by ``rules``, all faults."""
+
+import copy
+from dataclasses import replace
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.policy.checks.documents import check
+from policyd.policy.model.findings import Finding, Path, schema_findings
+from policyd.policy.model.kinds import ADMISSION_V1, KINDS
+from policyd.policy.source.documents import Document
+
+_ADMISSION_GROUP = "admissionregistration.k8s.io"
+_OTHER_ADMISSION_KINDS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+
+
+def with_model(document: Document) -> Document:
+    """The document with its model, or with its problems; parameters stay as they are."""
+    with deep_recursion():
+        return _modelled(document)
+
+
+def _modelled(document: Document) -> Document:
+    wrong = _wrong_kind(document)
+    if wrong is not None:
+        return document.with_problems(document.problem(wrong))
+    versions, model = KINDS.get(document.kind, ((), None))
+    if model is None or document.api_version not in versions:
+        return document
+    try:
+        found = model.model_validate(document.raw)
+        findings = check(found)
+    except ValidationError as error:
+        findings = schema_findings(error, model)
+        findings += _value_findings(document.raw, model, findings)
+    else:
+        if not findings:
+            return replace(document, model=found)
+    return document.with_problems(*(document.problem(finding) for finding in findings))
+
+
+def _wrong_kind(document: Document) -> Finding | None:
+    """A document that must not be taken for a parameter, because it is meant as a policy."""
+    kind, version = document.kind, document.api_version
+    versions = KINDS.get(kind, ((), None))[0]
+    if document.group == "policyd.dev" and version not in versions:
+        field = "apiVersion" if versions else "kind"
+        known = ", ".join(sorted(name for name, row in KINDS.items() if row[0] != ADMISSION_V1))
+        hint = f"write {versions[0]}" if versions else f"kinds of policyd.dev/v1: {known}"
+        return Finding((field,), f"Unsupported value: {version} has no kind {kind}", hint)
+    if versions == ADMISSION_V1 and version not in versions:
+        return Finding(
+            ("apiVersion",),
+            f'Unsupported value: "{version}" for {kind}',
+            f"write {ADMISSION_V1[0]}",
+        )
+    if document.group == _ADMISSION_GROUP and kind not in (*KINDS, *_OTHER_ADMISSION_KINDS):
+        known = ", ".join(name for name, row in KINDS.items() if row[0] == ADMISSION_V1)
+        return Finding(
+            ("kind",), f"Unsupported value: {version} has no kind {kind}", f"known kinds: {known}"
+        )
+    return None
+
+
+def _value_findings(
+    raw: dict[str, Any], model: type[BaseModel], schema: list[Finding]
+) -> list[Finding]:
+    """What the value rules say about a document whose shape is wrong in places.
+
+    The faulty fields are left out, the rest is checked; what is said about a left out field (or
+    one that holds it) would only repeat the fault.
+    """
+    reduced = copy.deepcopy(raw)
+    removed = [finding.path for finding in schema]
+    for path in sorted(removed, key=lambda path: tuple(map(_sort_key, path)), reverse=True):
+        _remove(reduced, path)
+    try:
+        found = model.model_validate(reduced)
+    except ValidationError:
+        return []  # a list whose items shifted, or a field that cannot be left out
+    lists = [path for path in removed if path and isinstance(path[-1], int)]
+    return [
+        finding
+        for finding in check(found)
+        if not any(_related(finding.path, path) for path in removed)
+        and not any(finding.path[: len(path) - 1] == path[:-1] for path in lists)
+    ]
+
+
+def _related(one: Path, other: Path) -> bool:
+    """Whether one path leads into the other, or through it."""
+    length = min(len(one), len(other))
+    return one[:length] == other[:length]
+
+
+def _sort_key(part: str | int) -> tuple[int, int, str]:
+    """Indexes by number: items are removed from the end, so that the others keep theirs."""
+    return (0, part, "") if isinstance(part, int) else (1, 0, part)
+
+
+def _remove(value: Any, path: Path) -> None:
+    for part in path[:-1]:
+        try:
+            value = value[part]
+        except (KeyError, IndexError, TypeError):
+            return
+    last = path[-1] if path else None
+    if isinstance(value, list) and isinstance(last, int) and last < len(value):
+        del value[last]
+    elif isinstance(value, dict):
+        value.pop(last, None)

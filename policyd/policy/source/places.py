@@ -1,0 +1,162 @@
+"""Where a field stands in its file, found only when asked for: few documents have problems."""
+
+import functools
+from dataclasses import dataclass
+
+import yaml
+
+from policyd.policy.source.yaml_nodes import YamlError, compose, scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The text of one YAML document (or one JSON file); ``line`` is where it starts, from 0."""
+
+    file: str
+    text: str
+    line: int
+
+    def excerpt(self, line: int, column: int) -> str:
+        """That line of the file with a caret under the column (both count from 1)."""
+        lines = self.text.split("\n")
+        if not 0 < line - self.line <= len(lines) or column < 1:
+            return ""
+        shown = lines[line - self.line - 1].rstrip("\r")
+        if len(shown) > 200 or column > len(shown) + 1:
+            return ""
+        indent = "".join("\t" if character == "\t" else " " for character in shown[: column - 1])
+        return f"    {shown}\n    {indent}^"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a document stands: in which chunk, as which of its roots, where inside a List."""
+
+    chunk: Chunk = Chunk("", "", 0)
+    root: int = 0
+    within: str = ""
+
+    def find(self, path: str, *, at_key: bool) -> tuple[int, int]:
+        """Line and column, from 1, of the value at ``path``, or of the nearest that is there.
+
+        ``at_key``: of the name of the field instead.
+        """
+        key, node = self._step(path)
+        if node is None:
+            return self.chunk.line + 1, 1
+        found = key if at_key and key is not None else node
+        line, column = _start(found, self.chunk)
+        return line + self.chunk.line, column
+
+    def find_in(self, path: str, line: int, column: int) -> tuple[int, int]:
+        """Where in the file a place inside the text at ``path`` is (all count from 1).
+
+        Folding and indentation change only blanks, so the place is found by counting what is
+        none. Escapes in double quotes are counted as one character each.
+        """
+        node = self._step(path)[1]
+        start_line, start_column = self.find(path, at_key=False)
+        lines = node.value.split("\n") if isinstance(node, yaml.ScalarNode) else []
+        if node is None or not 0 < line <= len(lines):
+            return start_line, start_column
+        before = "".join([*lines[: line - 1], lines[line - 1][: column - 1]])
+        wanted = sum(not each.isspace() for each in before)
+        rows = self.chunk.text.split("\n")
+        row, at = start_line - self.chunk.line - 1, start_column - 1
+        escaped = False
+        while row < len(rows):
+            for number, character in enumerate(rows[row][at:], at):
+                if character.isspace() or (escaped := _opens_escape(node, character, escaped)):
+                    continue
+                if wanted == 0:
+                    return row + self.chunk.line + 1, number + 1
+                wanted -= 1
+            row, at = row + 1, 0
+        return start_line, start_column
+
+    def _step(self, path: str) -> tuple[yaml.Node | None, yaml.Node | None]:
+        """Key (None: there is no such field) and node at ``path``, or the nearest node above."""
+        roots = _nodes(self.chunk)
+        if self.root >= len(roots):
+            return None, None
+        key, node = None, roots[self.root]
+        for part in _parts(f"{self.within}.{path}" if self.within else path):
+            step = _child(node, part)
+            if step is None:
+                return None, node
+            key, node = step
+        return key, node
+
+
+@functools.lru_cache(maxsize=8)
+def _nodes(chunk: Chunk) -> tuple[yaml.Node, ...]:
+    """The node trees of a chunk, made again when a place is asked for: few documents need it."""
+    try:
+        return tuple(compose(chunk.text))
+    except YamlError:
+        return ()  # JSON that is no YAML, such as an escaped surrogate pair
+
+
+def _parts(path: str) -> list[str]:
+    """``spec.rules[0]``: spec, rules and 0."""
+    parts: list[str] = []
+    name, at, last = "", 0, path.rfind("]")
+    while at < len(path):
+        char = path[at]
+        if char in ".[]" and name:
+            parts.append(name)
+            name = ""
+        if char == "[" and at < last:
+            end = path.index("]", at)
+            parts.append(path[at + 1 : end])
+            at = end
+        elif char not in ".[]":
+            name += char
+        at += 1
+    return [*parts, name] if name else parts
+
+
+def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:
+    """Key and value node of a field, twice the item of a list, None if there is no such thing."""
+    if isinstance(node, yaml.SequenceNode):
+        if part.isdigit() and int(part) < len(node.value):
+            return node.value[int(part)], node.value[int(part)]
+        return None
+    if isinstance(node, yaml.MappingNode):
+        merged = []
+        for key, value in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value == part:
+                    return key, value
+                if key.value == "<<" and scalar(key)[0].endswith(":merge"):
+                    merged.append(value)
+        for value in merged:
+            sources = value.value if isinstance(value, yaml.SequenceNode) else [value]
+            for source in sources:
+                found = _child(source, part)
+                if found is not None:
+                    return found
+    return None
+
+
+def _start(node: yaml.Node, chunk: Chunk) -> tuple[int, int]:
+    """Line and column, from 1, of the first character of a node's text."""
+    line, column = node.start_mark.line, node.start_mark.column
+    style = node.style if isinstance(node, yaml.ScalarNode) else None
+    if style in ("'", '"'):
+        return line + 1, column + 2
+    if style in ("|", ">"):
+        return line + 2, _block_indent(chunk.text.split("\n")[line + 1 : node.end_mark.line]) + 1
+    return line + 1, column + 1
+
+
+def _block_indent(lines: list[str]) -> int:
+    """The indentation of a block scalar: that of its first line that is not blank."""
+    first = next((each for each in lines if each.strip()), "")
+    return len(first) - len(first.lstrip(" "))
+
+
+def _opens_escape(node: yaml.Node, character: str, escaped: bool) -> bool:
+    """Whether a character only announces the next one; ``escaped``: it was announced itself."""
+    mark = {'"': "\\", "'": "'"}.get(getattr(node, "style", None) or "")
+    return character == mark and not escaped

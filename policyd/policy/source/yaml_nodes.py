@@ -1,0 +1,250 @@
+"""YAML text to plain JSON values, read as Kubernetes reads it, with the place of every node.
+
+Kubernetes turns YAML into JSON with go-yaml v2 before anything else sees it, so ``yes`` is a
+boolean, ``0o17`` and ``1e3`` are numbers, ``12:30:45`` and ``2027-03-31`` are texts, whole floats
+become integers, keys become strings. Rules: go.yaml.in/yaml/v2 ``resolve.go``, sigs.k8s.io/yaml.
+A duplicate key is an error (kubectl's strict mode).
+"""
+
+import base64
+import math
+import re
+from typing import Any, cast
+
+import yaml
+
+from policyd.cel.syntax.recursion import deep_recursion
+
+MAX_DEPTH = 1000  # levels; deeper objects are refused in reviews too
+MAX_NODES = 2_000_000  # aliases may multiply a small text: "billion laughs"
+
+_PREFIX = "tag:yaml.org,2002:"
+NULL, BOOL, INT, FLOAT, STR, BINARY, TIMESTAMP, MERGE = (
+    _PREFIX + name
+    for name in ("null", "bool", "int", "float", "str", "binary", "timestamp", "merge")
+)
+_WORDS: dict[str, tuple[str, Any]] = {
+    **dict.fromkeys(("true", "True", "TRUE", "y", "Y", "yes", "Yes", "YES"), (BOOL, True)),
+    **dict.fromkeys(("on", "On", "ON"), (BOOL, True)),
+    **dict.fromkeys(("false", "False", "FALSE", "n", "N", "no", "No", "NO"), (BOOL, False)),
+    **dict.fromkeys(("off", "Off", "OFF"), (BOOL, False)),
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), (NULL, None)),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), (FLOAT, math.nan)),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), (FLOAT, math.inf)),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), (FLOAT, -math.inf)),
+    "<<": (MERGE, "<<"),
+}
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
+_NUMERIC = frozenset("0123456789+-.")
+# Digits of a number that can be an integer of 64 bits, in base 2 with its prefix. One of more is a
+# float if it is decimal and a text if not, as in Go; Python refuses to read thousands.
+_MAX_DIGITS = 66
+_RESOLVABLE = frozenset({STR, BOOL, INT, FLOAT, NULL, TIMESTAMP})
+
+
+class YamlError(Exception):
+    """The text is not YAML that can become JSON; ``line`` and ``column`` count from 1."""
+
+    def __init__(self, message: str, line: int, column: int, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.line = line
+        self.column = column
+        self.hint = hint
+
+
+class _Composer(yaml.CSafeLoader):
+    """libyaml's composer without tag resolution, and with a limit on depth.
+
+    libyaml and the binding recurse in C, so a hostile depth would overflow the stack; the hooks
+    that PyYAML offers to path resolvers are called once a node and count it instead.
+    """
+
+    depth = 0
+
+    def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
+        """A plain scalar has the tag ``?`` until it is constructed; all others are as written."""
+        return "?" if kind is yaml.ScalarNode and implicit[0] else ""
+
+    def descend_resolver(self, parent: Any, index: Any) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            mark = parent.start_mark
+            raise YamlError(
+                f"nested deeper than {MAX_DEPTH} levels", mark.line + 1, mark.column + 1
+            )
+
+    def ascend_resolver(self) -> None:
+        self.depth -= 1
+
+
+def compose(text: str) -> list[yaml.Node]:
+    """The root nodes of the documents in ``text``; raises ``YamlError``."""
+    roots: list[yaml.Node] = []
+    try:
+        parser = _Composer(text)
+        try:
+            while parser.check_node():
+                roots.append(cast(yaml.Node, parser.get_node()))
+        finally:
+            parser.dispose()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        message = ": ".join(part for part in (error.context, error.problem) if part)
+        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+        raise YamlError(message, line, column, _syntax_hint(text, line)) from None
+    except yaml.reader.ReaderError as error:
+        before = text[: error.position]
+        raise YamlError(
+            f"{error.reason}: {error.character!r}",
+            before.count("\n") + 1,
+            len(before) - before.rfind("\n"),
+        ) from None
+    return roots
+
+
+def _syntax_hint(text: str, line: int) -> str:
+    """What most often is behind a syntax error in that line."""
+    lines = text.split("\n")
+    near = lines[line - 1] if line <= len(lines) else ""
+    if "\t" in near[: len(near) - len(near.lstrip())]:
+        return "YAML is indented with spaces, not tabs"
+    value = near.partition(":")[2].lstrip()
+    if value[:1] in set("!&*%@`{[") or (value[:1] not in {"'", '"', "|", ">"} and ": " in value):
+        return "put the value in quotes, or on its own lines after '|'"
+    return ""
+
+
+def construct(root: yaml.Node) -> Any:
+    """The plain value of a document: None, bool, int, float, str, list or dict."""
+    with deep_recursion():
+        return _Constructor().build(root)
+
+
+class _Constructor:
+    """Builds the value of one node tree, and counts what aliases make of it."""
+
+    def __init__(self) -> None:
+        self._nodes = 0
+        self._open: set[int] = set()
+
+    def build(self, node: yaml.Node) -> Any:
+        """The plain value of ``node``."""
+        self._nodes += 1
+        if self._nodes > MAX_NODES:
+            raise _error(node, "document contains excessive aliasing")
+        if isinstance(node, yaml.ScalarNode):
+            return _json_number(node, scalar(node)[1])
+        if id(node) in self._open:
+            raise _error(node, "an anchor contains itself")
+        self._open.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            value: Any = [self.build(item) for item in node.value]
+        else:
+            value = self._mapping(node)
+        self._open.discard(id(node))
+        return value
+
+    def _mapping(self, node: yaml.Node) -> dict[str, Any]:
+        own: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        places: dict[str, yaml.Node] = {}
+        for key_node, value_node in node.value:
+            if not isinstance(key_node, yaml.ScalarNode):
+                raise _error(key_node, "a key must be a text, not a list or mapping")
+            tag, key = scalar(key_node)
+            if tag == MERGE:
+                merged.update(self._merged(value_node))
+                continue
+            name = key if type(key) is str else _key_text(key_node, key)
+            if name in places:
+                first = places[name].start_mark.line + 1
+                raise _error(key_node, f'duplicate key "{name}"', f"first given in line {first}")
+            places[name] = key_node
+            own[name] = self.build(value_node)
+        return {**merged, **own} if merged else own
+
+    def _merged(self, node: yaml.Node) -> dict[str, Any]:
+        """What ``<<: node`` contributes: a mapping, or several of which the first wins."""
+        value = self.build(node)
+        maps = list(reversed(value)) if isinstance(value, list) else [value]
+        if not all(isinstance(each, dict) for each in maps):
+            raise _error(node, "map merge requires map or sequence of maps as the value")
+        return {key: item for each in maps for key, item in each.items()}
+
+
+def scalar(node: yaml.ScalarNode) -> tuple[str, Any]:
+    """Tag and value of a scalar, as go-yaml v2 resolves it."""
+    text, tag = node.value, node.tag
+    if tag == "?":
+        return _plain(text)
+    if tag == BINARY:
+        try:
+            return STR, base64.b64decode(text, validate=False).decode()
+        except ValueError:
+            raise _error(node, "!!binary value contains invalid base64 or is not UTF-8") from None
+    if not tag or tag == STR or tag not in _RESOLVABLE:
+        return STR, text
+    found, value = _plain(text)
+    if tag == FLOAT and found == INT:
+        return FLOAT, float(value)
+    if tag not in (found, TIMESTAMP):
+        short = tag.replace(_PREFIX, "!!")
+        raise _error(node, f"cannot decode {found.replace(_PREFIX, '!!')} `{text}` as a {short}")
+    return tag, value
+
+
+def _plain(text: str) -> tuple[str, Any]:
+    word = _WORDS.get(text)
+    if word is not None:
+        return word
+    if text[0] not in _NUMERIC:
+        return STR, text
+    plain = text if text[0] == "." else text.replace("_", "")
+    number = _INTEGER.fullmatch(plain)
+    if number is not None and len(number[2].lstrip("0")) <= _MAX_DIGITS:
+        value = _integer(number[2])
+        value = -value if number[1] == "-" else value
+        if -(1 << 63) <= value < (1 << 64):
+            return INT, value
+    if _FLOAT.fullmatch(plain):
+        real = float(plain)
+        if math.isfinite(real):
+            return FLOAT, real
+    return STR, text
+
+
+def _integer(digits: str) -> int:
+    """Digits in the base that their prefix names: 0x, 0b, 0o, and a bare 0 for octal, as in Go."""
+    if digits[0] == "0" and len(digits) > 1 and digits[1].isdigit():
+        return int(digits, 8)
+    return int(digits, 0)
+
+
+def _json_number(node: yaml.Node, value: Any) -> Any:
+    """A number as it is after Kubernetes' detour over JSON text: whole floats are integers there,
+    and what does not fit 64 signed bits is a float."""
+    if type(value) is int and not -(1 << 63) <= value < (1 << 63):
+        return float(value)
+    if type(value) is float:
+        if not math.isfinite(value):
+            raise _error(node, f"{node.value} is no JSON value", "quote it if it is a text")
+        if value.is_integer() and -(1 << 63) <= value < (1 << 63):
+            return int(value)
+    return value
+
+
+def _key_text(node: yaml.Node, key: Any) -> str:
+    """A key that YAML reads as something else, as the text that JSON needs."""
+    if key is None:
+        raise _error(node, "a key must not be null", "quote it if it is a text")
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    if isinstance(key, float):
+        return {math.inf: ".inf", -math.inf: "-.inf"}.get(key, format(key, "g"))
+    return str(key)
+
+
+def _error(node: yaml.Node, message: str, hint: str = "") -> YamlError:
+    return YamlError(message, node.start_mark.line + 1, node.start_mark.column + 1, hint)

@@ -1,0 +1,1 @@
+"""Suites: cases with requests and expectations, and running them."""

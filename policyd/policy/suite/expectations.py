@@ -1,0 +1,75 @@
+"""What a case of a suite expects beside what the webhooks answered. Asks nobody."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from policyd.json_types import JSONObject
+from policyd.policy.model.suite import Expect
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """One key of ``expect`` (or ``idempotent``) that the answer does not meet."""
+
+    key: str
+    expected: Any
+    found: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the webhooks said together; ``object`` is the object after mutation."""
+
+    response: JSONObject
+    warnings: tuple[str, ...]
+    audit_annotations: dict[str, str]
+    patch: list[JSONObject]
+    object: JSONObject | None
+
+
+def compare(expect: Expect, answer: Answer) -> Iterator[Mismatch]:
+    """Every given key of ``expect`` that the answer does not meet."""
+    status = answer.response.get("status", {})
+    causes = [cause.get("message", "") for cause in status.get("details", {}).get("causes", [])]
+    for key, expected, exact in (
+        ("allowed", expect.allowed, answer.response["allowed"]),
+        ("code", expect.code, status.get("code")),
+        ("reason", expect.reason, status.get("reason", "")),
+    ):
+        if expected is not None and expected != exact:
+            yield Mismatch(key, expected, exact)
+    message = status.get("message", "")
+    for name, texts, found in (
+        ("message", expect.message, [message] if message else []),
+        ("causes", expect.causes, causes),
+        ("warnings", expect.warnings, list(answer.warnings)),
+    ):
+        if texts is not None and not _texts_found(texts, found):
+            yield Mismatch(name, list(texts), found)
+    annotations = answer.audit_annotations
+    for key, value in (expect.audit_annotations or {}).items():
+        if annotations.get(key) != value:
+            yield Mismatch(f"auditAnnotations[{key}]", value, annotations.get(key))
+    if expect.patched is not None and not same(expect.patched, answer.object):
+        yield Mismatch("patched", expect.patched, answer.object)
+    if expect.patch is not None and not same(list(expect.patch), answer.patch):
+        yield Mismatch("patch", list(expect.patch), answer.patch)
+
+
+def _texts_found(texts: tuple[str, ...], found: list[str]) -> bool:
+    """Each text is part of one that was found; an empty list wants none."""
+    if not texts:
+        return not found
+    return all(any(text in each for each in found) for text in texts)
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are equal: 1 and 1.0 are, 1 and true are not."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    return bool(one == other)

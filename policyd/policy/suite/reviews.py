@@ -1,0 +1,90 @@
+"""Builds AdmissionReviews from objects, as an API server would send them, and what goes with them.
+For tests and people.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.plural import plural
+
+UID = "00000000-0000-0000-0000-706f6c696379"
+DEFAULT_USER = "policyd-test"
+_OPTIONS = {"CREATE": "CreateOptions", "UPDATE": "UpdateOptions", "DELETE": "DeleteOptions"}
+
+
+def build_review(
+    obj: Mapping[str, Any] | None,
+    *,
+    old_object: Mapping[str, Any] | None = None,
+    operation: str | None = None,
+    user: str = DEFAULT_USER,
+    groups: Sequence[str] = ("system:authenticated",),
+    overrides: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """The AdmissionReview of one request; whatever is not given follows from the object.
+
+    Without ``operation`` it is CREATE, UPDATE if both objects are given, DELETE if only the old
+    one is. A DELETE has only oldObject, an UPDATE without one changes nothing. A namespaced object
+    without a namespace is in ``default``. ``overrides`` are fields of the request (camelCase).
+    """
+    if operation is None:
+        operation = "CREATE" if old_object is None else "DELETE" if obj is None else "UPDATE"
+    if operation == "DELETE":
+        obj, old_object = None, old_object if old_object is not None else obj
+    elif operation == "UPDATE" and old_object is None:
+        old_object = obj
+    seen: Mapping[str, Any] = obj or old_object or {}
+    api_version = str(seen.get("apiVersion", ""))
+    group, _, version = api_version.rpartition("/")
+    kind = str(seen.get("kind", ""))
+    metadata = seen.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
+    kind_triple = {"group": group, "version": version, "kind": kind}
+    resource = {"group": group, "version": version, "resource": plural(kind)}
+    given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    kind_triple, resource = given.get("kind", kind_triple), given.get("resource", resource)
+    request: dict[str, Any] = {
+        "uid": UID,
+        "kind": kind_triple,
+        "resource": resource,
+        "requestKind": kind_triple,
+        "requestResource": resource,
+        "name": str(metadata.get("name") or ""),
+        "namespace": _namespace(api_version, kind, metadata),
+        "operation": operation,
+        "userInfo": {"username": user, "groups": list(groups)},
+        "object": obj,
+        "oldObject": old_object,
+        "dryRun": False,
+        "options": _options(operation),
+    }
+    if "subResource" in given:
+        request["requestSubResource"] = given["subResource"]
+    if isinstance(given.get("userInfo"), Mapping):
+        given["userInfo"] = {"username": user, **given["userInfo"]}
+    request |= given
+    for absent in ("name", "namespace", "subResource", "requestSubResource"):
+        if not request.get(absent):
+            request.pop(absent, None)  # the API server leaves empty ones out
+    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+def namespace(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
+    """The Namespace object of that name with these labels, and the one that all have."""
+    metadata = {"name": name, "labels": {**labels, "kubernetes.io/metadata.name": name}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def _options(operation: str) -> dict[str, str] | None:
+    kind = _OPTIONS.get(operation)
+    return {"kind": kind, "apiVersion": "meta.k8s.io/v1"} if kind else None
+
+
+def _namespace(api_version: str, kind: str, metadata: Mapping[str, Any]) -> str:
+    """That of the object; unknown kinds are taken to live in one."""
+    if (api_version, kind) == ("v1", "Namespace"):
+        return str(metadata.get("name") or "")
+    if not BUILTIN_KINDS.get((api_version, kind), True):
+        return ""
+    return str(metadata.get("namespace") or "default")

@@ -1,0 +1,260 @@
+"""Runs the cases of a suite (PolicyTest): builds reviews, has them judged, compares the answers,
+and has what was mutated judged once more.
+
+Who judges is an argument, because the engine stands above this layer.
+"""
+
+import re
+import zlib
+from base64 import b64decode
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any, Literal
+
+import jsonpatch
+import orjson
+from jsonpointer import JsonPointerException
+
+from policyd.errors import PolicydError, PolicyError, Problem
+from policyd.json_types import JSONObject
+from policyd.policy.model.kinds import PolicyTest
+from policyd.policy.model.suite import Case, SuiteRequest
+from policyd.policy.source.documents import Document
+from policyd.policy.source.files import read_bytes
+from policyd.policy.source.fixtures import inside
+from policyd.policy.source.loader import read_one
+from policyd.policy.suite.expectations import Answer, Mismatch, compare, same
+from policyd.policy.suite.reviews import build_review, namespace
+
+Webhook = Literal["validate", "mutate"]
+# (AdmissionReview, webhook) -> the AdmissionReview that answers it.
+Review = Callable[[JSONObject, Webhook], JSONObject]
+# A Namespace object -> the same policies, knowing that namespace.
+WithNamespace = Callable[[JSONObject], Review]
+
+
+# The key of a Mismatch where a second run of the mutations changes their own result.
+IDEMPOTENT = "idempotent"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """How a case went. ``error``: it could not be run at all; then there are no mismatches."""
+
+    suite: str
+    name: str
+    file: str
+    line: int
+    mismatches: tuple[Mismatch, ...] = ()
+    error: str = ""
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether the answer was as expected."""
+        return not self.mismatches and not self.error
+
+
+class _CaseError(Exception):
+    """The case cannot be run; the text says why."""
+
+
+def run(
+    document: Document,
+    review: Review,
+    *,
+    with_namespace: WithNamespace | None = None,
+    select: re.Pattern[str] | None = None,
+) -> list[CaseResult]:
+    """The result of every case (whose ``suite/case`` name ``select`` finds), in their order."""
+    return [run_case(document, i, review, with_namespace) for i in selected(document, select)]
+
+
+def selected(document: Document, select: re.Pattern[str] | None = None) -> list[int]:
+    """The numbers of the cases whose ``suite/case`` name ``select`` finds."""
+    return [
+        index
+        for index, case in enumerate(_model(document).cases)
+        if select is None or select.search(f"{document.name}/{case.name}")
+    ]
+
+
+def run_case(
+    document: Document, index: int, review: Review, with_namespace: WithNamespace | None = None
+) -> CaseResult:
+    """The result of one case."""
+    case = _model(document).cases[index]
+    line = document.place(f"cases[{index}]")[0]
+    return _run_case(document, case, line, review, with_namespace)
+
+
+def _model(document: Document) -> PolicyTest:
+    if not isinstance(document.model, PolicyTest):
+        raise PolicyError(document.problems)
+    return document.model
+
+
+def problems(results: list[CaseResult]) -> list[Problem]:
+    """The failed cases as problems, for those who load a set with its suites.
+
+    They name what differs and show no values: their readers may not be those of the files.
+    """
+    return [
+        Problem(
+            f"case {result.name!r} failed: {_differing(result)}",
+            hint="policyd test shows what was expected and what was found",
+            file=result.file,
+            line=result.line,
+            rule="suite",
+        )
+        for result in results
+        if not result.passed
+    ]
+
+
+def _differing(result: CaseResult) -> str:
+    if result.error:
+        return "it cannot be run"
+    return f"other {', '.join(each.key for each in result.mismatches)} than expected"
+
+
+def _run_case(
+    document: Document,
+    case: Case,
+    line: int,
+    review: Review,
+    with_namespace: WithNamespace | None,
+) -> CaseResult:
+    start = perf_counter_ns()
+    mismatches: tuple[Mismatch, ...] = ()
+    error = ""
+    try:
+        admission_review = _review_of(case.request, document)
+        if case.request.namespace_labels is not None:
+            if with_namespace is None:
+                raise _CaseError("namespaceLabels cannot be given to these policies")
+            review = with_namespace(_namespace(admission_review, case.request.namespace_labels))
+        answer = _ask(admission_review, case.webhook, review)
+        mismatches = (
+            *compare(case.expect, answer),
+            *_run_again(case, admission_review, answer, review),
+        )
+    except (_CaseError, PolicydError, OSError) as wrong:
+        error = str(wrong)
+    return CaseResult(
+        suite=document.name,
+        name=case.name,
+        file=document.file,
+        line=line,
+        mismatches=mismatches,
+        error=error,
+        seconds=(perf_counter_ns() - start) / 1e9,
+    )
+
+
+def _review_of(request: SuiteRequest, suite: Document) -> JSONObject:
+    """The AdmissionReview that the case describes."""
+    whole = request.review or _fixture(suite, request.review_file)
+    if whole is not None:
+        if "request" in whole:
+            return whole
+        return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": whole}
+    given = request.model_dump(
+        mode="json",
+        by_alias=True,
+        exclude_unset=True,
+        exclude={
+            "object",
+            "object_file",
+            "old_object",
+            "old_object_file",
+            "operation",
+            "namespace_labels",
+        },
+    )
+    return build_review(
+        request.object if request.object is not None else _fixture(suite, request.object_file),
+        old_object=(
+            request.old_object
+            if request.old_object is not None
+            else _fixture(suite, request.old_object_file)
+        ),
+        operation=request.operation,
+        overrides=given,
+    )
+
+
+def _fixture(suite: Document, name: str | None) -> JSONObject | None:
+    if name is None:
+        return None
+    shown = str(Path(suite.file).parent / name)
+    try:
+        real = inside(suite, name)
+        if real.exists() and not real.is_file():
+            raise _CaseError(f"{shown}: not a regular file")
+        value = read_one(read_bytes(real), shown)
+    except (ValueError, EOFError, zlib.error) as error:  # the last two of a broken .gz
+        raise _CaseError(f"{shown}: {error}") from None
+    if not isinstance(value, dict):
+        raise _CaseError(f"{shown}: expected one object")
+    return value
+
+
+def _namespace(review: JSONObject, labels: dict[str, str]) -> JSONObject:
+    name = review.get("request", {}).get("namespace", "")
+    if not name:
+        raise _CaseError("namespaceLabels: the request has no namespace")
+    return namespace(name, labels)
+
+
+def _ask(review: JSONObject, webhook: Webhook | None, judge: Review) -> Answer:
+    """Both webhooks, as the API server calls them: mutate, then validate what became of it."""
+    request: JSONObject = review.get("request", {})
+    before: JSONObject | None = request.get("object")
+    after, patch = before, []
+    response: JSONObject = {"allowed": True}
+    warnings: list[str] = []
+    annotations: dict[str, str] = {}
+    webhooks: tuple[Webhook, ...] = (webhook,) if webhook else ("mutate", "validate")
+    for each in webhooks:
+        sent = {**review, "request": {**request, "object": after}}
+        response = judge(sent, each)["response"]
+        warnings += response.get("warnings", [])
+        annotations |= response.get("auditAnnotations", {})
+        if "patch" in response:
+            patch = orjson.loads(b64decode(response["patch"]))
+            after = _patched(before, patch)
+        if not response["allowed"]:
+            break
+    return Answer(response, tuple(warnings), annotations, patch, after)
+
+
+def _run_again(case: Case, review: JSONObject, answer: Answer, judge: Review) -> Iterator[Mismatch]:
+    """The mutations once more over their result: they must leave it alone, if the case does not
+    say ``idempotent: false`` (then they must not).
+    """
+    again: list[JSONObject] | str = []
+    if answer.patch:
+        sent = {**review, "request": {**review["request"], "object": answer.object}}
+        response = judge(sent, "mutate")["response"]
+        if not response["allowed"]:
+            again = str(response["status"]["message"])
+        elif "patch" in response:
+            operations = orjson.loads(b64decode(response["patch"]))
+            if not same(_patched(answer.object, operations), answer.object):
+                again = operations
+    if case.idempotent and again:
+        yield Mismatch(IDEMPOTENT, [], again)
+    elif not case.idempotent and not again:
+        yield Mismatch(IDEMPOTENT, False, True)
+
+
+def _patched(before: Any, patch: Any) -> JSONObject:
+    """The object after the patch, by a library that is not the one that made it."""
+    try:
+        after: JSONObject = jsonpatch.apply_patch(before, patch)
+    except (jsonpatch.JsonPatchException, JsonPointerException) as error:
+        raise _CaseError(f"the patch {patch} does not apply: {error}") from None
+    return after

@@ -1,0 +1,322 @@
+"""The server: two ports on uvloop in this process, TLS and plain, signals, drain.
+
+Paths are the app's, judging is the engine's; here is only how a process lives and dies.
+"""
+
+import asyncio
+import logging
+import os
+import socket
+import ssl
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, cast
+
+import uvloop
+from hypercorn.app_wrappers import ASGIWrapper
+from hypercorn.asyncio.worker_context import WorkerContext
+from hypercorn.config import Config
+from hypercorn.typing import ASGIFramework
+
+from policyd.admission.asking import review_with
+from policyd.config import Settings
+from policyd.errors import ConfigError
+from policyd.http.app import create_app
+from policyd.http.endpoints import Judge
+from policyd.http.lifecycle import Lifecycle
+from policyd.http.limits import InFlight
+from policyd.observability.log_writer import LogWriter
+from policyd.observability.logs import Bridge, Log, background_log
+from policyd.observability.metrics import Exposition, PrometheusRecorder
+from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
+from policyd.policy.live.store import PolicySet, Reload, Store
+from policyd.server import signals
+from policyd.server.capture import Capture, Outcome
+from policyd.server.cluster import LiveDefinitions
+from policyd.server.connections import Connections, Times
+from policyd.server.listen import Listener
+from policyd.server.signals import Signals
+from policyd.server.tcp import Connection
+from policyd.server.watches import Noticing, Refused
+from policyd.tls.certificates import Certificates
+from policyd.units import Address
+from policyd.versions import NEWEST, KubernetesVersion
+
+if TYPE_CHECKING:
+    from policyd.cluster.client import ClusterClient
+
+# A reload compiles on another thread: this is how long it may keep the event loop waiting, several
+# times a request (each time that TLS lets go of the interpreter).
+SWITCH_SECONDS = 0.00005
+# Connections to the admin port: probes, a few who scrape, and people.
+ADMIN_CONNECTIONS = 64
+# Before --grace is over the process ends by itself, whatever a client still holds open.
+LAST_MOMENT_SECONDS = 0.5
+
+
+class Server:
+    """Everything that one process serves with."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        load: Callable[..., PolicySet],
+        judge: Judge,
+        *,
+        verify: Callable[[Any], Sequence[str]] = lambda _: (),
+        log: Log | None = None,
+    ) -> None:
+        self.settings = settings
+        self._writer: LogWriter | None = None
+        if log is None:
+            log, self._writer = background_log(settings.log_format)
+        self.log = log
+        self.recorder = PrometheusRecorder(self.log)
+        self.lifecycle = Lifecycle()
+        self.signals = Signals()
+        refused = Refused(self.recorder, self.log)
+        in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
+        self.connections, self.admin_connections = _connections(settings, in_flight)
+        self.connections.on_refused = partial(refused, "name")
+        self.cluster = _connected(settings)
+        self.definitions: LiveDefinitions | None = None
+        if self.cluster is not None:
+            self.definitions = LiveDefinitions(
+                self.cluster,
+                settings.timeout,
+                self.recorder,
+                self.log,
+                follows_version=settings.kubernetes_version is None,
+            )
+            load = partial(load, definitions=self.definitions.fetch)
+        load = partial(load, version=self._version)
+        self.store = Store(
+            settings.policies,
+            load,
+            verify=verify,
+            on_reload=self._reloaded,
+            mendable=() if self.definitions is None else (MISSING_SCHEMA,),
+            allow_empty=settings.allow_empty,
+        )
+        self.certificates = Certificates(settings, refused)
+        self.noticing = Noticing(
+            self.store,
+            self.certificates,
+            self.connections,
+            self.log,
+            grace=settings.watch_grace,
+            definitions=self.definitions,
+        )
+        self._stop = asyncio.Event()
+        self.capture: Capture | None = None
+        if settings.capture is not None:
+            self.capture = Capture(settings.capture, settings.capture_max_bytes, self._captured)
+        exposition = Exposition(
+            self.recorder,
+            self.store,
+            in_flight,
+            lambda: self.certificates.expires_at,
+            watches=self.noticing.watches.health,
+            log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
+            connections={"reviews": self.connections, "admin": self.admin_connections},
+        )
+        self.app = create_app(
+            settings,
+            self.store,
+            self.recorder,
+            judge,
+            exposition=exposition,
+            in_flight=in_flight,
+            lifecycle=self.lifecycle,
+            patient=None if self.cluster is None else partial(review_with, self.cluster),
+            capture=self.capture,
+            deaf=self.noticing.watches.deaf,
+        )
+
+    def _version(self) -> KubernetesVersion:
+        """The Kubernetes version to evaluate as. Called by the threads that load policies."""
+        if self.settings.kubernetes_version is not None:
+            return self.settings.kubernetes_version
+        return NEWEST if self.definitions is None else self.definitions.version()
+
+    def run(self) -> None:
+        """Load, listen, serve, drain; returns when all is done.
+
+        Raises PolicyError for sources that give no set and ConfigError for addresses or
+        certificates that cannot be used.
+        """
+        self.signals.hold()
+        logging.basicConfig(handlers=[Bridge(self.log)], level=logging.WARNING, force=True)
+        logging.captureWarnings(True)
+        sys.setswitchinterval(SWITCH_SECONDS)
+        try:
+            self.store.start()
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.get_loop().set_exception_handler(self._unhandled)
+                runner.run(self._main())
+        finally:
+            signals.ignore()  # the loop has given them their defaults back
+            self._settle_log()
+
+    async def _main(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in signals.ENDING:
+            loop.add_signal_handler(number, self._stop.set)
+        sockets = _bound(self.settings.bind), _bound(self.settings.admin_bind)
+        watches = self.noticing.start(self._stop, self.signals)
+        listeners = self._listeners(*sockets)
+        for listener in listeners:
+            listener.start()
+        self._listening(*sockets)
+        await self._stop.wait()
+        await self._drain(listeners)
+        await asyncio.wait(watches)
+        if self.cluster is not None:
+            await self.cluster.close()
+        if self.definitions is not None:
+            self.definitions.close()
+        if self.capture is not None:
+            self.capture.close(LAST_MOMENT_SECONDS)
+        self.log.write("info", "stopped", "all connections are closed")
+
+    def _listeners(self, secure: socket.socket, plain: socket.socket) -> tuple[Listener, Listener]:
+        app = ASGIWrapper(cast(ASGIFramework, self.app))
+        config, context = _Config(), WorkerContext(None)
+
+        async def serve(connection: Connection) -> None:
+            await connection.run(app, config, context)
+
+        reviews = Listener(secure, self.connections, serve, lambda: self.certificates.context)
+        return reviews, Listener(plain, self.admin_connections, serve)
+
+    def _listening(self, secure: socket.socket, plain: socket.socket) -> None:
+        self.lifecycle.listening = True
+        reviews, admin = (f"{Address(*each.getsockname()[:2])}" for each in (secure, plain))
+        self.log.write(
+            "info",
+            "listening",
+            "ready to answer reviews",
+            reviews=f"https://{reviews}",
+            admin=f"http://{admin}",
+            generation=self.store.current.generation,
+            kubernetes=str(self.store.current.version),
+            policies=len(self.store.current.policies),
+        )
+
+    async def _drain(self, listeners: Sequence[Listener]) -> None:
+        """Keep listening and answer with ``Connection: close``; then close what is idle."""
+        self.lifecycle.draining = True
+        self.connections.drain()
+        settings = self.settings
+        last = threading.Timer(max(0.1, settings.grace - LAST_MOMENT_SECONDS), self._leave)
+        last.daemon = True
+        last.start()
+        seconds = _drain_seconds(settings)
+        self.log.write("info", "draining", "no longer ready, closing connections", seconds=seconds)
+        await asyncio.sleep(seconds)
+        await asyncio.gather(*(listener.stop() for listener in listeners))
+        for connections in (self.connections, self.admin_connections):
+            connections.close_idle()
+        # The timer ends the process in the midst of what is left then.
+        await asyncio.gather(*(listener.finish(settings.grace) for listener in listeners))
+
+    def _leave(self) -> None:
+        """End at once; called when the grace period is over."""
+        self._settle_log()
+        os._exit(0)
+
+    def _settle_log(self) -> None:
+        if self._writer is not None:
+            self._writer.settle(LAST_MOMENT_SECONDS / 2)
+
+    def _reloaded(self, attempt: Reload) -> None:
+        self.recorder.reload(attempt.succeeded)
+        if attempt.succeeded:
+            self.log.write("info", "reload", "policies loaded", generation=attempt.generation)
+            if not self.store.current.policies:
+                self.log.write(
+                    "warning", "empty", "no policies are loaded: all requests are allowed"
+                )
+        else:
+            self.log.write(
+                "error",
+                "reload",
+                f"{len(attempt.errors)} errors in the policies; serving the generation named here",
+                generation=attempt.generation,
+                errors=list(attempt.errors),
+            )
+
+    def _captured(self, outcome: Outcome, error: Exception | None) -> None:
+        self.recorder.captured(outcome)
+        if error is not None:
+            message = f"reviews cannot be recorded: {error}"
+            self.log.write("error", "capture", message)
+
+    def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """Clients that break off are no news; anything else is an error."""
+        error = context.get("exception")
+        if isinstance(error, ssl.SSLError | OSError | TimeoutError):
+            return
+        self.log.write("error", "defect", context.get("message", ""), exception=repr(error))
+
+
+def _connected(settings: Settings) -> "ClusterClient | None":
+    """The cluster to ask, if one is to be asked."""
+    if not settings.cluster and settings.kubeconfig is None:
+        return None
+    # Only now: a server without a cluster needs neither the time nor the memory.
+    from policyd.cluster import connect
+
+    return connect(settings.kubeconfig, settings.timeout)
+
+
+def _connections(settings: Settings, in_flight: InFlight) -> tuple[Connections, Connections]:
+    """Those of reviews and those of the admin port."""
+    times = Times(
+        settings.handshake_timeout,
+        settings.head_timeout,
+        settings.write_timeout,
+        settings.keep_alive,
+    )
+    reviews = Connections(
+        settings.max_connections, times, settings.client_name, in_flight.end_incomplete
+    )
+    return reviews, Connections(ADMIN_CONNECTIONS, times)
+
+
+class _Config(Config):
+    """What Hypercorn's protocols are to do."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.accesslog = None
+        self.errorlog = logging.getLogger("hypercorn.error")
+        self.include_date_header = False
+        self.include_server_header = False
+        self.keep_alive_max_requests = sys.maxsize
+        # The endpoints bound what they read, and stop reading only when they have answered. A
+        # bounded queue would then block the connection's task for good.
+        self.max_app_queue_size = 0
+
+
+def _drain_seconds(settings: Settings) -> float:
+    """The drain period; half of the grace period at most, so that work can be finished after it."""
+    return min(settings.drain, settings.grace / 2)
+
+
+def _bound(address: Address) -> socket.socket:
+    """A socket bound to the address, not listening yet."""
+    six = ":" in address.host
+    bound = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_STREAM)
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if six:
+        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+    try:
+        bound.bind((address.host, address.port))
+    except OSError as error:
+        bound.close()
+        raise ConfigError(f"cannot listen on {address}: {error.strerror or error}") from None
+    bound.setblocking(False)
+    return bound

@@ -1,0 +1,86 @@
+"""Policy sets for a server: loaded over and over, with counters that live on, and tested by their
+suites.
+
+Watches nothing and swaps nothing: that is ``policy/live/store.py``.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from policyd.api.policy_set import PolicySet as Facade
+from policyd.errors import PolicyError
+from policyd.policy.compile import compiler
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.live.definitions import Fetch, wanted, with_definitions
+from policyd.policy.source import loader
+from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.fixtures import Outside, inside
+from policyd.policy.source.pace import Pace, full_speed
+from policyd.policy.suite import runner
+from policyd.versions import NEWEST, KubernetesVersion
+
+
+class Serving:
+    """Makes the policy sets of one server process."""
+
+    def __init__(self) -> None:
+        self._sources: Sources | None = None
+        self._breathe: Callable[[], None] = full_speed
+        self._last: PolicySet | None = None
+        self._last_tested: PolicySet | None = None
+
+    def load(
+        self,
+        paths: Sequence[Path],
+        definitions: Fetch | None = None,
+        version: Callable[[], KubernetesVersion] = lambda: NEWEST,
+    ) -> PolicySet:
+        """The set of these sources, broken policies quarantined.
+
+        After the first one requests are answered meanwhile: the work then rests in between. Raises
+        PolicyError where something is wrong that no quarantined policy can stand for.
+        ``definitions`` gives what policies need of a cluster's CustomResourceDefinitions,
+        ``version`` the Kubernetes version to evaluate as.
+        """
+        if self._last is not None:
+            self._breathe = Pace()
+        sources = loader.load(paths, version=version(), breathe=self._breathe, pipes=False)
+        if definitions is not None:
+            sources = with_definitions(sources, definitions(wanted(sources)))
+        self._sources = sources
+        policies = compiler.compile_sources(sources, self._last, breathe=self._breathe)
+        self._last = policies
+        if policies.unusable:
+            raise PolicyError(policies.unusable)
+        return policies
+
+    def verify(self, policies: PolicySet) -> list[str]:
+        """A text for each failing case of the suites in the set, which was the last one loaded."""
+        sources, self._sources = self._sources, None
+        if sources is None or not policies.suites:
+            return []
+        # Compiled once more, with counters of its own: cases are not requests.
+        self._last_tested = compiler.compile_sources(
+            sources, self._last_tested, breathe=self._breathe
+        )
+        own = Facade(self._last_tested)
+        failures: list[str] = []
+        for document in policies.suites:
+            if document.model is not None:
+                failures += _failures(own, document)
+                self._breathe()
+        return failures
+
+
+def _failures(policies: Facade, document: Document) -> list[str]:
+    """A text for each failing case of a suite. It may name policies of the sources only: texts of
+    other files must not get into the log.
+    """
+    try:
+        for name in loader.named_policies(document) or ():
+            inside(document, str(name.absolute()))
+        judge = policies.for_suite(document)
+    except (Outside, PolicyError) as error:
+        return [f"{document.file}: {document.label} cannot be run: {error}"]
+    results = runner.run(document, judge.review, with_namespace=judge.reviewing_in)
+    return [str(problem) for problem in runner.problems(results)]

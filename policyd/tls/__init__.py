@@ -1,0 +1,1 @@
+"""TLS certificates and contexts, and the handshakes of clients."""

@@ -1,0 +1,311 @@
+"""The serving certificate and the authorities of clients: their files, their reload, self-signed
+pairs, client names.
+
+Knows nothing of sockets, and needs no disk. Each reload makes a new context (``handshakes.py``), so
+that whatever is wrong with new files leaves the one in use as it is.
+"""
+
+import ipaddress
+import os
+import socket
+import ssl
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from policyd.config import Settings
+from policyd.errors import ConfigError
+from policyd.regular_files import read_regular
+from policyd.tls.handshakes import Context, Exchangeable, Refusal
+
+SELF_SIGNED_DAYS = 365
+# Bytes of one file. All public authorities of a browser are a quarter of this.
+MAX_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a reload changed: whether the certificate, and how many authorities came and went; and
+    what could not be used.
+    """
+
+    certificate: bool = False
+    added: int = 0
+    removed: int = 0
+    problems: tuple[str, ...] = ()
+
+
+class Certificates:
+    """The context that the listener uses; ``reload`` changes what new connections meet.
+
+    ``refused`` hears of each handshake that failed: why, as one of ``REFUSALS`` and as a text.
+    """
+
+    def __init__(
+        self, settings: Settings, refused: Callable[[Refusal, str], None] = lambda *_: None
+    ) -> None:
+        self._cert, self._key = settings.tls_cert, settings.tls_key
+        self._client_ca = settings.client_ca
+        self._http2 = settings.http2
+        self._refused = refused
+        self._own = self_signed() if settings.self_signed else None
+        self._pair = (b"", b"")
+        self.context = Exchangeable()
+        self.valid = (0.0, 0.0)  # since when and until, as Unix times
+        if self._own is None and (self._cert is None or self._key is None):
+            raise ConfigError("a certificate is needed: --tls-cert and --tls-key, or --self-signed")
+        self._authorities: list[bytes] = []
+        problems = self.reload().problems
+        if problems:
+            raise ConfigError("; ".join(problems))
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The files whose change calls for a reload."""
+        own = () if self._own else (self._cert, self._key)
+        return tuple(file for file in (*own, self._client_ca) if file is not None)
+
+    def reload(self) -> Change:
+        """Read the files and use them for new connections.
+
+        Files that cannot be used are problems of the change; those in use then stay. A broken
+        authority does not keep a new certificate out, nor the other way round.
+        """
+        problems: list[str] = []
+        pair, valid, authorities = self._pair, self.valid, self._authorities
+        try:
+            pair = self._own or (_read(self._cert, "certificate"), _read(self._key, "key"))
+            self._load_pair(Context(self._http2), pair)
+            valid = self._validity(pair[0])
+        except ConfigError as error:
+            problems.append(str(error))
+            pair, valid = self._pair, self.valid
+        try:
+            if self._client_ca is not None:
+                authorities = _authorities(self._client_ca)
+        except ConfigError as error:
+            problems.append(str(error))
+        before, after = set(self._authorities), set(authorities)
+        change = Change(
+            pair != self._pair, len(after - before), len(before - after), tuple(problems)
+        )
+        if pair[0] and (pair, after) != (self._pair, before):
+            # Else tickets and sessions stay good.
+            self.context.now = self._made_of(pair, authorities)
+            self._pair, self.valid, self._authorities = pair, valid, authorities
+        return change
+
+    def _made_of(self, pair: tuple[bytes, bytes], authorities: Sequence[bytes]) -> Context:
+        context = Context(self._http2)
+        context.trusts = self._trusts
+        context.refused = self._refused
+        self._load_pair(context, pair)
+        if authorities:
+            context.require_clients(authorities)
+        return context
+
+    @property
+    def expires_at(self) -> float:
+        """When the certificate in use ends, as Unix time."""
+        return self.valid[1]
+
+    def _validity(self, cert: bytes) -> tuple[float, float]:
+        try:
+            return validity(cert)
+        except (ValueError, IndexError) as error:
+            raise ConfigError(f"{self._cert}: its validity cannot be read: {error}") from None
+
+    def _trusts(self, authority: bytes) -> bool:
+        return authority in self.context.now.authorities
+
+    def _load_pair(self, context: Context, pair: tuple[bytes, bytes]) -> None:
+        try:
+            certificates_in(pair[0])
+            with _as_files(*pair) as (chain, private):
+                context.load_cert_chain(chain, private, password=_no_password)
+        except (OSError, ValueError) as error:
+            raise ConfigError(f"{self._cert} and {self._key}: not a usable pair: {error}") from None
+
+
+def _authorities(file: Path) -> list[bytes]:
+    """The authorities of a file, DER, if a context takes them."""
+    try:
+        found = certificates_in(_read(file, "client CA"))
+        Context(http2=False).require_clients(found)
+    except (ssl.SSLError, ValueError) as error:
+        raise ConfigError(f"{file}: not a certificate authority: {error}") from None
+    return found
+
+
+def _no_password() -> str:
+    raise ValueError("the key is encrypted; expected one without a password")
+
+
+def _read(file: Path | None, what: str) -> bytes:
+    assert file is not None
+    try:
+        return read_regular(file, MAX_BYTES)
+    except OSError as error:
+        raise ConfigError(f"{what} {file}: {error.strerror}") from None
+    except ValueError as error:
+        raise ConfigError(f"{what} {file}: {error}") from None
+
+
+@contextmanager
+def _as_files(*contents: bytes) -> Iterator[list[str]]:
+    """Paths under which OpenSSL finds these contents: it reads keys from files alone. They are in
+    memory where the system can do that, and never readable to others.
+    """
+    with ExitStack() as stack:
+        yield [_as_file(content, stack) for content in contents]
+
+
+def _as_file(content: bytes, stack: ExitStack) -> str:
+    if hasattr(os, "memfd_create") and Path(_DESCRIPTORS).is_dir():
+        opened = os.memfd_create("policyd")
+        path = f"{_DESCRIPTORS}/{opened}"
+    else:
+        path = str(Path(stack.enter_context(TemporaryDirectory(prefix="policyd-")), "pem"))
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    stack.enter_context(os.fdopen(opened, "wb", buffering=0)).write(content)
+    return path
+
+
+_DESCRIPTORS = "/proc/self/fd"
+_BEGIN, _END = b"-----BEGIN ", b"-----END "
+
+
+def certificates_in(pem: bytes) -> list[bytes]:
+    """The certificates of a PEM file as DER; other text and keys beside them are passed over.
+
+    Raises ValueError if there is none, or one in a form that not everybody reads.
+    """
+    found = []
+    for block in pem.split(_BEGIN)[1:]:
+        label = block.partition(b"-----")[0].decode("ascii", "replace")
+        if label == "CERTIFICATE":
+            text = block.partition(_END)[0].partition(b"-----")[2]
+            found.append(ssl.PEM_cert_to_DER_cert(_armoured(text)))
+        elif label.endswith("CERTIFICATE"):
+            raise ValueError(
+                f'expected "BEGIN CERTIFICATE", found "BEGIN {label}";'
+                " openssl x509 -in FILE writes the former"
+            )
+    if not found:
+        form = "DER; openssl x509 -inform DER -in FILE writes PEM" if pem[:1] == b"\x30" else "none"
+        raise ValueError(f"expected a certificate as PEM, found {form if pem else 'an empty file'}")
+    return found
+
+
+def _armoured(text: bytes) -> str:
+    return f"{ssl.PEM_HEADER}\n{text.decode('ascii').strip()}\n{ssl.PEM_FOOTER}"
+
+
+def expiry(cert: bytes) -> float:
+    """When the first certificate of a PEM chain ends, as Unix time."""
+    return validity(cert)[1]
+
+
+def validity(cert: bytes) -> tuple[float, float]:
+    """Since when and until when the first certificate of a PEM chain is valid, as Unix times.
+
+    Read straight from the DER (RFC 5280, 4.1): a server has no other use for ``cryptography``,
+    which takes a tenth of its memory. OpenSSL has accepted the certificate before.
+    """
+    (_, certificate), *_ = _elements(certificates_in(cert)[0])
+    (_, to_be_signed), *_ = _elements(certificate)
+    fields = [field for field in _elements(to_be_signed) if field[0] != _VERSION]
+    begin, end, *_ = _elements(fields[3][1])  # serial, algorithm, issuer, validity
+    return _time(*begin), _time(*end)
+
+
+def _time(tag: int, text: bytes) -> float:
+    form = "%y%m%d%H%M%SZ" if tag == _UTC_TIME else "%Y%m%d%H%M%SZ"
+    return datetime.strptime(text.decode(), form).replace(tzinfo=UTC).timestamp()
+
+
+_VERSION, _UTC_TIME = 0xA0, 0x17
+
+
+def _elements(der: bytes) -> list[tuple[int, bytes]]:
+    """The DER elements that stand side by side, as (tag, content)."""
+    found = []
+    while der:
+        length, start = der[1], 2
+        if length & 0x80:  # the length itself has this many bytes
+            start += length & 0x7F
+            length = int.from_bytes(der[2:start], "big")
+        found.append((der[0], der[start : start + length]))
+        der = der[start + length :]
+    return found
+
+
+def self_signed(names: Sequence[str] = ("localhost", "127.0.0.1", "::1")) -> tuple[bytes, bytes]:
+    """A certificate and key (PEM) for ``names`` and this host, ECDSA P-256, valid for a year."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "policyd")])
+    now = datetime.now(UTC)
+    unique = dict.fromkeys([*names, socket.gethostname()])
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(subject)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(minutes=5))  # clocks differ
+        .not_valid_after(now + timedelta(days=SELF_SIGNED_DAYS))
+        .add_extension(x509.SubjectAlternativeName([_name(name) for name in unique]), False)
+        # Its own authority: a caBundle of this certificate alone verifies it.
+        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_key_usage(), critical=True)
+        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), False)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False)
+    )
+    cert = builder.sign(key, hashes.SHA256())
+    pem = serialization.Encoding.PEM
+    private = key.private_bytes(
+        pem, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    return cert.public_bytes(pem), private
+
+
+def _key_usage() -> Any:
+    from cryptography import x509
+
+    unused = ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement")
+    return x509.KeyUsage(
+        digital_signature=True,
+        key_cert_sign=True,
+        crl_sign=False,
+        encipher_only=False,
+        decipher_only=False,
+        **dict.fromkeys(unused, False),
+    )
+
+
+def _name(name: str) -> Any:
+    from cryptography import x509
+
+    try:
+        return x509.IPAddress(ipaddress.ip_address(name))
+    except ValueError:
+        return x509.DNSName(name)
+
+
+def has_name(certificate: dict[str, Any] | None, names: Sequence[str]) -> bool:
+    """Whether a verified client certificate (``getpeercert``) bears one of ``names``."""
+    if not certificate:
+        return False
+    borne = {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
+    for part in certificate.get("subject", ()):
+        borne.update(value for kind, value in part if kind == "commonName")
+    return not borne.isdisjoint(names)
