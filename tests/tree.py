@@ -10,12 +10,12 @@ MADE_FOLDERS = ("__pycache__", "build", "dist", ".egg-info")
 MADE_FILES = (".so", ".c", ".html", ".pyc")
 
 
-def files(below: str = ".") -> list[str]:
-    """Sorted paths from the root of the project of everything that people wrote."""
+def files(below: str = ".", root: Path = ROOT) -> list[str]:
+    """Sorted paths from the root, of the project unless given, of everything that people wrote."""
     found = []
-    for folder, folders, names in os.walk(ROOT / below):
+    for folder, folders, names in os.walk(root / below):
         folders[:] = [each for each in folders if not each.startswith(".")]
         folders[:] = [each for each in folders if not each.endswith(MADE_FOLDERS)]
         written = (each for each in names if not each.endswith(MADE_FILES))
         found += [Path(folder, each) for each in written if not each.startswith(".")]
-    return sorted(str(each.relative_to(ROOT)) for each in found)
+    return sorted(str(each.relative_to(root)) for each in found)

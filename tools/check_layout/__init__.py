@@ -1,0 +1,21 @@
+"""Check the contracts of the architecture that ``tools/layout.toml`` declares.
+
+``python -m tools.check_layout``, which is part of ``make check``:
+
+=============== ================================================================================
+``cycles``      no two modules import each other, directly or through others
+``layers``      imports only go down the layers of the table
+``forbidden``   what a package must not reach, not even through other modules
+``third_party`` which package may import which library
+``sizes``       lines of a file, modules of a folder
+``commits``     the length of commit subjects
+=============== ================================================================================
+
+Every import counts: for typing (``TYPE_CHECKING`` and stubs), in a function, and ``cimport``. A
+``.pyx``, its ``.pxd`` and its ``.pyi`` are one module; the ``__init__`` files of a package are one
+module, which has the package's name. ``from policyd.x import y`` imports the module policyd.x.y if
+there is one, else policyd.x. A name of a module in a string is no import.
+
+An import of policyd.x.y does not count as an import of policyd and of policyd.x, although Python
+runs their ``__init__`` first: a package that re-exports its modules would be in a cycle with each.
+"""

@@ -1,0 +1,43 @@
+"""Contract: how many lines a file has and how many modules a folder."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from tests.tree import files
+from tools.check_layout.table import PLACE, Table
+
+CODE = (".py", ".pyx", ".pxd", ".pyi")
+MODULES = (".py", ".pyx")
+
+
+def problems(table: Table, root: Path) -> Iterator[str]:
+    """Files that are too long, then folders that are too full."""
+    paths = [path for path in files(".", root) if path.endswith(CODE)]
+    for path in paths:
+        lines = len((root / path).read_text("utf-8").splitlines())
+        if lines > table.file_lines:
+            yield (
+                f"{path}:{table.file_lines + 1}: the file has {lines} lines of at most"
+                f" {table.file_lines}; give its second idea a file of its own"
+            )
+    yield from full_folders(table, paths)
+
+
+def full_folders(table: Table, paths: Sequence[str]) -> Iterator[str]:
+    """``__init__`` is no module of the folder, and stubs and headers are part of one."""
+    modules = Counter(
+        str(Path(path).parent)
+        for path in paths
+        if path.endswith(MODULES) and Path(path).stem != "__init__"
+    )
+    for folder, count in sorted(modules.items()):
+        below = any(Path(folder).is_relative_to(each) for each in table.folders_below)
+        if below and count > table.folder_modules and folder not in table.folders_except:
+            yield (
+                f"{folder}: the folder holds {count} modules of at most {table.folder_modules};"
+                " give those that belong together a package of their own"
+            )
+    for folder in sorted(table.folders_except):
+        if modules[folder] <= table.folder_modules:
+            yield f"{PLACE}: {folder} holds {modules[folder]} modules; delete it from [folders]"
