@@ -19,7 +19,7 @@ fuzz-cel: build        # random expressions, beside Kubernetes' own CEL: N=10000
 differential: build    # the tests that ask Kubernetes' own CEL, of the version K8S=1.36
 	$(RUN)python -m pytest tests/fuzz
 
-check: build           # lint, format, types, layers, stubs
+check: build           # lint, format, types, layout, stubs
 	tools/check
 
 build:                 # .venv/bin/policyd and .venv/bin/python, the core compiled in place
