@@ -33,7 +33,7 @@ cov: build             # coverage of Python and Cython, in a traced copy of the 
 
 e2e: build             # against a real kube-apiserver (K8S=1.36), which Go builds the first time (minutes)
 	$(RUN)python -m tests.e2e.cluster
-	POLICYD_E2E=1 $(RUN)python -m pytest tests/e2e
+	POLICYD_E2E=1 $(RUN)python -m pytest -p tests.e2e.required tests/e2e
 
 clean:
 	git clean -fdX -e '!.venv'
