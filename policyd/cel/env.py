@@ -132,11 +132,12 @@ class Environment:
 
     def _layout(self) -> Layout:
         """That of the composed programs, which call each other through it; else a new one."""
-        layout: Layout | None = None
+        layouts = [program.layout for program in self.composed.values()]
+        layout = layouts[0] if layouts else Layout()
+        assert isinstance(layout, Layout)  # the core needs only its slots; plan() gave it a Layout
         for name, program in self.composed.items():
-            layout = layout or program.layout
             layout.define(name, program)
-        return layout or Layout()
+        return layout
 
     def scope(self) -> Scope:
         """What names may refer to."""

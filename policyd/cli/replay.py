@@ -26,7 +26,7 @@ from policyd.versions import KubernetesVersion
 _COLOURS = {"now denied": "red", "now admitted": "green"}
 _EPILOG = """\b
 Examples:
-  policyd serve -p policies/ --capture /var/lib/policyd/server/capture     # record, then:
+  policyd serve -p policies/ --capture /var/lib/policyd/capture     # record, then:
   policyd replay capture/ -p policies-new/ --against policies/
   policyd replay capture/ -p policies-new/          # beside what was answered
   policyd replay reviews.jsonl.gz -p new/ --against old/ -v

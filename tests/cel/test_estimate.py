@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd._core.lib.estimates import MOST, Range
+from policyd._core.eval.estimates import MOST, Range
 from policyd._core.lib.libraries import KNOWN_LIBRARIES
 from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate

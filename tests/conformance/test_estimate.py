@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from policyd._core.lib.estimates import Range
+from policyd._core.eval.estimates import Range
 from policyd.cel.check.checker import check
 from policyd.cel.env import AUTHORIZER
 from policyd.cel.estimate.cost import Path, Sizes, estimate

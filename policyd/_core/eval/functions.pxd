@@ -42,7 +42,7 @@ cdef class Overload:
     cdef Cost open_cost          # the same when the overload is chosen at run time
     cdef bint kubernetes         # the cost is Kubernetes' rule, not cel-go's
     cdef Prepare prepare         # NULL: constants are passed as they are
-    cdef readonly object estimate  # a Rule of _core/lib/estimates.py; None: 1 unit
+    cdef readonly object estimate  # a Rule of _core/eval/estimates.py; None: 1 unit
     cdef object element          # the Python type of the list's first element, or None: any
     cdef readonly object introduced  # the KubernetesVersion that it came with; None: before 1.30
     cdef readonly object removed     # the first KubernetesVersion without it; None: it stays

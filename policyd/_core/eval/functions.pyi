@@ -1,4 +1,4 @@
-from policyd._core.lib.estimates import Rule
+from policyd._core.eval.estimates import Rule
 from policyd.versions import KubernetesVersion
 
 class Overload:

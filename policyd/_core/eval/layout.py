@@ -1,36 +1,19 @@
-"""Slot numbers: where an activation holds each variable. One layout is shared by
-the expressions of a policy.
-"""
+"""The slots of a policy: one layout is shared by all of its expressions."""
 
 from policyd._core.eval.program import Program, Variable
+from policyd._core.eval.slots import Slots
 
 
-class Layout:
-    """Gives out slots while expressions are planned; ``size`` is what an activation must hold.
+class Layout(Slots):
+    """Slots, and the programs of ``variables.x``.
 
-    ``slots`` are the variables that the evaluation sets, by name; ``used`` those that an expression
-    names. ``variables.x`` and the variables
-    of macros have slots without a name; each macro has its own, because a variable may be computed
-    in the middle of another expression's loop.
+    These, and the variables of macros, have slots without a name; each macro has its own, because
+    a variable may be computed in the middle of another expression's loop.
     """
 
     def __init__(self, names: tuple[str, ...] = ()) -> None:
-        self.slots = {name: number for number, name in enumerate(names)}
-        self.size = len(self.slots)
+        super().__init__(names)
         self.variables: dict[str, Variable] = {}
-        self.used: set[str] = set()
-
-    def take(self) -> int:
-        """One more slot."""
-        self.size += 1
-        return self.size - 1
-
-    def slot(self, name: str) -> int:
-        """The slot of a variable that the evaluation sets."""
-        self.used.add(name)
-        if name not in self.slots:
-            self.slots[name] = self.take()
-        return self.slots[name]
 
     def define(self, name: str, program: Program) -> None:
         """What ``variables.name`` is. Expressions planned after this may use it."""

@@ -8,7 +8,7 @@ cdef class Program:
     cdef readonly str text
     cdef readonly object result_type
     cdef bint rereads  # optionals, as before Kubernetes 1.37 (rereading.pyx)
-    cdef readonly object layout  # policyd._core.eval.layout.Layout: slot numbers by name, and how many
+    cdef readonly object layout  # policyd._core.eval.slots.Slots: slot numbers by name, and how many
     cdef Node root
 
     # The result as a value or CelError, with cost and deadline of the activation. Sets act.spent to

@@ -1,20 +1,20 @@
 from collections.abc import Mapping
 from typing import Any, final
 
-from policyd._core.eval.layout import Layout
 from policyd._core.eval.nodes import Node
+from policyd._core.eval.slots import Slots
 
 @final
 class Program:
     def __init__(
-        self, text: str, root: Node, layout: Layout, result_type: Any, rereads: bool = False
+        self, text: str, root: Node, layout: Slots, result_type: Any, rereads: bool = False
     ) -> None: ...
     @property
     def text(self) -> str: ...
     @property
     def result_type(self) -> Any: ...
     @property
-    def layout(self) -> Layout: ...
+    def layout(self) -> Slots: ...
     def evaluate(
         self, variables: Mapping[str, Any], *, cost_limit: int = 1_000_000, deadline: int = 0
     ) -> Any: ...

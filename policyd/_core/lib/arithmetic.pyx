@@ -20,7 +20,7 @@ from policyd._core.eval.functions cimport binary, tenths, unary
 from policyd._core.regex.search cimport PyUnicode_KIND
 from policyd._core.values.types cimport Duration, UInt, duration, size_of, uint
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 cdef extern from "Python.h":

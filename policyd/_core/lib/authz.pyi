@@ -1,8 +1,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from policyd._core.eval.estimates import Charge, Operand
 from policyd._core.eval.functions import Library
-from policyd._core.lib.estimates import Charge, Operand
 from policyd._core.values.types import Opaque
 
 LIBRARY: Library

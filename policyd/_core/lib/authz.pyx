@@ -26,7 +26,7 @@ from policyd._core.lib.format cimport dns_label, dns_subdomain
 from policyd._core.eval.functions cimport binary, tenths, ternary, unary
 from policyd._core.values.types cimport size_of
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.lib.authorization import Attributes, Failure
 from policyd._core.eval.functions import Library
 from policyd.errors import Unanswered

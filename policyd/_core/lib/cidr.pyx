@@ -17,7 +17,7 @@ from policyd._core.eval.functions cimport binary, first_tenths, tenths, unary
 from policyd._core.net.address cimport CIDR, IP, cidr_of, masked, parse_cidr, parse_ip
 from policyd._core.values.types cimport size_of
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 

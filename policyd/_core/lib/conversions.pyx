@@ -21,7 +21,7 @@ from policyd._core.values.rendering cimport text_of
 from policyd._core.regex.search cimport PyUnicode_KIND
 from policyd._core.values.types cimport StructValue, TypeValue, UInt, type_name, uint
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 cdef frozenset TRUE_TEXTS = frozenset(("1", "t", "T", "TRUE", "true", "True"))

@@ -22,7 +22,7 @@ from policyd._core.regex.engine cimport Regex, compile_regex
 from policyd._core.values.times cimport Moment, parse_rfc3339
 from policyd._core.values.types cimport NONE, Opaque, size_of, some
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 ctypedef list (*Check)(Activation act, str text)

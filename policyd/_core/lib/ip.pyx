@@ -13,7 +13,7 @@ from policyd._core.values.errors cimport NO_OVERLOAD, error
 from policyd._core.eval.functions cimport first_fifths, first_tenths, unary
 from policyd._core.net.address cimport IP, parse_ip
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 

@@ -9,7 +9,7 @@ from policyd._core.values.errors cimport NO_OVERLOAD
 from policyd._core.eval.functions cimport first_tenths, unary
 from policyd._core.regex.search cimport take_like
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 

@@ -26,7 +26,7 @@ from policyd._core.values.types cimport (
     type_name,
 )
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 from policyd.errors import CelPanic
 

@@ -22,7 +22,7 @@ from policyd._core.values.equality cimport compare, equal
 from policyd._core.eval.functions cimport binary, traversal, unary
 from policyd._core.values.types cimport Duration, Timestamp, UInt, duration, uint
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 cdef extern from *:

@@ -17,7 +17,8 @@ from policyd._core.eval.functions cimport binary, first_tenths, unary
 from policyd._core.lib.quantity_grammar cimport Written, exponent_of, read
 from policyd._core.values.types cimport Opaque
 
-from policyd._core.lib import estimates, quantity_text
+from policyd._core.eval import estimates
+from policyd._core.lib import quantity_text
 from policyd._core.eval.functions import Library
 
 cdef dict DECIMAL_SUFFIXES = {

@@ -18,7 +18,7 @@ from policyd._core.regex.engine cimport Regex, cached_regex, compile_regex
 from policyd._core.eval.rereading cimport native_text
 from policyd._core.values.types cimport MISSING, Optional
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 

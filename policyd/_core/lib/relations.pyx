@@ -13,7 +13,7 @@ from policyd._core.values.equality cimport contains as container_contains
 from policyd._core.eval.functions cimport Function2, Overload, binary, tenths, unary
 from policyd._core.values.types cimport size_of
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 

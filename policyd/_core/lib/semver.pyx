@@ -14,7 +14,7 @@ from policyd._core.go.strings cimport shown
 from policyd._core.eval.functions cimport binary, first_tenths, unary
 from policyd._core.values.types cimport Opaque
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 cdef frozenset ALLOWED = frozenset(

@@ -14,7 +14,7 @@ from policyd._core.values.errors cimport NO_OVERLOAD
 from policyd._core.values.equality cimport contains
 from policyd._core.eval.functions cimport binary, outer_size
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 

@@ -2,7 +2,7 @@
 
 from policyd._core.eval.functions cimport declared
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 LIBRARY = Library("special forms", (

@@ -32,7 +32,7 @@ from policyd._core.values.types cimport (
 
 from decimal import Decimal
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 cdef enum:

@@ -38,7 +38,7 @@ from policyd._core.regex.search cimport (
     take_like,
 )
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 cdef enum:

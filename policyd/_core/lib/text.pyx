@@ -12,7 +12,7 @@ from policyd._core.eval.functions cimport binary, first_tenths, second_tenths, t
 from policyd._core.regex.search cimport find
 from policyd._core.values.types cimport size_of
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 

@@ -14,7 +14,7 @@ from policyd._core.net.url cimport ParsedURL, parse_request_uri, parse_url, spli
 from policyd._core.eval.functions cimport first_tenths, unary
 from policyd._core.values.types cimport Opaque
 
-from policyd._core.lib import estimates
+from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
 

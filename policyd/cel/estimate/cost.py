@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from policyd._core.lib.estimates import ONE, UNKNOWN, ZERO, Charge, Operand, Range, exactly
+from policyd._core.eval.estimates import ONE, UNKNOWN, ZERO, Charge, Operand, Range, exactly
 from policyd.cel.syntax.ast import (
     Call,
     Checked,

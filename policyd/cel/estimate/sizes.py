@@ -4,7 +4,7 @@ there, or from an assumption.
 
 from collections.abc import Iterator, Mapping
 
-from policyd._core.lib.estimates import Range
+from policyd._core.eval.estimates import Range
 from policyd.cel.estimate.cost import Path, Sizes
 from policyd.cel.types.types import Type
 

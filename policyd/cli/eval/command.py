@@ -9,8 +9,8 @@ from typing import Any, BinaryIO
 import click
 import orjson
 
+from policyd._core.eval.estimates import CALL_LIMIT, MOST
 from policyd._core.eval.program import Program, type_of
-from policyd._core.lib.estimates import CALL_LIMIT, MOST
 from policyd._core.values.errors import CelError
 from policyd.admission.authorizer import Authorizer
 from policyd.cel.env import Environment

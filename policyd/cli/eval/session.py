@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from policyd._core.eval.estimates import MOST
 from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import type_of
 from policyd._core.eval.tracing import Tracer
-from policyd._core.lib.estimates import MOST
 from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
 from policyd.cel.estimate.cost import estimate

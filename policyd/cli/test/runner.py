@@ -156,7 +156,7 @@ def untested(
             )
         else:
             text = f"{policy.label} has no suite: no PolicyTest tests it"
-            hint = "write runner.yaml beside it, of kind PolicyTest, that names it under policies:"
+            hint = "write suite.yaml beside it, of kind PolicyTest, that names it under policies:"
         yield Problem(text, policy.file, line, column, hint=hint, rule="require-tests")
 
 

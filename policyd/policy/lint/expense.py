@@ -7,7 +7,7 @@ costs stands with it, not with its uses.
 
 from collections.abc import Iterable
 
-from policyd._core.lib.estimates import CALL_LIMIT, Range
+from policyd._core.eval.estimates import CALL_LIMIT, Range
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import assumed
 from policyd.errors import Problem
