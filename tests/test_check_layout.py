@@ -31,6 +31,9 @@ modules = 16
 below = ["policyd"]
 except = {}
 
+[names]
+except = { Twice = "an exception" }
+
 [commits]
 after = "0000000000000000000000000000000000000000"
 length = 72
@@ -54,6 +57,8 @@ CLEAN = {
     "policyd/core/text.pxd": "cdef int f() except -1\n",
     "policyd/core/text.pyx": "from cpython.object cimport PyObject\ncdef int f() except -1:\n    return 0\n",
     "policyd/errors.py": "class Error(Exception): ...\n",
+    "policyd/server/one.py": "T = TypeVar('T')\nclass Twice: ...\nclass _Own: ...\nMAX = 1\n",
+    "policyd/server/two.py": "T = TypeVar('T')\nclass Twice: ...\nclass _Own: ...\nMAX = 1\n",
 }
 
 
@@ -188,6 +193,35 @@ def test_the_star_takes_modules_and_no_packages(tmp_path: Path) -> None:
         " inner in the layers of policyd.engine (tools/layout.toml); move what it needs down, or pass it"
         " as an argument",
     ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "want"),
+    [
+        (
+            {"policyd/cli/run.py": "import click\n\nclass Error(click.ClickException): ...\n"},
+            "policyd/errors.py:1: Error is also defined at policyd/cli/run.py:3; name each after",
+        ),
+        (
+            {"policyd/core/values.pyx": "cimport cython\ncdef class Error:\n    pass\n"},
+            "policyd/errors.py:1: Error is also defined at policyd/core/values.pyx:2",
+        ),
+        (
+            {
+                "policyd/server/one.py": "Look = Callable[[int], str]\nclass Twice: ...\n",
+                "policyd/cli/run.py": "import click\nLook = int | str\n",
+            },
+            "policyd/server/one.py:1: Look is also defined at policyd/cli/run.py:2",
+        ),
+        (
+            {"policyd/server/one.py": ""},
+            "tools/layout.toml: Twice is defined once; delete it from [names]",
+        ),
+    ],
+    ids=["classes", "Cython", "aliases", "an exception that is not needed"],
+)
+def test_a_name_means_one_thing(tmp_path: Path, changes: dict[str, str], want: str) -> None:
+    assert any(each.startswith(want) for each in found(tmp_path, changes))
 
 
 def test_what_is_forbidden_through_others(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@
 ``forbidden``   what a package must not reach, not even through other modules
 ``third_party`` which package may import which library
 ``sizes``       lines of a file, modules of a folder
+``names``       a public class or type alias is defined once
 ``commits``     the length of commit subjects
 =============== ================================================================================
 

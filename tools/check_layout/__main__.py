@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from tools.check_layout import commits, cycles, forbidden, layers, sizes, third_party
+from tools.check_layout import commits, cycles, forbidden, layers, names, sizes, third_party
 from tools.check_layout.imports import read_imports
 from tools.check_layout.table import Table, TableError, read_table
 
@@ -36,6 +36,7 @@ def problems(root: Path, table: Table) -> list[str]:
         *forbidden.problems(table.forbidden, imports),
         *third_party.problems(table.third_party, imports),
         *sizes.problems(table, root),
+        *names.problems(table, root),
         *commits.problems(table, root),
     ]
 

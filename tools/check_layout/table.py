@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 PLACE = "tools/layout.toml"
-SECTIONS = {"layers", "forbidden", "third_party", "files", "folders", "commits"}
+SECTIONS = {"layers", "forbidden", "third_party", "files", "folders", "names", "commits"}
 
 
 class TableError(Exception):
@@ -34,6 +34,7 @@ class Table:
     folder_modules: int
     folders_below: Sequence[str]
     folders_except: Mapping[str, str]
+    names_except: Mapping[str, str]
     commits_after: str
     subject_length: int
 
@@ -70,6 +71,7 @@ def parse(read: Mapping[str, Any]) -> Table:
         folder_modules=read["folders"]["modules"],
         folders_below=read["folders"]["below"],
         folders_except=read["folders"]["except"],
+        names_except=read["names"]["except"],
         commits_after=read["commits"]["after"],
         subject_length=read["commits"]["length"],
     )
