@@ -15,12 +15,13 @@ from policyd.policy.model.kinds import PolicySpec
 from policyd.policy.source import loader
 from tests.shared import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES += sorted(each for each in ROOT.glob("[dlp]*/**/README.md") if "docs" not in each.parts)
-FORMAT = ROOT / "docs" / "policy-format.md"
+FORMAT = ROOT / "docs" / "write" / "policies.md"
+SUITES = ROOT / "docs" / "test" / "suites.md"
 IDS = [str(each.relative_to(ROOT)) for each in PAGES]
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-LINK = re.compile(r"\]\(([^)#:]+)(?:#[\w-]+)?\)")
+LINK = re.compile(r"\]\(([^)#: ]*)(?:#([\w-]+))?\)")
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -75,15 +76,17 @@ spec:
 
 
 def test_parts_of_policies_that_are_shown_fit_into_one(tmp_path: Path) -> None:
-    parts = [each for each in blocks(FORMAT, "yaml") if each.startswith("  ")]
-    assert len(parts) >= 2
+    pages = sorted((ROOT / "docs" / "write").glob("*.md"))
+    parts = [each for page in pages for each in blocks(page, "yaml") if each.startswith("  ")]
+    assert len(parts) >= 3
     for part in parts:
         rest = "" if "  validations:\n" in part else "  validations: [{expression: 'true'}]\n"
         compiled(HEAD + part + rest, tmp_path)
 
 
 def test_the_suite_that_is_shown_holds_for_the_policy_above_it(tmp_path: Path) -> None:
-    shown = [each for each in blocks(FORMAT, "yaml") if each.startswith("apiVersion")]
+    pages = (FORMAT, SUITES)
+    shown = [each for page in pages for each in blocks(page, "yaml") if each.startswith("apiV")]
     policy, suite = shown
     (tmp_path / "policy.yaml").write_text(policy)
     (tmp_path / "suite.yaml").write_text(suite)
@@ -94,8 +97,19 @@ def test_the_suite_that_is_shown_holds_for_the_policy_above_it(tmp_path: Path) -
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)
 def test_links_lead_somewhere(page: Path) -> None:
-    links = [each for each in LINK.findall(page.read_text()) if not each.startswith("http")]
-    assert [each for each in links if not (page.parent / each).exists()] == []
+    assert [each for each in LINK.findall(page.read_text()) if not leads(page, *each)] == []
+
+
+def leads(page: Path, target: str, anchor: str) -> bool:
+    """Whether the file of a link exists, and in it the heading."""
+    file = (page.parent / target) if target else page
+    return file.exists() and (not anchor or anchor in anchors(file.read_text()))
+
+
+def anchors(text: str) -> set[str]:
+    """What the headings of a page are in links, as GitHub makes it."""
+    headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=IDS)

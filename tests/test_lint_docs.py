@@ -1,4 +1,4 @@
-"""docs/lint-rules.md says what the table of rules says, and every rule that is told is in it."""
+"""docs/reference/lint-rules.md is what the table of rules says, and the table is complete."""
 
 import re
 

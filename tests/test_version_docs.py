@@ -1,4 +1,4 @@
-"""docs/cel.md says of versions what the tables of the core say."""
+"""docs/reference/kubernetes-versions.md lists what the tables of the core hold."""
 
 from tools.make_version_docs import PAGE, page
 

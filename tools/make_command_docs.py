@@ -1,4 +1,4 @@
-"""Make the pages of commands in docs/commands from what ``--help`` says, so that they agree.
+"""Write the pages of docs/reference/commands from ``policyd COMMAND --help``.
 
     python -m tools.make_command_docs
 
@@ -15,7 +15,7 @@ import click
 
 from policyd.cli import COMMANDS, policyd
 
-FOLDER = Path(__file__).resolve().parent.parent / "docs" / "commands"
+FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference" / "commands"
 WIDTH = 120
 # click's mark of a block that is not to be wrapped.
 _VERBATIM = "\b\n"
@@ -119,7 +119,7 @@ def _escaped(text: str) -> str:
 
 def main() -> None:
     """Write the pages, and remove those of commands that are gone."""
-    FOLDER.mkdir(exist_ok=True)
+    FOLDER.mkdir(parents=True, exist_ok=True)
     made = pages()
     for name, text in made.items():
         (FOLDER / name).write_text(text)

@@ -1,4 +1,4 @@
-"""Make docs/lint-rules.md from the table of lint's rules, so that they agree.
+"""Write docs/reference/lint-rules.md from the table of lint rules.
 
     python -m tools.make_lint_docs
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from policyd.policy.model.lint_rules import RULES
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "lint-rules.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "lint-rules.md"
 _HEAD = """# Rules of policyd lint
 
 Errors keep a policy from being used. Advice does not, and does not change the exit status: it tells

@@ -1,4 +1,4 @@
-"""Make the section about Kubernetes versions of docs/cel.md from the tables of the core.
+"""Write the generated section of docs/reference/kubernetes-versions.md.
 
     python -m tools.make_version_docs
 
@@ -12,7 +12,7 @@ from policyd.cel.syntax.macros import INTRODUCED
 from policyd.cel.types.functions import declarations
 from policyd.versions import CHANGED_FUNCTIONS, FEATURES, OLDEST
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "cel.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "kubernetes-versions.md"
 BEGIN = (
     "<!-- Made from policyd/_core/lib and policyd/versions.py by tools/make_version_docs.py -->\n"
 )

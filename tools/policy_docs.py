@@ -1,4 +1,4 @@
-"""Write policies/README.md and docs/policies/CATEGORY.md from the policies and their suites.
+"""Write policies/README.md and docs/reference/policies from the policies and their suites.
 
 Usage: ``python -m tools.policy_docs``. The example of each policy is what it answers to the first
 case of its suite that it denies or changes. A test compares the files with what this would write.
@@ -21,7 +21,7 @@ from policyd.policy.suite import runner
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "policies"
 README = LIBRARY / "README.md"
-PAGES = ROOT / "docs" / "policies"
+PAGES = ROOT / "docs" / "reference" / "policies"
 MADE = "<!-- Made by tools/policy_docs.py from the policies: change those, not this file. -->\n"
 README_HEAD = """\
 # The policy library
@@ -110,7 +110,7 @@ def readme() -> str:
     """A table of all policies."""
     lines = [MADE, README_HEAD]
     for category in categories():
-        lines.append(f"\n## [{title(category)}](../docs/policies/{category.name}.md)\n\n")
+        lines.append(f"\n## [{title(category)}](../docs/reference/policies/{category.name}.md)\n\n")
         if (category / "README.md").exists():
             lines.append(f"More in [{category.name}/README.md]({category.name}/README.md).\n\n")
         lines.append("| policy | severity | what it sees to | params |\n|---|---|---|---|\n")
@@ -132,7 +132,7 @@ def page(category: Path) -> str:
     """The page of a category: each policy with its params and an example."""
     lines = [MADE, f"# {title(category)}\n"]
     if (category / "README.md").exists():
-        lines.append(f"\nMore in [the README](../../policies/{category.name}/README.md).\n")
+        lines.append(f"\nMore in [the README](../../../policies/{category.name}/README.md).\n")
     for entry in entries(category):
         lines.extend(section(entry))
     return "".join(lines)
@@ -151,9 +151,9 @@ def section(entry: Entry) -> Iterator[str]:
     known = entry.document["metadata"]["annotations"].get("policyd.dev/known-as")
     if known:
         yield f"- Known as: {known}\n"
-    files = {name: f"../../{entry.path}/{name}" for name in ("policy.yaml", "suite.yaml")}
+    files = {name: f"../../../{entry.path}/{name}" for name in ("policy.yaml", "suite.yaml")}
     if (entry.folder / "README.md").exists():
-        files["README.md"] = f"../../{entry.path}/README.md"
+        files["README.md"] = f"../../../{entry.path}/README.md"
     yield "- Files: " + ", ".join(f"[{name}]({link})" for name, link in files.items()) + "\n"
     if entry.params:
         yield f"\n```yaml\n{entry.params}```\n"
@@ -209,6 +209,6 @@ def files() -> dict[Path, str]:
 
 
 if __name__ == "__main__":
-    PAGES.mkdir(exist_ok=True)
+    PAGES.mkdir(parents=True, exist_ok=True)
     for path, text in files().items():
         path.write_text(text, encoding="utf-8")

@@ -37,7 +37,7 @@ Examples:
   policyd lint --rules
 
 \b
-Advice that is not to be followed (docs/lint-rules.md has all rules):
+Advice that is not to be followed (docs/reference/lint-rules.md has all rules):
   # policyd-lint: disable=wildcard the reason
   above the first line of a file: for the file; above a document's: for that document;
   else for the field or item on the line, or on the next one, with all that is in it.

@@ -1,7 +1,7 @@
 """Prometheus: a Recorder that counts, and a collector that hands the counts over at each scrape.
 
 On the request path nothing but integers is touched; names and labels are put together when somebody
-scrapes. The names are API (docs/metrics.md).
+scrapes. The names are API (docs/run/metrics.md).
 """
 
 import platform
@@ -181,7 +181,7 @@ class Exposition:
         return encode(self._registry), content_type
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics of policyd, in the order of docs/metrics.md."""
+        """All metrics of policyd, in the order of docs/run/metrics.md."""
         yield from _requests(self._recorder)
         yield from _policies(self._store.current)
         yield from _server(self._recorder, self._in_flight)

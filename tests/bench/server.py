@@ -21,7 +21,7 @@ CONNECTIONS = 16
 REQUESTS = 6000
 ROUNDS = 3
 TICKS = os.sysconf("SC_CLK_TCK")
-# Without these some C libraries map and unmap memory on each request (docs/operations.md).
+# Without these some C libraries map and unmap memory on each request (docs/run/overload.md).
 MALLOC = {
     "MALLOC_MMAP_THRESHOLD_": "4194304",
     "MALLOC_TRIM_THRESHOLD_": "67108864",

@@ -1,4 +1,4 @@
-"""docs/commands says what ``--help`` says."""
+"""docs/reference/commands is what ``--help`` prints."""
 
 import click
 

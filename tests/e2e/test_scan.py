@@ -33,7 +33,7 @@ from tests.e2e.test_authorizer import bound, role
 from tests.server.process import until
 
 SCANNER = "scanner"
-GUIDE = shared.ROOT / "docs" / "operations.md"
+GUIDE = shared.ROOT / "docs" / "test" / "scan.md"
 
 
 def documented_role() -> Thing:

@@ -26,7 +26,7 @@ ALIKE = (
     "object.metadata.labels.orValue(1) == 1",
     f"{LIMITS} == oldObject.spec.template.spec.containers[0].resources.limits",
 )
-# policyd reads JSON in both, so that with 1.37 it decides these otherwise (docs/differences.md).
+# policyd reads JSON in both, so with 1.37 it decides these otherwise (docs/reference/differences.md).
 OF_TYPED_VALUES = (
     f"{CONTAINERS}[0u].name == 'app'",
     f"{CONTAINERS}[0.0].name == 'app'",

@@ -74,7 +74,7 @@ def failures(api: Cluster, answer: Answer, prefix: str) -> list[Thing]:
 def test_the_audit_log_lists_failed_validations(
     api: Cluster, client: Client, tmp_path: Path
 ) -> None:
-    """1.36 lists the first only, and policyd says more there (docs/differences.md)."""
+    """1.36 lists the first only, and policyd lists all (docs/reference/differences.md)."""
     count = 60
     validations = [demand("false", f"number {number}") for number in range(count)]
     with both(

@@ -1,6 +1,7 @@
-"""What docs/policy-format.md says of mutations: its three forms do the same, its overlay works."""
+"""What docs/write says of mutations: the three forms do the same, the overlay works."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -8,8 +9,14 @@ import yaml
 from tests.mutation.overlays import Json, load, mutated, policy
 from tests.shared import ROOT
 
-TEXT = (ROOT / "docs" / "policy-format.md").read_text()
-BLOCKS = re.findall(r"^```yaml\n(mutations:\n.*?)^```", TEXT, re.MULTILINE | re.DOTALL)
+MUTATIONS = ROOT / "docs" / "write" / "mutations.md"
+OVERLAYS = ROOT / "docs" / "write" / "overlays.md"
+BLOCK = re.compile(r"^```yaml\n(mutations:\n.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page: Path) -> list[str]:
+    """The mutations that a page shows."""
+    return BLOCK.findall(page.read_text())
 
 
 def pod(**spec: Any) -> Json:
@@ -20,7 +27,7 @@ def pod(**spec: Any) -> Json:
 
 
 def test_the_three_forms_do_the_same() -> None:
-    forms = [yaml.safe_load(block)["mutations"] for block in BLOCKS[:3]]
+    forms = [yaml.safe_load(block)["mutations"] for block in blocks(MUTATIONS)]
     assert [form[0]["patchType"] for form in forms] == [
         "Overlay",
         "ApplyConfiguration",
@@ -37,7 +44,7 @@ def test_the_three_forms_do_the_same() -> None:
 
 
 def test_the_longer_example() -> None:
-    policies = load(policy("", mutations=yaml.safe_load(BLOCKS[3])["mutations"]))
+    policies = load(policy("", mutations=yaml.safe_load(blocks(OVERLAYS)[0])["mutations"]))
     containers: list[Json] = [
         {"name": "app", "image": "registry.example.com/app:1"},
         {"name": "tool", "image": "tool:1"},

@@ -1,4 +1,4 @@
-"""Every metric of docs/metrics.md, from the text of a scrape."""
+"""Every metric of docs/run/metrics.md, from the text of a scrape."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,7 @@ from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.server.connections import Connections
 from tests.server.fakes import FakePolicy, FakeSet
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "run" / "metrics.md"
 
 
 class FakeStore:

@@ -1,4 +1,4 @@
-"""Leaves: every operator, over every type of value; the rows of the tables in docs/policy-format."""
+"""Leaves: every operator over every type; the rows of the tables in docs/write/patterns.md."""
 
 from typing import Any
 

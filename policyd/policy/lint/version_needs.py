@@ -1,7 +1,7 @@
 """Which Kubernetes version an expression or a policy needs, and advice where a target is older.
 
 Only what an older version would refuse counts: functions, macros, syntax, and the API versions of
-policies. What it would merely evaluate otherwise is in docs/cel.md.
+policies. What it would merely evaluate otherwise is in docs/reference/kubernetes-versions.md.
 """
 
 from collections.abc import Iterable, Iterator

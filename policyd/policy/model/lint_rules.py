@@ -1,7 +1,7 @@
 """The names of what ``policyd lint`` tells, with what each is about. Only data and its lookup.
 
 The names are stable: comments in policies, ``--disable`` and reports refer to them. The page
-docs/lint-rules.md is made of this table by ``tools/make_lint_docs.py``.
+docs/reference/lint-rules.md is made of this table by ``tools/make_lint_docs.py``.
 """
 
 import difflib
@@ -33,13 +33,13 @@ RULES: Mapping[str, LintRule] = {
          "Add the CustomResourceDefinition to the policies, or write a JSONPatch."),
         ("newer-than-target", "a function, macro or syntax that is newer than the target version",
          "`policyd lint --target VERSION` sets the oldest Kubernetes version that policies must "
-         "run on; docs/cel.md lists the version of each function."),
+         "run on; docs/reference/kubernetes-versions.md lists the version of each."),
         ("not-an-object", "a document that is no Kubernetes object",
          "Each document has apiVersion, kind and metadata."),
         ("not-idempotent", "mutations that change their own result (with --strict)",
          "Mutate only what is not so already, or say `idempotent: false` in the case."),
-        ("pattern", "a pattern that cannot be read", "docs/policy-format.md has the forms."),
-        ("suite", "a suite of tests that cannot be run", "docs/policy-format.md has the fields."),
+        ("pattern", "a pattern that cannot be read", "docs/write/patterns.md has the forms."),
+        ("suite", "a suite of tests that cannot be run", "docs/test/suites.md has the fields."),
         ("syntax", "text that is neither YAML nor JSON", "The caret is where reading stopped."),
         ("unknown-field", "a field that its kind does not have",
          "The hint has the nearest name; the API server would drop the field without a word."),
