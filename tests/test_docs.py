@@ -1,16 +1,15 @@
-"""What the documents show works: policies load, the first Pod is denied, commands and links exist."""
+"""What the documents show works: policies load, the first Pod is denied, links lead somewhere."""
 
 import re
 import shlex
 from pathlib import Path
 
-import click
 import pytest
 import yaml
 from click.testing import CliRunner
 
 from policyd import PolicySet
-from policyd.cli import COMMANDS, policyd
+from policyd.cli import policyd
 from policyd.policy.model.kinds import PolicySpec
 from policyd.policy.source import loader
 from tests.shared import ROOT
@@ -110,35 +109,6 @@ def anchors(text: str) -> set[str]:
     """What the headings of a page are in links, as GitHub makes it."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```", "", text, flags=re.M | re.S), re.M)
     return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
-
-
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_commands_that_are_shown_exist(page: Path) -> None:
-    named = set(re.findall(r"policyd ([a-z]+)\b", "\n".join(blocks(page, "console"))))
-    assert named <= COMMANDS.keys()
-
-
-def flags() -> set[str]:
-    """Every flag of every command, and of the tool that operators are told of."""
-    tool = Path(__file__).resolve().parent.parent / "tools" / "configmap.py"
-    found = {"--help", *re.findall(r'"(--[a-z-]+)"', tool.read_text())}
-    with click.Context(policyd) as context:
-        for name in COMMANDS:
-            command = policyd.get_command(context, name)
-            assert command is not None
-            for parameter in command.params:
-                found |= {*parameter.opts, *parameter.secondary_opts}
-    return found
-
-
-@pytest.mark.parametrize("page", PAGES, ids=IDS)
-def test_flags_that_are_named_exist(page: Path) -> None:
-    if page.parent.name == "loadtest":
-        return  # a program of its own
-    code = "\n".join(re.findall(r"`([^`\n]+)`", page.read_text()))
-    shown = [line for line in "\n".join(blocks(page, "console")).splitlines() if "policyd " in line]
-    named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]+", "\n".join([code, *shown])))
-    assert named <= flags()
 
 
 def test_every_field_of_a_policy_has_its_row_and_there_is_no_other() -> None:

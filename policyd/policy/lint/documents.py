@@ -59,7 +59,9 @@ def _advise_document(document: Document, today: date) -> Iterator[Finding]:
     if document.group in _FOREIGN:
         what = _FOREIGN[document.group]
         message = f"{what} is not evaluated, it can only be a parameter"
-        yield Finding(("kind",), message, "policyd import converts some", rule="foreign-policy")
+        yield Finding(
+            ("kind",), message, "rewrite it as a policyd.dev/v1 Policy", rule="foreign-policy"
+        )
     if not isinstance(policy, AnyPolicy):
         return
     yield from _wildcards(policy.spec.match_constraints, policy.spec.failure_policy)

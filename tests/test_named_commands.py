@@ -1,0 +1,121 @@
+"""Every command and flag of policyd that any file of the tree names exists.
+
+``tests`` is left out: its tests run commands, where a wrong name fails by itself, and some run
+wrong ones on purpose.
+"""
+
+import re
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from policyd.cli import COMMANDS, policyd
+from tests import tree
+from tests.shared import ROOT
+
+TEXT = {".md", ".py", ".pyx", ".pxd", ".pyi", ".yaml", ".toml", ".json", ""}
+FILES = [
+    each
+    for each in tree.files()
+    if not each.startswith("tests/") and (ROOT / each).suffix in TEXT and (ROOT / each).is_file()
+]
+
+# Flags that files about policyd name, of other programs.
+OTHERS = {
+    "--admission-control-config-file": "kube-apiserver",
+    "--feature-gates": "kube-apiserver",
+    "--pod": "an agent in an example",
+    "--runtime-config": "kube-apiserver",
+    "--write": "tools/configmap.py",
+}
+# Files in which a flag stands for policyd's unless the table above names its program. Elsewhere
+# (loadtest, tools, the Makefile) only the flags of lines that run policyd are.
+OURS_BELOW = ("policyd/", "docs/", "deploy/base", "deploy/components", "policies/")
+OURS_FILES = ("README.md", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md")
+
+# Words that may follow the name in prose; so may verbs that end in "s" or "ed". The last is a path.
+PROSE = {"a", "and", "as", "at", "by", "from", "in", "not", "of", "off", "on", "or", "to", "with"}
+PROSE |= {"can", "cannot", "could", "did", "may", "might", "must", "should", "will", "would"}
+PROSE |= {"also", "ask", "chose", "editable", "itself", "never", "no", "only", "then", "policyd"}
+
+IMPORT = re.compile(r"^\s*(?:from|import) .*", re.MULTILINE)
+FENCE = re.compile(r"^ *```\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+SPAN = re.compile(r"(?<!`)(`{1,2})([^`\n]+)\1")
+NAMED = re.compile(r"(?<![\w/@.-])(?:\.venv/bin/)?policyd[ ]+([a-z][\w-]*)")
+RUN = re.compile(r"(?<![\w/@.-])(?:\.venv/bin/)?policyd[ ]+([a-z]+)\b(?![-=:])([^`\n|;&]*)")
+FLAG = re.compile(r"(?<![\w<-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w-])")
+SHORT = re.compile(r"(?<![^\s\[(])-[A-Za-z]\b")
+
+
+def options() -> dict[str, set[str]]:
+    """The flags of each command."""
+    found = {}
+    with click.Context(policyd) as context:
+        for name in COMMANDS:
+            command = policyd.get_command(context, name)
+            assert command is not None
+            flags = {"--help", "-h"}
+            for parameter in command.params:
+                flags |= {*parameter.opts, *parameter.secondary_opts}
+            found[name] = flags
+    return found
+
+
+OPTIONS = options()
+ALL = set().union(*OPTIONS.values(), {"--version"}, OTHERS)
+
+
+def text(file: str) -> str:
+    """A file with continued lines joined, without imports of Python."""
+    joined = re.sub(r" *\\\n *", " ", (ROOT / file).read_text(encoding="utf-8"))
+    return IMPORT.sub("", joined)
+
+
+def code(written: str) -> Iterator[str]:
+    """What stands in backticks or in fenced blocks."""
+    yield from FENCE.findall(written)
+    yield from (span for _, span in SPAN.findall(FENCE.sub("", written)))
+
+
+def unknown_commands(written: str) -> set[str]:
+    """Names after ``policyd`` that are no commands: none in code, words of prose elsewhere."""
+    in_code = {name for each in code(written) for name in NAMED.findall(each)}
+    elsewhere = {name for name in NAMED.findall(written) if name not in PROSE}
+    verbs = {name for name in elsewhere - in_code if re.fullmatch("[a-z]+(?:s|ed)", name)}
+    return (in_code | elsewhere - verbs) - COMMANDS.keys()
+
+
+def unknown_flags_of_commands(written: str) -> set[str]:
+    """Flags on lines that run a command which does not have them."""
+    found = set()
+    for name, rest in RUN.findall(written):
+        shown = re.split(r" #|\\n", rest)[0]
+        flags = {*FLAG.findall(shown), *SHORT.findall(shown)}
+        found |= {f"{name} {flag}" for flag in flags - OPTIONS.get(name, ALL)}
+    return found
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_commands_and_flags_exist(file: str) -> None:
+    written = text(file)
+    assert unknown_commands(written) == set(), "no command; a word of prose goes into PROSE"
+    assert unknown_flags_of_commands(written) == set()
+    if file in OURS_FILES or file.startswith(OURS_BELOW):
+        assert set(FLAG.findall(written)) - ALL == set()
+
+
+def test_the_table_of_other_programs_holds_what_is_named() -> None:
+    named = {flag for file in FILES for flag in FLAG.findall(text(file))}
+    assert OTHERS.keys() <= named
+
+
+def test_what_is_found() -> None:
+    assert unknown_commands("`policyd bench`, policyd imports, policyd import") == {
+        "bench",
+        "import",
+    }
+    assert unknown_commands("```console\n$ policyd webhooks\n```\n") == {"webhooks"}
+    assert unknown_commands("policyd evaluates; `.venv/bin/policyd lint x`") == set()
+    assert unknown_flags_of_commands("policyd lint --cluster -p x") == {"lint --cluster", "lint -p"}
+    assert unknown_flags_of_commands("policyd lint x | y --other  # --more") == set()
