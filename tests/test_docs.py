@@ -12,10 +12,10 @@ from policyd import PolicySet
 from policyd.cli import policyd
 from policyd.policy.model.kinds import PolicySpec
 from policyd.policy.source import loader
+from tests import tree
 from tests.shared import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-PAGES += sorted(each for each in ROOT.glob("[dlp]*/**/README.md") if "docs" not in each.parts)
+PAGES = [ROOT / each for each in tree.files() if each.endswith(".md")]
 FORMAT = ROOT / "docs" / "write" / "policies.md"
 SUITES = ROOT / "docs" / "test" / "suites.md"
 IDS = [str(each.relative_to(ROOT)) for each in PAGES]

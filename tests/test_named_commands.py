@@ -34,10 +34,12 @@ OTHERS = {
 OURS_BELOW = ("policyd/", "docs/", "deploy/base", "deploy/components", "policies/")
 OURS_FILES = ("README.md", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md")
 
-# Words that may follow the name in prose; so may verbs that end in "s" or "ed". The last is a path.
-PROSE = {"a", "and", "as", "at", "by", "from", "in", "not", "of", "off", "on", "or", "to", "with"}
-PROSE |= {"can", "cannot", "could", "did", "may", "might", "must", "should", "will", "would"}
-PROSE |= {"also", "ask", "chose", "editable", "itself", "never", "no", "only", "then", "policyd"}
+# What may follow the name in prose: verbs that end in "s" or "ed", and these words.
+PROSE = re.compile(
+    "[a-z]+(?:s|ed)|a|also|and|as|ask|at|by|can|cannot|chose|could|did|documentation|editable|for|"
+    "from|in|itself|may|might|must|never|no|not|of|off|on|only|or|policyd|should|that|the|then|to|"
+    "when|where|which|while|will|with|without|would"
+)
 
 IMPORT = re.compile(r"^\s*(?:from|import) .*", re.MULTILINE)
 FENCE = re.compile(r"^ *```\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
@@ -81,9 +83,8 @@ def code(written: str) -> Iterator[str]:
 def unknown_commands(written: str) -> set[str]:
     """Names after ``policyd`` that are no commands: none in code, words of prose elsewhere."""
     in_code = {name for each in code(written) for name in NAMED.findall(each)}
-    elsewhere = {name for name in NAMED.findall(written) if name not in PROSE}
-    verbs = {name for name in elsewhere - in_code if re.fullmatch("[a-z]+(?:s|ed)", name)}
-    return (in_code | elsewhere - verbs) - COMMANDS.keys()
+    elsewhere = {name for name in NAMED.findall(written) if not PROSE.fullmatch(name)}
+    return (in_code | elsewhere) - COMMANDS.keys()
 
 
 def unknown_flags_of_commands(written: str) -> set[str]:
