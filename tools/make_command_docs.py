@@ -3,7 +3,7 @@
     python -m tools.make_command_docs
 
 One page for each command of the table in ``policyd/cli/__init__.py``, and a list of them. A test
-compares them with the help. What a page says is written in the command's own file.
+compares the pages with the help. Change the texts in the file of the command.
 """
 
 import re
@@ -19,7 +19,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference" / "comman
 WIDTH = 120
 # click's mark of a block that is not to be wrapped.
 _VERBATIM = "\b\n"
-_GENERATED = "<!-- Made from `policyd {name} --help` by tools/make_command_docs.py -->"
+_GENERATED = "<!-- Generated from `policyd {name} --help` by tools/make_command_docs.py -->"
 
 
 def pages() -> dict[str, str]:
@@ -44,8 +44,8 @@ def _commands() -> Iterator[tuple[str, click.Command]]:
 
 def _contents() -> str:
     rows = [f"| [`policyd {name}`]({name}.md) | {line} |" for name, (_, line) in COMMANDS.items()]
-    head = "# Commands\n\nEach page is what `policyd COMMAND --help` says.\n\n"
-    return head + "\n".join(("| command | does |", "|---|---|", *rows)) + "\n"
+    head = "# Commands\n\nEach page contains the output of `policyd COMMAND --help`.\n\n"
+    return head + "\n".join(("| command | purpose |", "|---|---|", *rows)) + "\n"
 
 
 def _sections(path: str, command: click.Command, level: int = 1) -> Iterator[str]:

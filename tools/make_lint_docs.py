@@ -2,7 +2,7 @@
 
     python -m tools.make_lint_docs
 
-A test compares the page with the table, which is in policyd/policy/model/lint_rules.py.
+A test compares the page with the table. Change the texts in policyd/policy/lint_rules.py.
 """
 
 from pathlib import Path
@@ -10,28 +10,37 @@ from pathlib import Path
 from policyd.policy.model.lint_rules import RULES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "lint-rules.md"
-_HEAD = """# Rules of policyd lint
+_HEAD = """# Lint rules
 
-Errors keep a policy from being used. Advice does not, and does not change the exit status: it tells
-what most likely is not meant. The names do not change. They stand in `--format json`, `sarif` and
-`github`, and advice is disabled by them:
+`policyd lint` reports errors and advice:
 
-- for a run: `policyd lint --disable no-binding,wildcard policies/`
-- in a policy, with the reason: `# policyd-lint: disable=missing-update nobody changes these`
+- Errors keep a policy from being used.
+- Advice points out what is probably a mistake. It does not change the exit status.
 
-The comment is about the whole file above its first line; about one document above that document's
-first line (below its `---`); anywhere else about the field or list item on its line, or on the next
-line if it has a line of its own, with everything inside of it. A rule that is not there, or that is
-an error, is an error itself; `--strict` also tells comments that disable nothing.
+The names of rules do not change. They are part of the output formats `json`, `sarif` and `github`.
+
+## Disable advice
+
+- For one run: `policyd lint --disable no-binding,wildcard policies/`
+- In a policy, with a reason: `# policyd-lint: disable=missing-update nobody changes these`
+
+| place of the comment | applies to |
+|---|---|
+| above the first line of the file | the whole file |
+| below `---`, above the first line of a document | that document |
+| on the line of a field or list item, or on the line above it | everything in that field or item |
+
+A comment that names an unknown rule or an error is an error. `--strict` also reports comments that
+disable nothing.
 """
-_FOOT = "<!-- Made from policyd/policy/model/lint_rules.py by tools/make_lint_docs.py -->"
+_FOOT = "<!-- Generated from policyd/policy/lint_rules.py by tools/make_lint_docs.py -->"
 
 
 def page() -> str:
     """The text of the page."""
     parts = [_HEAD]
     for severity, title in (("advice", "Advice"), ("error", "Errors")):
-        parts.append(f"## {title}\n\n| rule | tells | remedy |\n|---|---|---|")
+        parts.append(f"## {title}\n\n| rule | reports | what to do |\n|---|---|---|")
         parts += [
             f"| `{name}` | {_cell(rule.about)} | {_cell(rule.remedy)} |"
             for name, rule in sorted(RULES.items())

@@ -14,18 +14,19 @@ from policyd.versions import CHANGED_FUNCTIONS, FEATURES, OLDEST
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "kubernetes-versions.md"
 BEGIN = (
-    "<!-- Made from policyd/_core/lib and policyd/versions.py by tools/make_version_docs.py -->\n"
+    "<!-- Generated from policyd/_core/lib and policyd/versions.py by"
+    " tools/make_version_docs.py -->\n"
 )
-END = "<!-- The end of what is made -->\n"
+END = "<!-- End of the generated part -->\n"
 
 
 def section() -> str:
-    """The made part of the page, with its marks."""
+    """The generated part of the page, with the comments around it."""
     rows = [
         f"| {since} | {', '.join(f'`{name}`' for name in names)} |"
         for since, names in sorted(_arrivals().items())
     ]
-    removed = [f"- `{signature}` is gone since {version}." for signature, version in _removals()]
+    removed = [f"- Removed in {version}: `{signature}`." for signature, version in _removals()]
     changes = [
         f"- Since {each.since}: {each.about}."
         for each in (*FEATURES.values(), *CHANGED_FUNCTIONS.values())
@@ -33,11 +34,13 @@ def section() -> str:
     ]
     return "\n".join([
         BEGIN,
-        f"Everything that is not listed is in Kubernetes {OLDEST} already.",
+        f"Functions and macros that are not listed are available in all versions since {OLDEST}.",
         "",
-        "| since | functions and macros |",
+        "| since | new functions and macros |",
         "|---|---|",
         *rows,
+        "",
+        "Other changes:",
         "",
         *removed,
         *changes,
@@ -47,7 +50,7 @@ def section() -> str:
 
 
 def page() -> str:
-    """The whole page with the section made anew."""
+    """The whole page with its section generated."""
     text = PAGE.read_text()
     return text[: text.index(BEGIN)] + section() + text[text.index(END) + len(END) :]
 
