@@ -34,17 +34,18 @@ OTHERS = {
 OURS_BELOW = ("policyd/", "docs/", "deploy/base", "deploy/components", "policies/")
 OURS_FILES = ("README.md", "CHANGELOG.md", "SECURITY.md", "CONTRIBUTING.md")
 
-# What may follow the name in prose: verbs that end in "s" or "ed", and these words.
+# What may follow the name where it begins a line, a string or a sentence in brackets, as a command
+# does and prose may, too: verbs that end in "s" or "ed", and these words.
 PROSE = re.compile(
-    "[a-z]+(?:s|ed)|a|also|and|as|ask|at|by|can|cannot|chose|could|did|documentation|editable|for|"
-    "from|in|itself|may|might|must|never|no|not|of|off|on|only|or|policyd|should|that|the|then|to|"
-    "when|where|which|while|will|with|without|would"
+    "[a-z]+(?:s|ed)|again|also|and|as|at|by|can|cannot|could|documentation|for|from|in|itself|may|"
+    "might|must|never|not|of|off|on|only|or|policyd|should|that|to|where|which|will|with|would"
 )
 
 IMPORT = re.compile(r"^\s*(?:from|import) .*", re.MULTILINE)
 FENCE = re.compile(r"^ *```\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
 SPAN = re.compile(r"(?<!`)(`{1,2})([^`\n]+)\1")
 NAMED = re.compile(r"(?<![\w/@.-])(?:\.venv/bin/)?policyd[ ]+([a-z][\w-]*)")
+LEADING = re.compile(r"(?:^|[\"'(])[\s#$-]*" + NAMED.pattern, re.MULTILINE)
 RUN = re.compile(r"(?<![\w/@.-])(?:\.venv/bin/)?policyd[ ]+([a-z]+)\b(?![-=:])([^`\n|;&]*)")
 FLAG = re.compile(r"(?<![\w<-])--[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?![\w-])")
 SHORT = re.compile(r"(?<![^\s\[(])-[A-Za-z]\b")
@@ -81,10 +82,10 @@ def code(written: str) -> Iterator[str]:
 
 
 def unknown_commands(written: str) -> set[str]:
-    """Names after ``policyd`` that are no commands: none in code, words of prose elsewhere."""
+    """Names after ``policyd`` that are no commands, in code and where a command may begin."""
     in_code = {name for each in code(written) for name in NAMED.findall(each)}
-    elsewhere = {name for name in NAMED.findall(written) if not PROSE.fullmatch(name)}
-    return (in_code | elsewhere) - COMMANDS.keys()
+    leading = {name for name in LEADING.findall(written) if not PROSE.fullmatch(name)}
+    return (in_code | leading) - COMMANDS.keys()
 
 
 def unknown_flags_of_commands(written: str) -> set[str]:
@@ -112,11 +113,9 @@ def test_the_table_of_other_programs_holds_what_is_named() -> None:
 
 
 def test_what_is_found() -> None:
-    assert unknown_commands("`policyd bench`, policyd imports, policyd import") == {
-        "bench",
-        "import",
-    }
+    assert unknown_commands("lets policyd look up `policyd bench`") == {"bench"}
+    assert unknown_commands('hint = "policyd import converts some"') == {"import"}
     assert unknown_commands("```console\n$ policyd webhooks\n```\n") == {"webhooks"}
-    assert unknown_commands("policyd evaluates; `.venv/bin/policyd lint x`") == set()
+    assert unknown_commands("policyd evaluates\n# policyd also lints; `policyd lint x`") == set()
     assert unknown_flags_of_commands("policyd lint --cluster -p x") == {"lint --cluster", "lint -p"}
     assert unknown_flags_of_commands("policyd lint x | y --other  # --more") == set()
