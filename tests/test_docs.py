@@ -99,6 +99,17 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [each for each in LINK.findall(page.read_text()) if not leads(page, *each)] == []
 
 
+def test_every_page_is_in_an_index() -> None:
+    docs = ROOT / "docs"
+    indexes = [docs / "README.md", docs / "reference" / "commands" / "README.md"]
+    linked = {
+        (index.parent / target).resolve()
+        for index in indexes
+        for target, _ in LINK.findall(index.read_text())
+    }
+    assert {page for page in PAGES if docs in page.parents} - linked == {docs / "README.md"}
+
+
 def leads(page: Path, target: str, anchor: str) -> bool:
     """Whether the file of a link exists, and in it the heading."""
     file = (page.parent / target) if target else page
