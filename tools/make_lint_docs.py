@@ -2,7 +2,7 @@
 
     python -m tools.make_lint_docs
 
-A test compares the page with the table. Change the texts in policyd/policy/lint_rules.py.
+A test compares the page with the table. Change the texts in policyd/policy/model/lint_rules.py.
 """
 
 from pathlib import Path
@@ -33,7 +33,7 @@ The names of rules do not change. They are part of the output formats `json`, `s
 A comment that names an unknown rule or an error is an error. `--strict` also reports comments that
 disable nothing.
 """
-_FOOT = "<!-- Generated from policyd/policy/lint_rules.py by tools/make_lint_docs.py -->"
+_FOOT = "<!-- Generated from policyd/policy/model/lint_rules.py by tools/make_lint_docs.py -->"
 
 
 def page() -> str:
