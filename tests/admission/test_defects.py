@@ -12,7 +12,7 @@ import pytest
 from policyd.admission import engine, mutating
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
-from tests.admission.test_asking import never, waited
+from tests.admission.lookups.test_authorizer import never, waited
 from tests.admission.test_engine import POD, Json, ask, labels, load, policy
 
 INTERNAL = "internal error: see the log of policyd"

@@ -1,6 +1,6 @@
 """The time of every function of CEL on 1 MB of hostile input: the slowest of all shapes."""
 
-from tests.core.hostile import DEADLINE, cases, slowest
+from tests.core.lib.hostile import DEADLINE, cases, slowest
 
 MEGABYTE = 1_000_000
 

@@ -1,0 +1,402 @@
+"""Advice on expressions that are errors for objects without a field, or without an object."""
+
+from typing import Any
+
+import pytest
+
+from policyd.json_types import JSONObject
+from policyd.policy.lint.guards.unguarded import unguarded
+from tests.policy.builders import loaded, map_, policy, rule, vap
+from tests.policy.lint.types.test_check import CRD, GADGETS, WORKLOADS
+
+FIELD, NULL = "unguarded-field", "null-object"
+CREATE, UPDATE = rule(operations=["CREATE"]), rule(operations=["UPDATE"])
+ALL = rule(operations=["*"])
+
+
+def found_in(document: JSONObject) -> list[tuple[str, str]]:
+    """Path, and what may be missing, of each advice."""
+    sources = loaded(document, CRD)
+    assert sources.problems == ()
+    found = unguarded(sources)
+    assert all(each.severity == "advice" and each.line and "^" in each.excerpt for each in found)
+    assert all(each.hint.startswith("write ") for each in found)
+    return [(each.path, each.message) for each in found]
+
+
+def told(expression: str, *rules: JSONObject, **fields: Any) -> list[str]:
+    """The messages on a policy with one validation."""
+    constraints = {"resourceRules": list(rules or (rule(),))}
+    validations = [{"expression": expression}]
+    document = policy(matchConstraints=constraints, validations=validations, **fields)
+    return [message for _, message in found_in(document)]
+
+
+def variables(**expressions: str) -> list[JSONObject]:
+    return [{"name": name, "expression": text} for name, text in expressions.items()]
+
+
+def conditions(*expressions: str) -> list[JSONObject]:
+    return [{"name": f"c{number}", "expression": each} for number, each in enumerate(expressions)]
+
+
+GUARDED = [
+    "object.metadata.?labels.orValue({}).exists(k, k == 'a') && object.metadata.labels['a'] == 'x'",
+    "object.metadata.?labels.orValue({}).all(k, k != 'a') || object.metadata.labels['a'] == 'x'",
+    "object.metadata.?labels.orValue({}).exists(k, k == 'a' && k != '') ? object.metadata.labels.a == 'x' : true",
+    "object.spec.?nodeName == optional.of('x') && object.spec.nodeName == 'x'",
+    "object.spec.?nodeName == optional.none() || object.spec.nodeName == 'x'",
+    "object.spec.?nodeName != optional.none() ? object.spec.nodeName == 'x' : true",
+    "has(object.spec.nodeName) && object.spec.nodeName == 'x'",
+    "object.spec.nodeName == 'x' && has(object.spec.nodeName)",
+    "!has(object.spec.nodeName) || object.spec.nodeName == 'x'",
+    "has(object.spec.nodeName) ? object.spec.nodeName == 'x' : true",
+    'object.spec.containers.all(c, has(c.securityContext) && has(c.securityContext.privileged) && c.securityContext.privileged)',
+    'object.spec.containers.all(c, !has(c.securityContext) || !has(c.securityContext.privileged) || !c.securityContext.privileged)',
+    "has(object.metadata.labels) && 'app' in object.metadata.labels && object.metadata.labels['app'] == 'x'",
+    "has(object.metadata.labels) && 'app' in object.metadata.labels && object.metadata.labels.app == 'x'",
+    'has(object.metadata.labels.app) || true',
+    "object.metadata.?labels['app'].orValue('') == 'x'",
+    "object.metadata.?labels.orValue({}).size() > 0 && object.metadata.labels.all(k, k != 'x')",
+    'object.spec.?hostNetwork.orValue(false) && object.spec.hostNetwork',
+    "object.spec.?volumes.orValue([]).exists(v, has(v.hostPath) && v.hostPath.path == '/')",
+    "object.spec.?volumes.orValue([]).filter(v, has(v.hostPath)).all(v, v.hostPath.path == '/')",
+    'object.spec.containers.all(c, has(c.ports)) && object.spec.containers.all(d, d.ports.size() > 0)',
+    "object.spec.containers.all(c, c.image != '' && c.imagePullPolicy == 'x')",
+    'object.spec.containers.all(c, c.resources.?limits.orValue({}).size() > 0)',
+    "object.spec.?nodeName.hasValue() && object.spec.nodeName == 'x'",
+    "object.spec.?nodeName.orValue('') != '' && object.spec.nodeName == 'x'",
+    "object.spec.?nodeName.orValue('') == '' || object.spec.nodeName == 'x'",
+    'object.spec.?volumes.orValue([]).size() == 0 || object.spec.volumes.size() > 1',
+    'object.spec.?volumes.optMap(v, v.size() > 1).orValue(true)',
+    "object.kind == 'Pod' ? true : object.spec.nodeName == 'x'",
+    "object.kind != 'Pod' || true",
+    "object.metadata.name != 'x' && object.metadata.namespace != 'y'",
+    'object.metadata.?ownerReferences.orValue([]).exists(r, has(r.controller) && r.controller)',
+    "object.metadata.?labels.orValue({}).all(k, v, v != '')",
+    "object.metadata.?labels.orValue({}).all(k, object.metadata.labels[k] != '')",
+    "request.operation == 'CREATE' || oldObject.metadata.name == 'x'",
+    "oldObject == null || oldObject.metadata.name == 'x'",
+    "request.operation != 'UPDATE' || object.spec.containers == oldObject.spec.containers",
+    "request.operation in ['CREATE', 'CONNECT'] || oldObject.metadata.name == 'x'",
+    '(has(object.spec.nodeName) && has(object.spec.hostname)) ? object.spec.nodeName == object.spec.hostname : true',
+    'has(object.spec.securityContext.runAsUser) && object.spec.securityContext.runAsUser > 0',
+    "has(object.spec.template) ? object.spec.nodeName == 'x' : true",
+    "!(has(object.spec.nodeName)) || object.spec.nodeName == 'x'",
+    "!(has(object.spec.nodeName) && object.spec.nodeName == 'x')",
+    '(object.spec.containers + object.spec.?initContainers.orValue([])).filter(c, has(c.livenessProbe)).all(c, c.livenessProbe.periodSeconds > 1)',
+    "object.spec.containers.all(c, has(c.livenessProbe) ? has(c.livenessProbe.httpGet) && c.livenessProbe.httpGet.scheme == 'x' : true)",
+    "['a','b'].all(k, k in object.metadata.?labels.orValue({}) && object.metadata.labels[k] != '')",
+    "(has(object.spec.volumes) ? object.spec.volumes : []).filter(v, has(v.hostPath)).all(v, v.hostPath.path != '')",
+    "(has(object.spec.volumes) ? object.spec.volumes.filter(v, has(v.hostPath)) : []).all(v, v.hostPath.path != '')",
+    '(!has(object.spec.volumes) ? [] : object.spec.volumes).all(v, object.spec.volumes.size() > 1)',
+    "object.spec.?nodeName.orValue(null) == null || object.spec.nodeName == 'x'",
+    "object.spec.?nodeName.orValue(null) != null ? object.spec.nodeName == 'x' : true",
+    "(has(object.spec.nodeName) == true) && object.spec.nodeName == 'x'",
+    "has(object.spec.nodeName) == false || object.spec.nodeName == 'x'",
+    'size(object.spec.?volumes.orValue([])) > 0 ? object.spec.volumes.size() > 1 : true',
+    'object.spec.?volumes.orValue([]).exists(v, true) && object.spec.volumes.size() > 1',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("expression", GUARDED)
+def test_what_is_guarded_is_not_told(expression: str) -> None:
+    assert told(expression) == []
+
+
+NODE = "object.spec may be without nodeName"
+LABELS, APP = "object.metadata may be without labels", "object.metadata.labels may be without app"
+UNGUARDED: list[tuple[str, list[str]]] = [
+    ("object.spec.nodeName == 'x'", [NODE]),
+    ("object.spec['nodeName'] == 'x'", [NODE]),
+    ("object['spec'].nodeName == 'x'", ['object["spec"] may be without nodeName']),
+    ("object.metadata.labels['app'] == 'x'", [LABELS, APP]),
+    ("has(object.metadata.labels) && object.metadata.labels['app'] == 'x'", [APP]),
+    ("has(object.metadata.labels) && object.metadata.labels.app == 'x'", [APP]),
+    ("has(object.metadata.labels.app)", [LABELS]),
+    ("'app' in object.metadata.labels && object.metadata.labels['app'] == 'x'", [LABELS]),
+    ("object.spec.containers.all(c, c.securityContext.privileged == true)",
+     ["c may be without securityContext", "c.securityContext may be without privileged"]),
+    ("object.spec.containers.all(c, has(c.livenessProbe) && c.livenessProbe.httpGet.path == 'x')",
+     ["c.livenessProbe may be without httpGet"]),
+    ("object.spec.initContainers.all(c, c.image != '')", ["object.spec may be without initContainers"]),
+    ("has(object.spec.hostname) || object.spec.nodeName == 'x'", [NODE]),
+    ("!has(object.spec.nodeName) && object.spec.nodeName == 'x'", [NODE]),
+    ("!has(object.spec.nodeName) ? object.spec.nodeName == 'x' : true", [NODE]),
+    ("has(object.spec.nodeName) == false && object.spec.nodeName == 'x'", [NODE]),
+    ("has(object.spec.hostname) ? object.spec.nodeName == 'x' : true", [NODE]),
+    ("object.spec.?nodeName.orValue('') == '' && object.spec.nodeName == 'x'", [NODE]),
+    ("object.spec.?nodeName != optional.of('x') && object.spec.nodeName == 'x'", [NODE]),
+    ("has(object.metadata.labels) && object.metadata.labels.exists(k, k == 'b') && object.metadata.labels['app'] == 'x'", [APP]),
+    ("has(object.metadata.labels) && object.metadata.labels.all(k, k == 'app') && object.metadata.labels['app'] == 'x'", [APP]),
+    ("has(object.metadata.labels) && object.metadata.labels.exists(k, k == 'app' || k == 'b') && object.metadata.labels['app'] == 'x'", [APP]),
+    ("object.spec.?nodeName.orValue('x') == 'x' && object.spec.nodeName == 'x'", [NODE]),
+    ("!object.spec.?nodeName.hasValue() && object.spec.nodeName == 'x'", [NODE]),
+    ("object.spec.?volumes.orValue([]).all(v, v.hostPath.path == '/')", [
+     "v may be without hostPath"]),
+    ("object.spec.?volumes.orValue([]).size() >= 0 && object.spec.volumes.size() > 1", [
+     "object.spec may be without volumes"]),
+    ("object.spec.containers.exists(c, has(c.ports)) && object.spec.containers.all(c, c.ports.size() > 1)",
+     ["c may be without ports"]),
+    ("object.spec.containers.all(c, has(c.ports)) || object.spec.containers.all(c, c.ports.size() > 1)",
+     ["c may be without ports"]),
+    ("object.spec.containers.filter(c, has(c.ports)).all(c, has(c.lifecycle)) && "
+     "object.spec.containers.all(c, c.lifecycle.size() > 1)", ["c may be without lifecycle"]),
+    ("object.spec.containers.all(c, has(c.ports) && object.spec.?initContainers.orValue([])"
+     ".all(c, c.ports.size() > 1))", ["c may be without ports"]),
+    ("object.spec.containers.all(c, object.spec.nodeName == c.name) && has(object.spec.volumes)", [NODE]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "expected"), UNGUARDED)
+def test_what_may_be_missing_is_told(expression: str, expected: list[str]) -> None:
+    assert told(expression) == expected
+
+
+IMAGES = "object.spec.containers.map(c, {'a': c.image})"
+MADE = [
+    (IMAGES, "MADE.all(m, m.a != '' && m['a'] != '') && MADE.sortBy(m, m.a)[0].a != ''"),
+    (f"[{IMAGES}]", "MADE.all(l, l.all(m, m.a != '' && m['a'] != ''))"),
+]
+
+
+@pytest.mark.parametrize(("made", "expression"), MADE)
+def test_maps_that_the_policy_makes_are_its_own(made: str, expression: str) -> None:
+    assert told(expression.replace("MADE", made)) == []
+    assert told(expression.replace("MADE", "variables.m"), variables=variables(m=made)) == []
+
+
+VARIABLES: list[tuple[JSONObject, str, list[str]]] = [
+    ({"spec": "object.spec"}, "has(object.spec.nodeName) && variables.spec.nodeName == 'x'", []),
+    ({"spec": "object.spec"}, "variables.spec.nodeName == 'x'", [
+        "variables.spec may be without nodeName"]),
+    ({"on": "has(object.spec.nodeName)"}, "variables.on ? object.spec.nodeName == 'x' : true", []),
+    ({"on": "has(object.spec.nodeName)"}, "variables.on || object.spec.nodeName == 'x'", [NODE]),
+    ({"node": "object.spec.nodeName"}, "has(object.spec.nodeName) && variables.node == 'x'", []),
+    ({"node": "object.spec.nodeName"}, "variables.node == 'x'", [NODE]),
+    ({"node": "object.spec.nodeName"}, "true", []),
+    ({"all": "object.spec.containers.filter(c, has(c.ports))"},
+     "variables.all.all(d, d.ports.size() > 0)", []),
+    ({"all": "object.spec.containers + object.spec.?initContainers.orValue([])"},
+     "variables.all.all(c, has(c.ports)) && variables.all.all(d, d.ports.size() > 0)", []),
+    ({"all": "object.spec.containers + object.spec.?initContainers.orValue([])"},
+     "variables.all.all(c, c.ports.size() > 0)", ["c may be without ports"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("given", "expression", "expected"), VARIABLES)
+def test_variables_are_read_as_their_expressions(
+    given: dict[str, str], expression: str, expected: list[str]
+) -> None:
+    assert told(expression, variables=variables(**given)) == expected
+
+
+def test_a_variable_is_told_where_it_is_written() -> None:
+    document = policy(
+        variables=variables(node="object.spec.nodeName"),
+        validations=[{"expression": "variables.node == 'x'"}] * 2,
+    )
+    assert found_in(document) == [("spec.variables[0].expression", NODE)]
+
+
+def test_conditions_guard_validations_and_each_other() -> None:
+    expression = "object.spec.nodeName == 'x'"
+    has = "has(object.spec.nodeName)"
+    assert told(expression, matchConditions=conditions(has)) == []
+    assert told("true", matchConditions=conditions(expression, has)) == []
+    assert told(expression, matchConditions=conditions(f"!{has}")) == [NODE]
+    other = "object.kind == 'Deployment'"
+    assert told(expression, matchConditions=conditions(other)) == []
+
+
+def test_earlier_validations_guard_later_ones() -> None:
+    has, uses = (
+        {"expression": "has(object.spec.nodeName)"},
+        {"expression": "object.spec.nodeName == 'x'"},
+    )
+    assert found_in(policy(validations=[has, uses])) == []
+    assert found_in(policy(validations=[uses, has])) == [("spec.validations[0].expression", NODE)]
+
+
+def test_messages_are_made_when_the_validation_is_false() -> None:
+    guarded = {
+        "expression": "!has(object.spec.nodeName)",
+        "messageExpression": "object.spec.nodeName",
+    }
+    assert found_in(policy(validations=[guarded])) == []
+    wrong = {**guarded, "expression": "has(object.spec.nodeName)"}
+    assert found_in(policy(validations=[wrong])) == [
+        ("spec.validations[0].messageExpression", NODE)
+    ]
+
+
+def test_mutations_are_looked_at() -> None:
+    text = (
+        "[JSONPatch{op: 'add', path: '/metadata/labels/a', value: object.metadata.labels['app']}]"
+    )
+    document = map_(mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": text}}])
+    path = "spec.mutations[0].jsonPatch.expression"
+    assert found_in(document) == [(path, LABELS), (path, APP)]
+
+
+def test_kinds_are_told_apart() -> None:
+    by_kind = (
+        "object.kind == 'Pod' ? has(object.spec.nodeName) && object.spec.nodeName == 'x' "
+        ": object.spec.template.spec.containers.size() > 0"
+    )
+    assert told(by_kind, rule(), WORKLOADS) == []
+    by_resource = "request.resource.resource == 'pods' || object.spec.template.spec.nodeName == 'x'"
+    assert told(by_resource, rule(), WORKLOADS) == [
+        "object.spec.template.spec may be without nodeName "
+        "(apps/v1, Kind=DaemonSet; apps/v1, Kind=Deployment)"
+    ]
+    by_field = "has(object.spec.template) ? true : object.spec.containers.size() > 0"
+    assert told(by_field, rule(), WORKLOADS) == []
+
+
+def test_custom_resources_lack_what_is_neither_required_nor_defaulted() -> None:
+    assert told("object.spec.size > 1", GADGETS) == [
+        "object may be without spec",
+        "object.spec may be without size",
+    ]
+    assert told("object.metadata.name != object.kind", GADGETS) == []
+    assert told("object.?spec.?size.orValue(2) > 1 || object.spec.size > 0", GADGETS) == []
+
+
+def test_unknown_kinds_and_wildcards_are_left_out() -> None:
+    anything = rule(apiGroups=["*"], apiVersions=["*"], resources=["*"])
+    assert told("object.spec.nodeName == 'x'", anything) == []
+    assert told("object.spec.x == 'x'", rule(apiGroups=["a.b"], resources=["things"])) == []
+
+
+ON_CREATE = "oldObject is null on CREATE: an error for each"
+ON_DELETE = "object is null on DELETE: an error for each"
+SAME = "object.metadata.name == oldObject.metadata.name"
+NULLS: list[tuple[str, list[JSONObject], list[str]]] = [
+    (SAME, [rule()], [ON_CREATE]),
+    (SAME, [UPDATE], []),
+    (SAME, [CREATE], [ON_CREATE]),
+    (f"has(oldObject.metadata) && {SAME}", [rule()], []),
+    (f"has(oldObject.metadata) || {SAME}", [rule()], [ON_CREATE]),
+    (f"oldObject.?metadata.hasValue() ? {SAME} : true", [rule()], []),
+    (f"oldObject.?metadata.orValue(null) == null || {SAME}", [rule()], []),
+    (f"oldObject.?spec.?hostNetwork.orValue(false) && {SAME}", [rule()], []),
+    ("oldObject['metadata'] == object.metadata", [rule()], [ON_CREATE]),
+    (f"oldObject == null || {SAME}", [rule()], []),
+    (f"oldObject != null && {SAME}", [rule()], []),
+    ("oldObject.all(k, k != '')", [UPDATE], []),
+    (f"request.operation == 'UPDATE' ? {SAME} : true", [rule()], []),
+    (f"request.operation != 'UPDATE' || {SAME}", [rule()], []),
+    (f"request.operation in ['UPDATE'] && {SAME}", [rule()], []),
+    (f"request.operation in ['CREATE'] && {SAME}", [rule()], [ON_CREATE]),
+    ("object.metadata.name != 'x'", [ALL], [ON_DELETE]),
+    ("object.metadata.name != 'x'", [rule(operations=["DELETE"])], [ON_DELETE]),
+    ("oldObject.metadata.name != 'x'", [rule(operations=["DELETE"])], []),
+    ("(object == null ? oldObject : object).metadata.name != 'x'", [rule(operations=["DELETE"])], []),
+    ("request.operation == 'DELETE' || object.metadata.name != 'x'", [ALL], []),
+    (SAME, [rule(apiGroups=["*"], resources=["*"])], [ON_CREATE]),
+    (SAME, [rule(apiGroups=["a.b"], resources=["things"], operations=["UPDATE"])], []),
+    ("object.command.size() > 0", [rule(resources=["pods/exec"], operations=["CONNECT"])], []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "rules", "expected"), NULLS)
+def test_objects_that_are_null(
+    expression: str, rules: list[JSONObject], expected: list[str]
+) -> None:
+    assert told(expression, *rules) == expected
+
+
+def test_nothing_is_mutated_on_delete() -> None:
+    mutations = [
+        {
+            "patchType": "JSONPatch",
+            "jsonPatch": {"expression": "object.metadata.name == '' ? [] : []"},
+        }
+    ]
+    everything = {"resourceRules": [ALL]}
+    assert found_in(map_(mutations=mutations, matchConstraints=everything)) == []
+    document = policy(mutations=mutations, validations=..., matchConstraints=everything)
+    assert found_in(document) == []
+
+
+def test_conditions_on_the_operation_guard() -> None:
+    assert told(SAME, matchConditions=conditions("request.operation == 'UPDATE'")) == []
+
+
+NODES, EXEC = rule(resources=["nodes"]), rule(resources=["pods/exec"], operations=["CONNECT"])
+REQUESTS: list[tuple[str, list[JSONObject], list[str]]] = [
+    ("request.subResource == ''", [rule()], ["request may be without subResource"]),
+    ("request.?subResource.orValue('') == ''", [rule()], []),
+    ("!has(request.subResource) || request.subResource == 'exec'", [rule()], []),
+    ("request.subResource == 'exec'", [EXEC], []),
+    ("request.requestSubResource == ''", [rule(), EXEC], ["request may be without requestSubResource"]),
+    ("request.userInfo.extra.size() == 0", [rule()], ["request.userInfo may be without extra"]),
+    ("request.userInfo.username == 'x' && request.userInfo.groups.size() > 1", [rule()], []),
+    ("request.namespace == 'x' && request.name == 'y'", [rule()], []),
+    ("request.namespace == 'x'", [rule(resources=["namespaces"])], []),
+    ("request.namespace == 'x'", [NODES], ["request may be without namespace"]),
+    ("namespaceObject.metadata.name == 'x'", [rule()], []),
+    ("namespaceObject.metadata.name == 'x'", [NODES], [
+        "namespaceObject is null for /v1, Kind=Node: an error for each"]),
+    ("namespaceObject == null || namespaceObject.metadata.name == 'x'", [NODES], []),
+    ("namespaceObject.metadata.labels['a'] == 'x'", [rule()], [
+        "namespaceObject.metadata.labels may be without a"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("expression", "rules", "expected"), REQUESTS)
+def test_what_requests_may_be_without(
+    expression: str, rules: list[JSONObject], expected: list[str]
+) -> None:
+    assert told(expression, *rules) == expected
+
+
+def test_conditions_know_no_namespace() -> None:
+    """As recorded: there it is null, whatever the object."""
+    asked = conditions("namespaceObject.metadata.name == 'x'")
+    assert told("namespaceObject.metadata.name == 'x'", matchConditions=asked) == [
+        "namespaceObject is null in matchConditions: an error for each"
+    ]
+
+
+def test_params_are_left_out() -> None:
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    expression = "params.data['x'] == 'y' && params.data.list.split(',').all(x, x != '')"
+    ref = {"name": "p", "parameterNotFoundAction": "Deny"}
+    assert told(expression, paramKind=kind, paramRef=ref) == []
+
+
+def test_names_of_rules() -> None:
+    document = vap(validations=[{"expression": f"{SAME} && object.spec.nodeName == ''"}])
+    sources = loaded(document)
+    found = unguarded(sources)
+    assert [each.rule for each in found] == [NULL, FIELD]
+
+
+@pytest.mark.parametrize(
+    "doubling",
+    [
+        "{0} && {0}",
+        "{0} ? {0} : {0}",
+        "{0} + {0}",
+        "{0}[{0}]",
+        "{0}.filter(x, {0} == x)",
+        "[{0}, {0}] == []",
+        "{0} == {0}",
+    ],
+)
+def test_variables_that_double_are_read_once(doubling: str) -> None:
+    later = {f"v{n}": doubling.format(f"variables.v{n - 1}") for n in range(1, 40)}
+    rows = variables(v0="dyn(object.metadata.name)", **later)
+    texts = ["variables.v39 && true", "variables.v39.all(x, x)", "variables.v39.a == 1"]
+    sources = loaded(policy(variables=rows, validations=[{"expression": text} for text in texts]))
+    assert unguarded(sources) == []
+
+
+def test_variables_of_variables_end() -> None:
+    doubled = {
+        f"v{n}": f"has(object.a{n}) ? variables.v{n - 1} : variables.v{n - 1}" for n in range(1, 40)
+    }
+    rows = variables(v0="object.spec.nodeName", **doubled)
+    assert told("variables.v39 == 'x'", variables=rows)[0].endswith("nodeName")
