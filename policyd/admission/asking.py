@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeVar
 from policyd.admission import mutating
 from policyd.admission.asked_namespace import AskedNamespaces, NamespaceName
 from policyd.admission.asked_params import AskedParams, KindOf, ParamsOf, open_questions
-from policyd.admission.authorizer import Attributes, Decision, Failure
+from policyd.admission.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.decision import respond
 from policyd.admission.engine import Engine, Matched, Only, Webhook
 from policyd.admission.recorder import LookupResult, NullRecorder, Question, Recorder
@@ -31,7 +31,7 @@ Answer = TypeVar("Answer")
 class Cluster(Protocol):
     """Who is asked. Where it cannot find out, it says so with a Failure: it raises nothing."""
 
-    async def may(self, asked: Attributes) -> Decision | Failure:
+    async def may(self, asked: Attributes) -> AccessDecision | Failure:
         """Whether a user may do something."""
 
     async def namespace(self, name: str) -> JSONObject | Failure:
@@ -62,7 +62,7 @@ class Answers:
         self._tasks: dict[object, asyncio.Task[Any]] = {}
         self._late: set[object] = set()
 
-    def check(self, attributes: Attributes) -> Decision | Failure | None:
+    def check(self, attributes: Attributes) -> AccessDecision | Failure | None:
         """What is known; a question that is new begins to be fetched when the loop goes on."""
         return self._look("authorizer", attributes, lambda: self._cluster.may(attributes))
 

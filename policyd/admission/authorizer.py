@@ -6,14 +6,14 @@ Asks no cluster: what does stands above, and is handed to the engine.
 from collections.abc import Iterable
 from typing import Protocol
 
-from policyd._core.lib.authorization import Attributes, Decision, Failure
+from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.policy.model.suite import AuthorizerRule
 
 __all__ = [
+    "AccessDecision",
     "Attributes",
     "Authorizer",
     "AuthorizerRule",
-    "Decision",
     "Failure",
     "StaticAuthorizer",
 ]
@@ -22,7 +22,7 @@ __all__ = [
 class Authorizer(Protocol):
     """Answers from what it knows at once: it is called in the middle of an evaluation."""
 
-    def check(self, attributes: Attributes) -> Decision | Failure | None:
+    def check(self, attributes: Attributes) -> AccessDecision | Failure | None:
         """The decision, or why there is none; None if it is not known yet, which ends the
         evaluation (Unanswered).
         """
@@ -37,12 +37,12 @@ class StaticAuthorizer:
     def __init__(self, rules: Iterable[AuthorizerRule]) -> None:
         self._rules = tuple(rules)
 
-    def check(self, attributes: Attributes) -> Decision:
+    def check(self, attributes: Attributes) -> AccessDecision:
         """The decision of the first rule that fits."""
         for rule in self._rules:
             if _fits(rule, attributes):
-                return Decision(rule.allowed and not rule.error, rule.reason, rule.error)
-        return Decision(allowed=False)
+                return AccessDecision(rule.allowed and not rule.error, rule.reason, rule.error)
+        return AccessDecision(allowed=False)
 
 
 def _fits(rule: AuthorizerRule, asked: Attributes) -> bool:

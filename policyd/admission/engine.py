@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple, TypeVar, TypeVarTuple
 
 from policyd._core.match.matcher import Hit
 from policyd._core.plan.plan import Stopped, Subject, TimedOut
-from policyd._core.plan.validation import Outcome
+from policyd._core.plan.validation import ValidationOutcome
 from policyd._core.values.errors import CelError
 from policyd.admission import mutating
 from policyd.admission.authorizer import Authorizer
@@ -330,7 +330,7 @@ class Engine:
             message=finding.message,
         )
 
-    def _note(self, policy: CompiledPolicy, binding: Binding, outcome: Outcome) -> None:
+    def _note(self, policy: CompiledPolicy, binding: Binding, outcome: ValidationOutcome) -> None:
         name = None if policy.kind == "Policy" else binding.name
         for index, text, reason, error in outcome.failures:
             said = bounded(text)
@@ -381,7 +381,7 @@ def judge(engine: Engine, matches: list[Matched]) -> AdmissionResponse:
     return respond(engine.request, engine.verdict, engine.policies.generation)
 
 
-def _decision(outcome: Outcome, actions: tuple[str, ...]) -> int:
+def _decision(outcome: ValidationOutcome, actions: tuple[str, ...]) -> int:
     if outcome.timed_out:
         return _TIMEOUT
     if outcome.annotation_errors or outcome.ignored or any(f[3] for f in outcome.failures):

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from policyd._core.json.scan import Scan, repaired
+from policyd._core.json.scan import JSONScan, repaired
 from policyd._core.json.tree import TOO_DEEP, TOO_LARGE_NUMBER, normal
 from policyd._core.json.weight import decoded_bytes
 from policyd._core.values.errors import CelError
@@ -61,7 +61,7 @@ def read(body: bytes, too_large: bool) -> tuple[Any, str] | None:
 
     ``too_large``: ``too_many_values`` said so.
     """
-    scan = Scan(body)
+    scan = JSONScan(body)
     if scan.problem() >= 0:
         return None
     reason = TOO_MANY_VALUES if too_large else _reason(scan, body)
@@ -74,7 +74,7 @@ def read_tree(review: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _reason(scan: Scan, body: bytes) -> str:
+def _reason(scan: JSONScan, body: bytes) -> str:
     if scan.surrogate >= 0:
         shown = body[scan.surrogate : scan.surrogate + 6].decode("ascii")
         return f"a string holds half of a surrogate pair, {shown}, at byte {scan.surrogate}"
@@ -88,7 +88,7 @@ def _reason(scan: Scan, body: bytes) -> str:
 class _Picker:
     """Decodes the members wanted of a body that is JSON."""
 
-    def __init__(self, scan: Scan, body: bytes) -> None:
+    def __init__(self, scan: JSONScan, body: bytes) -> None:
         self._scan = scan
         self._body = body
         self._room = MAX_DECODED_BYTES

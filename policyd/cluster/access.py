@@ -15,7 +15,7 @@ from lightkube.models.authorization_v1 import (
 )
 from lightkube.resources.authorization_v1 import SubjectAccessReview
 
-from policyd._core.lib.authorization import Attributes, Decision
+from policyd._core.lib.authorization import AccessDecision, Attributes
 from policyd.cluster.bounds import Unfit
 
 BOTH = "webhook subject access review returned both allow and deny response"
@@ -27,7 +27,7 @@ UNPARSED = frozenset(
 )
 
 
-async def review(client: AsyncClient, asked: Attributes) -> Decision:
+async def review(client: AsyncClient, asked: Attributes) -> AccessDecision:
     """Ask the API server; raises what the client raises."""
     answer = await client.create(SubjectAccessReview(spec=spec(asked)))
     if answer.kind != SubjectAccessReview.__name__:
@@ -62,11 +62,11 @@ def spec(asked: Attributes) -> SubjectAccessReviewSpec:
     return made
 
 
-def decision(status: SubjectAccessReviewStatus) -> Decision:
+def decision(status: SubjectAccessReviewStatus) -> AccessDecision:
     """The answer: allowed only where nothing denies."""
     reason = status.reason or ""
     if status.denied and status.allowed:
-        return Decision(False, reason, BOTH)
+        return AccessDecision(False, reason, BOTH)
     said = (status.evaluationError or "").split("; ")
     error = "; ".join(each for each in said if each not in UNPARSED)
-    return Decision(bool(status.allowed), reason, error)
+    return AccessDecision(bool(status.allowed), reason, error)

@@ -23,7 +23,7 @@ from lightkube.core.exceptions import ApiError
 from lightkube.core.exceptions import ConfigError as KubeConfigError
 from lightkube.core.generic_client import transform_exception
 
-from policyd._core.lib.authorization import Attributes, Decision, Failure
+from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.cluster import access, namespaces, params
 from policyd.cluster.bounds import (
@@ -132,7 +132,7 @@ class ClusterClient:
         self._kinds = Remembered(self._kind, params.KIND_SECONDS)
         self._params = Remembered(self._objects)
 
-    async def may(self, asked: Attributes) -> Decision | Failure:
+    async def may(self, asked: Attributes) -> AccessDecision | Failure:
         """Whether a user may do something; raises nothing."""
         return await self._told(lambda: access.review(self._client, asked))
 

@@ -11,7 +11,7 @@ import httpx2
 import orjson
 from lightkube.config.kubeconfig import SingleConfig
 
-from policyd._core.lib.authorization import Attributes, Decision, Failure
+from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.cluster.bounds import MAX_PAGE_BYTES
 from policyd.cluster.client import PASSING, ClusterClient
@@ -44,7 +44,7 @@ class ClusterReader:
     def __init__(self, config: SingleConfig, timeout: float) -> None:
         self._client = _Client(config, timeout, MAX_PAGE_BYTES, WHOLE * timeout)
         self._runner = asyncio.Runner()
-        self._decisions: dict[Attributes, Decision | Failure] = {}
+        self._decisions: dict[Attributes, AccessDecision | Failure] = {}
 
     def __enter__(self) -> "ClusterReader":
         return self
@@ -75,7 +75,7 @@ class ClusterReader:
         """The version that the API server says it is; Unreadable where it cannot be asked."""
         return str(self.get("version").get("gitVersion"))
 
-    def check(self, attributes: Attributes) -> Decision | Failure:
+    def check(self, attributes: Attributes) -> AccessDecision | Failure:
         """What the API server's authorizers say; each question is asked once."""
         known = self._decisions.get(attributes)
         if known is None:

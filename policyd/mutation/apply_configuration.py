@@ -5,7 +5,7 @@ from typing import Any
 from policyd._core.go.printing import EMPTY
 from policyd._core.json.size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
 from policyd._core.schema.merge import MergeError, atomics, flawless, live_problems, merge, problems
-from policyd._core.schema.types import Type
+from policyd._core.schema.types import SchemaType
 from policyd._core.values.convert import ConversionError, object_value
 from policyd._core.values.types import StructValue
 from policyd.errors import MutationError, StatusError
@@ -81,7 +81,7 @@ def merged_object(obj: JSONObject, patch: JSONObject, schema: KindSchema) -> JSO
     return merged if schema.native or merged is obj else without_empty(merged)
 
 
-def check(patch: JSONObject, kind: Type) -> None:
+def check(patch: JSONObject, kind: SchemaType) -> None:
     """MutationError if the patch does not fit the kind, or touches what only merges as a whole."""
     wrong = problems(patch, kind)
     if wrong:

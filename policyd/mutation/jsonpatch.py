@@ -1,7 +1,7 @@
 """The mutation kind JSONPatch: a list of ``JSONPatch{op, path, from, value}``, applied in order."""
 
 from policyd._core.json.size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
-from policyd._core.patch.json_patch import ABSENT, Operation, apply
+from policyd._core.patch.json_patch import ABSENT, PatchOperation, apply
 from policyd._core.values.convert import ConversionError, json_value
 from policyd._core.values.types import StructValue
 from policyd.errors import MutationError
@@ -33,7 +33,7 @@ class JSONPatch:
         )
 
 
-def operation(item: object, sources: tuple[object, ...] | None) -> Operation:
+def operation(item: object, sources: tuple[object, ...] | None) -> PatchOperation:
     if not isinstance(item, StructValue):
         raise MutationError(
             "type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch"
@@ -46,4 +46,4 @@ def operation(item: object, sources: tuple[object, ...] | None) -> Operation:
         except ConversionError as error:
             raise MutationError(str(error)) from None
     op, path, source = fields.get("op", ""), fields.get("path", ""), fields.get("from", "")
-    return Operation(op, path, source, value)
+    return PatchOperation(op, path, source, value)

@@ -34,13 +34,13 @@ class Overlay:
         self._expressions = expressions
         self._depth = len(tree.path)
         # A schema is replaced when its CustomResourceDefinition is loaded again.
-        self._bound: dict[Gvk, tuple[KindSchema, tuple[core.Overlay, list[Fault]]]] = {}
+        self._bound: dict[Gvk, tuple[KindSchema, tuple[core.BoundOverlay, list[Fault]]]] = {}
 
     def bind(self, schema: KindSchema) -> list[Fault]:
         """What does not fit the schema of a kind."""
         return self._at(schema)[1]
 
-    def bound(self, target: Target) -> core.Overlay:
+    def bound(self, target: Target) -> core.BoundOverlay:
         """What is to be applied to objects of that kind; MutationError if it does not fit them."""
         schema = target.schema
         if schema is None or not schema.mergeable:
@@ -51,7 +51,7 @@ class Overlay:
             raise MutationError(f"overlay: {place}: {faults[0].message} in a {target.gvk}")
         return overlay
 
-    def _at(self, schema: KindSchema) -> tuple[core.Overlay, list[Fault]]:
+    def _at(self, schema: KindSchema) -> tuple[core.BoundOverlay, list[Fault]]:
         known = self._bound.get(schema.gvk)
         if known is None or known[0] is not schema:
             bound = bind(self._tree, schema, self._expressions, self._guards)

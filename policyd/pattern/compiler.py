@@ -6,17 +6,17 @@ from typing import Any
 from policyd._core.pattern.checks import (
     Absent,
     AnyPattern,
-    Check,
     EachKey,
-    Entry,
     IfPresent,
     MapCheck,
     NoKey,
     Pattern,
+    PatternCheck,
+    PatternEntry,
     SomeKey,
 )
 from policyd._core.pattern.leaves import Anything
-from policyd._core.pattern.lists import EmptyList, Exists, ListCheck
+from policyd._core.pattern.lists import EmptyList, ExistsCheck, ListCheck
 from policyd.pattern.faults import Fault, Path, PatternError
 from policyd.pattern.leaves import LeafError, leaf
 from policyd.pattern.marks import Mark, UnknownMark, split
@@ -61,7 +61,7 @@ class _Compiler:
     def __init__(self) -> None:
         self.faults: list[Fault] = []
 
-    def check(self, tree: Json, path: Path, below_condition: bool = False) -> Check:
+    def check(self, tree: Json, path: Path, below_condition: bool = False) -> PatternCheck:
         """The check for any tree; after a fault one that stands for nothing."""
         if len(path) > MAX_DEPTH:
             self._fault(path, f"the pattern is deeper than {MAX_DEPTH} levels")
@@ -76,9 +76,9 @@ class _Compiler:
                 self._fault(path, str(error.args[0]), error.hint)
         return _NOTHING_CHECK
 
-    def _map(self, tree: dict[str, Json], path: Path, below_condition: bool) -> Check:
-        conditions: list[Entry] = []
-        entries: list[Entry] = []
+    def _map(self, tree: dict[str, Json], path: Path, below_condition: bool) -> PatternCheck:
+        conditions: list[PatternEntry] = []
+        entries: list[PatternEntry] = []
         seen: dict[str, str] = {}
         for key, value in tree.items():
             split_key = self._split(key, (*path, key), seen)
@@ -108,7 +108,7 @@ class _Compiler:
 
     def _entry(
         self, mark: Mark, name: str, value: Json, path: Path, below_condition: bool
-    ) -> Entry:
+    ) -> PatternEntry:
         wild = "*" in name or "?" in name
         if mark is Mark.ABSENT:
             if not (value is None or value in _NOTHING):
@@ -121,9 +121,9 @@ class _Compiler:
             check = self.check(value, path, below_condition)
         if mark is Mark.IF_PRESENT:
             return EachKey(name, check) if wild else IfPresent(name, check)
-        return SomeKey(name, check) if wild else Entry(name, check)
+        return SomeKey(name, check) if wild else PatternEntry(name, check)
 
-    def _exists(self, value: Json, path: Path) -> Check:
+    def _exists(self, value: Json, path: Path) -> PatternCheck:
         if not isinstance(value, list) or not value:
             self._fault(
                 path,
@@ -132,19 +132,19 @@ class _Compiler:
             )
             return _NOTHING_CHECK
         wanted = [self.check(item, (*path, i), True) for i, item in enumerate(value)]
-        return Exists(f"a list with {self._expected(value)}", wanted)
+        return ExistsCheck(f"a list with {self._expected(value)}", wanted)
 
-    def _list(self, tree: list[Json], path: Path, below_condition: bool) -> Check:
+    def _list(self, tree: list[Json], path: Path, below_condition: bool) -> PatternCheck:
         if not tree:
             return EmptyList()
-        each: list[Check] = []
-        any_of: list[Check] = []
+        each: list[PatternCheck] = []
+        any_of: list[PatternCheck] = []
         for index, item in enumerate(tree):
             check = self.check(item, (*path, index), below_condition)
             (each if len(tree) == 1 or _has_condition(item) else any_of).append(check)
         return ListCheck(self._expected(tree), each, any_of, below_condition)
 
-    def guard(self, tree: Json) -> Check | None:
+    def guard(self, tree: Json) -> PatternCheck | None:
         """What the ``<(key)`` of a tree ask of the whole object; None: it has none."""
         if isinstance(tree, dict):
             return self._guard_of_map(tree)
@@ -153,7 +153,7 @@ class _Compiler:
             return ListCheck("", guards, (), True) if guards else None
         return None
 
-    def _guard_of_map(self, tree: dict[str, Json]) -> Check | None:
+    def _guard_of_map(self, tree: dict[str, Json]) -> PatternCheck | None:
         wanted, conditions = [], []
         for key, value in tree.items():
             mark, name = split(key)
@@ -164,7 +164,7 @@ class _Compiler:
             below = self.guard(value)
             if below is not None:
                 wild = "*" in name or "?" in name
-                wanted.append(SomeKey(name, below) if wild else Entry(name, below))
+                wanted.append(SomeKey(name, below) if wild else PatternEntry(name, below))
         return MapCheck("", [*conditions, *wanted], ()) if wanted else None
 
     def _expected(self, tree: Json) -> str:

@@ -2,18 +2,18 @@
 
 import re
 
-from policyd._core.pattern.checks import Check
+from policyd._core.pattern.checks import PatternCheck
 from policyd._core.pattern.leaves import (
-    All,
+    AllTerm,
     Anything,
-    Compare,
-    Equal,
-    Flag,
-    Number,
-    Range,
+    BoolLeaf,
+    CompareTerm,
+    EqualTerm,
+    NumberLeaf,
+    RangeTerm,
     Something,
+    StringLeaf,
     Term,
-    Text,
     Unset,
 )
 from policyd._core.pattern.strings import amount_of
@@ -35,14 +35,14 @@ class LeafError(ValueError):
         return str(self.args[1])
 
 
-def leaf(value: str | bool | int | float | None) -> Check:
+def leaf(value: str | bool | int | float | None) -> PatternCheck:
     """The check for a scalar of a pattern. Raises LeafError."""
     if value is None:
         return Unset()
     if isinstance(value, bool):
-        return Flag(value)
+        return BoolLeaf(value)
     if isinstance(value, int | float):
-        return Number(value)
+        return NumberLeaf(value)
     if _is_foreign(value):
         hint = "write an expression validation, which sees request, object and variables"
         raise LeafError(f'"{value}": patterns have no variables and no references', hint)
@@ -50,7 +50,7 @@ def leaf(value: str | bool | int | float | None) -> Check:
         return Anything()
     if value == "?*":
         return Something()
-    return Text(value, _alternatives(value))
+    return StringLeaf(value, _alternatives(value))
 
 
 def _is_foreign(text: str) -> bool:
@@ -59,13 +59,13 @@ def _is_foreign(text: str) -> bool:
 
 def _alternatives(text: str) -> list[Term]:
     if not text.strip():
-        return [Equal(text, False)]
+        return [EqualTerm(text, False)]
     return [_all(part, text) for part in text.split("|")]
 
 
 def _all(text: str, whole: str) -> Term:
     terms = [_term(part.strip(), whole) for part in text.split("&")]
-    return terms[0] if len(terms) == 1 else All(terms)
+    return terms[0] if len(terms) == 1 else AllTerm(terms)
 
 
 def _term(text: str, whole: str) -> Term:
@@ -82,16 +82,16 @@ def _term(text: str, whole: str) -> Term:
         if operand.startswith(_OPERATORS):
             hint = "write the opposite operator: < for !>=, or leave !! out"
             raise LeafError(f'two operators follow each other in "{whole}"', hint)
-        return Equal(operand, True)
+        return EqualTerm(operand, True)
     if operator:
         amount = amount_of(operand)
         if amount is None:
             raise LeafError(f"{operator} cannot compare with {operand!r}", _AMOUNTS)
-        return Compare(operator, amount)
-    return _range(text) or Equal(text, False)
+        return CompareTerm(operator, amount)
+    return _range(text) or EqualTerm(text, False)
 
 
-def _range(text: str) -> Range | None:
+def _range(text: str) -> RangeTerm | None:
     """The range that a text is; None for a text that only looks a little like one."""
     found = _RANGE.fullmatch(text)
     if found is None:
@@ -109,4 +109,4 @@ def _range(text: str) -> Range | None:
             f"the range {text} starts above its end",
             f"write {high.text}{found[2]}-{low.text}; for the text itself put ? in place of the -",
         )
-    return Range(low, high, bool(found[2]))
+    return RangeTerm(low, high, bool(found[2]))

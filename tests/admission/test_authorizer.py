@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from policyd.admission.authorizer import Attributes, AuthorizerRule, Decision, StaticAuthorizer
+from policyd.admission.authorizer import (
+    AccessDecision,
+    Attributes,
+    AuthorizerRule,
+    StaticAuthorizer,
+)
 from policyd.api.policy_set import PolicySet
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
@@ -78,11 +83,11 @@ def test_the_first_rule_that_fits_decides() -> None:
     table = StaticAuthorizer(rules)
     answers = [table.check(GET_PODS._replace(verb=verb)) for verb in ("delete", "get", "list")]
     assert answers == [
-        Decision(False, "never"),
-        Decision(False, "", "no answer"),
-        Decision(True, "else"),
+        AccessDecision(False, "never"),
+        AccessDecision(False, "", "no answer"),
+        AccessDecision(True, "else"),
     ]
-    assert StaticAuthorizer(()).check(GET_PODS) == Decision(False)
+    assert StaticAuthorizer(()).check(GET_PODS) == AccessDecision(False)
 
 
 def allowing(**rule: Any) -> StaticAuthorizer:

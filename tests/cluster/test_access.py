@@ -7,25 +7,25 @@ from typing import Any, TypeVar
 
 import pytest
 
-from policyd._core.lib.authorization import Attributes, Decision, Failure
+from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.cluster import connect
 from policyd.cluster.client import ClusterClient
 from tests.cluster.fake import REVIEWS, TOKEN, ApiServer, Call, Reply, api_server, refusal, status
 
 Result = TypeVar("Result")
 ASKED = Attributes("bob", "get", resource="pods")
-NO = Decision(False)
-YES = Decision(True)
+NO = AccessDecision(False)
+YES = AccessDecision(True)
 
 
-async def with_client(client: ClusterClient, *asked: Attributes) -> list[Decision | Failure]:
+async def with_client(client: ClusterClient, *asked: Attributes) -> list[AccessDecision | Failure]:
     try:
         return await asyncio.gather(*map(client.may, asked))
     finally:
         await client.close()
 
 
-def ask(server: ApiServer, *asked: Attributes) -> list[Decision | Failure]:
+def ask(server: ApiServer, *asked: Attributes) -> list[AccessDecision | Failure]:
     return asyncio.run(with_client(connect(server.kubeconfig(), 5.0), *asked or (ASKED,)))
 
 
@@ -102,12 +102,12 @@ PARSING = "spec.resourceAttributes.{} ignored due to parse error"
 @pytest.mark.parametrize(
     ("reply", "decision"),
     [
-        (status(True, reason="a role"), Decision(True, "a role")),
+        (status(True, reason="a role"), AccessDecision(True, "a role")),
         (status(False), NO),
-        (status(False, denied=True, reason="never"), Decision(False, "never")),
+        (status(False, denied=True, reason="never"), AccessDecision(False, "never")),
         (
             status(True, denied=True, reason="x"),
-            Decision(
+            AccessDecision(
                 False,
                 "x",
                 "webhook subject access review returned both allow and deny response",
@@ -115,7 +115,7 @@ PARSING = "spec.resourceAttributes.{} ignored due to parse error"
         ),
         (
             status(True, evaluationError="no role a; no role b"),
-            Decision(True, "", "no role a; no role b"),
+            AccessDecision(True, "", "no role a; no role b"),
         ),
         (status(True, evaluationError=PARSING.format("labelSelector")), YES),
         (
@@ -125,13 +125,13 @@ PARSING = "spec.resourceAttributes.{} ignored due to parse error"
                     ["no role", PARSING.format("fieldSelector"), PARSING.format("labelSelector")]
                 ),
             ),
-            Decision(False, "", "no role"),
+            AccessDecision(False, "", "no role"),
         ),
         (Reply({"kind": "SubjectAccessReview", "spec": {}}, 201), NO),
         (status(True, further="field"), YES),
     ],
 )
-def test_what_an_answer_means(server: ApiServer, reply: Reply, decision: Decision) -> None:
+def test_what_an_answer_means(server: ApiServer, reply: Reply, decision: AccessDecision) -> None:
     server.answer = lambda _: reply
     assert ask(server) == [decision]
 

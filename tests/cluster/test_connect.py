@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from policyd._core.lib.authorization import Attributes, Decision, Failure
+from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.cluster import connect
 from policyd.errors import ConfigError
 from tests.cluster.fake import TOKEN, ApiServer
 
 ASKED = Attributes("bob", "get", resource="pods")
-YES = Decision(True)
+YES = AccessDecision(True)
 
 
 def service_account(folder: Path, server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -4,7 +4,7 @@ import base64
 import math
 from typing import Any
 
-from policyd._core.values.types import Duration, Key, Optional, Timestamp, TypeValue, UInt
+from policyd._core.values.types import Duration, MapKey, Optional, Timestamp, TypeValue, UInt
 
 Tagged = dict[str, Any]
 
@@ -47,7 +47,7 @@ def plain_or_tagged(value: Any) -> Any:
 
 def key_of(value: Any) -> Any:
     """The form that a map's key has in a dict."""
-    return Key(value) if type(value) in (bool, float) else value
+    return MapKey(value) if type(value) in (bool, float) else value
 
 
 def same(found: Any, expected: Any) -> bool:

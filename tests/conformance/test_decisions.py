@@ -10,7 +10,7 @@ from policyd._core.counting.counters import PolicyCounters
 from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program
 from policyd._core.plan.plan import ROOTS, Frame, Subject
-from policyd._core.plan.validation import Outcome, Validation, ValidationPlan
+from policyd._core.plan.validation import PlannedValidation, ValidationOutcome, ValidationPlan
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
 from tests.shared import conformance
@@ -67,7 +67,7 @@ def made(row: Row) -> ValidationPlan:
         accessor = evaluation.get("accessor", {})
         message = messages[index] if index < len(messages) else {}
         validations.append(
-            Validation(
+            PlannedValidation(
                 evaluated(evaluation, layout),
                 accessor.get("Expression", ""),
                 accessor.get("Message", ""),
@@ -84,11 +84,11 @@ def made(row: Row) -> ValidationPlan:
     return ValidationPlan(conditions, frame, fail, PolicyCounters("p"), validations, annotations)
 
 
-def judged(row: Row) -> Outcome | None:
+def judged(row: Row) -> ValidationOutcome | None:
     return made(row).run(SUBJECT, None, 0, frozenset())
 
 
-def decided(row: Row, outcome: Outcome | None) -> list[Row]:
+def decided(row: Row, outcome: ValidationOutcome | None) -> list[Row]:
     """The outcome as the rows tell it: one decision for each validation."""
     failures = (
         {index: (text, reason) for index, text, reason, _ in outcome.failures} if outcome else {}
@@ -109,7 +109,7 @@ def decided(row: Row, outcome: Outcome | None) -> list[Row]:
     ]
 
 
-def annotated(row: Row, outcome: Outcome | None) -> list[str]:
+def annotated(row: Row, outcome: ValidationOutcome | None) -> list[str]:
     """What becomes of each audit annotation."""
     published = {key for key, _ in outcome.annotations} if outcome else set()
     errors = len(outcome.annotation_errors) if outcome else 0
@@ -150,7 +150,7 @@ def test_match_conditions() -> None:
     for row in applicable("match-conditions"):
         layout = Layout(ROOTS)
         conditions = [evaluated(each, layout) for each in row["evaluations"]]
-        never = Validation(program("false", layout), "false", "matched", None, "Invalid")
+        never = PlannedValidation(program("false", layout), "false", "matched", None, "Invalid")
         frame = Frame(layout.size, layout.slots, 0, True)
         fail = row["failurePolicy"] != "Ignore"
         one = ValidationPlan(conditions, frame, fail, PolicyCounters("p"), [never], [])

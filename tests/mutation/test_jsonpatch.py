@@ -9,7 +9,7 @@ import pytest
 from policyd._core.values.convert import ConversionError, json_value
 from policyd._core.values.types import (
     Duration,
-    Key,
+    MapKey,
     Optional,
     StructValue,
     Timestamp,
@@ -73,7 +73,7 @@ NO_VALUES: list[tuple[Any, str]] = [
     (math.nan, NO_JSON + NUMBER + "invalid NaN value"),
     ([math.inf], NO_JSON + NUMBER + "invalid +Inf value"),
     ({1: "x"}, NO_JSON + "unsupported type conversion from 'int' to string"),
-    ({Key(True): "x"}, NO_JSON + "type conversion error from bool to 'string'"),
+    ({MapKey(True): "x"}, NO_JSON + "type conversion error from bool to 'string'"),
     (
         struct("Object.x", y=2**53 + 1),
         NO_JSON + "9007199254740993 is no exact JSON number; write it as a string",

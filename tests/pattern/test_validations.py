@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policyd._core.plan.plan import Subject
-from policyd._core.plan.validation import Outcome
+from policyd._core.plan.validation import ValidationOutcome
 from policyd._core.values.errors import CelError
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
@@ -157,7 +157,7 @@ def compiled(*validations: Json, **spec: Any) -> CompiledPolicy:
     return made
 
 
-def run(made: CompiledPolicy, obj: object, deadline: int = 0) -> Outcome | None:
+def run(made: CompiledPolicy, obj: object, deadline: int = 0) -> ValidationOutcome | None:
     assert made.validation is not None
     return made.validation.run(Subject(obj, None, {}, {}, None), None, deadline, frozenset())
 

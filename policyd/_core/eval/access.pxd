@@ -13,7 +13,7 @@ cdef extern from "Python.h":
     PyObject* PyTuple_GET_ITEM(PyObject* items, Py_ssize_t index)
 
 
-cdef class Path(Node):
+cdef class PathNode(Node):
     """``a.b.c``: a variable and fields by name. The most frequent node of policies."""
     cdef readonly Py_ssize_t slot
     cdef readonly str name
@@ -24,7 +24,7 @@ cdef class Path(Node):
     cdef object crooked(self, Activation act)
 
 
-cdef class HasPath(Node):
+cdef class HasPathNode(Node):
     """``has(a.b.c)``."""
     cdef readonly Py_ssize_t slot
     cdef str name
@@ -33,7 +33,7 @@ cdef class HasPath(Node):
     cdef object crooked(self, Activation act)
 
 
-cdef class OptionalPath(Node):
+cdef class OptionalPathNode(Node):
     """``a.b.?c.d``: from the field number ``first`` on, an absent field is ``optional.none()``."""
     cdef Py_ssize_t slot
     cdef str name
@@ -45,13 +45,13 @@ cdef class OptionalPath(Node):
     cdef object resolve(self, Activation act)
 
 
-cdef class OptionalPathOr(Node):
+cdef class OptionalPathOrNode(Node):
     """``a.?b.orValue(c)`` without making the optional."""
-    cdef OptionalPath path
+    cdef OptionalPathNode path
     cdef Node otherwise
 
 
-cdef class Step:
+cdef class ChainStep:
     """One step of a Chain: a constant key, or a node that gives the key."""
     cdef object key
     cdef Node node

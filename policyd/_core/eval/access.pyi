@@ -3,7 +3,7 @@ from typing import final
 from policyd._core.eval.nodes import Node
 
 @final
-class Path(Node):
+class PathNode(Node):
     def __init__(self, slot: int, name: str, fields: tuple[str, ...], units: int = 1) -> None: ...
     @property
     def slot(self) -> int: ...
@@ -15,7 +15,7 @@ class Path(Node):
     def units(self) -> int: ...
 
 @final
-class HasPath(Node):
+class HasPathNode(Node):
     def __init__(self, slot: int, name: str, fields: tuple[str, ...]) -> None: ...
     @property
     def slot(self) -> int: ...
@@ -23,17 +23,17 @@ class HasPath(Node):
     def fields(self) -> tuple[str, ...]: ...
 
 @final
-class OptionalPath(Node):
+class OptionalPathNode(Node):
     def __init__(
         self, slot: int, name: str, fields: tuple[str, ...], first: int, units: int = 1
     ) -> None: ...
 
 @final
-class OptionalPathOr(Node):
-    def __init__(self, path: OptionalPath, otherwise: Node) -> None: ...
+class OptionalPathOrNode(Node):
+    def __init__(self, path: OptionalPathNode, otherwise: Node) -> None: ...
 
 @final
-class Step:
+class ChainStep:
     def __init__(
         self,
         key: object = ...,
@@ -53,7 +53,7 @@ class OwnKey(Node):
 
 @final
 class Chain(Node):
-    def __init__(self, base: Node, steps: tuple[Step, ...], units: int = 1) -> None: ...
+    def __init__(self, base: Node, steps: tuple[ChainStep, ...], units: int = 1) -> None: ...
 
 @final
 class OptionalOr(Node):

@@ -36,7 +36,7 @@ cdef dict OPERATION_FIELDS = {"op": "", "path": "", "from": "", "value": None}
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Path(Node):
+cdef class PathNode(Node):
     def __init__(self, slot, str name not None, tuple fields not None, units=1):
         self.slot = slot
         self.name = name
@@ -97,7 +97,7 @@ cdef object _path_in_optional(Activation act, Optional base, tuple fields, int64
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class HasPath(Node):
+cdef class HasPathNode(Node):
     def __init__(self, slot, str name not None, tuple fields not None):
         self.slot = slot
         self.name = name
@@ -142,7 +142,7 @@ cdef class HasPath(Node):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class OptionalPath(Node):
+cdef class OptionalPathNode(Node):
     def __init__(self, slot, str name not None, tuple fields not None, first, units=1):
         self.slot = slot
         self.name = name
@@ -191,8 +191,8 @@ cdef class OptionalPath(Node):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class OptionalPathOr(Node):
-    def __init__(self, OptionalPath path not None, Node otherwise not None):
+cdef class OptionalPathOrNode(Node):
+    def __init__(self, OptionalPathNode path not None, Node otherwise not None):
         self.path = path
         self.otherwise = otherwise
 
@@ -203,7 +203,7 @@ cdef class OptionalPathOr(Node):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Step:
+cdef class ChainStep:
     def __init__(self, key=MISSING, Node node=None, optional=False, test=False, declared=False):
         self.key = key
         self.node = node
@@ -250,7 +250,7 @@ cdef class Chain(Node):
         return value
 
     cdef object _walk(self, Activation act):
-        cdef Step step
+        cdef ChainStep step
         cdef bint optional = False
         value = self.base.eval(act)
         if type(value) is Optional:
@@ -277,10 +277,10 @@ cdef class Chain(Node):
 
     cdef bint _tests(self):
         """Whether this is a has()."""
-        return len(self.steps) > 0 and (<Step>self.steps[-1]).test
+        return len(self.steps) > 0 and (<ChainStep>self.steps[-1]).test
 
 
-cdef object _take(Activation act, Step step, object value, bint optional):
+cdef object _take(Activation act, ChainStep step, object value, bint optional):
     """One step: its value, a CelError, or MISSING where the chain is optional; for has() a bool."""
     key = step.key
     if step.node is not None:

@@ -7,7 +7,7 @@ from policyd._core.eval.functions cimport Cost, Function1, Function2, Overload
 from policyd._core.eval.nodes cimport Node
 
 
-cdef class Call(Node):
+cdef class CallNode(Node):
     """What all calls share. ``overloads`` are tried in order; one alone was known when checked."""
     cdef readonly str name
     cdef readonly tuple overloads
@@ -19,11 +19,11 @@ cdef class Call(Node):
     cdef object settle(self, Activation act, tuple arguments, object result)
 
 
-cdef class Call0(Call):
+cdef class Call0(CallNode):
     pass
 
 
-cdef class Call1(Call):
+cdef class Call1(CallNode):
     cdef Node first
     cdef Function1 function  # the only overload, or NULL
     cdef object element      # see Overload
@@ -31,7 +31,7 @@ cdef class Call1(Call):
     cdef object _dispatch(self, Activation act, object first)
 
 
-cdef class Call2(Call):
+cdef class Call2(CallNode):
     cdef Node first
     cdef Node second
     cdef Function2 function
@@ -41,12 +41,12 @@ cdef class Call2(Call):
     cdef object _dispatch(self, Activation act, object first, object second)
 
 
-cdef class Call3(Call):
+cdef class Call3(CallNode):
     cdef Node first
     cdef Node second
     cdef Node third
     cdef object prepared
 
 
-cdef class CallMany(Call):
+cdef class CallMany(CallNode):
     cdef tuple arguments

@@ -3,24 +3,24 @@ from typing import final
 from policyd._core.eval.functions import Overload
 from policyd._core.eval.nodes import Node
 
-class Call(Node):
+class CallNode(Node):
     @property
     def name(self) -> str: ...
     @property
     def overloads(self) -> tuple[Overload, ...]: ...
 
 @final
-class Call0(Call):
+class Call0(CallNode):
     def __init__(self, name: str, overloads: tuple[Overload, ...], known: bool = True) -> None: ...
 
 @final
-class Call1(Call):
+class Call1(CallNode):
     def __init__(
         self, name: str, overloads: tuple[Overload, ...], first: Node, known: bool = True
     ) -> None: ...
 
 @final
-class Call2(Call):
+class Call2(CallNode):
     def __init__(
         self,
         name: str,
@@ -32,7 +32,7 @@ class Call2(Call):
     ) -> None: ...
 
 @final
-class Call3(Call):
+class Call3(CallNode):
     def __init__(
         self,
         name: str,
@@ -45,7 +45,7 @@ class Call3(Call):
     ) -> None: ...
 
 @final
-class CallMany(Call):
+class CallMany(CallNode):
     def __init__(
         self,
         name: str,

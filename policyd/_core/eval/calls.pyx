@@ -14,7 +14,7 @@ from policyd._core.values.types cimport MISSING, Optional, type_name
 
 
 @cython.auto_pickle(False)
-cdef class Call(Node):
+cdef class CallNode(Node):
     """``known``: the checker settled on the one overload given, which decides what is charged."""
 
     def _declare(self, str name not None, tuple overloads not None, known):
@@ -87,7 +87,7 @@ cdef CelError no_overload(str name, tuple arguments):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Call0(Call):
+cdef class Call0(CallNode):
     def __init__(self, name, overloads, known=True):
         self._declare(name, overloads, known)
 
@@ -105,7 +105,7 @@ cdef bint _starts_with_other(object items, object element):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Call1(Call):
+cdef class Call1(CallNode):
     def __init__(self, name, overloads, Node first not None, known=True):
         self._declare(name, overloads, known)
         self.first = first
@@ -140,7 +140,7 @@ cdef class Call1(Call):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Call2(Call):
+cdef class Call2(CallNode):
     def __init__(self, name, overloads, Node first not None, Node second not None, known=True,
                  prepared=MISSING):
         self._declare(name, overloads, known)
@@ -187,7 +187,7 @@ cdef class Call2(Call):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Call3(Call):
+cdef class Call3(CallNode):
     def __init__(self, name, overloads, Node first not None, Node second not None,
                  Node third not None, known=True, prepared=MISSING):
         self._declare(name, overloads, known)
@@ -222,7 +222,7 @@ cdef class Call3(Call):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class CallMany(Call):
+cdef class CallMany(CallNode):
     """More than three arguments: a function of any number."""
 
     def __init__(self, name, overloads, tuple arguments not None, known=True):

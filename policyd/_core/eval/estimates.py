@@ -97,7 +97,7 @@ EQUALITY = {
     ),
     "kubernetes.NamedFormat": Range(1, 64).scaled(0.1),
 }
-Rule = Callable[[tuple[Operand, ...]], Charge]
+CostRule = Callable[[tuple[Operand, ...]], Charge]
 CALL_AND_LIST = exactly(1 + 10)
 
 

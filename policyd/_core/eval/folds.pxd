@@ -10,7 +10,7 @@ from policyd._core.values.activation cimport Activation
 from policyd._core.eval.nodes cimport Node
 
 
-cdef class Fold(Node):
+cdef class FoldNode(Node):
     """Runs over a list's elements or a map's keys; with two variables index/key and value."""
     cdef Node range
     cdef Py_ssize_t slot
@@ -22,25 +22,25 @@ cdef class Fold(Node):
     cdef object refuse(self, object value)
 
 
-cdef class All(Fold):
+cdef class AllNode(FoldNode):
     pass
 
 
-cdef class Exists(Fold):
+cdef class ExistsNode(FoldNode):
     pass
 
 
-cdef class ExistsOne(Fold):
+cdef class ExistsOneNode(FoldNode):
     pass
 
 
-cdef class Collect(Fold):
+cdef class Collect(FoldNode):
     """map, filter and transformList: a list of body's values where condition holds."""
     cdef Node condition     # None: always
     cdef int64_t step_cost  # of accu + [body]
 
 
-cdef class CollectMap(Fold):
+cdef class CollectMap(FoldNode):
     """transformMap (body is the value) and transformMapEntry (body is a map)."""
     cdef Node condition
     cdef bint entries

@@ -2,20 +2,20 @@ from typing import final
 
 from policyd._core.eval.nodes import Node
 
-class Fold(Node):
+class FoldNode(Node):
     def __init__(self, range: Node, slot: int, second_slot: int, body: Node) -> None: ...
 
 @final
-class All(Fold): ...
+class AllNode(FoldNode): ...
 
 @final
-class Exists(Fold): ...
+class ExistsNode(FoldNode): ...
 
 @final
-class ExistsOne(Fold): ...
+class ExistsOneNode(FoldNode): ...
 
 @final
-class Collect(Fold):
+class Collect(FoldNode):
     def __init__(
         self,
         range: Node,
@@ -27,7 +27,7 @@ class Collect(Fold):
     ) -> None: ...
 
 @final
-class CollectMap(Fold):
+class CollectMap(FoldNode):
     def __init__(
         self,
         range: Node,

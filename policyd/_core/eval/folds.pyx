@@ -18,7 +18,7 @@ cdef enum:
 
 
 @cython.auto_pickle(False)
-cdef class Fold(Node):
+cdef class FoldNode(Node):
     def __init__(self, Node range not None, slot, second_slot, Node body not None):
         self.range = range
         self.slot = slot
@@ -52,7 +52,7 @@ cdef class Fold(Node):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class All(Fold):
+cdef class AllNode(FoldNode):
     @cython.boundscheck(False)  # i < size of lists that nothing changes; slots as in Slot
     @cython.wraparound(False)
     cdef object eval(self, Activation act):
@@ -83,7 +83,7 @@ cdef class All(Fold):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Exists(Fold):
+cdef class ExistsNode(FoldNode):
     @cython.boundscheck(False)  # as in All
     @cython.wraparound(False)
     cdef object eval(self, Activation act):
@@ -114,7 +114,7 @@ cdef class Exists(Fold):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class ExistsOne(Fold):
+cdef class ExistsOneNode(FoldNode):
     @cython.boundscheck(False)  # as in All
     @cython.wraparound(False)
     cdef object eval(self, Activation act):
@@ -144,7 +144,7 @@ cdef class ExistsOne(Fold):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Collect(Fold):
+cdef class Collect(FoldNode):
     """``constant``: body is a constant, so that [body] is one too and making it is free."""
 
     def __init__(self, Node range not None, slot, second_slot, Node body not None,
@@ -191,7 +191,7 @@ cdef class Collect(Fold):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class CollectMap(Fold):
+cdef class CollectMap(FoldNode):
     """``entries``: the body gives maps to insert; else the value for the first variable as key."""
 
     def __init__(self, Node range not None, slot, second_slot, Node body not None,

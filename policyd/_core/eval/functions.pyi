@@ -1,4 +1,4 @@
-from policyd._core.eval.estimates import Rule
+from policyd._core.eval.estimates import CostRule
 from policyd.versions import KubernetesVersion
 
 class Overload:
@@ -17,7 +17,7 @@ class Overload:
     @property
     def charges_second(self) -> bool: ...
     @property
-    def estimate(self) -> Rule | None: ...
+    def estimate(self) -> CostRule | None: ...
     @property
     def introduced(self) -> KubernetesVersion | None: ...
     @property

@@ -6,7 +6,7 @@ beside it: for anything else they are evaluated instead. It charges what they ch
 
 from libc.stdint cimport int64_t
 
-from policyd._core.eval.access cimport Path
+from policyd._core.eval.access cimport PathNode
 from policyd._core.values.activation cimport Activation
 from policyd._core.eval.calls cimport Call2
 from policyd._core.eval.nodes cimport Node
@@ -28,17 +28,17 @@ cdef class PathTests(Node):
     cdef object slowly(self, Activation act, Py_ssize_t lookup)
 
 
-cdef enum TextRelation:
+cdef enum StringRelation:
     STARTS
     ENDS
     CONTAINS
 
 
-cdef class TextTest(Node):
+cdef class StringTest(Node):
     """``a.b.startsWith('literal')``, ``endsWith`` and ``contains``."""
     cdef Call2 call
-    cdef Path path
+    cdef PathNode path
     cdef str part
-    cdef TextRelation relation
+    cdef StringRelation relation
     cdef int64_t part_tenths   # a factor of the cost: 1, or for contains the part's length
     cdef int64_t fixed         # what it costs whatever the text is; -1: that depends on its length

@@ -1,6 +1,6 @@
 from typing import final
 
-from policyd._core.eval.access import Path
+from policyd._core.eval.access import PathNode
 from policyd._core.eval.calls import Call2
 from policyd._core.eval.nodes import Node
 
@@ -24,7 +24,7 @@ class PathTests(Node):
     def keys(self) -> tuple[str, ...]: ...
 
 @final
-class TextTest(Node):
+class StringTest(Node):
     def __init__(
-        self, call: Call2, path: Path, part: str, charges: bool, by_part: bool = False
+        self, call: Call2, path: PathNode, part: str, charges: bool, by_part: bool = False
     ) -> None: ...

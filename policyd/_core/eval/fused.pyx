@@ -68,10 +68,10 @@ cdef class PathTests(Node):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class TextTest(Node):
+cdef class StringTest(Node):
     """``charges``: by the lengths of both texts, 1 unit if not; ``by_part``: by the part's."""
 
-    def __init__(self, Call2 call not None, Path path not None, str part not None, charges,
+    def __init__(self, Call2 call not None, PathNode path not None, str part not None, charges,
                  by_part=False):
         self.call = call
         self.path = path
@@ -83,7 +83,7 @@ cdef class TextTest(Node):
             self.fixed = tenths(len(part))
 
     cdef object eval(self, Activation act):
-        cdef Path path = self.path
+        cdef PathNode path = self.path
         cdef Py_ssize_t size = len(path.fields)
         cdef PyObject* found = straight(act, path.slot, path.fields, size)
         if found is NULL or not PyUnicode_CheckExact(found):

@@ -1,6 +1,6 @@
 """The slots of a policy: one layout is shared by all of its expressions."""
 
-from policyd._core.eval.program import Program, Variable
+from policyd._core.eval.program import Program, PlannedVariable
 from policyd._core.eval.slots import Slots
 
 
@@ -13,11 +13,11 @@ class Layout(Slots):
 
     def __init__(self, names: tuple[str, ...] = ()) -> None:
         super().__init__(names)
-        self.variables: dict[str, Variable] = {}
+        self.variables: dict[str, PlannedVariable] = {}
 
     def define(self, name: str, program: Program) -> None:
         """What ``variables.name`` is. Expressions planned after this may use it."""
         variable = self.variables.get(name)
         if variable is None:
-            variable = self.variables[name] = Variable(name, self.take())
+            variable = self.variables[name] = PlannedVariable(name, self.take())
         variable.define(program)

@@ -8,7 +8,7 @@ cdef class Program:
     cdef readonly str text
     cdef readonly object result_type
     cdef bint rereads  # optionals, as before Kubernetes 1.37 (rereading.pyx)
-    cdef readonly object layout  # policyd._core.eval.slots.Slots: slot numbers by name, and how many
+    cdef readonly object layout  # eval/slots.Slots: slot numbers by name, and how many
     cdef Node root
 
     # The result as a value or CelError, with cost and deadline of the activation. Sets act.spent to
@@ -16,7 +16,7 @@ cdef class Program:
     cdef object run(self, Activation act)
 
 
-cdef class Variable:
+cdef class PlannedVariable:
     """A ``variables.x`` of a policy: its slot and its program (None until it is compiled)."""
     cdef readonly str name
     cdef readonly Py_ssize_t slot
@@ -29,15 +29,15 @@ cdef class Variable:
 
 cdef class VariableNode(Node):
     """A use of ``variables.x``."""
-    cdef Variable variable
+    cdef PlannedVariable variable
     cdef int units
 
 
 cdef class VariableTest(Node):
     """``has(variables.x)``: computes x, as Kubernetes does; true unless that is an error."""
-    cdef Variable variable
+    cdef PlannedVariable variable
 
 
 cdef class VariableOptional(Node):
     """``variables.?x``: its value as an optional, or its error."""
-    cdef Variable variable
+    cdef PlannedVariable variable

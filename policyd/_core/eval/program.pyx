@@ -71,7 +71,7 @@ cdef int MAX_NESTED = 100  # variables that use variables that use variables ...
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Variable:
+cdef class PlannedVariable:
     def __init__(self, str name not None, slot):
         self.name = name
         self.slot = slot
@@ -111,7 +111,7 @@ cdef class Variable:
 @cython.final
 @cython.auto_pickle(False)
 cdef class VariableNode(Node):
-    def __init__(self, Variable variable not None, units=2):
+    def __init__(self, PlannedVariable variable not None, units=2):
         self.variable = variable
         self.units = units
 
@@ -123,7 +123,7 @@ cdef class VariableNode(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class VariableTest(Node):
-    def __init__(self, Variable variable not None):
+    def __init__(self, PlannedVariable variable not None):
         self.variable = variable
 
     cdef object eval(self, Activation act):
@@ -135,7 +135,7 @@ cdef class VariableTest(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class VariableOptional(Node):
-    def __init__(self, Variable variable not None):
+    def __init__(self, PlannedVariable variable not None):
         self.variable = variable
 
     cdef object eval(self, Activation act):

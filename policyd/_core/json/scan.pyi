@@ -4,7 +4,7 @@ def repaired(text: bytes) -> bytes:
     """JSON with U+FFFD for each half of a surrogate pair, as Go reads it."""
 
 @final
-class Scan:
+class JSONScan:
     """A body looked through: its deepest level, and where the first half of a surrogate pair and
     the first octet that is not UTF-8 stand (-1: nowhere).
     """

@@ -34,7 +34,7 @@ def repaired(bytes text not None) -> bytes:
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Scan:
+cdef class JSONScan:
     cdef bytes body
     cdef const unsigned char *text  # ends with a zero, which is no character of JSON
     cdef Py_ssize_t size

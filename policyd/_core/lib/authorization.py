@@ -34,7 +34,7 @@ class Attributes(NamedTuple):
         return f"{self.user!r} may {self.verb} {what}{place}"
 
 
-class Decision(NamedTuple):
+class AccessDecision(NamedTuple):
     """The answer. ``allowed`` is False where the authorizer has no opinion; ``error`` says why it
     could not tell.
     """

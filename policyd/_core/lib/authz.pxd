@@ -3,7 +3,7 @@
 from policyd._core.values.types cimport Opaque
 
 
-cdef class Authorizer(Opaque):
+cdef class AuthorizerValue(Opaque):
     """A user, and who answers for it: a policyd.admission.authorizer.Authorizer, or None.
 
     ``user_info`` is that of a request, as JSON.
@@ -13,15 +13,15 @@ cdef class Authorizer(Opaque):
     cdef dict user_info
 
 
-cdef class Check(Opaque):
+cdef class AuthorizerCheck(Opaque):
     """A question as far as it was said: a PathCheck, GroupCheck or ResourceCheck."""
 
     cdef str kind            # the name of its CEL type
-    cdef Authorizer authorizer
+    cdef AuthorizerValue authorizer
     cdef dict said           # fields of policyd._core.lib.authorization.Attributes
 
 
-cdef class Decision(Opaque):
+cdef class AuthorizerDecision(Opaque):
     """An answer; ``text`` of an error is empty where there was none."""
 
     cdef bint is_allowed
@@ -29,7 +29,7 @@ cdef class Decision(Opaque):
     cdef str error_text
 
 
-cdef Authorizer authorizer_for(object asked, dict request)
+cdef AuthorizerValue authorizer_for(object asked, dict request)
 
 # The resource that the client named in ``request`` (as CEL sees it), not an equivalent one.
-cdef Check request_resource(Authorizer authorizer, dict request)
+cdef AuthorizerCheck request_resource(AuthorizerValue authorizer, dict request)

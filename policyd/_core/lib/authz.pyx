@@ -36,7 +36,7 @@ cdef str GROUP_CHECK = "kubernetes.authorization.GroupCheck"
 cdef str RESOURCE_CHECK = "kubernetes.authorization.ResourceCheck"
 
 
-cdef class Authorizer(Opaque):
+cdef class AuthorizerValue(Opaque):
     cdef str type_name(self):
         return "kubernetes.authorization.Authorizer"
 
@@ -47,7 +47,7 @@ cdef class Authorizer(Opaque):
         return self.type_name()
 
 
-cdef class Check(Opaque):
+cdef class AuthorizerCheck(Opaque):
     cdef str type_name(self):
         return self.kind
 
@@ -58,7 +58,7 @@ cdef class Check(Opaque):
         return self.kind
 
 
-cdef class Decision(Opaque):
+cdef class AuthorizerDecision(Opaque):
     cdef str type_name(self):
         return "kubernetes.authorization.Decision"
 
@@ -69,26 +69,31 @@ cdef class Decision(Opaque):
         return self.type_name()
 
 
-cdef Authorizer new_authorizer(object asked, dict user_info):
-    cdef Authorizer made = Authorizer.__new__(Authorizer)
+cdef AuthorizerValue new_authorizer(object asked, dict user_info):
+    cdef AuthorizerValue made = AuthorizerValue.__new__(AuthorizerValue)
     made.asked = asked
     made.user_info = user_info
     return made
 
 
-cdef Check new_check(str kind, Authorizer authorizer, dict said):
-    cdef Check made = Check.__new__(Check)
+cdef AuthorizerCheck new_check(str kind, AuthorizerValue authorizer, dict said):
+    cdef AuthorizerCheck made = AuthorizerCheck.__new__(AuthorizerCheck)
     made.kind = kind
     made.authorizer = authorizer
     made.said = said
     return made
 
 
-cdef Authorizer authorizer_for(object asked, dict request):
+cdef AuthorizerCheck resource_check(AuthorizerCheck check, str field, object value):
+    """A ResourceCheck like the check, with this field set."""
+    return new_check(RESOURCE_CHECK, check.authorizer, {**check.said, field: value})
+
+
+cdef AuthorizerValue authorizer_for(object asked, dict request):
     return new_authorizer(asked, request["userInfo"])
 
 
-cdef Check request_resource(Authorizer authorizer, dict request):
+cdef AuthorizerCheck request_resource(AuthorizerValue authorizer, dict request):
     cdef dict resource = request["requestResource"]
     return new_check(RESOURCE_CHECK, authorizer, {
         "group": resource.get("group", ""),
@@ -101,7 +106,7 @@ cdef Check request_resource(Authorizer authorizer, dict request):
 
 def variables(asked, dict request not None):
     """``authorizer`` and ``authorizer.requestResource`` for one ``request`` as CEL sees it."""
-    cdef Authorizer authorizer = authorizer_for(asked, request)
+    cdef AuthorizerValue authorizer = authorizer_for(asked, request)
     return {
         "authorizer": authorizer,
         "authorizer.requestResource": request_resource(authorizer, request),
@@ -112,43 +117,43 @@ def variables(asked, dict request not None):
 
 
 cdef object path(Activation act, object authorizer, object text):
-    if type(authorizer) is not Authorizer or type(text) is not str:
+    if type(authorizer) is not AuthorizerValue or type(text) is not str:
         return NO_OVERLOAD
     if not trim_space(<str> text):
         return error("path must not be empty")
-    return new_check(PATH_CHECK, <Authorizer> authorizer, {"path": text})
+    return new_check(PATH_CHECK, <AuthorizerValue> authorizer, {"path": text})
 
 
 cdef object group(Activation act, object authorizer, object text):
-    if type(authorizer) is not Authorizer or type(text) is not str:
+    if type(authorizer) is not AuthorizerValue or type(text) is not str:
         return NO_OVERLOAD
-    return new_check(GROUP_CHECK, <Authorizer> authorizer, {"group": text})
+    return new_check(GROUP_CHECK, <AuthorizerValue> authorizer, {"group": text})
 
 
 cdef object service_account(Activation act, object authorizer, object namespace, object name):
-    if type(authorizer) is not Authorizer or type(namespace) is not str or type(name) is not str:
+    if type(authorizer) is not AuthorizerValue:
+        return NO_OVERLOAD
+    if type(namespace) is not str or type(name) is not str:
         return NO_OVERLOAD
     if dns_subdomain(act, <str> name):
         return error("Invalid service account name")
     if dns_label(act, <str> namespace):
         return error("Invalid service account namespace")
-    return new_authorizer((<Authorizer> authorizer).asked, {
+    return new_authorizer((<AuthorizerValue> authorizer).asked, {
         "username": f"system:serviceaccount:{namespace}:{name}",
         "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"],
     })
 
 
 cdef bint is_check(object value, str kind) noexcept:
-    return type(value) is Check and (<Check> value).kind is kind
+    return type(value) is AuthorizerCheck and (<AuthorizerCheck> value).kind is kind
 
 
 cdef object say(object check, str field, object text):
     """The same question with one field of the resource more, or replaced."""
     if not is_check(check, RESOURCE_CHECK) or type(text) is not str:
         return NO_OVERLOAD
-    return new_check(
-        RESOURCE_CHECK, (<Check> check).authorizer, {**(<Check> check).said, field: text}
-    )
+    return resource_check(<AuthorizerCheck> check, field, text)
 
 
 cdef object resource(Activation act, object check, object text):
@@ -156,9 +161,7 @@ cdef object resource(Activation act, object check, object text):
         return NO_OVERLOAD
     if not trim_space(<str> text):
         return error("resource must not be empty")
-    return new_check(
-        RESOURCE_CHECK, (<Check> check).authorizer, {**(<Check> check).said, "resource": text}
-    )
+    return resource_check(<AuthorizerCheck> check, "resource", text)
 
 
 cdef object subresource(Activation act, object check, object text):
@@ -187,19 +190,19 @@ cdef object label_selector(Activation act, object check, object text):
 cdef object check_path(Activation act, object check, object verb):
     if not is_check(check, PATH_CHECK) or type(verb) is not str:
         return NO_OVERLOAD
-    return ask((<Check> check).authorizer, (<Check> check).said, <str> verb)
+    return ask((<AuthorizerCheck> check).authorizer, (<AuthorizerCheck> check).said, <str> verb)
 
 
 cdef object check_resource(Activation act, object check, object verb):
     if not is_check(check, RESOURCE_CHECK) or type(verb) is not str:
         return NO_OVERLOAD
-    return ask((<Check> check).authorizer, (<Check> check).said, <str> verb)
+    return ask((<AuthorizerCheck> check).authorizer, (<AuthorizerCheck> check).said, <str> verb)
 
 
-cdef object ask(Authorizer authorizer, dict said, str verb):
+cdef object ask(AuthorizerValue authorizer, dict said, str verb):
     """The Decision; a CelError where nobody is there to ask. Raises Unanswered."""
     cdef dict user = authorizer.user_info
-    cdef Decision made
+    cdef AuthorizerDecision made
     attributes = Attributes(
         user=user.get("username", ""),
         verb=verb,
@@ -217,7 +220,7 @@ cdef object ask(Authorizer authorizer, dict said, str verb):
         )
     if type(answer) is Failure:
         return error(f"authorizer: cannot find out whether {attributes}: {answer.why}")
-    made = Decision.__new__(Decision)
+    made = AuthorizerDecision.__new__(AuthorizerDecision)
     made.is_allowed, made.reason_text, made.error_text = answer
     return made
 
@@ -229,19 +232,27 @@ cdef tuple extra(dict given):
 
 
 cdef object allowed(Activation act, object decision):
-    return (<Decision> decision).is_allowed if type(decision) is Decision else NO_OVERLOAD
+    if type(decision) is not AuthorizerDecision:
+        return NO_OVERLOAD
+    return (<AuthorizerDecision> decision).is_allowed
 
 
 cdef object reason(Activation act, object decision):
-    return (<Decision> decision).reason_text if type(decision) is Decision else NO_OVERLOAD
+    if type(decision) is not AuthorizerDecision:
+        return NO_OVERLOAD
+    return (<AuthorizerDecision> decision).reason_text
 
 
 cdef object errored(Activation act, object decision):
-    return bool((<Decision> decision).error_text) if type(decision) is Decision else NO_OVERLOAD
+    if type(decision) is not AuthorizerDecision:
+        return NO_OVERLOAD
+    return bool((<AuthorizerDecision> decision).error_text)
 
 
 cdef object error_of(Activation act, object decision):
-    return (<Decision> decision).error_text if type(decision) is Decision else NO_OVERLOAD
+    if type(decision) is not AuthorizerDecision:
+        return NO_OVERLOAD
+    return (<AuthorizerDecision> decision).error_text
 
 
 cdef enum:

@@ -25,7 +25,7 @@ from policyd._core.values.types cimport NONE, Opaque, size_of, some
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
-ctypedef list (*Check)(Activation act, str text)
+ctypedef list (*FormatCheck)(Activation act, str text)
 
 cdef str LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 cdef str SUBDOMAIN = f"{LABEL}(\\.{LABEL})*"
@@ -85,7 +85,7 @@ cdef class NamedFormat(Opaque):
 
     cdef str name
     cdef int size
-    cdef Check check
+    cdef FormatCheck check
 
     cdef str type_name(self):
         return "kubernetes.NamedFormat"
@@ -216,7 +216,7 @@ cdef list datetime(Activation act, str text):
     return ["invalid datetime"]
 
 
-cdef NamedFormat made(str name, int size, Check check):
+cdef NamedFormat made(str name, int size, FormatCheck check):
     cdef NamedFormat format = NamedFormat.__new__(NamedFormat)
     format.name = name
     format.size = size

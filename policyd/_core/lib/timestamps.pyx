@@ -102,7 +102,7 @@ cdef object duration_to_string(Activation act, object value):
 
 # Parts of a timestamp. Without a zone they are those of UTC, not of the offset it was written with.
 
-cdef enum Part:
+cdef enum TimestampPart:
     FULL_YEAR
     MONTH          # 0 to 11
     DAY_OF_YEAR    # 0 to 365
@@ -115,7 +115,7 @@ cdef enum Part:
     MILLISECONDS
 
 
-cdef object part_of(Timestamp at, int32_t offset, Part part):
+cdef object part_of(Timestamp at, int32_t offset, TimestampPart part):
     cdef Civil local
     if part == MILLISECONDS:
         return at.nanos // 1000000
@@ -137,11 +137,11 @@ cdef object part_of(Timestamp at, int32_t offset, Part part):
     return local.minute if part == MINUTES else local.second
 
 
-cdef object utc_part(object value, Part part):
+cdef object utc_part(object value, TimestampPart part):
     return part_of(<Timestamp> value, 0, part) if type(value) is Timestamp else NO_OVERLOAD
 
 
-cdef object zone_part(object value, object zone, Part part):
+cdef object zone_part(object value, object zone, TimestampPart part):
     if type(value) is not Timestamp or type(zone) is not str:
         return NO_OVERLOAD
     cdef int32_t offset = 0

@@ -7,10 +7,10 @@ cdef class Candidate:
     """One rule of one entry: what remains to be asked when its key was found."""
     cdef Py_ssize_t position      # of the entry
     cdef rules.MatchRules entry
-    cdef rules.Rule rule          # None: the entry has no rules, every request fits
+    cdef rules.ResourceRule rule          # None: the entry has no rules, every request fits
 
 
-cdef class Table:
+cdef class CandidateTable:
     """Numbers of candidates by (group, version, resource, subresource, operation).
 
     The key of a rule keeps its wildcards, and a lookup asks for each combination of wildcards that
@@ -33,8 +33,8 @@ cdef class Index:
     """
     cdef tuple candidates         # in the order of the entries, then of the rules
     cdef tuple payloads
-    cdef Table exact
-    cdef Table loose
+    cdef CandidateTable exact
+    cdef CandidateTable loose
     cdef tuple unruled            # candidates of entries without rules
     cdef bint equivalents         # some entry has matchPolicy Equivalent
 

@@ -5,20 +5,22 @@ from typing import Generic, TypeVar, final
 from policyd._core.match.rules import Hit as Hit
 from policyd._core.match.rules import MatchInput as MatchInput
 from policyd._core.match.rules import MatchRules as MatchRules
-from policyd._core.match.rules import Rule as Rule
+from policyd._core.match.rules import ResourceRule as ResourceRule
 
 _Payload = TypeVar("_Payload")
 _Key = tuple[str, str, str, str, str]
 
 @final
 class Candidate:
-    def __init__(self, position: int, entry: MatchRules, rule: Rule | None = ...) -> None: ...
+    def __init__(
+        self, position: int, entry: MatchRules, rule: ResourceRule | None = ...
+    ) -> None: ...
 
-def keys_of(rule: Rule, loose: bool) -> dict[_Key, int]: ...
+def keys_of(rule: ResourceRule, loose: bool) -> dict[_Key, int]: ...
 
 @final
-class Table:
-    def __init__(self, numbered: list[tuple[int, Rule]], loose: bool) -> None: ...
+class CandidateTable:
+    def __init__(self, numbered: list[tuple[int, ResourceRule]], loose: bool) -> None: ...
 
 @final
 class Index(Generic[_Payload]):

@@ -10,9 +10,11 @@ cimport cython
 
 cimport policyd._core.match.rules as rules
 
-from policyd._core.match.rules import Hit, MatchInput, MatchRules, Rule  # no-cython-lint: exported
+from policyd._core.match.rules import (  # no-cython-lint: exported
+    Hit, MatchInput, MatchRules, ResourceRule,
+)
 
-cdef enum Wildcard:
+cdef enum WildcardMask:
     ANY_GROUP = 1
     ANY_VERSION = 2
     ANY_RESOURCE = 4
@@ -26,14 +28,14 @@ cdef tuple OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 cdef class Candidate:
 
     def __init__(
-        self, Py_ssize_t position, rules.MatchRules entry not None, rules.Rule rule=None
+        self, Py_ssize_t position, rules.MatchRules entry not None, rules.ResourceRule rule=None
     ):
         self.position = position
         self.entry = entry
         self.rule = rule
 
 
-def keys_of(rules.Rule rule not None, bint loose):
+def keys_of(rules.ResourceRule rule not None, bint loose):
     """Every key that finds this rule, with its shape; a rule may name one thing twice.
 
     ``loose``: as if it named all versions; only rules that name the group are found so.
@@ -58,7 +60,7 @@ def keys_of(rules.Rule rule not None, bint loose):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Table:
+cdef class CandidateTable:
 
     def __init__(self, list numbered not None, bint loose):
         """``numbered``: (number of the candidate, its rule), by number."""
@@ -117,8 +119,8 @@ cdef class Index:
                 candidates.append(Candidate(position, entry, rule))
         self.candidates = tuple(candidates)
         self.payloads = tuple(payloads)
-        self.exact = Table(exact, False)
-        self.loose = Table(loose, True)
+        self.exact = CandidateTable(exact, False)
+        self.loose = CandidateTable(loose, True)
         self.unruled = tuple(unruled)
         self.equivalents = bool(loose)
 

@@ -3,7 +3,7 @@
 from policyd._core.match.selectors cimport Selector
 
 
-cdef enum Scope:
+cdef enum RuleScope:
     ALL_SCOPES
     NAMESPACED
     CLUSTER
@@ -55,14 +55,14 @@ cdef class MatchInput:
     cdef dict labels_of_namespace(self)
 
 
-cdef class Rule:
+cdef class ResourceRule:
     """One entry of resourceRules or excludeResourceRules."""
     cdef readonly tuple groups
     cdef readonly tuple versions
     cdef readonly tuple resources         # of (resource, subresource)
     cdef readonly tuple operations
     cdef frozenset names                  # None: all
-    cdef Scope scope
+    cdef RuleScope scope
 
     cdef bint allows(self, MatchInput request, tuple resource) except -1
     cdef bint matches(self, MatchInput request, tuple resource, bint any_version) except -1

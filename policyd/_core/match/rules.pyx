@@ -203,7 +203,7 @@ cdef class MatchInput:
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Rule:
+cdef class ResourceRule:
 
     def __init__(self, dict rule not None):
         self.groups = tuple(rule.get("apiGroups") or ())
@@ -259,8 +259,8 @@ cdef class MatchRules:
         self, resource_rules=(), exclude_resource_rules=(), dict namespace_selector=None,
         dict object_selector=None, str match_policy="Equivalent"
     ):
-        self.rules = tuple([Rule(rule) for rule in resource_rules or ()])
-        self.excludes = tuple([Rule(rule) for rule in exclude_resource_rules or ()])
+        self.rules = tuple([ResourceRule(rule) for rule in resource_rules or ()])
+        self.excludes = tuple([ResourceRule(rule) for rule in exclude_resource_rules or ()])
         self.equivalent = match_policy == "Equivalent"
         try:
             self.namespace_selector = Selector(namespace_selector)
@@ -284,7 +284,7 @@ cdef class MatchRules:
 
     cdef Hit first(self, tuple rules, MatchInput request):
         """The answer of these rules: one that fits exactly wins over an earlier equivalent one."""
-        cdef Rule rule
+        cdef ResourceRule rule
         cdef tuple resource, wanted = request.request_resource
         cdef str version
         for rule in rules:

@@ -1,7 +1,7 @@
 """A document under change."""
 
 
-cdef class Document:
+cdef class PatchedDocument:
     """A tree that is changed by copying: only containers of its own are ever written to.
 
     ``own`` holds those by id (and keeps them alive, so that no id is used again).

@@ -4,7 +4,7 @@ from typing import Any, final
 from policyd._core.patch.diff import diff as diff
 
 @final
-class Document:
+class PatchedDocument:
     def __init__(self, root: Any) -> None: ...
 
 def apply(operations: Sequence[dict[str, Any]], obj: Any) -> Any:

@@ -16,7 +16,7 @@ cdef object ABSENT = object()
 
 
 def apply(operations, object obj):
-    cdef Document document = Document(obj)
+    cdef PatchedDocument document = PatchedDocument(obj)
     if not isinstance(operations, (list, tuple)):
         raise PatchError(f"a patch is a list of operations, not {name_of(operations)}")
     for number, operation in enumerate(operations):
@@ -83,7 +83,7 @@ cdef Py_ssize_t position(list items, str token, Py_ssize_t beyond) except -1:
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Document:
+cdef class PatchedDocument:
 
     def __init__(self, object root):
         self.root = root

@@ -29,7 +29,7 @@ cdef Py_ssize_t COUNTED = 2**26  # no further than the error needs
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Operation:
+cdef class PatchOperation:
     """``source`` is the patch's ``from``; ``value`` is ABSENT where none was given."""
     cdef readonly str op
     cdef readonly str path
@@ -43,7 +43,7 @@ cdef class Operation:
         self.value = value
 
 
-class PatchError(MutationError):
+class JSONPatchError(MutationError):
     """An operation cannot be applied; the text is that of the library, after ``JSON Patch: ``."""
 
 
@@ -53,8 +53,8 @@ class _TestFailed(Exception):
 
 def apply(operations, document):
     """The patched document, or ``document`` itself if a test failed. Raises PatchError."""
-    cdef Target target = Target()
-    cdef Operation operation
+    cdef PatchTarget target = PatchTarget()
+    cdef PatchOperation operation
     target.root = document
     target.own = {}
     try:
@@ -65,7 +65,7 @@ def apply(operations, document):
     return target.root
 
 
-cdef int perform(Target target, Operation operation) except -1:
+cdef int perform(PatchTarget target, PatchOperation operation) except -1:
     cdef str op = operation.op
     if op == "add":
         return add(target, operation)
@@ -85,7 +85,7 @@ cdef int perform(Target target, Operation operation) except -1:
 @cython.final
 @cython.internal
 @cython.auto_pickle(False)
-cdef class Target:
+cdef class PatchTarget:
     """The document while it is patched, and the place that ``find`` found."""
     cdef object root
     cdef dict own           # our own copies by id; as values they keep their ids from reuse
@@ -142,7 +142,7 @@ cdef class Target:
         return 0
 
 
-cdef int add(Target target, Operation operation) except -1:
+cdef int add(PatchTarget target, PatchOperation operation) except -1:
     path = readable(operation.path, "add operation failed to decode path", False)
     if not target.find(path, True):
         raise failure(f'add operation does not apply: doc is missing path: "{path}": {MISSING}')
@@ -152,7 +152,7 @@ cdef int add(Target target, Operation operation) except -1:
         raise failure(f"error in add for path: '{path}': {problem}") from None
 
 
-cdef int remove(Target target, Operation operation) except -1:
+cdef int remove(PatchTarget target, PatchOperation operation) except -1:
     path = readable(operation.path, "remove operation failed to decode path", False)
     if not target.find(path, True):
         raise failure(f'remove operation does not apply: doc is missing path: "{path}": {MISSING}')
@@ -162,7 +162,7 @@ cdef int remove(Target target, Operation operation) except -1:
         raise failure(f"error in remove for path: '{path}': {problem}") from None
 
 
-cdef int replace(Target target, Operation operation) except -1:
+cdef int replace(PatchTarget target, PatchOperation operation) except -1:
     path = readable(operation.path, "replace operation failed to decode path", True)
     if path == "":
         value = operation.value
@@ -183,7 +183,7 @@ cdef int replace(Target target, Operation operation) except -1:
     return assign(target.container, target.key, given(operation))
 
 
-cdef int move(Target target, Operation operation) except -1:
+cdef int move(PatchTarget target, PatchOperation operation) except -1:
     source = origin(operation, "move")
     if not target.find(source, True):
         raise failure(
@@ -205,7 +205,7 @@ cdef int move(Target target, Operation operation) except -1:
         raise failure(f"error in move for path: '{path}': {problem}") from None
 
 
-cdef int copy(Target target, Operation operation) except -1:
+cdef int copy(PatchTarget target, PatchOperation operation) except -1:
     source = origin(operation, "copy")
     if not target.find(source, False):
         raise failure(
@@ -227,7 +227,7 @@ cdef int copy(Target target, Operation operation) except -1:
         raise failure(f"error while adding value during copy: {problem}") from None
 
 
-cdef int test(Target target, Operation operation) except -1:
+cdef int test(PatchTarget target, PatchOperation operation) except -1:
     path = readable(operation.path, "test operation failed to decode path", True)
     if path == "":
         value = target.root
@@ -248,7 +248,7 @@ cdef int test(Target target, Operation operation) except -1:
     return 0
 
 
-cdef object given(Operation operation):
+cdef object given(PatchOperation operation):
     return None if operation.value is ABSENT else operation.value
 
 
@@ -261,7 +261,7 @@ cdef str readable(str path, str problem, bint own_words):
     return path
 
 
-cdef str origin(Operation operation, str name):
+cdef str origin(PatchOperation operation, str name):
     if not operation.source:
         raise failure(
             f"{name} operation failed to decode from: operation, missing from field: {MISSING}"
@@ -270,4 +270,4 @@ cdef str origin(Operation operation, str name):
 
 
 cdef object failure(str message):
-    return PatchError(f"JSON Patch: {message}")
+    return JSONPatchError(f"JSON Patch: {message}")

@@ -1,42 +1,42 @@
 from collections.abc import Iterable
 from typing import final
 
-class Check:
+class PatternCheck:
     expected: str
 
-class Entry:
+class PatternEntry:
     key: str
-    check: Check | None
-    def __init__(self, key: str, check: Check | None) -> None: ...
+    check: PatternCheck | None
+    def __init__(self, key: str, check: PatternCheck | None) -> None: ...
 
 @final
-class IfPresent(Entry): ...
+class IfPresent(PatternEntry): ...
 
 @final
-class Absent(Entry): ...
+class Absent(PatternEntry): ...
 
 @final
-class SomeKey(Entry):
-    def __init__(self, key: str, check: Check | None) -> None: ...
+class SomeKey(PatternEntry):
+    def __init__(self, key: str, check: PatternCheck | None) -> None: ...
 
 @final
-class EachKey(Entry):
-    def __init__(self, key: str, check: Check | None) -> None: ...
+class EachKey(PatternEntry):
+    def __init__(self, key: str, check: PatternCheck | None) -> None: ...
 
 @final
-class NoKey(Entry):
-    def __init__(self, key: str, check: Check | None) -> None: ...
+class NoKey(PatternEntry):
+    def __init__(self, key: str, check: PatternCheck | None) -> None: ...
 
 @final
-class MapCheck(Check):
+class MapCheck(PatternCheck):
     def __init__(
-        self, expected: str, conditions: Iterable[Entry], entries: Iterable[Entry]
+        self, expected: str, conditions: Iterable[PatternEntry], entries: Iterable[PatternEntry]
     ) -> None: ...
 
 class Pattern:
-    root: Check
-    guard: Check | None
-    def __init__(self, root: Check, guard: Check | None) -> None: ...
+    root: PatternCheck
+    guard: PatternCheck | None
+    def __init__(self, root: PatternCheck, guard: PatternCheck | None) -> None: ...
     def check(self, value: object, *, within: str = "", deadline: int = 0) -> str | None: ...
     def holds(self, value: object, *, deadline: int = 0) -> bool: ...
 

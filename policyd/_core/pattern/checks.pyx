@@ -3,7 +3,7 @@
 cimport cython
 
 from policyd._core.values.activation cimport Activation, activation, work
-from policyd._core.pattern.report cimport Report, below
+from policyd._core.pattern.report cimport PatternReport, below
 from policyd._core.pattern.strings cimport Wildcard
 
 cdef enum:
@@ -11,12 +11,12 @@ cdef enum:
 
 
 @cython.auto_pickle(False)
-cdef class Check:
+cdef class PatternCheck:
 
     cdef int test(self, object value, Activation act) except -1:
         raise TypeError(f"{type(self).__name__} has no test of its own")
 
-    cdef int explain(self, object value, str path, Report report, Activation act) except -1:
+    cdef int explain(self, object value, str path, PatternReport report, Activation act) except -1:
         return report.add(path, self.expected, value)
 
 
@@ -24,22 +24,22 @@ cdef class Check:
 
 
 @cython.auto_pickle(False)
-cdef class Entry:
+cdef class PatternEntry:
 
-    def __init__(self, str key not None, Check check):
+    def __init__(self, str key not None, PatternCheck check):
         self.key = key
         self.check = check
 
     cdef int test(self, dict value, Activation act) except -1:
         return self.check.test(value.get(self.key), act)
 
-    cdef int explain(self, dict value, str path, Report report, Activation act) except -1:
+    cdef int explain(self, dict value, str path, PatternReport report, Activation act) except -1:
         return self.check.explain(value.get(self.key), below(path, self.key), report, act)
 
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class IfPresent(Entry):
+cdef class IfPresent(PatternEntry):
 
     cdef int test(self, dict value, Activation act) except -1:
         found = value.get(self.key)
@@ -48,21 +48,21 @@ cdef class IfPresent(Entry):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Absent(Entry):
+cdef class Absent(PatternEntry):
 
     cdef int test(self, dict value, Activation act) except -1:
         return HOLDS if value.get(self.key) is None else FAILS
 
-    cdef int explain(self, dict value, str path, Report report, Activation act) except -1:
+    cdef int explain(self, dict value, str path, PatternReport report, Activation act) except -1:
         return report.add(below(path, self.key), "nothing", value.get(self.key))
 
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class SomeKey(Entry):
+cdef class SomeKey(PatternEntry):
 
-    def __init__(self, str key not None, Check check):
-        Entry.__init__(self, key, check)
+    def __init__(self, str key not None, PatternCheck check):
+        PatternEntry.__init__(self, key, check)
         self.wildcard = Wildcard(key)
 
     cdef int test(self, dict value, Activation act) except -1:
@@ -77,7 +77,7 @@ cdef class SomeKey(Entry):
                 best = max(best, result)
         return best
 
-    cdef int explain(self, dict value, str path, Report report, Activation act) except -1:
+    cdef int explain(self, dict value, str path, PatternReport report, Activation act) except -1:
         cdef bint found_any = False
         for key, found in value.items():
             if found is not None and self.wildcard.fits(<str?>key, act):
@@ -90,10 +90,10 @@ cdef class SomeKey(Entry):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class EachKey(Entry):
+cdef class EachKey(PatternEntry):
 
-    def __init__(self, str key not None, Check check):
-        Entry.__init__(self, key, check)
+    def __init__(self, str key not None, PatternCheck check):
+        PatternEntry.__init__(self, key, check)
         self.wildcard = Wildcard(key)
 
     cdef int test(self, dict value, Activation act) except -1:
@@ -109,7 +109,7 @@ cdef class EachKey(Entry):
                 applied |= result == HOLDS
         return SKIPPED if skipped and not applied else HOLDS
 
-    cdef int explain(self, dict value, str path, Report report, Activation act) except -1:
+    cdef int explain(self, dict value, str path, PatternReport report, Activation act) except -1:
         for key, found in value.items():
             if (
                 found is not None
@@ -122,10 +122,10 @@ cdef class EachKey(Entry):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class NoKey(Entry):
+cdef class NoKey(PatternEntry):
 
-    def __init__(self, str key not None, Check check):
-        Entry.__init__(self, key, check)
+    def __init__(self, str key not None, PatternCheck check):
+        PatternEntry.__init__(self, key, check)
         self.wildcard = Wildcard(key)
 
     cdef int test(self, dict value, Activation act) except -1:
@@ -135,7 +135,7 @@ cdef class NoKey(Entry):
                 return FAILS
         return HOLDS
 
-    cdef int explain(self, dict value, str path, Report report, Activation act) except -1:
+    cdef int explain(self, dict value, str path, PatternReport report, Activation act) except -1:
         for key, found in value.items():
             if found is not None and self.wildcard.fits(<str?>key, act):
                 report.add(below(path, key), "nothing", found)
@@ -144,7 +144,7 @@ cdef class NoKey(Entry):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class MapCheck(Check):
+cdef class MapCheck(PatternCheck):
 
     def __init__(self, str expected not None, conditions, entries):
         self.expected = expected
@@ -154,7 +154,7 @@ cdef class MapCheck(Check):
     cdef int test(self, object value, Activation act) except -1:
         cdef bint applied = bool(self.conditions) or not self.entries
         cdef bint skipped = False
-        cdef Entry entry
+        cdef PatternEntry entry
         cdef int result
         if type(value) is not dict:
             return FAILS
@@ -171,8 +171,8 @@ cdef class MapCheck(Check):
                 applied = True
         return SKIPPED if skipped and not applied else HOLDS
 
-    cdef int explain(self, object value, str path, Report report, Activation act) except -1:
-        cdef Entry entry
+    cdef int explain(self, object value, str path, PatternReport report, Activation act) except -1:
+        cdef PatternEntry entry
         cdef bint told = False
         cdef dict found
         if type(value) is dict:
@@ -194,7 +194,7 @@ cdef class MapCheck(Check):
 @cython.auto_pickle(False)
 cdef class Pattern:
 
-    def __init__(self, Check root, Check guard):
+    def __init__(self, PatternCheck root, PatternCheck guard):
         self.root = root
         self.guard = guard
 
@@ -205,7 +205,7 @@ cdef class Pattern:
 
     cdef str explain(self, object value, str within, bint secret, Activation act):
         """Why the value does not fit, the places below ``within``."""
-        cdef Report report = Report()
+        cdef PatternReport report = PatternReport()
         report.secret = secret
         self.root.explain(value, within, report, act)
         return report.text()

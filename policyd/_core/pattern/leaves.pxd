@@ -5,40 +5,40 @@ Where the object has a list, a leaf asks each of its items; where it has a map, 
 """
 
 from policyd._core.values.activation cimport Activation
-from policyd._core.pattern.checks cimport Check
+from policyd._core.pattern.checks cimport PatternCheck
 from policyd._core.pattern.strings cimport Amount, Wildcard
 
 
-cdef class Anything(Check):
+cdef class Anything(PatternCheck):
     """``*``: whatever is there."""
 
 
-cdef class Something(Check):
+cdef class Something(PatternCheck):
     """``?*``: whatever is there and not empty."""
 
 
-cdef class Unset(Check):
+cdef class Unset(PatternCheck):
     """``null``: missing, or what Go calls the zero value: false, 0 or an empty text."""
 
 
-cdef class Leaf(Check):
+cdef class LeafCheck(PatternCheck):
     """A leaf that compares scalars."""
 
     cdef bint fits(self, object value, Activation act) except -1
 
 
-cdef class Flag(Leaf):
+cdef class BoolLeaf(LeafCheck):
     """``true`` or ``false``."""
     cdef readonly bint value
 
 
-cdef class Number(Leaf):
+cdef class NumberLeaf(LeafCheck):
     """A number: equal to numbers, and to texts that say the same quantity."""
     cdef readonly object value
     cdef Amount amount
 
 
-cdef class Text(Leaf):
+cdef class StringLeaf(LeafCheck):
     """A text: itself, or one of its alternatives."""
     cdef readonly str literal
     cdef tuple terms
@@ -50,7 +50,7 @@ cdef class Term:
     cdef bint fits(self, object value, Activation act) except -1
 
 
-cdef class Equal(Term):
+cdef class EqualTerm(Term):
     """A wildcard, or an amount of the same size; ``negative``: neither."""
     cdef Wildcard wildcard
     cdef Amount amount
@@ -64,19 +64,19 @@ cdef enum Comparison:
     LESS_OR_EQUAL
 
 
-cdef class Compare(Term):
+cdef class CompareTerm(Term):
     """``> >= < <=`` an amount."""
     cdef Amount amount
     cdef Comparison comparison
 
 
-cdef class Range(Term):
+cdef class RangeTerm(Term):
     """``low-high`` with its ends; ``outside``: ``low!-high`` without them."""
     cdef Amount low
     cdef Amount high
     cdef bint outside
 
 
-cdef class All(Term):
+cdef class AllTerm(Term):
     """Terms joined by ``&``."""
     cdef tuple terms

@@ -1,51 +1,51 @@
 from collections.abc import Iterable
 from typing import final
 
-from policyd._core.pattern.checks import Check
+from policyd._core.pattern.checks import PatternCheck
 from policyd._core.pattern.strings import Amount
 
 COMPARISONS: dict[str, int]
 
 @final
-class Anything(Check): ...
+class Anything(PatternCheck): ...
 
 @final
-class Something(Check): ...
+class Something(PatternCheck): ...
 
 @final
-class Unset(Check): ...
+class Unset(PatternCheck): ...
 
-class Leaf(Check): ...
+class LeafCheck(PatternCheck): ...
 
 @final
-class Flag(Leaf):
+class BoolLeaf(LeafCheck):
     value: bool
     def __init__(self, value: bool) -> None: ...
 
 @final
-class Number(Leaf):
+class NumberLeaf(LeafCheck):
     value: int | float
     def __init__(self, value: int | float) -> None: ...
 
 @final
-class Text(Leaf):
+class StringLeaf(LeafCheck):
     literal: str
     def __init__(self, literal: str, terms: Iterable[Term]) -> None: ...
 
 class Term: ...
 
 @final
-class Equal(Term):
+class EqualTerm(Term):
     def __init__(self, text: str, negative: bool) -> None: ...
 
 @final
-class Compare(Term):
+class CompareTerm(Term):
     def __init__(self, operator: str, amount: Amount) -> None: ...
 
 @final
-class Range(Term):
+class RangeTerm(Term):
     def __init__(self, low: Amount, high: Amount, outside: bool) -> None: ...
 
 @final
-class All(Term):
+class AllTerm(Term):
     def __init__(self, terms: Iterable[Term]) -> None: ...

@@ -3,8 +3,8 @@
 cimport cython
 
 from policyd._core.values.activation cimport Activation, work
-from policyd._core.pattern.checks cimport FAILS, HOLDS, Check
-from policyd._core.pattern.report cimport Report, item_of
+from policyd._core.pattern.checks cimport FAILS, HOLDS, PatternCheck
+from policyd._core.pattern.report cimport PatternReport, item_of
 from policyd._core.pattern.strings cimport Amount, Wildcard, amount as amount_of, scalar_text
 
 cdef enum:
@@ -16,7 +16,7 @@ COMPARISONS = {">": MORE, ">=": MORE_OR_EQUAL, "<": LESS, "<=": LESS_OR_EQUAL}
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Anything(Check):
+cdef class Anything(PatternCheck):
 
     def __cinit__(self):
         self.expected = "*"
@@ -27,7 +27,7 @@ cdef class Anything(Check):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Something(Check):
+cdef class Something(PatternCheck):
 
     def __cinit__(self):
         self.expected = "?*"
@@ -40,7 +40,7 @@ cdef class Something(Check):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Unset(Check):
+cdef class Unset(PatternCheck):
 
     def __cinit__(self):
         self.expected = "nothing"
@@ -55,7 +55,7 @@ cdef class Unset(Check):
 
 
 @cython.auto_pickle(False)
-cdef class Leaf(Check):
+cdef class LeafCheck(PatternCheck):
 
     cdef int test(self, object value, Activation act) except -1:
         if type(value) is not list:
@@ -66,7 +66,7 @@ cdef class Leaf(Check):
                 return FAILS
         return HOLDS
 
-    cdef int explain(self, object value, str path, Report report, Activation act) except -1:
+    cdef int explain(self, object value, str path, PatternReport report, Activation act) except -1:
         if type(value) is not list:
             return report.add(path, self.expected, value)
         for index, item in enumerate(<list>value):
@@ -80,7 +80,7 @@ cdef class Leaf(Check):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Flag(Leaf):
+cdef class BoolLeaf(LeafCheck):
 
     def __init__(self, bint value):
         self.value = value
@@ -92,7 +92,7 @@ cdef class Flag(Leaf):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Number(Leaf):
+cdef class NumberLeaf(LeafCheck):
 
     def __init__(self, value not None):
         self.value = value
@@ -111,7 +111,7 @@ cdef class Number(Leaf):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Text(Leaf):
+cdef class StringLeaf(LeafCheck):
 
     def __init__(self, str literal not None, terms):
         self.literal = literal
@@ -143,7 +143,7 @@ cdef class Term:
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Equal(Term):
+cdef class EqualTerm(Term):
 
     def __init__(self, str text not None, bint negative):
         self.wildcard = Wildcard(text)
@@ -164,7 +164,7 @@ cdef class Equal(Term):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Compare(Term):
+cdef class CompareTerm(Term):
 
     def __init__(self, str operator not None, Amount amount not None):
         self.comparison = COMPARISONS[operator]
@@ -185,7 +185,7 @@ cdef class Compare(Term):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Range(Term):
+cdef class RangeTerm(Term):
 
     def __init__(self, Amount low not None, Amount high not None, bint outside):
         self.low = low
@@ -203,7 +203,7 @@ cdef class Range(Term):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class All(Term):
+cdef class AllTerm(Term):
 
     def __init__(self, terms):
         self.terms = tuple(terms)

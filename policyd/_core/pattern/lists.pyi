@@ -1,17 +1,21 @@
 from collections.abc import Iterable
 from typing import final
 
-from policyd._core.pattern.checks import Check
+from policyd._core.pattern.checks import PatternCheck
 
 @final
-class ListCheck(Check):
+class ListCheck(PatternCheck):
     def __init__(
-        self, expected: str, each: Iterable[Check], any_of: Iterable[Check], some: bool
+        self,
+        expected: str,
+        each: Iterable[PatternCheck],
+        any_of: Iterable[PatternCheck],
+        some: bool,
     ) -> None: ...
 
 @final
-class EmptyList(Check): ...
+class EmptyList(PatternCheck): ...
 
 @final
-class Exists(Check):
-    def __init__(self, expected: str, wanted: Iterable[Check]) -> None: ...
+class ExistsCheck(PatternCheck):
+    def __init__(self, expected: str, wanted: Iterable[PatternCheck]) -> None: ...

@@ -3,8 +3,8 @@
 cimport cython
 
 from policyd._core.values.activation cimport Activation, work
-from policyd._core.pattern.checks cimport FAILS, HOLDS, SKIPPED, Check
-from policyd._core.pattern.report cimport Report, item_of
+from policyd._core.pattern.checks cimport FAILS, HOLDS, SKIPPED, PatternCheck
+from policyd._core.pattern.report cimport PatternReport, item_of
 
 cdef enum:
     ITEM = 5  # units of work (10 ns) that an item of a list stands for
@@ -12,7 +12,7 @@ cdef enum:
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class ListCheck(Check):
+cdef class ListCheck(PatternCheck):
 
     def __init__(self, str expected not None, each, any_of, bint some):
         self.expected = expected
@@ -38,7 +38,7 @@ cdef class ListCheck(Check):
     cdef int test_item(self, object item, Activation act) except -1:
         cdef int best = SKIPPED
         cdef int result
-        cdef Check check
+        cdef PatternCheck check
         work(act, ITEM)
         for check in self.each:
             result = check.test(item, act)
@@ -53,9 +53,9 @@ cdef class ListCheck(Check):
                 return HOLDS
         return FAILS
 
-    cdef int explain(self, object value, str path, Report report, Activation act) except -1:
+    cdef int explain(self, object value, str path, PatternReport report, Activation act) except -1:
         cdef Py_ssize_t index
-        cdef Check check
+        cdef PatternCheck check
         if type(value) is not list:
             return report.add(path, self.expected, value)
         for index in range(len(<list>value)):
@@ -69,14 +69,14 @@ cdef class ListCheck(Check):
                     check.explain(item, place, report, act)
                     told = True
             if not told:
-                words = " or ".join([(<Check>each).expected for each in self.any_of])
+                words = " or ".join([(<PatternCheck>each).expected for each in self.any_of])
                 report.add(place, words, item)
         return 0
 
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class EmptyList(Check):
+cdef class EmptyList(PatternCheck):
 
     def __cinit__(self):
         self.expected = "an empty list"
@@ -87,14 +87,14 @@ cdef class EmptyList(Check):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Exists(Check):
+cdef class ExistsCheck(PatternCheck):
 
     def __init__(self, str expected not None, wanted):
         self.expected = expected
         self.wanted = tuple(wanted)
 
     cdef int test(self, object value, Activation act) except -1:
-        cdef Check check
+        cdef PatternCheck check
         if type(value) is not list:
             return FAILS
         for check in self.wanted:
@@ -102,8 +102,8 @@ cdef class Exists(Check):
                 return FAILS
         return HOLDS
 
-    cdef int explain(self, object value, str path, Report report, Activation act) except -1:
-        cdef Check check
+    cdef int explain(self, object value, str path, PatternReport report, Activation act) except -1:
+        cdef PatternCheck check
         if type(value) is not list:
             return report.add(path, self.expected, value)
         for check in self.wanted:
@@ -112,7 +112,7 @@ cdef class Exists(Check):
         return 0
 
 
-cdef bint has_item(list items, Check check, Activation act) except -1:
+cdef bint has_item(list items, PatternCheck check, Activation act) except -1:
     for item in items:
         work(act, ITEM)
         if check.test(item, act) == HOLDS:

@@ -4,7 +4,7 @@ cdef enum:
     MAX_PLACES = 10
 
 
-cdef class Report:
+cdef class PatternReport:
     """Collects places. With ``secret`` no value of a Secret's data is shown."""
 
     cdef list places

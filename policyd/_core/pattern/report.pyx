@@ -17,7 +17,7 @@ cdef tuple SECRETS = (
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Report:
+cdef class PatternReport:
 
     def __cinit__(self):
         self.places = []

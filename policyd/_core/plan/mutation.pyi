@@ -3,7 +3,7 @@ from typing import Any, final
 
 from policyd._core.counting.counters import PolicyCounters
 from policyd._core.eval.program import Program
-from policyd._core.plan.overlay import Overlay
+from policyd._core.plan.overlay import BoundOverlay
 from policyd._core.plan.plan import Frame, Plan, Stopped, Subject
 
 @final
@@ -22,5 +22,5 @@ class MutationPlan(Plan):
         self, index: int, subject: Subject, params: Any, deadline: int
     ) -> tuple[Any, str | Stopped | None]: ...
     def merge(
-        self, overlay: Overlay, subject: Subject, params: Any, deadline: int
+        self, overlay: BoundOverlay, subject: Subject, params: Any, deadline: int
     ) -> tuple[Any, str | Stopped | None]: ...

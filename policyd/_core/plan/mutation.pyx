@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.values.errors cimport CelError
 from policyd._core.counting.counters cimport PolicyCounters
-from policyd._core.plan.overlay cimport Overlay, Work, work_of
+from policyd._core.plan.overlay cimport BoundOverlay, OverlayRun, work_of
 from policyd._core.plan.plan cimport LATE, POLICY_BUDGET, Frame, Plan, Subject, error_text, run
 from policyd._core.eval.program cimport Program
 
@@ -70,14 +70,18 @@ cdef class MutationPlan(Plan):
         return value, None
 
     def merge(
-        self, Overlay overlay not None, Subject subject not None, object params, int64_t deadline
+        self,
+        BoundOverlay overlay not None,
+        Subject subject not None,
+        object params,
+        int64_t deadline,
     ):
         """(the object after an overlay, None), or (None, its error: a text or Stopped).
 
         Its expressions have one budget together, and each is evaluated at most once.
         """
         cdef int64_t started = now()
-        cdef Work work = work_of(overlay, deadline)
+        cdef OverlayRun work = work_of(overlay, deadline)
         try:
             if overlay.expressions:
                 work.activation = self.activation(subject, params, deadline)

@@ -8,10 +8,10 @@ from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation
 from policyd._core.eval.program cimport Program
-from policyd._core.schema.types cimport Type
+from policyd._core.schema.types cimport SchemaType
 
 
-cdef class Work:
+cdef class OverlayRun:
     """One application of an overlay: its budget, and the values that its expressions had so far.
 
     ``looking`` has the deadline of the search for what fulfils conditions; it spends no budget.
@@ -27,64 +27,64 @@ cdef class Work:
     cdef int write(self, object value) except -1
 
 
-cdef class Expression:
+cdef class OverlayExpression:
     """The text between ``${`` and ``}``. ``number`` is its place among those of its mutation."""
 
     cdef readonly Program program
     cdef Py_ssize_t number
 
     # What it evaluates to, once for each application.
-    cdef object value(self, Work work)
+    cdef object value(self, OverlayRun work)
     # The value; OverlayError if it is an error.
     cdef object sound(self, object value)
 
 
-cdef class Scope:
+cdef class OverlayScope:
     """Conditions of a tree of maps, as (path to the map, pattern). All must hold."""
 
     cdef tuple conditions
 
     # Raises DeadlineExceeded.
-    cdef bint holds(self, object value, Work work) except -1
+    cdef bint holds(self, object value, OverlayRun work) except -1
 
 
-cdef class Change:
+cdef class OverlayChange:
     """What an overlay does at one place.
 
     ``merged`` gives what stands there afterwards: ``live`` itself if nothing changes. Either may be
     ABSENT. It raises OverlayError, MergeError, Stopped or DeadlineExceeded.
     """
 
-    cdef object merged(self, object live, Work work)
+    cdef object merged(self, object live, OverlayRun work)
 
 
-cdef class Fixed(Change):
+cdef class FixedChange(OverlayChange):
     """A value that replaces what is there."""
 
     cdef object value
 
 
-cdef class Removed(Change):
+cdef class RemovalChange(OverlayChange):
     """``null``."""
 
 
-cdef class Computed(Change):
+cdef class ComputedChange(OverlayChange):
     """``${...}`` alone: whatever the expression gives is merged as if it were written there."""
 
-    cdef Expression expression
-    cdef Type type
+    cdef OverlayExpression expression
+    cdef SchemaType type
     cdef str path
 
 
-cdef class Text(Change):
+cdef class StringChange(OverlayChange):
     """A text with ``${...}`` inside; ``parts`` are strings and expressions."""
 
     cdef tuple parts
-    cdef Type type
+    cdef SchemaType type
     cdef str path
 
 
-cdef class MapChange(Change):
+cdef class MapChange(OverlayChange):
     """Keys that are merged one by one. ``added``: only where the key is absent (or null).
 
     ``empty``: it is written as ``{}``, which is put where there is no map.
@@ -96,57 +96,57 @@ cdef class MapChange(Change):
     cdef bint empty
 
 
-cdef class Item(Change):
+cdef class ItemChange(OverlayChange):
     """An item of a list, found by its merge key and added where there is none.
 
     ``key`` is None if an expression takes part in it: then it is that of the new item.
     """
 
-    cdef Change change
+    cdef OverlayChange change
     cdef object key
 
 
-cdef class Each:
+cdef class EachItemChange:
     """A change of every item that fulfils the conditions and has the key, if one is given."""
 
-    cdef Scope scope
-    cdef Change change      # None: the items are removed
-    cdef Item key
+    cdef OverlayScope scope
+    cdef OverlayChange change      # None: the items are removed
+    cdef ItemChange key
 
-    cdef list applied(self, list items, Type type, Work work)
+    cdef list applied(self, list items, SchemaType type, OverlayRun work)
 
 
-cdef class ListChange(Change):
+cdef class ListChange(OverlayChange):
     """A list whose items are found one by one: ``items`` by their keys, then ``each``.
 
     ``removed`` are items of which only the key is given.
     """
 
-    cdef Type type
+    cdef SchemaType type
     cdef tuple items
     cdef tuple removed
     cdef tuple each
     cdef str path
 
-    cdef list keyed(self, list live, Work work)
+    cdef list keyed(self, list live, OverlayRun work)
 
 
-cdef class Whole(Change):
+cdef class WholeListChange(OverlayChange):
     """A list that is replaced as a whole, with expressions in it."""
 
     cdef tuple items
 
 
-cdef class Overlay:
+cdef class BoundOverlay:
     """All of it. ``expressions`` is their number."""
 
-    cdef Scope scope
-    cdef Change change
+    cdef OverlayScope scope
+    cdef OverlayChange change
     cdef readonly Py_ssize_t expressions
 
     # The changed object, or ``obj`` itself.
-    cdef object applied(self, object obj, Work work)
+    cdef object applied(self, object obj, OverlayRun work)
 
 
 # Before anything is evaluated; an overlay with expressions needs the activation too.
-cdef Work work_of(Overlay overlay, int64_t deadline)
+cdef OverlayRun work_of(BoundOverlay overlay, int64_t deadline)

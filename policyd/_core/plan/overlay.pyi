@@ -2,78 +2,84 @@ from collections.abc import Collection, Iterable
 from typing import Any, final
 
 from policyd._core.eval.program import Program
-from policyd._core.schema.types import Type
+from policyd._core.schema.types import SchemaType
 
 class OverlayError(Exception): ...
 
 @final
-class Work: ...
+class OverlayRun: ...
 
 @final
-class Expression:
+class OverlayExpression:
     program: Program
     def __init__(self, program: Program, number: int) -> None: ...
 
 @final
-class Scope:
+class OverlayScope:
     def __init__(self, conditions: Iterable[tuple[tuple[str, ...], object]] = ()) -> None: ...
 
-class Change: ...
+class OverlayChange: ...
 
 @final
-class Fixed(Change):
+class FixedChange(OverlayChange):
     def __init__(self, value: Any) -> None: ...
 
 @final
-class Removed(Change): ...
+class RemovalChange(OverlayChange): ...
 
 @final
-class Computed(Change):
-    def __init__(self, expression: Expression, type: Type, path: str) -> None: ...
+class ComputedChange(OverlayChange):
+    def __init__(self, expression: OverlayExpression, type: SchemaType, path: str) -> None: ...
 
 @final
-class Text(Change):
-    def __init__(self, parts: Iterable[str | Expression], type: Type, path: str) -> None: ...
+class StringChange(OverlayChange):
+    def __init__(
+        self, parts: Iterable[str | OverlayExpression], type: SchemaType, path: str
+    ) -> None: ...
 
 @final
-class MapChange(Change):
+class MapChange(OverlayChange):
     def __init__(
         self,
         names: Iterable[str],
-        changes: Iterable[Change],
+        changes: Iterable[OverlayChange],
         added: Collection[str] = (),
         *,
         empty: bool = False,
     ) -> None: ...
 
 @final
-class Item(Change):
-    def __init__(self, change: Change, key: Any = None) -> None: ...
+class ItemChange(OverlayChange):
+    def __init__(self, change: OverlayChange, key: Any = None) -> None: ...
 
 @final
-class Each:
-    def __init__(self, scope: Scope, change: Change | None, key: Item | None = None) -> None: ...
+class EachItemChange:
+    def __init__(
+        self, scope: OverlayScope, change: OverlayChange | None, key: ItemChange | None = None
+    ) -> None: ...
 
 @final
-class ListChange(Change):
+class ListChange(OverlayChange):
     def __init__(
         self,
-        type: Type,
-        items: Iterable[Item] = (),
-        removed: Iterable[Item] = (),
-        each: Iterable[Each] = (),
+        type: SchemaType,
+        items: Iterable[ItemChange] = (),
+        removed: Iterable[ItemChange] = (),
+        each: Iterable[EachItemChange] = (),
         path: str = "",
     ) -> None: ...
 
 @final
-class Whole(Change):
-    def __init__(self, items: Iterable[Change]) -> None: ...
+class WholeListChange(OverlayChange):
+    def __init__(self, items: Iterable[OverlayChange]) -> None: ...
 
 @final
-class Overlay:
+class BoundOverlay:
     expressions: int
-    def __init__(self, scope: Scope, change: Change, expressions: int = 0) -> None: ...
+    def __init__(
+        self, scope: OverlayScope, change: OverlayChange, expressions: int = 0
+    ) -> None: ...
     def apply(self, obj: dict[str, Any]) -> dict[str, Any]: ...
 
 def settled(value: Any) -> Any: ...
-def key_in(item: Any, type: Type) -> Any: ...
+def key_in(item: Any, type: SchemaType) -> Any: ...

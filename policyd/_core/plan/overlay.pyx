@@ -7,7 +7,9 @@ from policyd._core.values.activation cimport work as spend
 from policyd._core.values.errors cimport CelError
 from policyd._core.json.equality cimport same
 from policyd._core.values.json_value cimport NO_VALUE, json_of, text_for
-from policyd._core.schema.merge cimport ABSENT, item_key, keys_of, pairing, same_items, value_problems
+from policyd._core.schema.merge cimport (
+    ABSENT, item_key, keys_of, pairing, same_items, value_problems,
+)
 from policyd._core.json.size cimport value_bytes
 from policyd._core.pattern.checks cimport HOLDS, Pattern
 from policyd._core.plan.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, error_text, run
@@ -25,7 +27,7 @@ class OverlayError(Exception):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Work:
+cdef class OverlayRun:
 
     def __cinit__(self):
         self.budget = POLICY_BUDGET
@@ -38,8 +40,8 @@ cdef class Work:
         return 0
 
 
-cdef Work work_of(Overlay overlay, int64_t deadline):
-    cdef Work work = Work()
+cdef OverlayRun work_of(BoundOverlay overlay, int64_t deadline):
+    cdef OverlayRun work = OverlayRun()
     work.looking = activation(0, PER_CALL_LIMIT, deadline)
     work.values = [ABSENT] * overlay.expressions
     return work
@@ -47,12 +49,12 @@ cdef Work work_of(Overlay overlay, int64_t deadline):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Expression:
+cdef class OverlayExpression:
     def __init__(self, Program program not None, number):
         self.program = program
         self.number = number
 
-    cdef object value(self, Work work):
+    cdef object value(self, OverlayRun work):
         value = work.values[self.number]
         if value is ABSENT:
             value = self.sound(run(self.program, work.activation, &work.budget))
@@ -67,11 +69,11 @@ cdef class Expression:
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Scope:
+cdef class OverlayScope:
     def __init__(self, conditions=()):
         self.conditions = tuple(conditions)
 
-    cdef bint holds(self, object value, Work work) except -1:
+    cdef bint holds(self, object value, OverlayRun work) except -1:
         """A map that is not there is taken for an empty one: only some conditions hold of it."""
         cdef Pattern pattern
         for path, pattern in self.conditions:
@@ -85,37 +87,39 @@ cdef class Scope:
 
 
 @cython.auto_pickle(False)
-cdef class Change:
-    cdef object merged(self, object live, Work work):
+cdef class OverlayChange:
+    cdef object merged(self, object live, OverlayRun work):
         raise TypeError("a change without merged")
 
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Fixed(Change):
+cdef class FixedChange(OverlayChange):
     def __init__(self, value):
         self.value = value
 
-    cdef object merged(self, object live, Work work):
+    cdef object merged(self, object live, OverlayRun work):
         return replaced(live, self.value)
 
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Removed(Change):
-    cdef object merged(self, object live, Work work):
+cdef class RemovalChange(OverlayChange):
+    cdef object merged(self, object live, OverlayRun work):
         return ABSENT
 
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Computed(Change):
-    def __init__(self, Expression expression not None, Type type not None, str path not None):
+cdef class ComputedChange(OverlayChange):
+    def __init__(
+        self, OverlayExpression expression not None, SchemaType type not None, str path not None
+    ):
         self.expression = expression
         self.type = type
         self.path = path
 
-    cdef object merged(self, object live, Work work):
+    cdef object merged(self, object live, OverlayRun work):
         value = self.expression.value(work)
         if value_bytes(value, work.room) > work.room:
             work.write(value)  # before anything walks through it
@@ -131,20 +135,20 @@ cdef class Computed(Change):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Text(Change):
-    def __init__(self, parts, Type type not None, str path not None):
+cdef class StringChange(OverlayChange):
+    def __init__(self, parts, SchemaType type not None, str path not None):
         self.parts = tuple(parts)
         self.type = type
         self.path = path
 
-    cdef object merged(self, object live, Work work):
+    cdef object merged(self, object live, OverlayRun work):
         cdef list words = []
-        cdef Expression expression
+        cdef OverlayExpression expression
         for part in self.parts:
             if kind_of(part) is str:
                 words.append(part)
                 continue
-            expression = <Expression>part
+            expression = <OverlayExpression>part
             words.append(expression.sound(text_for(expression.value(work))))
         value = "".join(words)
         check(value, self.type, self.path)
@@ -156,14 +160,14 @@ cdef class Text(Change):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class MapChange(Change):
+cdef class MapChange(OverlayChange):
     def __init__(self, names, changes, added=(), *, empty=False):
         self.names = tuple(names)
         self.changes = tuple(changes)
         self.added = tuple([name in added for name in self.names])
         self.empty = empty
 
-    cdef object merged(self, object live, Work work):
+    cdef object merged(self, object live, OverlayRun work):
         cdef dict before = <dict>live if kind_of(live) is dict else {}
         cdef dict out = before
         cdef Py_ssize_t index
@@ -172,7 +176,7 @@ cdef class MapChange(Change):
             was = before.get(name, ABSENT)
             if was is not ABSENT and was is not None and self.added[index]:
                 continue
-            after = (<Change>self.changes[index]).merged(was, work)
+            after = (<OverlayChange>self.changes[index]).merged(was, work)
             if after is was:
                 continue
             if out is before:
@@ -188,16 +192,16 @@ cdef class MapChange(Change):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Item(Change):
-    def __init__(self, Change change not None, key=None):
+cdef class ItemChange(OverlayChange):
+    def __init__(self, OverlayChange change not None, key=None):
         self.change = change
         self.key = key
 
-    cdef object merged(self, object live, Work work):
+    cdef object merged(self, object live, OverlayRun work):
         return self.change.merged(live, work)
 
 
-cdef object key_of(Item item, Type type, Work work):
+cdef object key_of(ItemChange item, SchemaType type, OverlayRun work):
     """ABSENT if there is no such item: its expression gave no value."""
     if item.key is not None:
         return item.key
@@ -207,13 +211,13 @@ cdef object key_of(Item item, Type type, Work work):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Each:
-    def __init__(self, Scope scope not None, Change change, Item key=None):
+cdef class EachItemChange:
+    def __init__(self, OverlayScope scope not None, OverlayChange change, ItemChange key=None):
         self.scope = scope
         self.change = change
         self.key = key
 
-    cdef list applied(self, list items, Type type, Work work):
+    cdef list applied(self, list items, SchemaType type, OverlayRun work):
         cdef list out = []
         key = ABSENT if self.key is None else key_of(self.key, type, work)
         for item in items:
@@ -230,18 +234,18 @@ cdef class Each:
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class ListChange(Change):
-    def __init__(self, Type type not None, items=(), removed=(), each=(), str path=""):
+cdef class ListChange(OverlayChange):
+    def __init__(self, SchemaType type not None, items=(), removed=(), each=(), str path=""):
         self.type = type
         self.items = tuple(items)
         self.removed = tuple(removed)
         self.each = tuple(each)
         self.path = path
 
-    cdef object merged(self, object live, Work work):
+    cdef object merged(self, object live, OverlayRun work):
         cdef list before = <list>live if kind_of(live) is list else []
         cdef list out = before
-        cdef Each each
+        cdef EachItemChange each
         if self.items or self.removed:
             out = self.keyed(before, work)
         for each in self.each:
@@ -250,11 +254,11 @@ cdef class ListChange(Change):
             return out
         return live if self.items or self.removed or self.each else []
 
-    cdef list keyed(self, list live, Work work):
+    cdef list keyed(self, list live, OverlayRun work):
         cdef list keys = keys_of(live, self.type)
         cdef list items = [], wanted = [], out = []
         cdef Py_ssize_t at, to
-        cdef Item item
+        cdef ItemChange item
         cdef list kept = live
         if self.removed:
             gone = {key_of(item, self.type, work) for item in self.removed}
@@ -279,13 +283,13 @@ cdef class ListChange(Change):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Whole(Change):
+cdef class WholeListChange(OverlayChange):
     def __init__(self, items):
         self.items = tuple(items)
 
-    cdef object merged(self, object live, Work work):
+    cdef object merged(self, object live, OverlayRun work):
         cdef list made = []
-        cdef Change item
+        cdef OverlayChange item
         for item in self.items:
             value = item.merged(ABSENT, work)
             if value is not ABSENT:
@@ -295,13 +299,13 @@ cdef class Whole(Change):
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Overlay:
-    def __init__(self, Scope scope not None, Change change not None, expressions=0):
+cdef class BoundOverlay:
+    def __init__(self, OverlayScope scope not None, OverlayChange change not None, expressions=0):
         self.scope = scope
         self.change = change
         self.expressions = expressions
 
-    cdef object applied(self, object obj, Work work):
+    cdef object applied(self, object obj, OverlayRun work):
         return self.change.merged(obj, work) if self.scope.holds(obj, work) else obj
 
     def apply(self, dict obj not None):
@@ -315,7 +319,7 @@ cdef object replaced(object live, object value):
 
 # Values that an expression gave.
 
-cdef int check(object value, Type type, str path) except -1:
+cdef int check(object value, SchemaType type, str path) except -1:
     found = value_problems(value, type, False)
     if found is not None:
         below, message = found[0]
@@ -323,12 +327,12 @@ cdef int check(object value, Type type, str path) except -1:
     return 0
 
 
-cdef Change change_of(object value, Type type):
+cdef OverlayChange change_of(object value, SchemaType type):
     """What the value does, written as an overlay."""
     cdef Field field
     cdef list changes
     if value is None:
-        return Removed()
+        return RemovalChange()
     if kind_of(value) is dict and type.is_map:
         changes = []
         for name, member in (<dict>value).items():
@@ -337,10 +341,11 @@ cdef Change change_of(object value, Type type):
         return MapChange(value, changes, empty=not value)
     if kind_of(value) is list and type.is_list and type.relation != ATOMIC:
         changes = [
-            Item(change_of(item, type.item.type), item_key(item, type)) for item in <list>value
+            ItemChange(change_of(item, type.item.type), item_key(item, type))
+            for item in <list>value
         ]
         return ListChange(type, changes)
-    return Fixed(without_nulls(value))
+    return FixedChange(without_nulls(value))
 
 
 cdef object without_nulls(object value):
@@ -368,6 +373,6 @@ def settled(value):
     return without_nulls(value)
 
 
-def key_in(item, Type type not None):
+def key_in(item, SchemaType type not None):
     """What tells an item of a list of that type from others. Raises MergeError."""
     return item_key(item, type)

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from policyd._core.values.activation cimport Activation, over as fresh
 from policyd._core.values.errors cimport CelError
 from policyd._core.counting.counters cimport PolicyCounters
-from policyd._core.lib.authz cimport Authorizer, authorizer_for, request_resource
+from policyd._core.lib.authz cimport AuthorizerValue, authorizer_for, request_resource
 from policyd._core.eval.program cimport Program
 from policyd._core.values.types cimport MISSING
 
@@ -142,7 +142,7 @@ cdef class Plan:
     cdef int authorize(self, list slots, Subject subject) except -1:
         """Set the variables that ask who may do what, for the user of the request."""
         cdef dict request = subject.conditions_request
-        cdef Authorizer authorizer = authorizer_for(subject.asked, request)
+        cdef AuthorizerValue authorizer = authorizer_for(subject.asked, request)
         if self.frame.authorizer >= 0:
             slots[self.frame.authorizer] = authorizer
         if self.frame.request_resource >= 0:

@@ -12,7 +12,7 @@ from policyd._core.plan.plan cimport Plan, Subject
 from policyd._core.eval.program cimport Program
 
 
-cdef class Validation:
+cdef class PlannedValidation:
     """One entry of ``validations``: its program or pattern, and what it says when it is false."""
 
     cdef readonly Program program    # None: a pattern
@@ -22,7 +22,7 @@ cdef class Validation:
     cdef readonly str reason
 
 
-cdef class Outcome:
+cdef class ValidationOutcome:
     """What a plan found that is not a plain admit.
 
     ``failures`` are (index, message, reason, is_error); ``annotations`` are (key, value);
@@ -47,11 +47,15 @@ cdef class ValidationPlan(Plan):
     cdef readonly tuple annotations     # of (key, Program)
     cdef int64_t messages_bound         # what all messageExpressions together can cost at most
 
-    cdef Outcome judge(self, Subject subject, object params, int64_t deadline, object exempt)
-    cdef Outcome validate(self, Subject subject, Activation act, object exempt, int64_t* budget)
-    cdef Outcome late(self, Outcome outcome, str text)
-    cdef int error(self, Outcome outcome, Py_ssize_t index, str text) except -1
-    cdef int settle(self, Outcome outcome) except -1
-    cdef int explain(self, Outcome outcome, Activation act, int64_t budget) except -1
-    cdef int worded(self, Outcome outcome, Py_ssize_t place, str text) except -1
-    cdef int annotate(self, Outcome outcome, Activation act) except -1
+    cdef ValidationOutcome judge(
+        self, Subject subject, object params, int64_t deadline, object exempt
+    )
+    cdef ValidationOutcome validate(
+        self, Subject subject, Activation act, object exempt, int64_t* budget
+    )
+    cdef ValidationOutcome late(self, ValidationOutcome outcome, str text)
+    cdef int error(self, ValidationOutcome outcome, Py_ssize_t index, str text) except -1
+    cdef int settle(self, ValidationOutcome outcome) except -1
+    cdef int explain(self, ValidationOutcome outcome, Activation act, int64_t budget) except -1
+    cdef int worded(self, ValidationOutcome outcome, Py_ssize_t place, str text) except -1
+    cdef int annotate(self, ValidationOutcome outcome, Activation act) except -1

@@ -7,7 +7,7 @@ from policyd._core.pattern.checks import Pattern
 from policyd._core.plan.plan import Frame, Plan, Subject
 
 @final
-class Validation:
+class PlannedValidation:
     program: Program | None
     pattern: Pattern | None
     message_program: Program | None
@@ -24,7 +24,7 @@ class Validation:
     ) -> None: ...
 
 @final
-class Outcome:
+class ValidationOutcome:
     failures: list[tuple[int, str, str, bool]]
     annotations: list[tuple[str, str]]
     annotation_errors: list[str]
@@ -33,7 +33,7 @@ class Outcome:
 
 @final
 class ValidationPlan(Plan):
-    validations: tuple[Validation, ...]
+    validations: tuple[PlannedValidation, ...]
     annotations: tuple[tuple[str, Program], ...]
     def __init__(
         self,
@@ -41,9 +41,9 @@ class ValidationPlan(Plan):
         frame: Frame,
         fail: bool,
         counters: PolicyCounters,
-        validations: Iterable[Validation],
+        validations: Iterable[PlannedValidation],
         annotations: Iterable[tuple[str, Program]],
     ) -> None: ...
     def run(
         self, subject: Subject, params: Any, deadline: int, exempt: frozenset[int]
-    ) -> Outcome | None: ...
+    ) -> ValidationOutcome | None: ...

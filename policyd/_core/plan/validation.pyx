@@ -30,7 +30,7 @@ cdef enum:
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Validation:
+cdef class PlannedValidation:
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ cdef class Validation:
 
 @cython.final
 @cython.auto_pickle(False)
-cdef class Outcome:
+cdef class ValidationOutcome:
 
     def __cinit__(self):
         self.failures = []
@@ -94,7 +94,7 @@ cdef str usable_message(object value):
     return text
 
 
-cdef str validation_error(Validation validation, CelError error):
+cdef str validation_error(PlannedValidation validation, CelError error):
     if validation.pattern is None:
         return error_text(validation.program, error)
     return f"pattern resulted in error: {error.message}"
@@ -138,7 +138,9 @@ cdef class ValidationPlan(Plan):
         self.annotations = tuple(annotations)
         # Each message costs at most one limit, and so does each variable that it may be the first
         # to use.
-        messages = sum(1 for v in self.validations if (<Validation?>v).message_program is not None)
+        messages = sum(
+            1 for v in self.validations if (<PlannedValidation?>v).message_program is not None
+        )
         self.messages_bound = (messages + frame.variables) * PER_CALL_LIMIT if messages else 0
 
     def run(self, Subject subject not None, object params, int64_t deadline, exempt):
@@ -148,7 +150,7 @@ cdef class ValidationPlan(Plan):
         validations that are lifted.
         """
         cdef int64_t started = now()
-        cdef Outcome outcome
+        cdef ValidationOutcome outcome
         if deadline and started > deadline:
             outcome = self.late(None, LATE)
         else:
@@ -158,16 +160,16 @@ cdef class ValidationPlan(Plan):
             self.counters.decisions[ADMIT] += 1
         return outcome
 
-    cdef Outcome late(self, Outcome outcome, str text):
+    cdef ValidationOutcome late(self, ValidationOutcome outcome, str text):
         """What was plainly false before the deadline stays so."""
         if outcome is None:
-            outcome = Outcome.__new__(Outcome)
+            outcome = ValidationOutcome.__new__(ValidationOutcome)
         outcome.timed_out = True
         self.error(outcome, len(self.validations), text)
         self.settle(outcome)
         return outcome
 
-    cdef int error(self, Outcome outcome, Py_ssize_t index, str text) except -1:
+    cdef int error(self, ValidationOutcome outcome, Py_ssize_t index, str text) except -1:
         """Note an evaluation error, as failurePolicy says."""
         if self.fail:
             outcome.failures.append((index, text, "Invalid", True))
@@ -175,20 +177,22 @@ cdef class ValidationPlan(Plan):
             outcome.ignored.append(text)
         return 0
 
-    cdef int settle(self, Outcome outcome) except -1:
+    cdef int settle(self, ValidationOutcome outcome) except -1:
         """Give every plain failure that has no message yet its static one."""
         cdef Py_ssize_t i
         for i in range(len(outcome.failures)):
             index, text, reason, is_error = outcome.failures[i]
             if text is None:
-                text = (<Validation>self.validations[index]).message
+                text = (<PlannedValidation>self.validations[index]).message
                 text = outcome.with_places(index, text)
                 outcome.failures[i] = (index, text, reason, is_error)
         return 0
 
-    cdef Outcome judge(self, Subject subject, object params, int64_t deadline, object exempt):
+    cdef ValidationOutcome judge(
+        self, Subject subject, object params, int64_t deadline, object exempt
+    ):
         """The whole pass; an Outcome is only made when there is something to tell."""
-        cdef Outcome outcome = None
+        cdef ValidationOutcome outcome = None
         cdef Activation act = self.activation(subject, params, deadline)
         cdef int64_t budget = POLICY_BUDGET
         try:
@@ -197,11 +201,11 @@ cdef class ValidationPlan(Plan):
                 if matched is False:
                     return None
                 if matched is not True:
-                    outcome = Outcome.__new__(Outcome)
+                    outcome = ValidationOutcome.__new__(ValidationOutcome)
                     self.error(outcome, 0, matched)
                     return outcome
             if subject.unreadable:
-                outcome = Outcome.__new__(Outcome)
+                outcome = ValidationOutcome.__new__(ValidationOutcome)
                 self.error(outcome, 0, subject.unreadable)
                 return outcome
             outcome = self.validate(subject, act, exempt, &budget)
@@ -209,29 +213,31 @@ cdef class ValidationPlan(Plan):
                 return outcome
             if self.messages_bound and (outcome is not None or budget < self.messages_bound):
                 if outcome is None:
-                    outcome = Outcome.__new__(Outcome)
+                    outcome = ValidationOutcome.__new__(ValidationOutcome)
                 self.explain(outcome, self.activation(subject, params, deadline), budget)
             if outcome is not None:
                 self.settle(outcome)
             if self.annotations:
                 if outcome is None:
-                    outcome = Outcome.__new__(Outcome)
+                    outcome = ValidationOutcome.__new__(ValidationOutcome)
                 self.annotate(outcome, self.activation(subject, params, deadline))
         except TimedOut as late:
             return self.late(outcome, str(late))
         except Stopped as stopped:
             # Kubernetes makes one decision of the whole pass: what came before does not count.
-            outcome = Outcome.__new__(Outcome)
+            outcome = ValidationOutcome.__new__(ValidationOutcome)
             self.error(outcome, 0, str(stopped))
         return None if outcome is None or outcome.empty() else outcome
 
-    cdef Outcome validate(self, Subject subject, Activation act, object exempt, int64_t* budget):
+    cdef ValidationOutcome validate(
+        self, Subject subject, Activation act, object exempt, int64_t* budget
+    ):
         """The validations that do not hold, without their messages; None if all do."""
-        cdef Outcome outcome = None
-        cdef Validation validation
+        cdef ValidationOutcome outcome = None
+        cdef PlannedValidation validation
         cdef Py_ssize_t index
         for index in range(len(self.validations)):
-            validation = <Validation>self.validations[index]
+            validation = <PlannedValidation>self.validations[index]
             try:
                 if validation.pattern is None:
                     value = run(validation.program, act, budget)
@@ -242,7 +248,7 @@ cdef class ValidationPlan(Plan):
             if value is True or index in exempt:
                 continue
             if outcome is None:
-                outcome = Outcome.__new__(Outcome)
+                outcome = ValidationOutcome.__new__(ValidationOutcome)
             if type(value) is str:
                 outcome.misfit(index, <str>value, validation.reason)
             elif type(value) is CelError:
@@ -252,19 +258,19 @@ cdef class ValidationPlan(Plan):
         self.counters.cost_units += POLICY_BUDGET - budget[0]
         return outcome
 
-    cdef int explain(self, Outcome outcome, Activation act, int64_t budget) except -1:
+    cdef int explain(self, ValidationOutcome outcome, Activation act, int64_t budget) except -1:
         """Evaluate messageExpressions with what is left of the budget, and variables anew.
 
         Kubernetes evaluates those of validations that hold as well; that matters only where the
         budget could run out: then every validation that is no error becomes one.
         """
         cdef bint all_of_them = budget < self.messages_bound
-        cdef Validation validation
+        cdef PlannedValidation validation
         cdef dict places = {failure[0]: i for i, failure in enumerate(outcome.failures)}
         cdef Py_ssize_t index
         try:
             for index in range(len(self.validations)):
-                validation = <Validation>self.validations[index]
+                validation = <PlannedValidation>self.validations[index]
                 if validation.message_program is None or not (all_of_them or index in places):
                     continue
                 value = run(validation.message_program, act, &budget)
@@ -282,14 +288,14 @@ cdef class ValidationPlan(Plan):
             outcome.failures.sort()
         return 0
 
-    cdef int worded(self, Outcome outcome, Py_ssize_t place, str text) except -1:
+    cdef int worded(self, ValidationOutcome outcome, Py_ssize_t place, str text) except -1:
         index, _, reason, is_error = outcome.failures[place]
         if not is_error:
             text = outcome.with_places(index, text)
             outcome.failures[place] = (index, text, reason, is_error)
         return 0
 
-    cdef int annotate(self, Outcome outcome, Activation act) except -1:
+    cdef int annotate(self, ValidationOutcome outcome, Activation act) except -1:
         """Audit annotations have a budget and an evaluation of the variables of their own."""
         cdef int64_t budget = POLICY_BUDGET
         cdef Program program

@@ -6,7 +6,7 @@ from policyd._core.values.activation cimport Activation
 from policyd._core.regex.dfa cimport Dfa
 
 
-cdef enum Engine:
+cdef enum RegexEngine:
     EQUALS      # ^text$
     PREFIX      # ^text
     SUFFIX      # text$
@@ -18,7 +18,7 @@ cdef enum Engine:
 
 cdef class Regex:
     cdef readonly str pattern
-    cdef Engine engine
+    cdef RegexEngine engine
     cdef str literal        # for the first four engines
     cdef frozenset choices  # for ONE_OF
     cdef str rewritten      # the same pattern as RE2 writes it

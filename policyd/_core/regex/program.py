@@ -72,7 +72,7 @@ class Assertion:
 class Repetition:
     """``high`` None: no bound."""
 
-    node: "Node"
+    node: "RegexNode"
     low: int
     high: int | None
 
@@ -81,10 +81,10 @@ class Repetition:
 class Choice:
     """Alternatives, each a sequence; also a group, and a whole pattern."""
 
-    branches: list[list["Node"]]
+    branches: list[list["RegexNode"]]
 
 
-Node: TypeAlias = One | Assertion | Repetition | Choice
+RegexNode: TypeAlias = One | Assertion | Repetition | Choice
 
 
 class TooLarge(Exception):
@@ -183,7 +183,7 @@ class Assembler:
         self.instructions.append((op, after, other))
         return len(self.instructions) - 1
 
-    def node(self, node: Node, after: int) -> int:
+    def node(self, node: RegexNode, after: int) -> int:
         """Where the instructions for ``node`` begin that go on at ``after``."""
         match node:
             case One(members):
@@ -197,7 +197,7 @@ class Assembler:
                 starts = [self.sequence(branch, after) for branch in branches]
                 return functools.reduce(lambda one, other: self.add(Op.EITHER, one, other), starts)
 
-    def sequence(self, nodes: list[Node], after: int) -> int:
+    def sequence(self, nodes: list[RegexNode], after: int) -> int:
         for node in reversed(nodes):
             after = self.node(node, after)
         return after
@@ -220,7 +220,7 @@ class Assembler:
             start = begun
         return start
 
-    def loop(self, body: Node, after: int) -> int:
+    def loop(self, body: RegexNode, after: int) -> int:
         head = self.add(Op.EITHER, after, after)
         self.instructions[head] = (Op.EITHER, self.node(body, head), after)
         return head

@@ -13,8 +13,8 @@ from cpython.object cimport PyObject
 
 from policyd._core.json.equality cimport PyDict_Next, counterpart
 from policyd._core.schema.types cimport (
-    ANYTHING, FLOAT, INT32, INT64, LEAF, LIST, MAP, STRUCT, TEXT, TRUTH, Decoding, Field, Type,
-    kind_of,
+    ANYTHING, FLOAT, INT32, INT64, LEAF, LIST, MAP, STRUCT, TEXT, TRUTH, Decoding, Field,
+    SchemaType, kind_of,
 )
 
 # Lists are searched item by item up to this length, larger ones by the identities of their items.
@@ -96,7 +96,7 @@ cdef class Decoder:
     cdef set written        # the second time: maps that a patch wrote nothing into (identities)
 
     cdef object value(self, object new, object old, Field field):
-        cdef Type type = field.type
+        cdef SchemaType type = field.type
         cdef Decoding decoding = type.decoding
         cdef object kind
         if new is old or decoding == ANYTHING:
@@ -131,7 +131,7 @@ cdef class Decoder:
             return members
         return dict(sorted(members.items()))
 
-    cdef object members(self, dict new, object old, Type type):
+    cdef object members(self, dict new, object old, SchemaType type):
         cdef dict before = <dict>old if kind_of(old) is dict else {}
         cdef dict out = new
         cdef Field field
@@ -174,7 +174,7 @@ cdef class Decoder:
                     out[name] = after
         return out
 
-    cdef object entries(self, dict new, object old, Type type):
+    cdef object entries(self, dict new, object old, SchemaType type):
         cdef dict before = <dict>old if kind_of(old) is dict else {}
         cdef dict out = new
         cdef Py_ssize_t at = 0, place = 0
@@ -197,7 +197,7 @@ cdef class Decoder:
                 out[name] = after
         return out
 
-    cdef object items(self, list new, object old, Type type):
+    cdef object items(self, list new, object old, SchemaType type):
         cdef list before = <list>old if kind_of(old) is list else []
         cdef list out = new
         cdef set known = None
@@ -285,7 +285,7 @@ cdef bint holds(list items, object item):
     return False
 
 
-cdef object empty(Type type):
+cdef object empty(SchemaType type):
     """What Go makes of null."""
     cdef Decoding decoding = type.decoding
     if decoding == STRUCT:

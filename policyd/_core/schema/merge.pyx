@@ -12,7 +12,7 @@ Neither argument is changed.
 
 from policyd._core.go import printing as go_printing
 from policyd._core.schema.types cimport (
-    ATOMIC, BOOLEAN, NO_SCALAR, NUMERIC, SET, STRING, Field, Type, kind_of,
+    ATOMIC, BOOLEAN, NO_SCALAR, NUMERIC, SET, STRING, Field, SchemaType, kind_of,
 )
 
 cdef object ABSENT = object()
@@ -22,29 +22,29 @@ class MergeError(Exception):
     """The live object holds a list whose items cannot be told apart; the text says where."""
 
 
-def problems(patch, Type type not None):
+def problems(patch, SchemaType type not None):
     return value_problems(patch, type, False)
 
 
-def live_problems(live, Type type not None):
+def live_problems(live, SchemaType type not None):
     return value_problems(live, type, True)
 
 
-def atomics(patch, Type type not None):
+def atomics(patch, SchemaType type not None):
     return atomic_paths(patch, type)
 
 
-def flawless(patch, Type type not None):
+def flawless(patch, SchemaType type not None):
     return is_flawless(patch, type)
 
 
-def merge(live, patch, Type type not None):
+def merge(live, patch, SchemaType type not None):
     return merge_value(live, patch, type)
 
 
 # Checking against the schema.
 
-cdef list value_problems(object value, Type type, bint live):
+cdef list value_problems(object value, SchemaType type, bint live):
     cdef object kind = kind_of(value)
     if kind is dict:
         if type.is_map:
@@ -66,7 +66,7 @@ cdef list value_problems(object value, Type type, bint live):
     return [("", f"expected list, got &{{{go_printing.plain(value)}}}")]
 
 
-cdef list scalar_problems(object value, Type type):
+cdef list scalar_problems(object value, SchemaType type):
     cdef object kind = kind_of(value)
     cdef bint is_number = kind is int or kind is float
     if type.scalar == NUMERIC:
@@ -87,7 +87,7 @@ cdef list scalar_problems(object value, Type type):
     return [("", f"expected any scalar, got &{{{go_printing.plain(value)}}}")]
 
 
-cdef list map_problems(dict value, Type type, bint live):
+cdef list map_problems(dict value, SchemaType type, bint live):
     cdef list found = None, below
     cdef Field field
     for name, member in value.items():
@@ -101,7 +101,7 @@ cdef list map_problems(dict value, Type type, bint live):
     return found
 
 
-cdef list list_problems(list value, Type type, bint live):
+cdef list list_problems(list value, SchemaType type, bint live):
     cdef list found = None, below
     cdef set seen = set()
     cdef Py_ssize_t index
@@ -128,7 +128,7 @@ cdef list prefixed(str prefix, list below):
 
 # What an ApplyConfiguration must not touch.
 
-cdef list atomic_paths(object value, Type type):
+cdef list atomic_paths(object value, SchemaType type):
     cdef list found = None, below
     cdef Field field
     cdef Py_ssize_t index
@@ -153,7 +153,7 @@ cdef list atomic_paths(object value, Type type):
 
 # Both of these at once, for the usual patch. Where it is not sure, they have to tell.
 
-cdef bint is_flawless(object value, Type type) except -1:
+cdef bint is_flawless(object value, SchemaType type) except -1:
     cdef object kind = kind_of(value)
     cdef Field field
     if kind is dict:
@@ -173,7 +173,7 @@ cdef bint is_flawless(object value, Type type) except -1:
     )
 
 
-cdef bint are_flawless(list items, Type type) except -1:
+cdef bint are_flawless(list items, SchemaType type) except -1:
     for item in items:
         if not is_flawless(item, type.item.type):
             return False
@@ -186,7 +186,7 @@ cdef bint are_flawless(list items, Type type) except -1:
 
 # Keys of list items.
 
-cdef object item_key(object item, Type type):
+cdef object item_key(object item, SchemaType type):
     """What tells the item from others: hashable, equal for equal keys."""
     cdef list parts
     cdef object found
@@ -212,7 +212,7 @@ cdef object item_key(object item, Type type):
     return tuple([comparable(part) for part in parts])
 
 
-cdef object key_value(dict item, str name, Type type):
+cdef object key_value(dict item, str name, SchemaType type):
     value = item.get(name, ABSENT)
     return type.key_defaults.get(name, ABSENT) if value is ABSENT else value
 
@@ -236,7 +236,7 @@ cdef object comparable(object value):
     return (kind, repr(value)) if kind is dict or kind is list else (kind, value)
 
 
-cdef str key_text(object item, Type type):
+cdef str key_text(object item, SchemaType type):
     """``[name="app"]``, or ``[="t9"]`` in a set."""
     if type.relation == SET:
         return f"[={scalar_text(item)}]"
@@ -263,7 +263,7 @@ cdef str scalar_text(object value):
 
 # Merging.
 
-cdef object merge_value(object live, object patch, Type type):
+cdef object merge_value(object live, object patch, SchemaType type):
     if kind_of(patch) is dict and type.is_map and not type.atomic:
         if kind_of(live) is dict:
             return merge_map(<dict>live, <dict>patch, type)
@@ -282,7 +282,7 @@ cdef object merge_value(object live, object patch, Type type):
     return patch
 
 
-cdef object merge_map(dict live, dict patch, Type type):
+cdef object merge_map(dict live, dict patch, SchemaType type):
     cdef dict out = live
     cdef Field field
     for name, member in patch.items():
@@ -300,9 +300,9 @@ cdef object merge_map(dict live, dict patch, Type type):
     return out
 
 
-cdef object merge_list(list live, list patch, Type type):
+cdef object merge_list(list live, list patch, SchemaType type):
     """Items that only one side has stay; items of both merge, in the order the patch gives them."""
-    cdef Type item_type = type.item.type
+    cdef SchemaType item_type = type.item.type
     cdef list out = []
     cdef Py_ssize_t at, to
     for at, to in pairing(keys_of(live, type), keys_of(patch, type)):
@@ -364,7 +364,7 @@ cdef bint same_items(list one, list other):
     return True
 
 
-cdef list keys_of(list items, Type type):
+cdef list keys_of(list items, SchemaType type):
     cdef list keys = []
     try:
         for item in items:

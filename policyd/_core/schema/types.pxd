@@ -33,7 +33,7 @@ cpdef enum Decoding:
     LEAF      # a type that decodes itself: Type.leaf
 
 
-cdef class Type:
+cdef class SchemaType:
     # Several of is_map, is_list and scalar hold together where a schema leaves the type open.
     cdef public str name            # Go's name of a struct, "" for all else
     cdef public Scalar scalar
@@ -52,7 +52,7 @@ cdef class Type:
 
 cdef class Field:
     """A type at one place, with what Go knows of the place."""
-    cdef readonly Type type
+    cdef readonly SchemaType type
     cdef readonly str via           # the embedded Go structs it comes through: "VolumeSource."
     cdef readonly str go            # the Go type as error messages print it
     cdef readonly bint pointer      # zero differs from absent

@@ -25,7 +25,7 @@ class Decoding(IntFlag):
     FLOAT = ...
     LEAF = ...
 
-class Type:
+class SchemaType:
     name: str
     scalar: Scalar
     is_map: bool
@@ -43,7 +43,7 @@ class Type:
 class Field:
     def __init__(
         self,
-        type: Type,
+        type: SchemaType,
         go: str = "",
         *,
         via: str = "",
@@ -57,7 +57,7 @@ class Field:
         ``path`` holds field names and indexes from here: ``("spec", "containers")``.
         """
     @property
-    def type(self) -> Type: ...
+    def type(self) -> SchemaType: ...
     @property
     def go(self) -> str: ...
     @property

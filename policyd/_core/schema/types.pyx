@@ -1,7 +1,7 @@
 """Types of schemas: plain data; ``types.pxd`` says what each attribute means."""
 
 
-cdef class Type:
+cdef class SchemaType:
     def __cinit__(self):
         self.name = ""
         self.fields = {}
@@ -20,7 +20,7 @@ cdef class Type:
 
 
 cdef class Field:
-    def __init__(self, Type type not None, str go="", *, via="", pointer=False, omitted=False,
+    def __init__(self, SchemaType type not None, str go="", *, via="", pointer=False, omitted=False,
                  omitted_zero=False):
         self.type = type
         self.go = go

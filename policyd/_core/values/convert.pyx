@@ -21,7 +21,7 @@ from policyd._core.go import printing as go_printing
 from policyd._core.go.printing import Foreign, moment, plain, quoted, span, syntax
 from policyd._core.values.rendering cimport text_of
 from policyd._core.values.types cimport (
-    MISSING, Duration, Key, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
+    MISSING, Duration, MapKey, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
     type_name,
 )
 
@@ -172,7 +172,7 @@ cdef dict json_dict(dict value, tuple sources):
 
 
 cdef str key_problem(object key):
-    cdef object kind = type(key.value) if type(key) is Key else type(key)
+    cdef object kind = type(key.value) if type(key) is MapKey else type(key)
     if kind is int or kind is UInt:
         name = "int" if kind is int else "uint"
         return f"unsupported type conversion from '{name}' to string"
@@ -354,7 +354,7 @@ cdef object foreign(object value):
 cdef str key_text(object key):
     """%q of a CEL value that is no string."""
     kind = key_type(key)
-    value = key.value if type(key) is Key or type(key) is UInt else key
+    value = key.value if type(key) is MapKey or type(key) is UInt else key
     if kind == "types.Int" or kind == "types.Uint":
         character = chr(value) if 0 <= value < 0x110000 else "\ufffd"
         if character == "'":
@@ -367,6 +367,6 @@ cdef str key_text(object key):
 cdef str key_type(object key):
     if type(key) is UInt:
         return "types.Uint"
-    if type(key) is Key:
+    if type(key) is MapKey:
         return "types.Bool" if type(key.value) is bool else "types.Double"
     return "types.Int"

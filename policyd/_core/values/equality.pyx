@@ -7,7 +7,7 @@ from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError
 from policyd._core.values.types cimport (
     MISSING,
     Duration,
-    Key,
+    MapKey,
     Opaque,
     Optional,
     StructValue,
@@ -83,7 +83,7 @@ cdef object _maps_equal(Activation act, dict left, dict right, int depth):
         return False
     for key, value in left.items():
         work(act, 2)
-        other = find(right, (<Key>key).value if type(key) is Key else key)
+        other = find(right, (<MapKey>key).value if type(key) is MapKey else key)
         if other is MISSING:
             return False
         if _equal(act, value, other, depth) is False:
@@ -160,7 +160,7 @@ cdef object _find_other(dict entries, object key):
         return MISSING
     kind = type(key)
     if kind is bool or kind is float:
-        value = entries.get(Key(key), MISSING)
+        value = entries.get(MapKey(key), MISSING)
         if value is not MISSING or kind is bool:
             return value
         if key != key or key in (float("inf"), float("-inf")) or key != int(key):
@@ -177,7 +177,7 @@ cdef object _find_other(dict entries, object key):
         # A map that came as JSON takes no other key for one of its own, and hashes none.
         if kind is bytes or all_text(entries):
             return MISSING
-        return entries.get(Key(key), MISSING)
+        return entries.get(MapKey(key), MISSING)
     value = entries.get(key, MISSING)
     if value is MISSING and 0 <= key < UINT64_END:
         value = entries.get(uint(key), MISSING)

@@ -6,7 +6,7 @@ from policyd._core.values.times cimport print_duration, print_rfc3339
 from policyd._core.values.types cimport (
     MISSING,
     Duration,
-    Key,
+    MapKey,
     Opaque,
     Optional,
     StructValue,
@@ -80,8 +80,8 @@ cdef str _structure_text(object value, int depth, Py_ssize_t* left):
         for name, item in (<StructValue>value).fields.items():
             pairs.append(f"{name}: {_text(item, depth, left)}")
         return (<StructValue>value).type_name + "{" + ", ".join(pairs) + "}"
-    if kind is Key:
-        return _text((<Key>value).value, depth, left)
+    if kind is MapKey:
+        return _text((<MapKey>value).value, depth, left)
     if isinstance(value, Opaque):
         return str(value)
     return type_name(value)

@@ -46,7 +46,7 @@ cdef class StructValue:
     cdef readonly dict fields
 
 
-cdef class Key:
+cdef class MapKey:
     """Any other value in the role of a map key."""
     cdef readonly object value
     cdef tuple identity

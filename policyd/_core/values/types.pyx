@@ -128,14 +128,14 @@ cdef class StructValue:
 
 
 @cython.final
-cdef class Key:
+cdef class MapKey:
     def __init__(self, value):
         self.value = value
         self.identity = _identity(value)
         self.hashed = hash(self.identity)
 
     def __eq__(self, other):
-        return type(other) is Key and self.identity == (<Key>other).identity
+        return type(other) is MapKey and self.identity == (<MapKey>other).identity
 
     def __hash__(self):
         return self.hashed
@@ -185,8 +185,8 @@ cdef class Opaque:
 
 NONE = Optional()
 globals()["MISSING"] = MISSING  # for the planner; C code uses the declaration in the header
-cdef Key TRUE_KEY = Key(True)
-cdef Key FALSE_KEY = Key(False)
+cdef MapKey TRUE_KEY = MapKey(True)
+cdef MapKey FALSE_KEY = MapKey(False)
 
 
 cdef UInt uint(uint64_t value):
@@ -226,12 +226,12 @@ cdef object map_key(object value):
         return value
     if kind is bytes:
         raise CelPanic("runtime error: hash of unhashable type types.Bytes")
-    return Key(value)
+    return MapKey(value)
 
 
 cdef object key_value(object key):
     """The CEL value of a dict's key."""
-    return (<Key>key).value if type(key) is Key else key
+    return (<MapKey>key).value if type(key) is MapKey else key
 
 
 cdef dict TYPE_NAMES = {

@@ -8,10 +8,10 @@ it stands, and only then becomes a node.
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
-from policyd._core.eval.access import Chain, HasPath, OptionalPath, Path, Step
+from policyd._core.eval.access import Chain, ChainStep, HasPathNode, OptionalPathNode, PathNode
 from policyd._core.eval.folds import BoundSlot
 from policyd._core.eval.nodes import Node, Slot
-from policyd._core.eval.program import Variable, VariableNode
+from policyd._core.eval.program import PlannedVariable, VariableNode
 from policyd._core.json.shared_keys import shared_key
 
 
@@ -35,7 +35,7 @@ class BoundBase:
 class VariableBase:
     """``variables.x``; the select of x is part of it."""
 
-    variable: Variable
+    variable: PlannedVariable
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,12 @@ class Hop:
     def is_name(self) -> bool:
         return self.node is None and type(self.key) is str and not self.declared
 
-    def step(self) -> Step:
+    def step(self) -> ChainStep:
         optional, test = self.mode is Mode.OPTIONAL, self.mode is Mode.TEST
         if self.node is not None:
-            return Step(node=self.node, optional=optional, test=test)
+            return ChainStep(node=self.node, optional=optional, test=test)
         key = shared_key(self.key) if isinstance(self.key, str) else self.key
-        return Step(key, optional=optional, test=test, declared=self.declared)
+        return ChainStep(key, optional=optional, test=test, declared=self.declared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _path(base: SlotBase, hops: tuple[Hop, ...], charge: int) -> Node | None:
     names = tuple(shared_key(str(hop.key)) for hop in hops)
     modes = [hop.mode for hop in hops]
     if Mode.TEST in modes:
-        return None if Mode.OPTIONAL in modes else HasPath(base.slot, base.name, names)
+        return None if Mode.OPTIONAL in modes else HasPathNode(base.slot, base.name, names)
     if Mode.OPTIONAL in modes:
-        return OptionalPath(base.slot, base.name, names, modes.index(Mode.OPTIONAL), charge)
-    return Path(base.slot, base.name, names, charge)
+        return OptionalPathNode(base.slot, base.name, names, modes.index(Mode.OPTIONAL), charge)
+    return PathNode(base.slot, base.name, names, charge)

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 
 from policyd._core.eval.access import Chain
-from policyd._core.eval.folds import All, Bind, Collect, CollectMap, Exists, ExistsOne
+from policyd._core.eval.folds import AllNode, Bind, Collect, CollectMap, ExistsNode, ExistsOneNode
 from policyd._core.eval.layout import Layout
 from policyd._core.eval.nodes import Const, Node
 from policyd.cel.plan.attributes import BoundBase, SlotBase
@@ -58,11 +58,11 @@ def plan_fold(planner: Planner, expr: Comprehension) -> Node:
 def _loop(planner: Planner, expr: Comprehension, over: tuple[Node, int, int]) -> Node:
     match expr.accu_init, expr.loop_step:
         case Literal(value=bool()), Call(function="_&&_", args=(_, test)):
-            return All(*over, planner.in_round(test, over, begins=True))
+            return AllNode(*over, planner.in_round(test, over, begins=True))
         case Literal(value=bool()), Call(function="_||_", args=(_, test)):
-            return Exists(*over, planner.in_round(test, over, begins=True))
+            return ExistsNode(*over, planner.in_round(test, over, begins=True))
         case Literal(), Call(function="_?_:_", args=(test, _, _)):
-            return ExistsOne(*over, planner.in_round(test, over, begins=True, notable=True))
+            return ExistsOneNode(*over, planner.in_round(test, over, begins=True, notable=True))
     only, step = _step(expr.loop_step)
     condition = None if only is None else planner.in_round(only, over, begins=True)
     begins = condition is None

@@ -12,8 +12,8 @@ from policyd import versions
 from policyd._core.eval.access import (
     Chain,
     OptionalOr,
-    OptionalPath,
-    OptionalPathOr,
+    OptionalPathNode,
+    OptionalPathOrNode,
     OwnKey,
     RawKey,
 )
@@ -309,8 +309,8 @@ class Planner:
         return computed(made, name, overloads[0] if known else None)
 
     def _optional_or(self, left: Node, right: Node, *, unwrap: bool) -> Node:
-        if unwrap and isinstance(left, OptionalPath):
-            return OptionalPathOr(left, right)
+        if unwrap and isinstance(left, OptionalPathNode):
+            return OptionalPathOrNode(left, right)
         return OptionalOr(left, right, unwrap, self._version.has(versions.OPTIONAL_OR_CHECKS))
 
     # Literals

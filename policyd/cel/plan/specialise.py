@@ -7,10 +7,10 @@ written. What a node means, and what it costs, is decided in ``planner``.
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from policyd._core.eval.access import HasPath, Path
+from policyd._core.eval.access import HasPathNode, PathNode
 from policyd._core.eval.calls import Call2
 from policyd._core.eval.functions import Overload
-from policyd._core.eval.fused import PathTests, TextTest
+from policyd._core.eval.fused import PathTests, StringTest
 from policyd._core.eval.logic import And
 from policyd._core.eval.nodes import Const, Node
 from policyd._core.json.shared_keys import shared_key
@@ -23,14 +23,14 @@ def specialised(call: Call2, first: Node, second: Node, known: Overload | None) 
     """A call of two arguments, or the node that does the same; ``known`` is what it runs."""
     charges = known is not None and known.charges
     match first, second:
-        case Const(value=str(key)), Path(units=1, fields=fields) if (
+        case Const(value=str(key)), PathNode(units=1, fields=fields) if (
             call.name == "@in" and not charges and len(fields) < _LONGEST
         ):
             term = _Term(second.slot, fields, shared_key(key), len(fields) + 2, call)
             return _Walk(term).node()
-        case Path(), Const(value=str(part)) if call.name in _TEXT_TESTS:
+        case PathNode(), Const(value=str(part)) if call.name in _TEXT_TESTS:
             by_part = known is not None and known.charges_second
-            return TextTest(call, first, part, charges, by_part)
+            return StringTest(call, first, part, charges, by_part)
     return call
 
 
@@ -60,7 +60,7 @@ class _Term(NamedTuple):
 
 def _term(node: Node) -> _Term | None:
     match node:
-        case HasPath(slot=slot, fields=(*prefix, key)) if len(prefix) < _LONGEST:
+        case HasPathNode(slot=slot, fields=(*prefix, key)) if len(prefix) < _LONGEST:
             return _Term(slot, tuple(prefix), key, len(prefix) + 1, node)
         case PathTests(slot=slot, fields=fields, keys=(key,), terms=(only,)):
             return _Term(slot, fields, key, len(fields) + 2, only)
@@ -98,7 +98,7 @@ class _Walk:
 
     def node(self) -> Node:
         """One node; that of the term itself if it is a lone has()."""
-        if len(self._terms) == 1 and isinstance(self._terms[0], HasPath):
+        if len(self._terms) == 1 and isinstance(self._terms[0], HasPathNode):
             return self._terms[0]
         return PathTests(
             self._first.slot,

@@ -9,7 +9,7 @@ import orjson
 
 from policyd._core.eval.program import render, type_of
 from policyd._core.values.errors import CelError
-from policyd._core.values.types import Key, Optional, StructValue, UInt
+from policyd._core.values.types import MapKey, Optional, StructValue, UInt
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.shared.output import counted
 
@@ -43,7 +43,7 @@ def to_json(value: Any) -> Any:
 
 def _key(key: Any) -> str:
     """A map's key as JSON's text."""
-    value = key.value if isinstance(key, Key) else key
+    value = key.value if isinstance(key, MapKey) else key
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

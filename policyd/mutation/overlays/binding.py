@@ -7,18 +7,18 @@ from dataclasses import dataclass, field
 
 from policyd._core.json.shared_keys import shared_key
 from policyd._core.plan.overlay import (
-    Change,
-    Computed,
-    Fixed,
+    BoundOverlay,
+    ComputedChange,
+    FixedChange,
     MapChange,
-    Overlay,
-    Removed,
-    Scope,
-    Text,
+    OverlayChange,
+    OverlayScope,
+    RemovalChange,
+    StringChange,
     settled,
 )
 from policyd._core.schema.decode import DecodeError, decode
-from policyd._core.schema.types import Field, Scalar, Type
+from policyd._core.schema.types import Field, Scalar, SchemaType
 from policyd.mutation.overlays.lists import bind_list
 from policyd.mutation.overlays.tree import (
     Conditions,
@@ -41,7 +41,7 @@ _IDENTITY = ("apiVersion", "kind")
 
 def bind(
     tree: Map, schema: KindSchema, expressions: int, guards: Conditions
-) -> tuple[Overlay, list[Fault]]:
+) -> tuple[BoundOverlay, list[Fault]]:
     """The overlay for objects of one kind; not to be used if there are faults.
 
     ``expressions`` is their number, ``guards`` are conditions of all of it beside its own.
@@ -53,7 +53,9 @@ def bind(
             hint = f"write ({member.name}) for a condition"
             binder.faults.append(Fault(member.path, message, hint, at_key=True))
     change = binder.change(tree, schema.root, "")
-    return Overlay(Scope([*guards, *conditions(tree)]), change, expressions), binder.faults
+    return BoundOverlay(
+        OverlayScope([*guards, *conditions(tree)]), change, expressions
+    ), binder.faults
 
 
 @dataclass(slots=True)
@@ -63,28 +65,28 @@ class Binder:
     native: bool
     faults: list[Fault] = field(default_factory=list)
 
-    def change(self, node: Node, at: Field, where: str) -> Change:
+    def change(self, node: Node, at: Field, where: str) -> OverlayChange:
         """What the node does to a value of the type; ``where`` is for messages of requests."""
         match node:
             case Template():
                 return self._template(node, at.type, where)
             case Leaf(value=None):
-                return Removed()
+                return RemovalChange()
             case Nothing():
                 return MapChange((), ())
             case Leaf():
                 if not fits(node.value, at.type):
                     self.unfit(node.path, at.type, in_words(node.value), node.value)
-                    return Removed()
+                    return RemovalChange()
                 return self.constant(node.value, at, node.path)
             case Map() if at.type.is_map:
                 return self._map(node, at.type, where)
             case List() if at.type.is_list:
                 return bind_list(self, node, at, where)
         self.unfit(node.path, at.type, "a map" if isinstance(node, Map) else "a list")
-        return Removed()
+        return RemovalChange()
 
-    def unfit(self, path: Path, wanted: Type, found: str, value: object = None) -> None:
+    def unfit(self, path: Path, wanted: SchemaType, found: str, value: object = None) -> None:
         hint = ""
         if wanted.scalar == Scalar.STRING and isinstance(value, bool | int | float):
             hint = "YAML reads this as a boolean or number: put it in quotes"
@@ -92,16 +94,16 @@ class Binder:
             hint = "write a list: each item after '- '"
         self.faults.append(Fault(path, f"expected {expectation(wanted)}, got {found}", hint))
 
-    def constant(self, value: object, at: Field, path: Path) -> Change:
+    def constant(self, value: object, at: Field, path: Path) -> OverlayChange:
         """A value without expressions, as the API server has it: so it equals what is there."""
         if self.native:
             try:
                 value = decode(value, None, at, convert=True)
             except DecodeError as error:
                 self.faults.append(Fault(path, f"Invalid value: {error}"))
-        return Fixed(settled(value))
+        return FixedChange(settled(value))
 
-    def _template(self, node: Template, wanted: Type, where: str) -> Change:
+    def _template(self, node: Template, wanted: SchemaType, where: str) -> OverlayChange:
         first, *more = node.parts
         if node.type is not None and not isinstance(first, str) and not more:
             if not fits_expression(node.type, wanted):
@@ -110,12 +112,12 @@ class Binder:
                 hint = "make it a string: ${string(...)}" if text else ""
                 message = f"expected {expectation(wanted)}, got {found}"
                 self.faults.append(Fault(node.path, message, hint))
-            return Computed(first, wanted, where)
+            return ComputedChange(first, wanted, where)
         if not fits("", wanted):
             self.unfit(node.path, wanted, "a text with an expression in it")
-        return Text(node.parts, wanted, where)
+        return StringChange(node.parts, wanted, where)
 
-    def _map(self, node: Map, kind: Type, where: str) -> Change:
+    def _map(self, node: Map, kind: SchemaType, where: str) -> OverlayChange:
         if node.deleted:
             hint = "to remove a key write KEY: null"
             message = "only an item of a list can be deleted"
@@ -133,7 +135,7 @@ class Binder:
         return MapChange(names, changes, added, empty=node.empty)
 
 
-def _unknown(path: Path, name: str, kind: Type) -> Fault:
+def _unknown(path: Path, name: str, kind: SchemaType) -> Fault:
     near = difflib.get_close_matches(name, kind.fields, n=1)
     hint = ""
     if near:

@@ -7,9 +7,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from policyd._core.plan.overlay import Change, Each, Item, ListChange, Scope, Whole, key_in
+from policyd._core.plan.overlay import (
+    EachItemChange,
+    ItemChange,
+    ListChange,
+    OverlayChange,
+    OverlayScope,
+    WholeListChange,
+    key_in,
+)
 from policyd._core.schema.merge import MergeError
-from policyd._core.schema.types import Field, Relation, Type
+from policyd._core.schema.types import Field, Relation, SchemaType
 from policyd.mutation.overlays.tree import (
     Fault,
     Leaf,
@@ -32,17 +40,17 @@ class Binder(Protocol):
 
     faults: list[Fault]
 
-    def change(self, node: Node, at: Field, where: str) -> Change:
+    def change(self, node: Node, at: Field, where: str) -> OverlayChange:
         """What a node does to a value of the type; ``where`` is for messages of requests."""
 
-    def constant(self, value: object, at: Field, path: Path) -> Change:
+    def constant(self, value: object, at: Field, path: Path) -> OverlayChange:
         """A value without expressions, as the API server has it."""
 
-    def unfit(self, path: Path, wanted: Type, found: str) -> None:
+    def unfit(self, path: Path, wanted: SchemaType, found: str) -> None:
         """Note that what was ``found`` does not fit the type."""
 
 
-def bind_list(binder: Binder, node: List, at: Field, where: str) -> Change:
+def bind_list(binder: Binder, node: List, at: Field, where: str) -> OverlayChange:
     """The change of one list; ``at`` is of a list type."""
     kind = at.type
     assert kind.item is not None
@@ -57,7 +65,7 @@ def bind_list(binder: Binder, node: List, at: Field, where: str) -> Change:
         _only_values(binder, item)
         changes.append(binder.change(_kept(item), kind.item, f"{where}[{index}]"))
     if _computed(node) or len(binder.faults) > faults:
-        return Whole(changes)
+        return WholeListChange(changes)
     return binder.constant(plain(node), at, node.path)
 
 
@@ -66,15 +74,15 @@ class _Keyed:
     """A list whose items have merge keys."""
 
     binder: Binder
-    kind: Type
+    kind: SchemaType
     item: Field
     where: str
-    items: list[Item] = field(default_factory=list)
-    removed: list[Item] = field(default_factory=list)
-    each: list[Each] = field(default_factory=list)
+    items: list[ItemChange] = field(default_factory=list)
+    removed: list[ItemChange] = field(default_factory=list)
+    each: list[EachItemChange] = field(default_factory=list)
     seen: set[Any] = field(default_factory=set)
 
-    def bind(self, node: List) -> Change:
+    def bind(self, node: List) -> OverlayChange:
         for index, item in enumerate(node.items):
             if not isinstance(item, Map):
                 found = "a list" if isinstance(item, List) else "a value without keys"
@@ -101,9 +109,11 @@ class _Keyed:
             hint = "a condition on a whole list is written ^(NAME): [...], beside the list"
             self._tell(node.path, "the item has conditions but changes nothing", hint)
         change = self.binder.change(_kept(node), self.item, where)
-        item = Item(change, self._key(keys, node.path)) if keys else None
+        item = ItemChange(change, self._key(keys, node.path)) if keys else None
         if scope:
-            self.each.append(Each(Scope(scope), None if node.deleted else change, item))
+            self.each.append(
+                EachItemChange(OverlayScope(scope), None if node.deleted else change, item)
+            )
         elif item is not None:
             (self.removed if node.deleted else self.items).append(item)
 
@@ -135,7 +145,7 @@ class _Keyed:
         self.binder.faults.append(Fault(path, message, hint))
 
 
-def _set(binder: Binder, node: List, kind: Type, item: Field, where: str) -> Change:
+def _set(binder: Binder, node: List, kind: SchemaType, item: Field, where: str) -> OverlayChange:
     """A list of scalars that are their own keys: those that are missing are added."""
     items = []
     for index, each in enumerate(node.items):
@@ -143,11 +153,15 @@ def _set(binder: Binder, node: List, kind: Type, item: Field, where: str) -> Cha
             binder.unfit(each.path, item.type, "what cannot be an item of a set")
             continue
         change = binder.change(each, item, f"{where}[{index}]")
-        items.append(Item(change, key_in(each.value, kind) if isinstance(each, Leaf) else None))
+        items.append(
+            ItemChange(change, key_in(each.value, kind) if isinstance(each, Leaf) else None)
+        )
     return ListChange(kind, items, path=where)
 
 
-def _conditioned(binder: Binder, node: List, kind: Type, item: Field, where: str) -> Change:
+def _conditioned(
+    binder: Binder, node: List, kind: SchemaType, item: Field, where: str
+) -> OverlayChange:
     """A list without keys: each item that fulfils the conditions is changed where it is."""
     found = []
     for index, each in enumerate(node.items):
@@ -156,7 +170,7 @@ def _conditioned(binder: Binder, node: List, kind: Type, item: Field, where: str
             binder.faults.append(Fault(each.path, _REPLACED, _ALL_OR_NONE))
             continue
         change = binder.change(_kept(each), item, f"{where}[{index}]")
-        found.append(Each(Scope(scope), None if each.deleted else change))
+        found.append(EachItemChange(OverlayScope(scope), None if each.deleted else change))
     return ListChange(kind, each=found, path=where)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from policyd._core.eval.program import Program
-from policyd._core.plan.overlay import Expression
+from policyd._core.plan.overlay import OverlayExpression
 from policyd.cel.types.types import Type
 from policyd.mutation.overlays.strings import Unclosed, pieces
 from policyd.pattern.marks import Mark, UnknownMark, split
@@ -71,7 +71,7 @@ class Leaf:
 class Template:
     """A text with expressions; ``type`` is that of the only part where that stands alone."""
 
-    parts: tuple[str | Expression, ...]
+    parts: tuple[str | OverlayExpression, ...]
     path: Path
     type: Type | None = None
 
@@ -269,7 +269,7 @@ class Reader:
                 hint = "write CEL: ${request.namespace}, ${object.metadata.name}"
                 self.faults.append(Fault(path, "Kyverno's variables are not known here", hint))
             return Leaf(text, path)
-        parts: list[str | Expression] = []
+        parts: list[str | OverlayExpression] = []
         types: list[Type] = []
         failed = False
         try:
@@ -285,7 +285,7 @@ class Reader:
             if program is None:
                 failed = True
             else:
-                parts.append(Expression(program, self.count))
+                parts.append(OverlayExpression(program, self.count))
                 types.append(program.result_type)
                 self.count += 1
         if failed:

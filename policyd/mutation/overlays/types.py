@@ -1,7 +1,6 @@
 """Which values and expressions of an overlay fit a type of a schema; and both in words."""
 
-from policyd._core.schema.types import Scalar
-from policyd._core.schema.types import Type as SchemaType
+from policyd._core.schema.types import Scalar, SchemaType
 from policyd.cel.types.types import Kind, Type, is_optional
 
 _SCALARS: dict[Scalar, tuple[type, ...]] = {

@@ -7,7 +7,7 @@ a type anything goes, unknown fields need additionalProperties or preserve-unkno
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from policyd._core.schema.types import Decoding, Field, Relation, Scalar, Type
+from policyd._core.schema.types import Decoding, Field, Relation, Scalar, SchemaType
 from policyd.mutation.schemas.leaves import LEAVES
 
 JSONObject = Mapping[str, Any]
@@ -45,13 +45,13 @@ class Builder:
 
     def __init__(self, definition: Callable[[str], JSONObject]) -> None:
         self._definition = definition
-        self._named: dict[str, Type] = {}
+        self._named: dict[str, SchemaType] = {}
         self.anything = deduced()
 
-    def named(self, name: str) -> Type:
+    def named(self, name: str) -> SchemaType:
         found = self._named.get(name)
         if found is None:
-            found = self._named[name] = Type()
+            found = self._named[name] = SchemaType()
             if name == QUANTITY:
                 found.scalar = Scalar.UNTYPED
             elif name == RAW_EXTENSION:
@@ -67,7 +67,7 @@ class Builder:
         if name and not overridden and go not in LEAVES:
             kind = self.named(name)
         else:
-            kind = Type()
+            kind = SchemaType()
             if name:
                 copy_type(self.named(name), kind)
                 kind.atomic = kind.atomic if overridden is None else overridden == "atomic"
@@ -85,7 +85,7 @@ class Builder:
             omitted_zero=schema.get("omit") == "zero",
         )
 
-    def fill(self, kind: Type, schema: JSONObject, *, preserve: bool) -> None:
+    def fill(self, kind: SchemaType, schema: JSONObject, *, preserve: bool) -> None:
         form = schema.get("type", "")
         preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
         kind.name = schema.get("go", "") if "properties" in schema else ""
@@ -102,7 +102,7 @@ class Builder:
         if "go" in schema:
             kind.decoding = decoding(form, schema)
 
-    def fill_map(self, kind: Type, schema: JSONObject, *, preserve: bool) -> None:
+    def fill_map(self, kind: SchemaType, schema: JSONObject, *, preserve: bool) -> None:
         kind.is_map = True
         kind.atomic = schema.get("x-kubernetes-map-type") == "atomic"
         members = schema.get("properties", {})
@@ -115,11 +115,11 @@ class Builder:
         elif extra is True or (extra is None and (preserve or not members)):
             kind.extra = Field(self.anything)
 
-    def fill_list(self, kind: Type, schema: JSONObject, *, preserve: bool) -> None:
+    def fill_list(self, kind: SchemaType, schema: JSONObject, *, preserve: bool) -> None:
         kind.is_list = True
         items = schema.get("items")
         kind.item = (
-            Field(untyped(Type())) if items is None else self.field(items, preserve=preserve)
+            Field(untyped(SchemaType())) if items is None else self.field(items, preserve=preserve)
         )
         list_type = schema.get("x-kubernetes-list-type")
         keys = schema.get("x-kubernetes-list-map-keys", ())
@@ -156,7 +156,7 @@ def decoding(form: str, schema: JSONObject) -> Decoding:
     return names.get(form, Decoding.ANYTHING)
 
 
-def untyped(kind: Type) -> Type:
+def untyped(kind: SchemaType) -> SchemaType:
     """Anything, replaced as a whole."""
     kind.scalar = Scalar.UNTYPED
     kind.is_map = kind.is_list = kind.atomic = True
@@ -164,16 +164,16 @@ def untyped(kind: Type) -> Type:
     return kind
 
 
-def deduced() -> Type:
+def deduced() -> SchemaType:
     """Anything: maps merge key by key, lists are replaced."""
-    kind = Type()
+    kind = SchemaType()
     kind.scalar = Scalar.UNTYPED
     kind.is_map = kind.is_list = True
     kind.extra = Field(kind)
-    kind.item = Field(untyped(Type()))
+    kind.item = Field(untyped(SchemaType()))
     return kind
 
 
-def copy_type(source: Type, target: Type) -> None:
+def copy_type(source: SchemaType, target: SchemaType) -> None:
     for name in TYPE_ATTRIBUTES:
         setattr(target, name, getattr(source, name))

@@ -11,7 +11,7 @@ from policyd._core.match.equivalents import Equivalents
 from policyd._core.match.matcher import MatchRules
 from policyd._core.match.selectors import Selector
 from policyd._core.plan.mutation import MutationPlan
-from policyd._core.plan.validation import Validation, ValidationPlan
+from policyd._core.plan.validation import PlannedValidation, ValidationPlan
 from policyd.errors import PolicyError, Problem
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation import KINDS
@@ -284,7 +284,9 @@ class _Compiler:
         )
 
 
-def _validation(item: ValidationModel, path: str, expressions: Expressions) -> Validation | None:
+def _validation(
+    item: ValidationModel, path: str, expressions: Expressions
+) -> PlannedValidation | None:
     """One validation; None if its expression does not compile."""
     pattern = _pattern(item)
     program = None
@@ -296,7 +298,7 @@ def _validation(item: ValidationModel, path: str, expressions: Expressions) -> V
     if program is None and pattern is None:
         return None
     reason = item.reason or _DEFAULT_REASON
-    return Validation(program, item.expression, item.message, message, reason, pattern)
+    return PlannedValidation(program, item.expression, item.message, message, reason, pattern)
 
 
 def _pattern(item: ValidationModel) -> Pattern | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from policyd._core.pattern.strings import Wildcard
-from policyd._core.schema.types import Scalar, Type
+from policyd._core.schema.types import Scalar, SchemaType
 from policyd.errors import Problem
 from policyd.mutation.schemas.schemas import Gvk, Schemas
 from policyd.pattern.marks import Mark, split
@@ -88,7 +88,7 @@ def _has_condition(tree: Any) -> bool:
     )
 
 
-def _misfits(tree: Any, schema: Type, path: Path) -> Iterator[Place]:
+def _misfits(tree: Any, schema: SchemaType, path: Path) -> Iterator[Place]:
     if schema.scalar == Scalar.UNTYPED:
         return  # a quantity, or what the schema leaves open
     if isinstance(tree, dict):
@@ -109,7 +109,7 @@ def _misfits(tree: Any, schema: Type, path: Path) -> Iterator[Place]:
         yield from _misfit_of_leaf(tree, schema, path)
 
 
-def _misfits_of_keys(tree: dict[str, Any], schema: Type, path: Path) -> Iterator[Place]:
+def _misfits_of_keys(tree: dict[str, Any], schema: SchemaType, path: Path) -> Iterator[Place]:
     for key, value in tree.items():
         name = split(key)[1]
         field = schema.fields.get(name, schema.extra)
@@ -125,7 +125,7 @@ def _misfits_of_keys(tree: dict[str, Any], schema: Type, path: Path) -> Iterator
             yield (*path, key), Misfit(what, hint, at_key=True)
 
 
-def _misfit_of_leaf(value: Any, schema: Type, path: Path) -> Iterator[Place]:
+def _misfit_of_leaf(value: Any, schema: SchemaType, path: Path) -> Iterator[Place]:
     while schema.is_list and schema.item is not None:
         schema = schema.item.type  # a leaf asks each item
     if schema.scalar == Scalar.UNTYPED or value in _ANY:

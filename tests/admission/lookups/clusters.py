@@ -3,7 +3,7 @@
 from typing import Any
 
 from policyd.admission.asked_params import KindOf, ParamsOf
-from policyd.admission.authorizer import Attributes, Decision, Failure
+from policyd.admission.authorizer import AccessDecision, Attributes, Failure
 from policyd.policy.live.reach import Served
 
 Json = dict[str, Any]
@@ -12,7 +12,7 @@ Json = dict[str, Any]
 class Ignorant:
     """Every question fails."""
 
-    async def may(self, asked: Attributes) -> Decision | Failure:
+    async def may(self, asked: Attributes) -> AccessDecision | Failure:
         return Failure("nobody asked for users")
 
     async def namespace(self, name: str) -> Json | Failure:

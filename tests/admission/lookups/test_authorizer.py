@@ -11,9 +11,9 @@ import pytest
 from policyd.admission import engine
 from policyd.admission.asking import review_with
 from policyd.admission.authorizer import (
+    AccessDecision,
     Attributes,
     AuthorizerRule,
-    Decision,
     Failure,
     StaticAuthorizer,
 )
@@ -66,7 +66,7 @@ class Cluster:
         self.rounds: list[int] = []
         self._open = 0
 
-    async def fetch(self, attributes: Attributes) -> Decision:
+    async def fetch(self, attributes: Attributes) -> AccessDecision:
         self.asked.append(attributes)
         self._open += 1
         for _ in range(3):  # others are asked meanwhile
@@ -96,7 +96,7 @@ def run(work: Coroutine[Any, Any, Result]) -> Result:
     return asyncio.run(work)
 
 
-Fetch = Callable[[Attributes], Awaitable[Decision | Failure]]
+Fetch = Callable[[Attributes], Awaitable[AccessDecision | Failure]]
 
 
 class Asked(clusters.Ignorant):
@@ -105,7 +105,7 @@ class Asked(clusters.Ignorant):
     def __init__(self, fetch: Fetch) -> None:
         self._fetch = fetch
 
-    async def may(self, asked: Attributes) -> Decision | Failure:
+    async def may(self, asked: Attributes) -> AccessDecision | Failure:
         return await self._fetch(asked)
 
 
@@ -200,7 +200,7 @@ def test_rows_of_a_real_api_server_come_to_the_same() -> None:
         if row["review"] and "authorizer." in json.dumps(row["policies"])
     ]
 
-    async def fetch(attributes: Attributes) -> Decision:
+    async def fetch(attributes: Attributes) -> AccessDecision:
         return recorded().check(attributes)
 
     for row in rows:
@@ -224,9 +224,9 @@ def test_what_policies_ask_at_the_same_time_is_fetched_so_and_each_question_once
     assert cluster.rounds == [2, 2, 1]
 
 
-async def never(attributes: Attributes) -> Decision:
+async def never(attributes: Attributes) -> AccessDecision:
     await asyncio.Event().wait()
-    return Decision(True)
+    return AccessDecision(True)
 
 
 @pytest.mark.parametrize("webhook", ["validate", "mutate"])
@@ -245,11 +245,11 @@ def test_a_fetch_that_does_not_end_is_cut_at_the_deadline(
 
 @pytest.mark.parametrize("webhook", ["validate", "mutate"])
 def test_a_policy_waits_no_longer_than_its_own_time_and_the_others_go_on(webhook: Webhook) -> None:
-    async def fetch(attributes: Attributes) -> Decision:
+    async def fetch(attributes: Attributes) -> AccessDecision:
         if attributes.resource == "pods":
             await never(attributes)
         await asyncio.sleep(0.5)  # longer than the first policy has
-        return Decision(True, "x")
+        return AccessDecision(True, "x")
 
     make, member = (adding, "reason") if webhook == "mutate" else (validating, "allowed")
     documents = (
@@ -293,7 +293,7 @@ def test_a_question_that_cannot_be_answered_is_an_evaluation_error_that_names_it
 def test_the_event_loop_goes_on_meanwhile_and_a_cancelled_review_cancels_its_fetches() -> None:
     cancelled: list[Attributes] = []
 
-    async def fetch(attributes: Attributes) -> Decision:
+    async def fetch(attributes: Attributes) -> AccessDecision:
         try:
             return await never(attributes)
         finally:
@@ -320,7 +320,7 @@ def test_the_event_loop_goes_on_meanwhile_and_a_cancelled_review_cancels_its_fet
 class Ignorant:
     """Knows nothing yet, and nobody fetches for it."""
 
-    def check(self, attributes: Attributes) -> Decision | None:
+    def check(self, attributes: Attributes) -> AccessDecision | None:
         return None
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from policyd.admission import engine
 from policyd.admission.asking import review_with
-from policyd.admission.authorizer import Attributes, Decision, Failure
+from policyd.admission.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.engine import Webhook
 from policyd.admission.review import AdmissionResponse, decode
 from policyd.policy.compile.policy_set import PolicySet
@@ -59,9 +59,9 @@ class Cluster(clusters.Ignorant):
         self.known = known
         self.asked: list[str] = []
 
-    async def may(self, asked: Attributes) -> Decision | Failure:
+    async def may(self, asked: Attributes) -> AccessDecision | Failure:
         await asyncio.sleep(0)
-        return Decision(True, "yes")
+        return AccessDecision(True, "yes")
 
     async def namespace(self, name: str) -> Json | Failure:
         self.asked.append(name)
@@ -150,8 +150,8 @@ def test_who_asks_comes_to_the_same_as_who_knows(name: str, known: bool) -> None
     request = decode(build_review(POD))
 
     class Everybody:
-        def check(self, attributes: Attributes) -> Decision:
-            return Decision(True, "yes")
+        def check(self, attributes: Attributes) -> AccessDecision:
+            return AccessDecision(True, "yes")
 
     want = engine.review(
         policies.with_namespace(SHOP), request, webhook=webhook, authorizer=Everybody()

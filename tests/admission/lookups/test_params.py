@@ -9,7 +9,7 @@ import pytest
 from policyd.admission import engine
 from policyd.admission.asked_params import KindOf, ParamsOf, selector_text
 from policyd.admission.asking import review_with
-from policyd.admission.authorizer import Attributes, Decision, Failure
+from policyd.admission.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.engine import Webhook
 from policyd.admission.review import AdmissionResponse, decode
 from policyd.policy.compile.policy_set import PolicySet
@@ -83,8 +83,8 @@ class Silent(Cluster):
         await asyncio.Event().wait()
         return ()
 
-    async def may(self, asked: Attributes) -> Decision | Failure:
-        return Decision(True, "yes")
+    async def may(self, asked: Attributes) -> AccessDecision | Failure:
+        return AccessDecision(True, "yes")
 
 
 def review(

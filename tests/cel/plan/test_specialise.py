@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd._core.eval.access import HasPath
+from policyd._core.eval.access import HasPathNode
 from policyd._core.eval.fused import PathTests
 from policyd._core.eval.layout import Layout
 from policyd._core.eval.logic import And
@@ -104,8 +104,8 @@ def test_a_variable_without_value_is_named() -> None:
         assert "no such attribute(s): object" in str(found[1])
 
 
-def has(*fields: str, slot: int = 0) -> HasPath:
-    return HasPath(slot, "object", fields)
+def has(*fields: str, slot: int = 0) -> HasPathNode:
+    return HasPathNode(slot, "object", fields)
 
 
 @pytest.mark.parametrize(
@@ -129,4 +129,4 @@ def test_other_terms_stay_between_walks() -> None:
     other = Const(True)
     made = conjunction([has("a"), has("a", "b"), other, has("a", "c"), has("d", slot=1)])
     assert isinstance(made, And)
-    assert [type(term) for term in made.terms] == [PathTests, Const, HasPath, HasPath]
+    assert [type(term) for term in made.terms] == [PathTests, Const, HasPathNode, HasPathNode]

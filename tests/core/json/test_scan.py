@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policyd._core.json.scan import Scan, repaired
+from policyd._core.json.scan import JSONScan, repaired
 from policyd._core.json.weight import decoded_bytes
 
 WORDS = [
@@ -62,7 +62,7 @@ def test_what_is_json_is_what_pythons_reader_takes(text: str) -> None:
         valid = True
     except ValueError:
         valid = False
-    assert (Scan(text.encode()).problem() == -1) is valid
+    assert (JSONScan(text.encode()).problem() == -1) is valid
 
 
 @settings(deadline=None)
@@ -70,7 +70,7 @@ def test_what_is_json_is_what_pythons_reader_takes(text: str) -> None:
 def test_members_are_found_where_they_stand(tree: Any, wide: bool, data: Any) -> None:
     text = json.dumps(tree, ensure_ascii=data.draw(st.booleans()), indent=2 if wide else None)
     body = text.encode()
-    scan = Scan(body)
+    scan = JSONScan(body)
     assert (scan.problem(), scan.surrogate, scan.octet) == (-1, -1, -1)
     found = scan.members(0, ("a", "b", "c"))
     assert found is not None
@@ -80,11 +80,11 @@ def test_members_are_found_where_they_stand(tree: Any, wide: bool, data: Any) ->
 
 def test_the_last_of_two_members_counts_and_keys_may_be_escaped() -> None:
     body = rb' {"a" : {"x":"}"} , "\u0061":[1,{}] ,"a\u0062" : -1.5e3,"b":"\\","c":null} '
-    found = Scan(body).members(0, ("a", "ab", "b", "c"))
+    found = JSONScan(body).members(0, ("a", "ab", "b", "c"))
     assert found is not None
     shown = {name: body[start:end] for name, (start, end) in found.items()}
     assert shown == {"a": b"[1,{}]", "ab": b"-1.5e3", "b": rb'"\\"', "c": b"null"}
-    assert Scan(b"[1]").members(0, ("a",)) is None
+    assert JSONScan(b"[1]").members(0, ("a",)) is None
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_last_of_two_members_counts_and_keys_may_be_escaped() -> None:
     ],
 )
 def test_faults_are_noted(text: bytes, surrogate: int, octet: int, depth: int) -> None:
-    scan = Scan(text)
+    scan = JSONScan(text)
     assert scan.problem() == -1
     assert (scan.surrogate, scan.octet, scan.depth) == (surrogate, octet, depth)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from policyd._core.lib import authz
-from policyd._core.lib.authorization import Attributes, Decision
+from policyd._core.lib.authorization import AccessDecision, Attributes
 from policyd._core.values.errors import CelError
 from policyd.cel.env import Environment
 from policyd.errors import Unanswered
@@ -27,11 +27,11 @@ PODS = "authorizer.group('').resource('pods')"
 class Listening:
     """Notes what it is asked; allows everything."""
 
-    def __init__(self, answer: Decision | None = Decision(True)) -> None:  # noqa: B008 (frozen)
+    def __init__(self, answer: AccessDecision | None = AccessDecision(True)) -> None:  # noqa: B008 (frozen)
         self.asked: list[Attributes] = []
         self.answer = answer
 
-    def check(self, attributes: Attributes) -> Decision | None:
+    def check(self, attributes: Attributes) -> AccessDecision | None:
         self.asked.append(attributes)
         return self.answer
 

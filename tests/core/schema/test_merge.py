@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from policyd._core.schema.merge import MergeError, atomics, flawless, merge, problems
-from policyd._core.schema.types import Field, Type
+from policyd._core.schema.types import Field, SchemaType
 from policyd.mutation.schemas.type_builder import Builder
 from tests.shared import rows
 
 HEAD, *ROWS = rows(Path(__file__).parent / "data" / "merge.jsonl.gz")
 
 
-def schema() -> Type:
+def schema() -> SchemaType:
     builder = Builder(lambda name: {})
     root = builder.field(HEAD["schema"], preserve=False).type
     root.fields["d"] = Field(builder.anything)
     return root
 
 
-def answer(live: Any, patch: Any, kind: Type) -> dict[str, Any]:
+def answer(live: Any, patch: Any, kind: SchemaType) -> dict[str, Any]:
     found = problems(patch, kind)
     if found:
         path, message = found[0]
