@@ -1,6 +1,6 @@
 """The slots of a policy: one layout is shared by all of its expressions."""
 
-from policyd._core.eval.program import Program, PlannedVariable
+from policyd._core.eval.program import PlannedVariable, Program
 from policyd._core.eval.slots import Slots
 
 
