@@ -212,7 +212,7 @@ class Store:
         self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
         self._retry_at = monotonic() + self._retry
         known = again and self.last is not None and errors == self.last.errors
-        swaps = policies is not None and policies.generation != self.current.generation
+        swaps = policies is not None and _state(policies) != _state(self.current)
         self._finish(policies, errors, quiet=known and not swaps)
         await asyncio.to_thread(_settle)
 

@@ -5,15 +5,18 @@ import os
 import threading
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from policyd.errors import PolicyError, Problem
+from policyd.policy.live import store as store_module
 from policyd.policy.live import watch
 from policyd.policy.live.store import Reload, Store
 from policyd.policy.live.watch import changed, fingerprint
+from policyd.versions import NEWEST, OLDEST
 from tests.server.fakes import FakeSet, load
 
 
@@ -114,6 +117,35 @@ def test_failing_suite_refuses_a_new_set_but_not_the_first(tmp_path: Path) -> No
     failures.clear()
     assert store.reload().succeeded
     assert store.current is not first
+
+
+def test_another_version_of_kubernetes_is_told_even_if_the_errors_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sources that are retried in vain are no news, but a swap always is."""
+    monkeypatch.setattr(watch, "LOOK_ANYWAY", 0.01)
+    monkeypatch.setattr(store_module, "RETRY_SECONDS", 0.01)
+    source(tmp_path, "broken")
+    version = OLDEST
+    told: list[Reload] = []
+    store = Store(
+        [tmp_path], lambda paths: replace(load(paths), version=version), on_reload=told.append
+    )
+    store.start()
+
+    async def upgraded() -> None:
+        nonlocal version
+        stop = asyncio.Event()
+        watching = asyncio.create_task(store.watch(stop))
+        version = NEWEST
+        async with asyncio.timeout(20):
+            while store.current.version != NEWEST:
+                await asyncio.sleep(0.01)
+        stop.set()
+        await watching
+
+    asyncio.run(upgraded())
+    assert len(told) == 2 and told[0].errors == told[1].errors != ()
 
 
 def test_sources_that_change_while_they_are_read_are_read_again(tmp_path: Path) -> None:
