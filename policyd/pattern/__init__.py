@@ -5,7 +5,14 @@
 """
 
 from policyd._core.pattern.checks import AnyPattern, Pattern
-from policyd.pattern.compiler import compile, compile_any
+from policyd.pattern.compiler import compile_any_pattern, compile_pattern
 from policyd.pattern.faults import Fault, PatternError
 
-__all__ = ["AnyPattern", "Fault", "Pattern", "PatternError", "compile", "compile_any"]
+__all__ = [
+    "AnyPattern",
+    "Fault",
+    "Pattern",
+    "PatternError",
+    "compile_any_pattern",
+    "compile_pattern",
+]

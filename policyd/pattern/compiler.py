@@ -1,7 +1,6 @@
 """A pattern tree, as YAML gives it, made into checks of the core; every fault with its path."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from policyd._core.pattern.checks import (
     Absent,
@@ -17,6 +16,7 @@ from policyd._core.pattern.checks import (
 )
 from policyd._core.pattern.leaves import Anything
 from policyd._core.pattern.lists import EmptyList, ExistsCheck, ListCheck
+from policyd.json_types import JSON
 from policyd.pattern.faults import Fault, Path, PatternError
 from policyd.pattern.leaves import LeafError, leaf
 from policyd.pattern.marks import Mark, UnknownMark, split
@@ -26,10 +26,9 @@ MAX_DEPTH = 100  # levels of a pattern; Kubernetes' own kinds have about twenty
 _CONDITIONS = (Mark.CONDITION, Mark.GLOBAL)
 _NOTHING = (None, "null", "*", "?*")  # what stands behind X(key): all of it says "anything"
 _NOTHING_CHECK = Anything()
-Json = Any
 
 
-def compile(tree: Json) -> Pattern:
+def compile_pattern(tree: JSON) -> Pattern:
     """The pattern for a tree: a map, a list or a scalar. Raises PatternError with every fault."""
     compiler = _Compiler()
     root = compiler.check(tree, ())
@@ -39,12 +38,12 @@ def compile(tree: Json) -> Pattern:
     return Pattern(root, guard)
 
 
-def compile_any(trees: list[Json]) -> AnyPattern:
+def compile_any_pattern(trees: list[JSON]) -> AnyPattern:
     """The pattern that holds where one of several does. Paths of faults start with an index."""
     patterns, faults = [], []
     for index, tree in enumerate(trees):
         try:
-            patterns.append(compile(tree))
+            patterns.append(compile_pattern(tree))
         except PatternError as error:
             faults += [
                 Fault((index, *each.path), each.message, each.hint, each.at_key)
@@ -61,7 +60,7 @@ class _Compiler:
     def __init__(self) -> None:
         self.faults: list[Fault] = []
 
-    def check(self, tree: Json, path: Path, below_condition: bool = False) -> PatternCheck:
+    def check(self, tree: JSON, path: Path, below_condition: bool = False) -> PatternCheck:
         """The check for any tree; after a fault one that stands for nothing."""
         if len(path) > MAX_DEPTH:
             self._fault(path, f"the pattern is deeper than {MAX_DEPTH} levels")
@@ -76,7 +75,7 @@ class _Compiler:
                 self._fault(path, str(error.args[0]), error.hint)
         return _NOTHING_CHECK
 
-    def _map(self, tree: dict[str, Json], path: Path, below_condition: bool) -> PatternCheck:
+    def _map(self, tree: dict[str, JSON], path: Path, below_condition: bool) -> PatternCheck:
         conditions: list[PatternEntry] = []
         entries: list[PatternEntry] = []
         seen: dict[str, str] = {}
@@ -107,7 +106,7 @@ class _Compiler:
         return mark, name
 
     def _entry(
-        self, mark: Mark, name: str, value: Json, path: Path, below_condition: bool
+        self, mark: Mark, name: str, value: JSON, path: Path, below_condition: bool
     ) -> PatternEntry:
         wild = "*" in name or "?" in name
         if mark is Mark.ABSENT:
@@ -123,7 +122,7 @@ class _Compiler:
             return EachKey(name, check) if wild else IfPresent(name, check)
         return SomeKey(name, check) if wild else PatternEntry(name, check)
 
-    def _exists(self, value: Json, path: Path) -> PatternCheck:
+    def _exists(self, value: JSON, path: Path) -> PatternCheck:
         if not isinstance(value, list) or not value:
             self._fault(
                 path,
@@ -134,7 +133,7 @@ class _Compiler:
         wanted = [self.check(item, (*path, i), True) for i, item in enumerate(value)]
         return ExistsCheck(f"a list with {self._expected(value)}", wanted)
 
-    def _list(self, tree: list[Json], path: Path, below_condition: bool) -> PatternCheck:
+    def _list(self, tree: list[JSON], path: Path, below_condition: bool) -> PatternCheck:
         if not tree:
             return EmptyList()
         each: list[PatternCheck] = []
@@ -144,7 +143,7 @@ class _Compiler:
             (each if len(tree) == 1 or _has_condition(item) else any_of).append(check)
         return ListCheck(self._expected(tree), each, any_of, below_condition)
 
-    def guard(self, tree: Json) -> PatternCheck | None:
+    def guard(self, tree: JSON) -> PatternCheck | None:
         """What the ``<(key)`` of a tree ask of the whole object; None: it has none."""
         if isinstance(tree, dict):
             return self._guard_of_map(tree)
@@ -153,7 +152,7 @@ class _Compiler:
             return ListCheck("", guards, (), True) if guards else None
         return None
 
-    def _guard_of_map(self, tree: dict[str, Json]) -> PatternCheck | None:
+    def _guard_of_map(self, tree: dict[str, JSON]) -> PatternCheck | None:
         wanted, conditions = [], []
         for key, value in tree.items():
             mark, name = split(key)
@@ -167,18 +166,18 @@ class _Compiler:
                 wanted.append(SomeKey(name, below) if wild else PatternEntry(name, below))
         return MapCheck("", [*conditions, *wanted], ()) if wanted else None
 
-    def _expected(self, tree: Json) -> str:
+    def _expected(self, tree: JSON) -> str:
         return "" if self.faults else expected(tree)
 
     def _fault(self, path: Path, message: str, hint: str = "", at_key: bool = False) -> None:
         self.faults.append(Fault(path, message, hint, at_key))
 
 
-def _has_condition(item: Json) -> bool:
+def _has_condition(item: JSON) -> bool:
     return isinstance(item, dict) and any(mark in _CONDITIONS for mark in _marks(item))
 
 
-def _marks(item: dict[str, Json]) -> Iterator[Mark]:
+def _marks(item: dict[str, JSON]) -> Iterator[Mark]:
     for key in item:
         try:
             yield split(key)[0]

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from policyd.pattern import Pattern, compile
+from policyd.pattern import Pattern, compile_pattern
 from tests.bench.core import REPEAT, Row, bodies, repeated
 from tests.bench.timing import compare
 
@@ -41,9 +41,9 @@ def patterns() -> list[Row]:
     """Each pattern for one Pod; with the words of a failure for one that fails."""
     pods = [json.loads(body)["request"]["object"] for body in bodies()]
     units = len(pods) * REPEAT
-    made = {name: compile(tree) for name, tree in PATTERNS.items()}
+    made = {name: compile_pattern(tree) for name, tree in PATTERNS.items()}
     works = [(name, repeated(lambda p=p: _all(p, pods)), units) for name, p in made.items()]  # type: ignore[misc]
-    failing = compile(FAILING)
+    failing = compile_pattern(FAILING)
     works.append((FAILS, repeated(lambda: _all(failing, pods)), units))
     return [
         (each.name, f"{each.micros:.2f} µs", "10 µs" if each.name == FAILS else "2 µs")

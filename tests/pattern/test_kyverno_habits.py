@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policyd.pattern import compile, compile_any
+from policyd.pattern import compile_any_pattern, compile_pattern
 
 
 def pod(*containers: dict[str, Any], **spec: Any) -> dict[str, Any]:
@@ -119,7 +119,7 @@ ROWS: list[tuple[Any, Any, bool]] = [
 def test_an_idiom_admits_and_denies_what_its_author_means(
     pattern: Any, obj: Any, admitted: bool
 ) -> None:
-    assert (compile(pattern).check(obj) is None) is admitted
+    assert (compile_pattern(pattern).check(obj) is None) is admitted
 
 
 NON_ROOT = [
@@ -141,4 +141,4 @@ YES, NO = {"securityContext": {"runAsNonRoot": True}}, {"securityContext": {"run
     ],
 )
 def test_one_of_several_patterns_suffices(obj: Any, admitted: bool) -> None:
-    assert (compile_any(NON_ROOT).check(obj) is None) is admitted
+    assert (compile_any_pattern(NON_ROOT).check(obj) is None) is admitted

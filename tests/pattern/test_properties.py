@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd.pattern import compile
+from policyd.pattern import compile_pattern
 
 KEYS = st.text("abcXY", min_size=1, max_size=3)
 WORDS = st.text("abc*? :/.", min_size=1, max_size=6)
@@ -32,7 +32,7 @@ MARKED = st.one_of(KEYS, st.builds("{}({})".format, st.sampled_from(["", "=", "<
 
 @given(OBJECTS)
 def test_a_pattern_of_an_objects_own_leaves_fits_it(value: dict[str, Any]) -> None:
-    assert compile(value).holds(value)
+    assert compile_pattern(value).holds(value)
 
 
 def without_marks(tree: Any) -> Any:
@@ -70,7 +70,7 @@ def reached(value: Any, path: str) -> Any:
 
 @given(PATTERNS, OBJECTS)
 def test_what_is_said_to_be_found_is_there(tree: Any, value: dict[str, Any]) -> None:
-    pattern = compile(tree)
+    pattern = compile_pattern(tree)
     said = pattern.check(value)
     if said is None:
         return
@@ -85,6 +85,6 @@ def test_what_is_said_to_be_found_is_there(tree: Any, value: dict[str, Any]) -> 
 
 @given(OBJECTS, st.lists(KEYS, min_size=1, max_size=4))
 def test_null_and_missing_are_the_same(value: dict[str, Any], keys: list[str]) -> None:
-    pattern = compile(dict.fromkeys(keys, "?*"))
+    pattern = compile_pattern(dict.fromkeys(keys, "?*"))
     nulls = {**dict.fromkeys(keys), **value}
     assert pattern.check(value) == pattern.check(nulls)

@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from policyd.pattern import PatternError, compile
+from policyd.pattern import PatternError, compile_pattern
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from tests.policy.builders import policy, vap
@@ -75,4 +75,4 @@ def test_the_depth_of_a_pattern_is_bounded() -> None:
     for _ in range(5_000):
         tree = {"a": [tree]}
     with pytest.raises(PatternError, match="the pattern is deeper than 100 levels"):
-        compile(tree)
+        compile_pattern(tree)

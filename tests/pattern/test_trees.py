@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from policyd.pattern import compile, compile_any
+from policyd.pattern import compile_any_pattern, compile_pattern
 
 EMPTY: dict[str, Any] = {}
 
@@ -110,7 +110,7 @@ GLOBALS = [
 def test_a_pattern_says_every_place_that_does_not_fit(
     tree: object, value: object, said: str | None
 ) -> None:
-    assert compile(tree).check(value) == said
+    assert compile_pattern(tree).check(value) == said
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_a_pattern_says_every_place_that_does_not_fit(
 def test_a_condition_asks_more_than_that_nothing_fails(
     tree: object, value: object, holds: bool
 ) -> None:
-    assert compile(tree).holds(value) is holds
+    assert compile_pattern(tree).holds(value) is holds
 
 
 ANY = [
@@ -145,4 +145,4 @@ ANY = [
 def test_any_pattern_says_why_each_failed(
     trees: list[object], value: object, said: str | None
 ) -> None:
-    assert compile_any(trees).check(value) == said
+    assert compile_any_pattern(trees).check(value) == said

@@ -5,7 +5,7 @@ meant.
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from policyd.pattern import Pattern, PatternError, compile, compile_any
+from policyd.pattern import Pattern, PatternError, compile_any_pattern, compile_pattern
 from policyd.policy.checks.match import required
 from policyd.policy.model.findings import Finding, Path
 from policyd.policy.model.kinds import PolicyValidation
@@ -28,12 +28,12 @@ def check_forms(validation: PolicyValidation, at: Path) -> Iterator[Finding]:
         wrong = f"Forbidden: {given[0]} and {name} are mutually exclusive"
         yield Finding((*at, name), wrong, "write two validations", at_key=True)
     if validation.pattern is not None:
-        yield from _faults(compile, validation.pattern, (*at, "pattern"))
+        yield from _faults(compile_pattern, validation.pattern, (*at, "pattern"))
     if validation.any_pattern is not None:
         path = (*at, "anyPattern")
         if not validation.any_pattern:
             yield required(path, "one of no patterns can never hold")
-        yield from _faults(compile_any, list(validation.any_pattern), path)
+        yield from _faults(compile_any_pattern, list(validation.any_pattern), path)
 
 
 def _faults(make: Callable[[Any], Pattern], tree: Any, path: Path) -> Iterator[Finding]:

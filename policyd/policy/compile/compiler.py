@@ -15,7 +15,7 @@ from policyd._core.plan.validation import PlannedValidation, ValidationPlan
 from policyd.errors import PolicyError, Problem
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation import KINDS
-from policyd.pattern import Pattern, compile, compile_any
+from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
 from policyd.policy.compile.compiled import Binding, CompiledPolicy, Kind, Mutation, ParamRef
 from policyd.policy.compile.exemptions import Exemption, end_of, wildcard
 from policyd.policy.compile.expressions import Expressions
@@ -306,8 +306,8 @@ def _pattern(item: ValidationModel) -> Pattern | None:
     if not isinstance(item, model.PolicyValidation):
         return None
     if item.any_pattern is not None:
-        return compile_any(list(item.any_pattern))
-    return None if item.pattern is None else compile(item.pattern)
+        return compile_any_pattern(list(item.any_pattern))
+    return None if item.pattern is None else compile_pattern(item.pattern)
 
 
 def match_rules(constraints: JSONObject) -> MatchRules:

@@ -13,8 +13,7 @@ from policyd.mutation import overlay
 from policyd.mutation.overlay import Overlay
 from policyd.mutation.overlays.tree import LITERAL, Fault
 from policyd.mutation.schemas.schemas import Gvk, KindSchema, Schemas
-from policyd.pattern import Pattern, PatternError
-from policyd.pattern import compile as compile_pattern
+from policyd.pattern import Pattern, PatternError, compile_pattern
 from policyd.policy.compile.expressions import Expressions
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.kinds.object_types import KindSchemas

@@ -16,8 +16,7 @@ from policyd.errors import PolicyError, Problem
 from policyd.mutation import overlay
 from policyd.mutation.decoding import converted
 from policyd.mutation.overlay import Overlay
-from policyd.pattern import Pattern, PatternError
-from policyd.pattern import compile as compile_pattern
+from policyd.pattern import Pattern, PatternError, compile_pattern
 from policyd.policy.compile import compiler
 from policyd.policy.compile.overlays import guard_of
 from policyd.policy.source import loader
