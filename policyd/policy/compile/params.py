@@ -7,6 +7,7 @@ from policyd._core.match.selectors import Selector
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile.compiled import ParamRef
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.model.labels import labels_of
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 
@@ -114,7 +115,7 @@ class ParamStore:
         return [
             obj
             for key, obj in kind.objects.items()
-            if key[0] == where and selector.matches(_labels(obj))
+            if key[0] == where and selector.matches(labels_of(obj))
         ]
 
 
@@ -143,7 +144,7 @@ class Namespaces:
         for obj in objects:
             metadata = obj.get("metadata")
             name = str(metadata.get("name")) if isinstance(metadata, dict) else ""
-            labels = {**_labels(obj), NAME_LABEL: name}
+            labels = {**labels_of(obj), NAME_LABEL: name}
             self._labels[name] = labels
             self._objects[name] = _exposed(obj, labels)
 
@@ -192,12 +193,6 @@ def _exposed(obj: JSONObject, labels: dict[str, str]) -> JSONObject:
     shown: JSONObject = {key: meta[key] for key in _EXPOSED_METADATA if meta.get(key) is not None}
     shown["labels"] = dict(labels)
     return {"metadata": shown, "spec": obj.get("spec") or {}, "status": obj.get("status") or {}}
-
-
-def _labels(obj: JSONObject) -> dict[str, str]:
-    metadata = obj.get("metadata")
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    return {k: str(v) for k, v in labels.items()} if isinstance(labels, dict) else {}
 
 
 def _sorted(

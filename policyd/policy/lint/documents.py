@@ -19,6 +19,7 @@ from policyd.policy.model.kinds import (
     Policy,
     ValidatingAdmissionPolicy,
 )
+from policyd.policy.model.labels import labels_of
 from policyd.policy.model.match import MatchResources, Variable
 from policyd.policy.source.documents import Document, Sources
 
@@ -169,9 +170,7 @@ def _selectors(document: Document, known: frozenset[str]) -> Iterator[Finding]:
 def _known_labels(sources: Sources) -> frozenset[str]:
     keys: set[str] = set()
     for document in sources.of_kind("Namespace"):
-        metadata = document.raw.get("metadata")
-        labels = metadata.get("labels") if isinstance(metadata, dict) else None
-        keys.update(labels if isinstance(labels, dict) else ())
+        keys.update(labels_of(document.raw))
     return frozenset(keys)
 
 
