@@ -27,6 +27,7 @@ from policyd.policy.compile.compiled import Binding, CompiledPolicy
 from policyd.policy.compile.params import ParamError, without_type
 from policyd.policy.compile.policy_set import AGAIN, PolicySet
 from policyd.policy.kinds.controllers import CONTROLLERS
+from policyd.policy.model.labels import labels_of
 from policyd.texts import bounded
 
 Webhook = Literal["validate", "mutate"]
@@ -257,7 +258,7 @@ class Engine:
         if self.request.unreadable:  # then its object is an error, but its labels may be known
             sent = self.request.object or self.request.old_object
             seen = self.subjects.pod(sent) if self.as_pod(policy) else sent
-        return _labels(seen)
+        return None if _has_unreadable_labels(seen) else labels_of(seen)
 
     def deadline_of(self, policy: CompiledPolicy, now: int = 0) -> int:
         """The moment by which the policy must have answered, in perf_counter_ns; 0: none. ``now``
@@ -393,9 +394,6 @@ def _decision(outcome: ValidationOutcome, actions: tuple[str, ...]) -> int:
     return _WARN if "Warn" in actions else _AUDIT
 
 
-def _labels(obj: JSON) -> dict[str, str] | None:
+def _has_unreadable_labels(obj: JSON) -> bool:
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    if isinstance(labels, CelError):
-        return None
-    return {k: str(v) for k, v in labels.items()} if isinstance(labels, dict) else {}
+    return isinstance(metadata, dict) and isinstance(metadata.get("labels"), CelError)

@@ -28,12 +28,13 @@ from policyd.admission.waiting import resume
 from policyd.cel.trace.steps import steps
 from policyd.errors import InternalError, MutationError, StatusError
 from policyd.json_types import JSON, JSONObject
-from policyd.offline.matching import Reason, labels_of, why
+from policyd.offline.matching import Reason, why
 from policyd.offline.stories import BOTH, Applied, PolicyStory, Visit, WebhookStory
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import Binding, CompiledPolicy, Mutation
 from policyd.policy.compile.policy_set import PolicySet
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_constraints
+from policyd.policy.model.labels import labels_of
 from policyd.policy.source.documents import Document, Sources
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 from policyd._core.match.matcher import Hit, MatchInput, MatchRules
 from policyd._core.match.selectors import Selector
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
+from policyd.policy.model.labels import labels_of
 
 _ANYTHING: JSONObject = {
     "apiGroups": ["*"],
@@ -158,13 +159,6 @@ def _unmet(selector: JSONObject, labels: dict[str, str]) -> Iterator[str]:
             values = expression.get("values")
             listed = f" ({', '.join(values)})" if values else ""
             yield f"  not {expression.get('key')} {expression.get('operator')}{listed}"
-
-
-def labels_of(obj: JSON) -> dict[str, str]:
-    """The labels of an object; none of what is no object."""
-    metadata = obj.get("metadata") if isinstance(obj, dict) else None
-    labels = metadata.get("labels") if isinstance(metadata, dict) else None
-    return labels if isinstance(labels, dict) else {}
 
 
 def _labels_text(labels: dict[str, str]) -> str:
