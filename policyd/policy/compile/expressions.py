@@ -122,26 +122,10 @@ class Expressions:
         try:
             return self._planned(environment.check(text, expect=RESULTS[role]), path, variable)
         except CelCompileError as error:
-            self.problems.extend(self._placed(problem, path) for problem in error.problems)
+            self.problems.extend(self.document.placed(problem, path) for problem in error.problems)
             return None
 
     def _planned(self, checked: Checked, path: str, variable: str = "") -> Program:
         if self._tracer is None:
             return plan(checked, self._layout)
         return plan_traced(checked, self._layout, self._tracer, label=path, variable=variable)
-
-    def _placed(self, problem: Problem, path: str) -> Problem:
-        """A problem of an expression, with its place in the file instead of that in
-        the expression.
-        """
-        line, column = self.document.place_in(path, problem.line, problem.column)
-        return Problem(
-            message=problem.message,
-            file=self.document.file,
-            line=line,
-            column=column,
-            path=path,
-            hint=problem.hint,
-            excerpt=problem.excerpt,
-            rule=problem.rule,
-        )

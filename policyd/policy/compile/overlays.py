@@ -83,9 +83,7 @@ class OverlayCompiler:
         text: Any = self._document.raw
         for step in fault.path:
             text = text[step]
-        source = Source(text)
-        line, column = self._document.place_in(problem.path, *source.place(fault.offset))
-        return replace(problem, line=line, column=column, excerpt=source.excerpt(fault.offset))
+        return self._document.placed(_at(problem, text, fault.offset), problem.path)
 
     def expression(self, text: str, start: int, end: int, path: Path) -> Program | None:
         """See ``policyd.mutation.overlays.tree.Compiler``."""
@@ -114,18 +112,15 @@ class OverlayCompiler:
         """A problem of an expression inside a text, with its place in the file."""
         lines = text[start:].split("\n")[: problem.line - 1]
         offset = start + sum(len(line) + 1 for line in lines) + problem.column - 1
-        source = Source(text)
-        at = path_text(path)
-        line, column = self._document.place_in(at, *source.place(offset))
-        return replace(
-            problem,
-            file=self._document.file,
-            line=line,
-            column=column,
-            path=at,
-            hint=problem.hint or LITERAL,
-            excerpt=source.excerpt(offset),
-        )
+        inner = replace(_at(problem, text, offset), hint=problem.hint or LITERAL)
+        return self._document.placed(inner, path_text(path))
+
+
+def _at(problem: Problem, text: str, offset: int) -> Problem:
+    """The problem at an offset of a string."""
+    source = Source(text)
+    line, column = source.place(offset)
+    return replace(problem, line=line, column=column, excerpt=source.excerpt(offset))
 
 
 def guard_of(pattern: Pattern) -> Pattern | None:

@@ -37,14 +37,10 @@ def outcome_of(checked: Checked) -> bool | None:
 
 
 def _problem(document: Document, path: str, outcome: bool) -> Problem:
-    line, column = document.place(path)
-    return Problem(
-        message=f"is always {str(outcome).lower()}, whatever the request",
-        file=document.file,
-        line=line,
-        column=column,
-        path=path,
+    found = Problem(
+        f"is always {str(outcome).lower()}, whatever the request",
         hint=f"write {str(outcome).lower()} if that is meant",
         rule=RULE,
         severity="advice",
     )
+    return document.placed(found, path)

@@ -5,7 +5,6 @@ Advice never stops a policy from loading. ``today`` and the documents are all it
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from datetime import date
 
 from policyd.errors import Problem
@@ -50,7 +49,7 @@ def advise(sources: Sources, today: date) -> list[Problem]:
                     rule="no-binding",
                 )
             )
-        found += [replace(document.problem(each), severity="advice") for each in findings]
+        found += [document.problem(each, "advice") for each in findings]
     found += _dangling_bindings(sources)
     return found
 
@@ -196,4 +195,4 @@ def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
                     f"there is no {kind} {name!r}: the binding does nothing",
                     rule="dangling-binding",
                 )
-                yield replace(document.problem(finding), severity="advice")
+                yield document.problem(finding, "advice")

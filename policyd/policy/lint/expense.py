@@ -29,15 +29,11 @@ def expensive(expressions: Iterable[CheckedExpression]) -> list[Problem]:
 
 
 def _problem(document: Document, path: str, cost: Range) -> Problem:
-    line, column = document.place(path)
-    return Problem(
-        message=f"may cost {cost.max:,} units where lists, maps and texts have {ASSUMED} parts; "
+    found = Problem(
+        f"may cost {cost.max:,} units where lists, maps and texts have {ASSUMED} parts; "
         f"at {CALL_LIMIT:,} an evaluation ends with an error",
-        file=document.file,
-        line=line,
-        column=column,
-        path=path,
         hint="avoid lists within lists; match patterns and ask the authorizer outside of loops",
         rule=RULE,
         severity="advice",
     )
+    return document.placed(found, path)

@@ -5,7 +5,6 @@ Expressions themselves are looked at elsewhere (``type_check``, ``unguarded``, `
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 from policyd.errors import Problem
 from policyd.policy.kinds.definitions import definitions
@@ -35,7 +34,7 @@ def advise_validations(sources: Sources) -> list[Problem]:
     """The advice for all policies that validate, in file order."""
     known = known_resources(each.raw for each in definitions(sources).documents)
     return [
-        replace(document.problem(finding), severity="advice")
+        document.problem(finding, "advice")
         for document in sources.documents
         for finding in _advise(document, known)
     ]

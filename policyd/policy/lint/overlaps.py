@@ -7,7 +7,7 @@ one of the two only. What happens in a request is told by the log (``admission/c
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -128,7 +128,7 @@ def _compare(first: _Writer, second: _Writer) -> Iterator[Problem]:
             "policies mutate in the order of their names, and the later one wins",
             rule=RULE,
         )
-        yield replace(second.document.problem(finding), severity="advice")
+        yield second.document.problem(finding, "advice")
 
 
 def _shown(place: Place) -> str:

@@ -7,7 +7,7 @@ apart: what is wrong for some of them only is then no mistake.
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from policyd._core.pattern.strings import Wildcard
@@ -65,8 +65,8 @@ def _advise(
             if len(by_kind) == len(roots) or not telling_apart:
                 message = "; ".join(f"{gvk}: {misfit.what}" for gvk, misfit in by_kind.items())
                 first = next(iter(by_kind.values()))
-                problem = document.problem(Finding(where, message, first.hint, first.at_key, RULE))
-                yield replace(problem, severity="advice")
+                finding = Finding(where, message, first.hint, first.at_key, RULE)
+                yield document.problem(finding, "advice")
 
 
 def _patterns(policy: Policy) -> Iterator[tuple[Path, Any, bool]]:

@@ -7,7 +7,7 @@ CustomResourceDefinition, nothing is.
 
 import difflib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.errors import Problem
@@ -29,7 +29,7 @@ def advise_rules(sources: Sources) -> list[Problem]:
     """The advice for all policies and bindings, in file order."""
     known = known_resources(each.raw for each in definitions(sources).documents)
     return [
-        replace(document.problem(finding), severity="advice")
+        document.problem(finding, "advice")
         for document in sources.documents
         for path, rule, exact in _rules(document)
         for finding in _RuleAdvice(rule, path, known, exact).findings()

@@ -5,7 +5,6 @@ What is the same for all requests of any kind is told by ``constant``.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.recursion import deep_recursion
@@ -26,7 +25,7 @@ def settled(sources: Sources, typed: TypedPolicies | None = None) -> list[Proble
     typed = typed or TypedPolicies(sources)
     with deep_recursion():
         return [
-            replace(document.problem(finding), severity="advice")
+            document.problem(finding, "advice")
             for document in sources.documents
             if isinstance(document.model, Checkable)
             for finding in _of_policy(document.model, typed)

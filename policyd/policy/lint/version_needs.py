@@ -5,6 +5,7 @@ policies. What it would merely evaluate otherwise is in docs/reference/kubernete
 """
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr
@@ -13,7 +14,7 @@ from policyd.cel.syntax.macros import INTRODUCED
 from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Issue, Source
 from policyd.cel.types.functions import introduced
-from policyd.errors import CelTypeError, Problem, Severity
+from policyd.errors import CelTypeError, Problem
 from policyd.policy.compile.checked import CheckedExpression
 from policyd.policy.source.documents import Document, Sources
 from policyd.versions import ESCAPED_IDENTIFIERS, OLDEST, KubernetesVersion
@@ -101,34 +102,20 @@ def _problem(
 ) -> Problem:
     message = f"{need.what} needs Kubernetes {need.version}; the target is {target}"
     inner = Source(checked.text).error(CelTypeError, [Issue(need.pos, message)]).problems[0]
-    line, column = document.place_in(path, inner.line, inner.column)
-    return Problem(
-        message=message,
-        file=document.file,
-        line=line,
-        column=column,
-        path=path,
-        excerpt=inner.excerpt,
-        rule=RULE,
-    )
+    return document.placed(replace(inner, rule=RULE), path)
 
 
 def _newer_apis(sources: Sources, target: KubernetesVersion) -> Iterator[Problem]:
-    severity: Severity = "advice"
     for document in sources.documents:
         version = document.api_version.rpartition("/")[2]
         since = SERVED.get((document.kind.removesuffix("Binding"), version))
         if since is None or since <= target:
             continue
-        line, column = document.place("apiVersion")
-        yield Problem(
-            message=f"API servers serve {document.kind} {version} since Kubernetes {since}; "
+        newer = Problem(
+            f"API servers serve {document.kind} {version} since Kubernetes {since}; "
             f"the target is {target}",
-            file=document.file,
-            line=line,
-            column=column,
-            path="apiVersion",
             hint="policyd evaluates it from a file on every version",
             rule=API_RULE,
-            severity=severity,
+            severity="advice",
         )
+        yield document.placed(newer, "apiVersion")

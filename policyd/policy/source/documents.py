@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from policyd.errors import Problem
+from policyd.errors import Problem, Severity
 from policyd.policy.model.findings import Finding, path_text
 from policyd.policy.model.kinds import KINDS, MatchResources, PolicyModel
 from policyd.policy.source.lint_comments import LintComment
@@ -85,7 +85,14 @@ class Document:
         """The place in the file of a place inside the text at ``path``, as CEL errors tell it."""
         return self.origin.find_in(path, line, column)
 
-    def problem(self, finding: Finding) -> Problem:
+    def placed(self, problem: Problem, path: str) -> Problem:
+        """A problem of the string at ``path`` with its place in the file instead of in that string;
+        without a line it is about all of the string.
+        """
+        line, column = self.place_in(path, problem.line, problem.column)
+        return replace(problem, file=self.file, line=line, column=column, path=path)
+
+    def problem(self, finding: Finding, severity: Severity = "error") -> Problem:
         """The finding with its place in the file and, where it helps, the line with a caret."""
         path = path_text(finding.path)
         line, column = self.origin.find(path, at_key=finding.at_key)
@@ -98,6 +105,7 @@ class Document:
             hint=finding.hint,
             excerpt=self.origin.chunk.excerpt(line, column),
             rule=finding.rule,
+            severity=severity,
         )
 
     def with_problems(self, *more: Problem) -> "Document":

@@ -267,15 +267,14 @@ def _is_made(name: str, loops: Loops) -> bool:
 
 def _problem(document: Document, hit: _Hit, where: str) -> Problem:
     source = Source(hit.text.checked.text)
-    line, column = document.place_in(hit.text.path, *source.place(hit.pos))
-    return Problem(
+    line, column = source.place(hit.pos)
+    found = Problem(
         f"{hit.message}{where}",
-        file=document.file,
         line=line,
         column=column,
-        path=hit.text.path,
         hint=hit.hint,
         excerpt=source.excerpt(hit.pos),
         rule=hit.rule,
         severity="advice",
     )
+    return document.placed(found, hit.text.path)

@@ -88,14 +88,12 @@ def _problem(
     warning = "\n".join(f"{gvk}: {error.text}\n" for gvk, error in errors.items())
     message, _, excerpt = warning.rstrip("\n").partition("\n")
     first = next(iter(errors.values())).problems[0]
-    line, column = document.place_in(path, first.line, first.column)
-    return Problem(
-        message=message,
-        file=document.file,
-        line=line,
-        column=column,
-        path=path,
+    found = Problem(
+        message,
+        line=first.line,
+        column=first.column,
         excerpt=excerpt,
         rule=RULE,
         severity="advice",
     )
+    return document.placed(found, path)
