@@ -33,85 +33,97 @@ class Settings:
     """How the server runs. Times are seconds, sizes bytes; each field's ``doc`` is its help."""
 
     policies: tuple[Path, ...] = setting(
-        (), Path, "A policy file or directory, read recursively; may be repeated.", many=True
+        (), Path, "Load policies from this file or directory; may be repeated.", many=True
     )
     allow_empty: bool = setting(
         False,
         units.switch,
-        "Accept sources without policies, instead of reporting an error or not being ready.",
+        "Start and report ready even if there are no policies.",
     )
     watch_grace: float = setting(
         300.0,
         units.positive_duration,
-        "Report not ready if changes of files could not be noticed for this long.",
+        "Report not ready if policyd cannot watch its files for this long.",
     )
     bind: Address = setting(
         Address("0.0.0.0", 8443),
         units.address,
-        "Where reviews are answered, over TLS.",
+        "Listen for AdmissionReviews on this address, over TLS.",
     )
     admin_bind: Address = setting(
-        Address("127.0.0.1", 8080), units.address, "Where health and metrics are, in plain HTTP."
+        Address("127.0.0.1", 8080),
+        units.address,
+        "Serve health checks and metrics on this address, over plain HTTP.",
     )
     admin_host: tuple[str, ...] = setting(
         (),
         str,
-        "Accept this name, too, in the Host header of the admin port; may be repeated.",
+        "Also accept this name in the Host header of the admin port; may be repeated.",
         many=True,
     )
     admin_token_file: Path | None = setting(
         None, Path, "Require the bearer token in this file for metrics and policies."
     )
     tls_cert: Path | None = setting(
-        None, Path, "Certificate chain as PEM; read again when the file changes."
+        None, Path, "Serve with this PEM certificate chain; it is reloaded when the file changes."
     )
-    tls_key: Path | None = setting(None, Path, "Private key of the certificate as PEM.")
+    tls_key: Path | None = setting(
+        None, Path, "Use this PEM private key of the certificate; it is reloaded too."
+    )
     self_signed: bool = setting(
-        False, units.switch, "Make a certificate for localhost at start; for development."
+        False, units.switch, "Generate a certificate for localhost at start, for development."
     )
     client_ca: Path | None = setting(
-        None, Path, "Refuse clients without a certificate of this authority (PEM)."
+        None, Path, "Require client certificates signed by the authority in this PEM file."
     )
     client_name: tuple[str, ...] = setting(
-        (), str, "Accept only client certificates of this name; may be repeated.", many=True
+        (), str, "Accept only client certificates with this name; may be repeated.", many=True
     )
     timeout: float = setting(
         10.0, units.positive_duration, "Answer within this time even if the client allows more."
     )
     max_body_bytes: int = setting(
-        16 * 2**20, units.size, "Largest review accepted: two objects of 3 MiB, escaped."
+        16 * 2**20,
+        units.size,
+        "Reject larger reviews. The default fits two escaped objects of 3 MiB.",
     )
     max_in_flight: int = setting(
-        256, units.count, "Requests at a time; more are answered 503 with Retry-After."
+        256, units.count, "Answer 503 with Retry-After beyond this many concurrent requests."
     )
     max_in_flight_bytes: int = setting(
         160 * 2**20,
         units.size,
-        "Memory of all reviews being read, decoded and answered; beyond that a 503.",
+        "Answer 503 beyond this much memory for the reviews being read and answered.",
     )
     max_connections: int = setting(
-        512, units.count, "Open connections at a time; beyond that the longest idle one is closed."
+        512, units.count, "Close the longest idle connection beyond this many open connections."
     )
     handshake_timeout: float = setting(
-        5.0, units.positive_duration, "Time for the TLS handshake of a client."
+        5.0, units.positive_duration, "Disconnect clients whose TLS handshake takes longer."
     )
     head_timeout: float = setting(
-        5.0, units.positive_duration, "Time for the head of a request to arrive."
+        5.0, units.positive_duration, "Disconnect clients whose request headers take longer."
     )
     body_timeout: float = setting(
-        5.0, units.positive_duration, "Time for the body of a request after its head; then 408."
+        5.0, units.positive_duration, "Answer 408 if the body of a request takes longer to arrive."
     )
     write_timeout: float = setting(
-        10.0, units.positive_duration, "Time for a client to take an answer; then disconnect it."
+        10.0, units.positive_duration, "Disconnect clients that take longer to read an answer."
     )
     grace: float = setting(
-        25.0, units.positive_duration, "After SIGTERM, exit within this time; below the Pod's 30 s."
+        25.0,
+        units.positive_duration,
+        "Exit within this time after SIGTERM; keep it below the Pod's 30 s.",
     )
     drain: float = setting(
-        5.0, units.duration, "After SIGTERM, go on listening and close connections politely."
+        5.0,
+        units.duration,
+        "Keep listening this long after SIGTERM, closing each connection after its answer.",
     )
     keep_alive: float = setting(
-        120.0, units.positive_duration, "Close idle connections after this; API servers use 90 s."
+        120.0,
+        units.positive_duration,
+        "Close connections that are idle for longer. API servers keep them for 90 s.",
     )
     http2: bool = setting(
         False, units.switch, "Offer HTTP/2 too: an API server then uses a single connection."
@@ -122,21 +134,23 @@ class Settings:
         "Look up authorizer checks, namespaces, params and definitions in the Pod's own cluster.",
     )
     kubeconfig: Path | None = setting(
-        None, Path, "Look them up in the cluster of this file's current context."
+        None, Path, "Look them up in the cluster of this kubeconfig file's current context."
     )
     kubernetes_version: KubernetesVersion | None = setting(
         None,
         versions.supported,
-        f"Evaluate as this version of Kubernetes does ({SPAN}); by default that of the connected "
-        f"cluster, else {NEWEST}.",
+        f"Evaluate policies as this Kubernetes version does ({SPAN}). Defaults to the version of "
+        f"the connected cluster, else {NEWEST}.",
     )
     capture: Path | None = setting(
-        None, Path, "Record reviews and answers in this folder, for policyd replay."
+        None, Path, "Record reviews and answers in this directory, for policyd replay."
     )
     capture_max_bytes: int = setting(
-        256 * 2**20, units.size, "Bytes of recorded reviews that are kept; the oldest go first."
+        256 * 2**20, units.size, "Keep this much of recorded reviews; delete the oldest first."
     )
-    log_format: str = setting("json", units.log_format, "json (one object a line) or text.")
+    log_format: str = setting(
+        "json", units.log_format, "Log one JSON object per line, or plain text."
+    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot work together."""

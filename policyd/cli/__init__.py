@@ -13,21 +13,30 @@ from policyd.errors import PolicydError
 
 # Name: (module that holds the click command ``command``, its line in the help).
 COMMANDS: dict[str, tuple[str, str]] = {
-    "serve": ("policyd.cli.serve", "Answer admission reviews over TLS."),
-    "review": ("policyd.cli.review", "Answer one AdmissionReview, without a server."),
-    "apply": ("policyd.cli.apply.command", "Judge manifests offline, or what is in a cluster."),
+    "serve": ("policyd.cli.serve", "Run the admission webhook."),
+    "review": ("policyd.cli.review", "Answer one AdmissionReview without a server."),
+    "apply": ("policyd.cli.apply.command", "Check manifests offline, or scan a live cluster."),
     "explain": (
         "policyd.cli.explain.command",
-        "Tell why each policy did or did not act on a request.",
+        "Explain why each policy acted or did not act on a request.",
     ),
-    "test": ("policyd.cli.test.command", "Run suites: requests and what the policies must answer."),
-    "lint": ("policyd.cli.lint", "Tell everything that is wrong with policies, and advice."),
-    "replay": ("policyd.cli.replay", "Tell which recorded decisions other policies change."),
-    "eval": ("policyd.cli.eval.command", "Evaluate one CEL expression against JSON or YAML."),
-    "init": ("policyd.cli.init", "Write a first policy with its suite."),
+    "test": ("policyd.cli.test.command", "Run test suites against your policies."),
+    "lint": ("policyd.cli.lint", "Report every error in your policies, plus advice."),
+    "replay": ("policyd.cli.replay", "Report which recorded decisions change with new policies."),
+    "eval": ("policyd.cli.eval.command", "Evaluate CEL expressions against JSON or YAML."),
+    "init": ("policyd.cli.init", "Create a first policy and its test suite."),
     "schema": ("policyd.cli.schema", "Print the JSON Schema of policies, for editors."),
-    "completion": ("policyd.cli.completion", "Print the completion script of a shell."),
+    "completion": ("policyd.cli.completion", "Print the completion script for a shell."),
 }
+_EPILOG = """\b
+Examples:
+  policyd init                                # create policies/require-team-label
+  policyd test policies/                      # run its suite
+  policyd apply -p policies/ deploy/          # check manifests without a cluster
+  policyd serve -p policies/ --self-signed    # try the webhook on this machine
+
+Run 'policyd COMMAND --help' for the options, examples and exit statuses of a command.
+"""
 
 
 class Commands(click.Group):
@@ -61,10 +70,14 @@ class Commands(click.Group):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
 @click.version_option(__version__, prog_name="policyd")
 def policyd() -> None:
-    """Validate and mutate Kubernetes objects by policies, as the API server itself would."""
+    """Validate and mutate Kubernetes objects with policies, exactly as the API server would.
+
+    policyd evaluates ValidatingAdmissionPolicy, MutatingAdmissionPolicy and its own kind Policy: as
+    a webhook in a cluster, and offline in a terminal or in CI.
+    """
 
 
 INTERRUPTED = 130  # as a shell tells that SIGINT ended a command

@@ -10,7 +10,7 @@ Examples:
   policyd completion zsh > ~/.zfunc/_policyd            # with fpath+=~/.zfunc before compinit
   policyd completion fish > ~/.config/fish/completions/policyd.fish
 
-Exit status: 0 when printed, 2 for another shell.
+Exit status: 0 on success, 2 if the shell is not supported.
 """
 
 
@@ -18,9 +18,9 @@ Exit status: 0 when printed, 2 for another shell.
 @click.argument("shell", type=click.Choice(_SHELLS), metavar="bash|zsh|fish")
 @click.pass_context
 def command(context: click.Context, shell: str) -> None:
-    """Print the completion script of a shell.
+    """Print the completion script for a shell.
 
-    It completes commands, options, their choices and files. bash has to be 4.4 or newer.
+    The script completes commands, options, option values and file names. bash must be 4.4 or newer.
     """
     root = context.find_root()
     name = root.info_name or "policyd"

@@ -18,7 +18,7 @@ Examples:
   policyd init policies/no-token --form mutation
   policyd init && policyd test policies/
 
-Exit status: 0 when written, 2 when a file is there already.
+Exit status: 0 on success, 2 if a file already exists.
 """
 
 
@@ -29,13 +29,14 @@ Exit status: 0 when written, 2 when a file is there already.
     type=click.Choice(list(_NAMES)),
     default="validation",
     show_default=True,
-    help="What the policy does.",
+    help="Choose whether the policy validates or mutates.",
 )
 def command(directory: Path | None, form: str) -> None:
-    """Write a first policy and its suite into DIRECTORY, to be tried and changed.
+    """Create a first policy and its test suite in DIRECTORY, as a starting point for your own.
 
-    DIRECTORY is made; its name is that of the policy. Without it, it is policies/ and a name
-    that says what the policy does.
+    The policy is named after DIRECTORY, which is created if it does not exist. The default is
+    policies/require-team-label, or policies/default-no-token with --form mutation. Existing files
+    are never overwritten.
     """
     folder = directory or Path("policies") / _NAMES[form]
     name = folder.resolve().name

@@ -30,19 +30,21 @@ Examples:
   kustomize build overlays/prod | policyd lint -
   policyd lint --strict policies/
   policyd lint --disable wildcard,no-binding policies/
-  policyd lint policies/ --format github                  # in a workflow, beside the lines
+  policyd lint policies/ --format github                  # annotate lines in a GitHub workflow
   policyd lint policies/ --format sarif > policyd.sarif   # for code scanning
   policyd lint policies/ --format json | jq '.[] | select(.severity == "error")'
-  policyd lint --target 1.30 policies/                    # what Kubernetes 1.30 would refuse
+  policyd lint --target 1.30 policies/                    # what Kubernetes 1.30 would reject
   policyd lint --rules
 
 \b
-Advice that is not to be followed (docs/reference/lint-rules.md has all rules):
+To disable advice in a file (policyd lint --rules lists all rules):
   # policyd-lint: disable=wildcard the reason
-  above the first line of a file: for the file; above a document's: for that document;
-  else for the field or item on the line, or on the next one, with all that is in it.
+  Above the first line of a file, the comment applies to the file; above the first line of a
+  document, to that document; anywhere else, to the field or list item on its line or on the next
+  line, with everything in it.
 
-Exit status: 0 when there are no errors (advice is none), 1 when there are, 2 for wrong options.
+Exit status: 0 if there are no errors (advice does not count), 1 if there are errors, 2 if an option
+is invalid.
 """
 
 
@@ -74,21 +76,22 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     type=click.Choice(["text", "json", "sarif", "github"]),
     default="text",
     show_default=True,
-    help="json: a list of objects with file, line, column, path, message, hint, rule, severity.",
+    help="Choose the output format. json is a list of objects with file, line, column, path, "
+    "message, hint, rule and severity.",
 )
 @click.option(
     "--disable",
     "disabled",
     multiple=True,
-    metavar="RULE",
+    metavar="RULE,…",
     callback=_rule_names,
-    help="Do not tell this advice; may be repeated, or a list with commas.",
+    help="Do not report advice of these rules; may be repeated.",
 )
 @click.option(
     "--strict",
     is_flag=True,
-    help="Run the mutations of each suite's cases twice: a second patch is an error. "
-    "Tell comments that disable nothing.",
+    help="Also report mutations that are not idempotent (run on the cases of the suites) and "
+    "comments that disable nothing.",
 )
 @click.option(
     "--rules",
@@ -96,14 +99,14 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     is_eager=True,
     expose_value=False,
     callback=_list_rules,
-    help="List all rules, and exit.",
+    help="List all rules and exit.",
 )
 @version_option()
 @click.option(
     "--target",
     type=VERSION,
-    help="The oldest Kubernetes version that the policies must run on: report what it does not "
-    "know, and which version each policy needs.",
+    help="Report what this Kubernetes version, the oldest that must run the policies, does not "
+    "support, and which version each policy needs.",
 )
 def command(
     *,
@@ -114,13 +117,12 @@ def command(
     version: KubernetesVersion,
     target: KubernetesVersion | None,
 ) -> None:
-    """Check policies without a cluster: form, names, CEL, and what is probably not meant.
+    """Report every error in your policies, plus advice, without a cluster.
 
-    Expressions are checked against the schemas of the kinds that rules name without wildcards
-    (built-in ones, and those of CustomResourceDefinitions among PATHS).
-
-    PATHS are files and directories of YAML or JSON; - is standard input. All problems are told at
-    once, each with its place, and for CEL with a caret under it.
+    PATHS are files and directories of YAML or JSON; - is standard input. Fields, names and CEL
+    expressions are checked. Expressions are type-checked against the schemas of the kinds that
+    resourceRules name without wildcards: built-in kinds, and those of CustomResourceDefinitions
+    in PATHS. Advice points out what is probably a mistake.
     """
     if target is not None and target > version:
         raise click.UsageError(f"--target {target} is newer than --kubernetes-version {version}")

@@ -28,10 +28,11 @@ _EPILOG = """\b
 Examples:
   policyd serve -p policies/ --capture /var/lib/policyd/capture     # record, then:
   policyd replay capture/ -p policies-new/ --against policies/
-  policyd replay capture/ -p policies-new/          # beside what was answered
+  policyd replay capture/ -p policies-new/          # compare with the recorded answers
   policyd replay reviews.jsonl.gz -p new/ --against old/ -v
 
-Exit status: 0 when no decision changes, 1 when one does, 2 for bad input or a broken policy.
+Exit status: 0 if no decision changes, 1 if at least one does, 2 if the input or a policy is
+invalid.
 """
 
 
@@ -45,22 +46,26 @@ class _Changed:
 
 
 @click.command("replay", epilog=_EPILOG)
-@policies_option("The policies to be tried: a file or directory; may be repeated.")
+@policies_option("Evaluate the new policies in this file or directory; may be repeated.")
 @click.option(
     "--against",
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
-    help="The policies to compare with; without it, what was answered when it was recorded.",
+    metavar="PATH",
+    help="Compare with the policies in this file or directory; may be repeated.  "
+    "[default: compare with the recorded answers]",
 )
 @authorizer_option
-@click.option("-v", "--verbose", is_flag=True, help="Every request, not one of each change.")
+@click.option(
+    "-v", "--verbose", is_flag=True, help="List every changed request, not one example per change."
+)
 @click.option(
     "--format",
     "form",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="json: a list of one object for each change of a request.",
+    help="Choose the output format. json is a list with one object per changed request and policy.",
 )
 @click.argument(
     "captures",
@@ -80,12 +85,12 @@ def command(
     form: str,
     version: KubernetesVersion,
 ) -> None:
-    """Judge the reviews in CAPTURE by new policies and tell which decisions change.
+    """Evaluate recorded AdmissionReviews with new policies and report which decisions change.
 
-    CAPTURE is what policyd serve --capture recorded, or any file of AdmissionReviews in JSON, one
-    a line (.jsonl, also .gz), or a directory of them; - is standard input. A review that does not
-    say which webhook it went to is mutated and then validated. Values of Secrets are not in a
-    capture: policies that look at them may decide otherwise than they did.
+    CAPTURE is a file or directory that policyd serve --capture recorded, or any file with one JSON
+    AdmissionReview per line (.jsonl or .jsonl.gz); - is standard input. A review that does not
+    record its webhook is mutated and then validated. Captures omit the values of Secrets, so
+    policies that read them may decide differently than they did.
     """
     new = Judge(compiler.compile_strict(load(paths, version=version)), authorizer)
     old = None

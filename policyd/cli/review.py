@@ -29,7 +29,8 @@ Examples:
   policyd review -p policies/ --webhook mutate --jsonl < reviews.jsonl
   policyd review -p policies/ --authorizer rules.yaml review.json
 
-Exit status: 0 when answered (also for a denial), 2 for bad input or a broken policy.
+Exit status: 0 if the review was answered (a denial is an answer), 2 if the input or a policy is
+invalid.
 """
 
 
@@ -40,11 +41,14 @@ Exit status: 0 when answered (also for a denial), 2 for bad input or a broken po
     type=click.Choice(["validate", "mutate"]),
     default="validate",
     show_default=True,
-    help="Which of the two webhooks answers.",
+    help="Choose the webhook that answers.",
 )
-@click.option("--jsonl", is_flag=True, help="One review a line in, one answer a line out.")
+@click.option("--jsonl", is_flag=True, help="Read one review per line, print one answer per line.")
 @click.option(
-    "--object", "as_object", is_flag=True, help="FILE holds a manifest: build the review."
+    "--object",
+    "as_object",
+    is_flag=True,
+    help="Read a manifest from FILE and build the review from it.",
 )
 @OPERATION
 @OLD
@@ -67,10 +71,11 @@ def command(
     file: BinaryIO,
     version: KubernetesVersion,
 ) -> None:
-    """Answer the AdmissionReview in FILE (JSON or YAML; - is standard input) as the server would.
+    """Answer the AdmissionReview in FILE as the server would.
 
-    The answer is one line of JSON: an AdmissionReview whose response says allowed or not, with the
-    status, warnings, audit annotations and, for --webhook mutate, the base64 JSON patch.
+    FILE is JSON or YAML; - is standard input. The answer is one line of JSON: an AdmissionReview
+    whose response has allowed, status, warnings, auditAnnotations and, with --webhook mutate, the
+    base64-encoded JSON patch.
     """
     who = Who(operation, user, groups)
     if not as_object and (old or who != Who(None, None, ())):

@@ -13,23 +13,29 @@ from policyd.server import signals
 
 _EPILOG = """\b
 Examples:
-  policyd serve -p policies/ --self-signed                 # on this machine, to try it
+  policyd serve -p policies/ --self-signed                 # try it on this machine
   policyd serve -p policies/ --tls-cert tls.crt --tls-key tls.key
   policyd serve --config policyd.yaml --capture /var/lib/policyd/capture
   POLICYD_LOG_FORMAT=text policyd serve -p policies/ --self-signed --bind 127.0.0.1:8443
 
-Exit status: 0 after SIGTERM or SIGINT, 2 for wrong settings.
+Exit status: 0 after SIGTERM or SIGINT, 2 if a setting is invalid.
 """
 
 
 @click.command("serve", epilog=_EPILOG)
-@click.option("--config", type=click.Path(path_type=Path), help="Settings as YAML; flags win.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="PATH",
+    help="Read settings from this YAML file.  [POLICYD_CONFIG]",
+)
 @settings_options
 def command(config: Path | None, **flags: Any) -> None:
-    """Answer admission reviews over TLS.
+    """Run the admission webhook: answer AdmissionReviews over TLS.
 
-    Each flag is also a variable of the environment, named beside it, and a key of the config file:
-    flag over environment over file.
+    Every setting is a flag, an environment variable (shown in brackets) and a key of the config
+    file (maxInFlight for --max-in-flight). Flags override environment variables, which override
+    the file.
     """
     signals.ignore()
     if config is None and os.environ.get(PREFIX + "CONFIG"):

@@ -49,8 +49,8 @@ PARSED_ONLY = re.compile(r"policyd serve |--cluster|--watch|policyd eval --load 
 def examples() -> Iterator[tuple[str, str]]:
     """(command, example) of each line below Examples; one that goes on is indented further."""
     context = click.Context(policyd)
-    for name in COMMANDS:
-        command = policyd.get_command(context, name)
+    for name in ("", *COMMANDS):
+        command = policyd.get_command(context, name) if name else policyd
         epilog = (command.epilog or "") if command else ""
         for block in re.split(r"\n{2,}", epilog):
             head, _, rest = block.removeprefix("\b\n").partition("\n")
@@ -108,7 +108,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_every_command_has_examples() -> None:
-    assert {name for name, _ in EXAMPLES} == set(COMMANDS)
+    assert {name for name, _ in EXAMPLES} == {"", *COMMANDS}
 
 
 @pytest.mark.parametrize(

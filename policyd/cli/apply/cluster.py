@@ -147,16 +147,19 @@ _OPTIONS = (
     click.option(
         "--cluster",
         is_flag=True,
-        help="Judge what is in a cluster already, instead of RESOURCES. Changes nothing there.",
+        help="Check the objects in a cluster instead of RESOURCES. The cluster is only read.",
     ),
     click.option(
         "--kubeconfig",
         type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Which cluster.  [default: $KUBECONFIG, ~/.kube/config, or that of the Pod]",
+        metavar="PATH",
+        help="Connect to the cluster of this kubeconfig file.  [default: $KUBECONFIG, "
+        "~/.kube/config, or the cluster of the Pod]",
     ),
     click.option(
-        "--context", metavar="NAME", help="A context of that file.  [default: its current one]"
+        "--context",
+        metavar="NAME",
+        help="Use this context of the kubeconfig file.  [default: the current context]",
     ),
     click.option(
         "-n",
@@ -164,11 +167,12 @@ _OPTIONS = (
         "namespaces",
         multiple=True,
         metavar="NAME",
-        help="Only what is in this namespace of the cluster; may be repeated.",
+        help="Check only the objects in this namespace of the cluster; may be repeated.",
     ),
     click.option(
         "--owned",
         is_flag=True,
-        help="Judge what a controller made, too, where its owner is judged by the same policy.",
+        help="Also check controller-created objects (ReplicaSets, Pods) whose owner the same "
+        "policy already checks.",
     ),
 )

@@ -35,7 +35,7 @@ Examples:
   policyd apply -p policies/ deploy/ --format github     # or junit, sarif, json
 
 \b
-What is in a cluster already (needs pip install 'policyd[cluster]'):
+What is in a cluster (requires pip install 'policyd[cluster]'):
   policyd apply -p policies/ --cluster
   policyd apply -p policies/ --cluster -n shop -n mail --diff
   policyd apply -p policies/ --cluster --context prod --format json > findings.json
@@ -44,9 +44,9 @@ What is in a cluster already (needs pip install 'policyd[cluster]'):
 In GitHub code scanning:
   policyd apply -p policies/ deploy/ --format sarif > policyd.sarif
 
-Exit status: 0 when all are admitted, 1 when one is denied, 2 for bad input, a broken policy or a
-cluster that cannot be asked, 3 when nothing is denied but not everything in the cluster could be
-read.
+Exit status: 0 if every object is admitted, 1 if at least one is denied, 2 if the input or a policy
+is invalid or the cluster cannot be reached, 3 if no object is denied but part of the cluster could
+not be read.
 """
 _OF_MANIFESTS = (
     "RESOURCES, --operation, --old, --namespace-labels and --output-dir are for manifests, not for "
@@ -62,7 +62,8 @@ _OF_MANIFESTS = (
     multiple=True,
     type=click.Path(exists=True, path_type=Path),
     metavar="PATH",
-    help="Manifests as they were before: what is there is an UPDATE. May be repeated.",
+    help="Read old versions of the manifests from this file or directory; objects found there are "
+    "checked as UPDATEs. May be repeated.",
 )
 @USER
 @GROUP
@@ -74,23 +75,25 @@ _OF_MANIFESTS = (
     type=click.Choice(list(FORMATS)),
     default="text",
     show_default=True,
-    help="text: a table for people; the others are for programs.",
+    help="Choose the output format. text is a table; the others are for programs.",
 )
 @click.option(
     "--diff",
     is_flag=True,
-    help="Show what mutations changed; with --cluster, what they would (with text).",
+    help="Show what mutations change, as a diff (with --format text).",
 )
 @click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write the manifests there, mutated, in files of the same names (comments are lost).",
+    metavar="PATH",
+    help="Write the mutated manifests to files of the same names in this directory (comments are "
+    "lost).",
 )
 @click.option(
     "-v",
     "--verbose",
     is_flag=True,
-    help="Name what is admitted, too (with text, and with --cluster).",
+    help="List admitted objects too (with --format text or --cluster).",
 )
 @cluster_options
 @version_option(of_cluster=True)
@@ -112,16 +115,18 @@ def command(
     version: KubernetesVersion | None,
     resources: tuple[Path, ...],
 ) -> None:
-    """Judge the manifests in RESOURCES as if they were created, first mutated and then validated.
+    """Check manifests offline, or scan a live cluster.
 
-    RESOURCES are files and directories of YAML or JSON; - is standard input. Lists are unrolled.
-    Labels of namespaces come from Namespace objects among RESOURCES and POLICIES, or from
-    --namespace-labels.
+    Each manifest in RESOURCES is checked as if it were created now: mutated, then validated.
+    RESOURCES are files and directories of YAML or JSON; - is standard input. The items of a List
+    are checked one by one. Namespace labels come from --namespace-labels or from Namespace objects
+    in RESOURCES or in the policies.
 
-    With --cluster the objects in a cluster are judged as they are, as if each were created now:
-    validated, not mutated. What the rules of the policies name is read. Pods and the like whose
-    owner the same policy judges are left out. Params that are not in POLICIES are read there;
-    authorizer checks are asked of the cluster if --user says for whom.
+    With --cluster, the objects in a cluster are checked instead, as if each were created now as it
+    is: validated, but not mutated. Only the resources that the policies match are read. Objects
+    created by a controller are skipped if the same policy checks their owner. Params that the
+    policy files do not contain are read from the cluster. Authorizer checks query the cluster if
+    --user is given.
     """
     of_manifests = resources or old or operation or output_dir or namespace_labels is not None
     if cluster is not None and of_manifests:

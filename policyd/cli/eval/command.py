@@ -42,7 +42,7 @@ Examples:
   echo '{"expression": "1 + x", "variables": {"x": 2}}' | policyd eval --jsonl
 
 \b
-Without an EXPRESSION:
+An interactive session (policyd eval without EXPRESSION):
   cel> object.spec.containers.map(c, c.image)
   ["nginx:1.27"]
   list, cost 17
@@ -52,17 +52,18 @@ Without an EXPRESSION:
    | ...........^
 
 \b
-With --jsonl, one JSON object a line:
+Lines of --jsonl, one JSON object each:
   in   {"expression": CEL, "variables": {NAME: JSON}}
-       with "mode": "vap", request and namespaceObject are typed as in the expressions of policies,
-       and with "mode": "map", as in those of mutations (Object{…}, JSONPatch{…});
-       "version": "1.36" is the Kubernetes version for this line
+       optional: "mode": "vap" types request and namespaceObject as in validating policies,
+       "mode": "map" as in mutating policies (Object{…}, JSONPatch{…});
+       "version": "1.36" sets the Kubernetes version of this line
   out  {"value": JSON, "type": "int", "cost": 3}
-       {"error": text, "stage": "compile" or "run"}
+       {"error": STRING, "stage": "compile", "run" or "question"}
        with --cost also "estimate": {"min": 2, "max": 12}
-What JSON lacks is written as CEL's string() would.
+Values that JSON lacks are printed as CEL's string() converts them.
 
-Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not compile.
+Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not compile. With
+--jsonl, 0: errors are part of the answers.
 """
 # Everything that Kubernetes has and nothing typed; what policies see; what mutations see.
 MODES = ("", "vap", "map")
@@ -75,24 +76,40 @@ _ASK = "say what its checks answer with --authorizer FILE"
 @click.argument("expression", required=False)
 @click.argument("file", required=False, type=click.File("rb"))
 @click.option(
-    "--var", "variables", multiple=True, metavar="NAME=JSON", help="A variable; may be repeated."
+    "--var",
+    "variables",
+    multiple=True,
+    metavar="NAME=JSON",
+    help="Set a variable; may be repeated.",
 )
 @click.option(
     "--cost",
     "with_cost",
     is_flag=True,
-    help="Also the cost in Kubernetes' units, and what is estimated for data of these sizes.",
+    help="Also print the cost in Kubernetes' units and the estimate for data of this size.",
 )
 @click.option(
     "--load",
     type=click.File("rb"),
-    metavar="FILE",
-    help="The same as FILE, without an EXPRESSION: to try expressions on it.",
+    metavar="PATH",
+    help="Load `object` from this file; use it to start a session without EXPRESSION.",
 )
-@click.option("--jsonl", is_flag=True, help="Expressions and their values as lines of JSON.")
+@click.option(
+    "--jsonl", is_flag=True, help="Read expressions and print values as one JSON object per line."
+)
 @authorizer_option
-@click.option("--user", help="For whom the authorizer answers; else the user of `request`.")
-@click.option("--group", "groups", multiple=True, help="A group of that user; may be repeated.")
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="Set the user that the authorizer checks.  [default: the user of `request`]",
+)
+@click.option(
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="NAME",
+    help="Add a group of the user; may be repeated.",
+)
 @version_option()
 def command(
     *,
@@ -107,13 +124,14 @@ def command(
     groups: tuple[str, ...],
     version: KubernetesVersion,
 ) -> None:
-    """Evaluate a CEL EXPRESSION with every function of a Kubernetes version.
+    """Evaluate a CEL EXPRESSION with every function that Kubernetes has.
 
-    FILE (JSON or YAML; - is standard input) is seen as `object`. The value is written as JSON.
+    The content of FILE (JSON or YAML; - is standard input) is the variable `object`. The value is
+    printed as JSON.
 
-    Without an EXPRESSION, in a terminal, expressions are asked for: with history, completion of
-    fields and functions, values with their type and cost, and a caret under what failed. :help
-    lists the commands there.
+    Without EXPRESSION, in a terminal, policyd starts an interactive session: it completes fields
+    and functions, keeps a history, prints each value with its type and cost, and marks the place of
+    an error. Enter :help for its commands.
     """
     given = dict(_variable(text) for text in variables)
     if authorizer is None and (user or groups):

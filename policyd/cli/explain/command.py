@@ -34,18 +34,19 @@ Examples:
   policyd explain -p policies/ pod.yaml --format json | jq '.webhooks[].policies[].outcome'
 
 \b
-How to read it:
-  denies: Policy require-limits  policies/limits.yaml:4     what it did, and where it stands
-      match: resourceRules[0] fits                          why it was asked
-    x validations[0] = false  (cost 12)                     + held, x did not, ! is an error
+How to read the output:
+  denies: Policy require-limits  policies/limits.yaml:4     the policy, its result and its place
+      match: resourceRules[0] matches                       why the policy was evaluated
+    x validations[0] = false  (cost 12)                     + is true, x is false, ! is an error
         message: every container needs a memory limit
         | object.spec.containers.all(c, has(c.resources.limits))
-        object.spec.containers = [{"name": "web"}, …        each part, with its value
-      > [1] c = {"name": "log", "resources": {}}            > decided; rounds count from 0
+        object.spec.containers = [{"name": "web"}, …        each subexpression and its value
+      > [1] c = {"name": "log", "resources": {}}            > marks the deciding iteration
             has(c.resources.limits) = false
-  - only-deployments: resourceRules[0]: resources …         why one was not asked
+  - only-deployments: resourceRules[0]: resources …         why a policy was not evaluated
 
-Exit status: 0 when explained (also for a denial), 2 for bad input or a broken policy.
+Exit status: 0 if the request was explained (even if it is denied), 2 if the input or a policy is
+invalid.
 """
 _WEBHOOKS: dict[str, tuple[Webhook, ...]] = {
     "both": BOTH,
@@ -57,15 +58,13 @@ _MIN_WIDTH, _MAX_WIDTH = 80, 120
 
 @click.command("explain", epilog=_EPILOG)
 @policies_option()
-@click.option(
-    "--policy", "only", metavar="NAME", help="Only this policy, with all there is to say."
-)
+@click.option("--policy", "only", metavar="NAME", help="Explain only this policy, in full detail.")
 @click.option(
     "--webhook",
     type=click.Choice(list(_WEBHOOKS)),
     default="both",
     show_default=True,
-    help="Which webhook; both: mutate, then validate what came of it, as in a cluster.",
+    help="Choose the webhook to explain. both mutates, then validates the result, as in a cluster.",
 )
 @request_options
 @authorizer_option
@@ -75,7 +74,7 @@ _MIN_WIDTH, _MAX_WIDTH = 80, 120
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="json: the decisions, and each expression as a tree with values and costs.",
+    help="Choose the output format. json has each expression as a tree with values and costs.",
 )
 @click.argument("file", default="-", type=click.File("rb"), metavar="REVIEW|MANIFEST")
 @version_option()
@@ -90,12 +89,13 @@ def command(
     file: BinaryIO,
     version: KubernetesVersion,
 ) -> None:
-    """Tell why each policy did or did not act on a request.
+    """Explain why each policy acted or did not act on a request.
 
-    The file (JSON or YAML; - is standard input) is an AdmissionReview, or a manifest: then the
-    request is its CREATE, or what --operation, --old, --user and --group say. The decision comes
-    first, then the policies that made it with every part of their expressions and its value, then
-    the others with the reason why they had nothing to say.
+    The file is JSON or YAML; - is standard input. It contains an AdmissionReview, or a manifest
+    from which a CREATE request is built (see --operation, --old, --user and --group).
+
+    The decision comes first, then the policies that caused it, with the value of every
+    subexpression, then the other policies, with the reason why they did not act.
     """
     sources = require(load(paths, version=version))
     review = request.review(file)

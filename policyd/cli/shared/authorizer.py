@@ -17,9 +17,10 @@ def authorizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--authorizer",
         type=click.Path(path_type=Path),
-        metavar="FILE",
+        metavar="PATH",
         callback=_read,
-        help="What authorizer checks answer: a list of rules, as in a suite. Without it they fail.",
+        help="Answer authorizer checks from the list of rules in this file (as under authorizer: "
+        "in a suite). Without it, authorizer checks fail.",
     )(function)
 
 

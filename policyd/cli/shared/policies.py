@@ -8,7 +8,7 @@ import click
 
 
 def policies_option(
-    text: str = "A policy file or directory; may be repeated.",
+    text: str = "Load policies from this file or directory; may be repeated.",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command the argument ``paths``; ``text`` is its help."""
     return click.option(
@@ -18,5 +18,6 @@ def policies_option(
         multiple=True,
         required=True,
         type=click.Path(exists=True, path_type=Path),
+        metavar="PATH",
         help=text,
     )

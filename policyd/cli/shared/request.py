@@ -77,23 +77,29 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
 OPERATION = click.option(
     "--operation",
     type=click.Choice(OPERATIONS),
-    help="What is done with a manifest.  [default: CREATE; UPDATE with --old]",
+    help="Set the operation of the request.  [default: CREATE, or UPDATE with --old]",
 )
 OLD = click.option(
     "--old",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="The manifest as it was before: oldObject.",
+    metavar="PATH",
+    help="Use the manifest in this file as oldObject.",
 )
-USER = click.option("--user", help="Who does it with a manifest.  [default: policyd]")
+USER = click.option(
+    "--user", metavar="NAME", help="Set the user of the request.  [default: policyd]"
+)
 GROUP = click.option(
-    "--group", "groups", multiple=True, help="A group of the user; may be repeated."
+    "--group",
+    "groups",
+    multiple=True,
+    metavar="NAME",
+    help="Add a group of the user; may be repeated.",
 )
 NAMESPACE_LABELS = click.option(
     "--namespace-labels",
-    metavar="K=V,…",
+    metavar="KEY=VALUE,…",
     callback=lambda context, parameter, text: None if text is None else _labels(text),
-    help="Labels of the request's namespace, for namespaceSelectors and namespaceObject.",
+    help="Set the labels of the request's namespace, for namespaceSelector and namespaceObject.",
 )
 _OPTIONS = (OPERATION, OLD, USER, GROUP, NAMESPACE_LABELS)
 

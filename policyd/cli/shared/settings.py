@@ -2,13 +2,27 @@
 
 from collections.abc import Callable
 from dataclasses import Field, fields
+from pathlib import Path
 from typing import Any
 
 import click
 
+from policyd import units, versions
 from policyd.config import PREFIX, Settings
 
 SHORT = {"policies": "-p"}
+# What --help calls the value of a flag, by the function that reads it.
+_METAVARS: dict[Callable[[str], Any], str] = {
+    Path: "PATH",
+    str: "NAME",
+    units.address: "HOST:PORT",
+    units.count: "NUMBER",
+    units.duration: "DURATION",
+    units.log_format: "json|text",
+    units.positive_duration: "DURATION",
+    units.size: "BYTES",
+    versions.supported: "VERSION",
+}
 
 
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -21,13 +35,20 @@ def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def _option(each: Field[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     flag = "--" + each.name.replace("_", "-")
     names = [SHORT[each.name], flag] if each.name in SHORT else [flag]
-    doc = f"{each.metadata['doc']}  [{PREFIX}{each.name.upper()}{_default(each.default)}]"
+    read = each.metadata["read"]
+    doc = f"{each.metadata['doc']}  [{PREFIX}{each.name.upper()}{_default(each.default, read)}]"
     if isinstance(each.default, bool):
         return click.option(f"{flag}/--no-{flag[2:]}", each.name, default=None, help=doc)
-    many = each.metadata["many"]
-    return click.option(*names, each.name, multiple=many, default=None, metavar="VALUE", help=doc)
+    many, metavar = each.metadata["many"], _METAVARS[read]
+    return click.option(*names, each.name, multiple=many, default=None, metavar=metavar, help=doc)
 
 
-def _default(value: object) -> str:
-    """The default as a person would write it; nothing for none."""
-    return "" if value in (None, (), False) else f"; default {value}"
+def _default(value: Any, read: Callable[[str], Any]) -> str:
+    """The default as a user would write it; an empty string if there is none."""
+    if value in (None, (), False):
+        return ""
+    if _METAVARS.get(read) == "DURATION":
+        value = f"{value:g}s"
+    elif read is units.size and value % 2**20 == 0:
+        value = f"{value // 2**20}MiB"
+    return f"; default {value}"

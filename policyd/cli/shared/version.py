@@ -33,11 +33,11 @@ def version_option(
     """Give a command the argument ``version``: the newest if it is not given, or None for a command
     that can ask a cluster for its own version (``of_cluster``).
     """
-    otherwise = f"with --cluster that of the cluster, else {NEWEST}" if of_cluster else f"{NEWEST}"
+    otherwise = f"the cluster's with --cluster, else {NEWEST}" if of_cluster else f"{NEWEST}"
     return click.option(
         "--kubernetes-version",
         "version",
         type=VERSION,
         default=None if of_cluster else NEWEST,
-        help=f"Evaluate as this version of Kubernetes does ({SPAN}).  [default: {otherwise}]",
+        help=f"Evaluate policies as this Kubernetes version does ({SPAN}).  [default: {otherwise}]",
     )

@@ -24,53 +24,56 @@ Examples:
 \b
 How to read a failure:
   --- FAIL: limits/no limit is denied (0.00s)       the suite and the case
-      suite.yaml:9: allowed                         where it stands, what differs
+      suite.yaml:9: allowed                         the place, and the fields that differ
                    expected  found
           allowed  false     true
         admits: Policy require-limits  policy.yaml:4     what the policies did, as
-            match: resourceRules[0] fits                 policyd explain tells it
+            match: resourceRules[0] matches              policyd explain shows it
 
 \b
-Coverage counts, over all cases that ran: each validation, matchCondition and selector that was true
-and that was false, each rule, binding, mutation, exception and audit annotation that applied. What
-never happened is listed. An error is neither true nor false.
+Coverage counts outcomes over all cases that ran: each validation, matchCondition and selector that
+was true and that was false, and each resource rule, binding, mutation, exception and audit
+annotation that applied. Outcomes that never occurred are listed. An error is neither true nor
+false.
 
-Exit status: 0 when all cases pass, 1 when one fails, a policy has no test (--require-tests) or too
-little is covered (--coverage-min), 2 when policies or suites are broken.
+Exit status: 0 if all cases pass, 1 if a case fails, a policy has no test (--require-tests) or the
+coverage is too low (--coverage-min), 2 if a policy or suite is invalid.
 """
 
 
 @click.command("test", epilog=_EPILOG)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
-@click.option("--run", "pattern", metavar="REGEX", help="Only cases whose SUITE/CASE it finds.")
-@click.option("-v", "--verbose", is_flag=True, help="Name the cases that pass, too.")
+@click.option(
+    "--run", "pattern", metavar="REGEX", help="Run only the cases whose SUITE/CASE matches."
+)
+@click.option("-v", "--verbose", is_flag=True, help="List the cases that pass too.")
 @click.option(
     "--explain/--no-explain",
     default=True,
-    help="Below a failure, tell what the policies did.  [default: explain]",
+    help="Explain below each failure what the policies did.  [default: explain]",
 )
 @click.option(
     "--require-tests",
     is_flag=True,
-    help="A policy that no suite tests, or that no case concerns, is an error.",
+    help="Fail if a policy has no suite, or no case matches it.",
 )
-@click.option("--coverage", is_flag=True, help="Tell what no case brought about.")
+@click.option("--coverage", is_flag=True, help="Report the outcomes that no case produced.")
 @click.option(
     "--coverage-min",
     "least",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="Fail if less is covered; implies --coverage.",
+    help="Fail if less than this is covered; implies --coverage.",
 )
-@click.option("--watch", is_flag=True, help="Go on, and run again what a change concerns.")
+@click.option("--watch", is_flag=True, help="Run the affected suites again when files change.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="text: for people; json: a list of one object a case (with --coverage: under cases); "
-    "the others are for CI.",
+    help="Choose the output format. json is a list with one object per case (under the key cases "
+    "with --coverage).",
 )
 @version_option()
 def command(
@@ -86,10 +89,10 @@ def command(
     form: str,
     version: KubernetesVersion,
 ) -> None:
-    """Run the suites in PATHS: requests, and what the policies must answer.
+    """Run the test suites in PATHS against your policies.
 
-    A suite (kind PolicyTest) lies beside its policy and names it under policies:; without that it
-    tests all policies in PATHS together.
+    A suite (kind PolicyTest) lists requests and the expected answers. It names the files of its
+    policies under policies:; without that field it tests all policies in PATHS together.
     """
     observed = coverage or least is not None
     options = Options(_pattern(pattern), explain, require_tests, observed, least or 0.0, version)
