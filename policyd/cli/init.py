@@ -42,10 +42,10 @@ def command(directory: Path | None, form: str) -> None:
     name = folder.resolve().name
     wrong = list(dns_subdomain(name))
     if wrong:
-        raise click.BadParameter(f"{name!r} cannot be a policy's name: {'; '.join(wrong)}")
+        raise click.BadParameter(f"{name!r} is not a valid policy name: {'; '.join(wrong)}")
     there = [str(folder / file) for file in _FILES if (folder / file).exists()]
     if there:
-        raise ConfigError(f"{' and '.join(there)}: there already; name another directory")
+        raise ConfigError(f"{', '.join(there)}: already exists; choose another DIRECTORY")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file in _FILES:
@@ -58,7 +58,7 @@ def command(directory: Path | None, form: str) -> None:
     click.echo(
         f"""
 Next:
-  policyd test {folder}                       # its suite passes
-  policyd explain -p {folder} pod.yaml        # why it says what it says of a manifest
-  policyd serve --self-signed -p {folder}     # answer admission reviews"""
+  policyd test {folder}                       # run its suite
+  policyd explain -p {folder} pod.yaml        # explain the decision for a manifest
+  policyd serve --self-signed -p {folder}     # run the webhook"""
     )

@@ -183,17 +183,17 @@ def not_idempotent(policies: PolicySet, sources: Sources) -> Iterator[Problem]:
             if case.error:
                 message = f"case {case.name!r} cannot be run: {case.error}"
             elif found and found[0] is True:
-                message = f"case {case.name!r} says idempotent: false, and is"
+                message = f"case {case.name!r} sets idempotent: false, but it is idempotent"
             elif found:
                 again = found[0] if isinstance(found[0], str) else orjson.dumps(found[0]).decode()
-                message = f"case {case.name!r}: a second run of the mutations gives {again}"
+                message = f"case {case.name!r}: a second run of the mutations returns {again}"
             else:
                 continue
             yield Problem(
                 message,
                 file=case.file,
                 line=case.line,
-                hint="mutate only what is not so already, or say idempotent: false in the case",
+                hint="mutate only what still differs, or set idempotent: false in the case",
                 rule="not-idempotent",
             )
 

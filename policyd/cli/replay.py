@@ -161,7 +161,7 @@ def _table(found: list[_Changed], verbose: bool) -> None:
     rows = [(each, len(group)) for group in groups for each in (group if verbose else group[:1])]
     width = max(len("POLICY"), *(len(each.change.policy) for each in found), 0)
     if rows:
-        click.echo(f"{'CHANGE':<14}  {'TIMES':>5}  {'POLICY':<{width}}  FOR EXAMPLE")
+        click.echo(f"{'CHANGE':<14}  {'COUNT':>5}  {'POLICY':<{width}}  EXAMPLE")
     for each, times in rows:
         change = each.change
         what = styled(f"{change.what:<14}", fg=_COLOURS.get(change.what, "yellow"))

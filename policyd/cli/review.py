@@ -79,9 +79,9 @@ def command(
     """
     who = Who(operation, user, groups)
     if not as_object and (old or who != Who(None, None, ())):
-        raise click.UsageError("--operation, --old, --user and --group go with --object")
+        raise click.UsageError("--operation, --old, --user and --group require --object")
     if as_object and jsonl:
-        raise click.UsageError("--object is for one manifest, --jsonl for many AdmissionReviews")
+        raise click.UsageError("--object (one manifest) and --jsonl (reviews) cannot be combined")
     policies = PolicySet.load(paths, kubernetes_version=version)
     if jsonl:
         _answer_lines(policies, webhook, authorizer, file)

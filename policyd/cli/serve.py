@@ -64,13 +64,13 @@ def _document(config: Path | None) -> dict[str, Any]:
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise ConfigError(f"{config}: expected settings, got {document!r}")
+        raise ConfigError(f"{config}: expected an object of settings, got {document!r}")
     return document
 
 
 def _check(settings: Settings) -> None:
     if not settings.policies:
-        raise ConfigError("no policies: give files or directories with -p")
+        raise ConfigError("no policies: name a file or directory with -p")
     for path in settings.policies:
         if not path.exists():
             raise ConfigError(f"{path}: no such file or directory")

@@ -298,7 +298,7 @@ def _bound_reason(document: Document | None, reason: Reason, watching: _Watching
     spec = document.raw.get("spec") if document is not None else None
     rules = spec.get("matchResources") if isinstance(spec, dict) else None
     if not isinstance(rules, dict):
-        return Reason(reason.applies, "has no rules of its own")
+        return Reason(reason.applies, "has no matchResources of its own")
     found = why(rules, watching.sent)
     return found if found.applies == reason.applies else replace(found, applies=reason.applies)
 
@@ -310,9 +310,9 @@ def _controllers(policy: CompiledPolicy, document: Document, watching: _Watching
         return None
     pod = watching.subjects.pod(request.object)
     if pod is None or request.sub_resource:
-        return Reason(False, "podControllers: there is no template to judge")
+        return Reason(False, "podControllers: the object has no Pod template")
     if policy.sort_key in watching.templates:
-        return Reason(True, "podControllers: the template is judged as the Pod it will become")
+        return Reason(True, "podControllers: the template is checked as the Pod of the controller")
     constraints = document.match_constraints
     given = {} if constraints is None else constraints.plain()
     old = watching.subjects.pod(request.old_object)

@@ -42,7 +42,7 @@ def why(constraints: JSONObject, view: MatchInput) -> Reason:
     if view.never_matched:
         group, _, resource = view.request_resource
         named = f"{resource}.{group}" if group else resource
-        return Reason(False, f"Kubernetes shows {named} to no policy")
+        return Reason(False, f"Kubernetes exempts {named} from admission policies")
     rules = constraints.get("resourceRules") or []
     policy = constraints.get("matchPolicy") or "Equivalent"
     ruled = _ruled(rules, policy, view)
@@ -51,20 +51,20 @@ def why(constraints: JSONObject, view: MatchInput) -> Reason:
     for index, rule in enumerate(constraints.get("excludeResourceRules") or []):
         if MatchRules([rule], match_policy=policy).match(view) is not None:
             place = f"excludeResourceRules[{index}]"
-            return Reason(False, f"{place} excludes it", place, (shown_rule(rule),))
+            return Reason(False, f"{place} excludes the request", place, (shown_rule(rule),))
     return _selected(constraints, view) or ruled
 
 
 def _ruled(rules: list[JSONObject], policy: str, view: MatchInput) -> Reason:
     """Which rule fits, or what each rule lacks."""
     if not rules:
-        return Reason(True, "no resourceRules: every resource")
+        return Reason(True, "no resourceRules: every resource matches")
     for way in ("Exact", "Equivalent"):
         for index, rule in enumerate(rules):
             hit = MatchRules([rule], match_policy=way).match(view)
             if hit is not None and policy in (way, "Equivalent"):
                 place = f"resourceRules[{index}]"
-                return Reason(True, f"{place} fits{_as_other(hit, view)}", place)
+                return Reason(True, f"{place} matches{_as_other(hit, view)}", place)
     missing = [list(_missing(rule, policy, view)) for rule in rules]
     nearest = min(range(len(rules)), key=lambda index: len(missing[index]))
     place = f"resourceRules[{nearest}]"
@@ -112,7 +112,7 @@ def _missing(rule: JSONObject, policy: str, view: MatchInput) -> Iterator[str]:
         else:
             asked = probe
     if not failed:
-        yield "no resource of it is the request's"
+        yield "the rule does not name the resource of the request"
 
 
 def _selected(constraints: JSONObject, view: MatchInput) -> Reason | None:
@@ -127,10 +127,10 @@ def _selected(constraints: JSONObject, view: MatchInput) -> Reason | None:
             object_selector=only.get("objectSelector"),
         ).match(view)
         if hit is not None and hit.error:
-            return Reason(True, f"{place} cannot be used: {hit.error}", place)
+            return Reason(True, f"{place} is invalid: {hit.error}", place)
         if hit is None:
             seen = tuple(_seen(place, selector, view))
-            return Reason(False, f"{place} does not select it", place, seen)
+            return Reason(False, f"{place} does not match", place, seen)
     return None
 
 
@@ -143,7 +143,7 @@ def _seen(place: str, selector: JSONObject, view: MatchInput) -> Iterator[str]:
         return
     for name, obj in (("object", view.object), ("oldObject", view.old_object)):
         if obj is None:
-            yield f"there is no {name}"
+            yield f"the request has no {name}"
             continue
         labels = labels_of(obj)
         yield f"labels of {name}: {_labels_text(labels)}"

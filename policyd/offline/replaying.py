@@ -79,7 +79,9 @@ class Recorded:
     def answered(self) -> Decision:
         """What was answered when it was recorded; raises ReviewError where that is not known."""
         if self.response is None:
-            raise ReviewError("no response was recorded: say with --against what to compare with")
+            raise ReviewError(
+                "no response was recorded: compare with other policies by --against PATH"
+            )
         after = None if self.redacted else self.request.get("object")
         if "patch" in self.response:
             after = apply(orjson.loads(b64decode(self.response["patch"])), after)
@@ -129,7 +131,7 @@ def changes(before: Decision, after: Decision) -> list[Change]:
     if before.allowed and after.allowed:
         found += _between("other warnings", before.warnings, after.warnings)
         if not equal(before.after, after.after):
-            found.append(Change("other object", "", "mutations make another object of it"))
+            found.append(Change("other object", "", "the mutated object differs"))
     return found
 
 

@@ -170,7 +170,7 @@ def test_policies_that_are_missing_are_asked_for(name: str, folder: Path) -> Non
 def test_serve_asks_for_policies(folder: Path) -> None:
     done = run("serve", cwd=folder)
     assert done.returncode == 2
-    assert done.stderr == "Error: no policies: give files or directories with -p\n"
+    assert done.stderr == "Error: no policies: name a file or directory with -p\n"
 
 
 def closed_pipe(*arguments: str, cwd: Path, text: str) -> tuple[int, str]:

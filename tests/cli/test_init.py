@@ -39,14 +39,14 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "suite.yaml").write_text("mine")
     code, output = run("init", str(folder))
-    assert code != 0 and "suite.yaml: there already; name another directory" in output
+    assert code != 0 and "suite.yaml: already exists; choose another DIRECTORY" in output
     assert (folder / "suite.yaml").read_text() == "mine"
     assert not (folder / "policy.yaml").exists()
 
 
 def test_a_name_that_no_policy_can_have_is_refused(tmp_path: Path) -> None:
     code, output = run("init", str(tmp_path / "My Policy"))
-    assert code == 2 and "'My Policy' cannot be a policy's name" in output
+    assert code == 2 and "'My Policy' is not a valid policy name" in output
     assert not (tmp_path / "My Policy").exists()
 
 

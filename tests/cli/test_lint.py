@@ -108,7 +108,7 @@ def test_strict_proves_that_mutations_are_idempotent(tmp_path: Path) -> None:
     first, second = orjson.loads(result.stdout_bytes)
     assert (first["rule"], first["severity"], first["line"]) == ("not-idempotent", "error", 3)
     assert first["message"] == (
-        "case 'grows': a second run of the mutations gives "
+        "case 'grows': a second run of the mutations returns "
         '[{"op":"replace","path":"/spec/priority","value":3}]'
     )
     assert second["message"].startswith("case 'no file' cannot be run: ")

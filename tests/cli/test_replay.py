@@ -59,7 +59,7 @@ def test_changes_are_counted_by_policy_with_an_example() -> None:
     lines = [line.split(None, 4) for line in done.stdout.splitlines()]
     place = "CREATE Pod shop/web-{} by policyd-test (reviews.jsonl:{}): policy 'team' denied request: not team"
     assert lines == [
-        ["CHANGE", "TIMES", "POLICY", "FOR", "EXAMPLE"],
+        ["CHANGE", "COUNT", "POLICY", "EXAMPLE"],
         ["now", "denied", "1", "team", place.format("a", 1)],
         ["now", "admitted", "2", "team", place.format("b", 2)],
     ]
@@ -110,7 +110,7 @@ def test_a_mutation_that_makes_another_object_is_a_change(folder: Path) -> None:
 BAD = [
     (
         ["reviews.jsonl", "-p", "new"],
-        "reviews.jsonl:1: no response was recorded: say with --against",
+        "reviews.jsonl:1: no response was recorded: compare with",
     ),
     (["-", "-p", "new", "--against", "old"], "no reviews in -"),
     (["nowhere", "-p", "new", "--against", "old"], "nowhere: No such file"),
@@ -159,7 +159,7 @@ DIFFERENCES = [
     (
         decision(True, after={"a": 1}),
         decision(True, after={"a": True}),
-        [Change("other object", "", "mutations make another object of it")],
+        [Change("other object", "", "the mutated object differs")],
     ),
 ]  # fmt: skip
 

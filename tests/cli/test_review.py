@@ -80,11 +80,11 @@ def test_lines_are_answered_by_lines_and_a_bad_one_is_told(policies: str) -> Non
 @pytest.mark.parametrize(
     ("options", "given", "told"),
     [
-        (("--object",), "[1]", "expected one object, found [1]"),
+        (("--object",), "[1]", "expected one object, got [1]"),
         (("--object",), "a: [", "neither JSON nor YAML"),
         ((), json.dumps(MANIFEST), "AdmissionReview"),
-        (("--user", "bob"), "{}", "--operation, --old, --user and --group go with --object"),
-        (("--object", "--jsonl"), "{}", "--object is for one manifest"),
+        (("--user", "bob"), "{}", "--operation, --old, --user and --group require --object"),
+        (("--object", "--jsonl"), "{}", "--object (one manifest) and --jsonl"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(

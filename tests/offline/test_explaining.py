@@ -156,7 +156,7 @@ def test_selectors_tell_the_labels_they_saw() -> None:
     assert found.reason.more == (
         "labels of object: app=web",
         "  not app=db",
-        "there is no oldObject",
+        "the request has no oldObject",
     )
     match = {"namespaceSelector": {"matchExpressions": [{"key": "env", "operator": "Exists"}]}}
     found = story(policy(match=match, validations=TRUE))

@@ -52,7 +52,7 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
         given = ClusterOptions(kubeconfig, context, namespaces, owned)
         if not cluster and given != ClusterOptions(None, None, (), False):
             raise click.UsageError(
-                "--kubeconfig, --context, --namespace and --owned go with --cluster"
+                "--kubeconfig, --context, --namespace and --owned require --cluster"
             )
         return function(cluster=given if cluster else None, **others)
 
@@ -110,8 +110,8 @@ def version_of(options: ClusterOptions) -> KubernetesVersion:
         except (Unreadable, ValueError) as error:
             version = NEWEST
             warning = (
-                f"the cluster's Kubernetes version is not known ({error}): policies are evaluated "
-                f"as in {NEWEST}"
+                f"cannot read the cluster's Kubernetes version ({error}); evaluating policies as "
+                f"Kubernetes {NEWEST}"
             )
     if warning:
         click.echo(f"{styled('warning', fg='yellow')}: {warning}", err=True)
@@ -122,11 +122,11 @@ def _notes(left_out: int, idle: list[str]) -> Iterator[str]:
     """What a reader of the summary may miss in it."""
     if left_out:
         objects = counted(left_out, "object")
-        yield f"{objects} left out: what made them is judged (--owned judges them, too)"
+        yield f"{objects} skipped: the same policies check their owners (--owned checks them too)"
     if idle:
         more = f" and {len(idle) - _NAMED} more" if len(idle) > _NAMED else ""
         named = ", ".join(idle[:_NAMED]) + more
-        yield f"about nothing that can be created there: {named}"
+        yield f"policies that match no CREATE request in this scan: {named}"
 
 
 def kubeconfig_of(options: ClusterOptions) -> Path | None:

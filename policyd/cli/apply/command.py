@@ -49,7 +49,7 @@ is invalid or the cluster cannot be reached, 3 if no object is denied but part o
 not be read.
 """
 _OF_MANIFESTS = (
-    "RESOURCES, --operation, --old, --namespace-labels and --output-dir are for manifests, not for "
+    "RESOURCES, --operation, --old, --namespace-labels and --output-dir cannot be combined with "
     "--cluster"
 )
 
@@ -180,7 +180,7 @@ def _judged(
     for document in manifests:
         if document.kind == "Namespace" and not document.group:
             judge = judge.knowing(document.raw)
-    for document in with_progress(manifests, "judging"):
+    for document in with_progress(manifests, "checking"):
         review = who.review(document.raw, before.get(identity(document)))
         knowing = judge
         name = review["request"].get("namespace")

@@ -114,9 +114,11 @@ def _rows(judged: Judged, style: Style) -> Iterator[Row]:
         yield (_WORDS[said.outcome], label, said.policy or "-", message)
     if style.verbose and judged.judgement.allowed:
         names = judged.judgement.matched
-        told = "no policy is about it"
+        told = "no policy matches it"
         if names:
-            told = f"by {names[0]}" + (f" and {len(names) - 1} more" if len(names) > 1 else "")
+            told = f"checked by {names[0]}" + (
+                f" and {len(names) - 1} more" if len(names) > 1 else ""
+            )
         yield ("admitted", label, "-", told)
 
 

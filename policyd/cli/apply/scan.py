@@ -100,7 +100,7 @@ class Scan:
             resources = served(self._reader, self._reach.names_group, self._missed)
             targets = self._reach.targets(resources)
         except Unreadable as error:
-            raise ConfigError(f"cannot find out what the cluster serves: {error}") from None
+            raise ConfigError(f"cannot discover the cluster's resources: {error}") from None
         self._read_namespaces()
         if self._wishes.namespaces:
             targets = [each for each in targets if self._is_within(each.served)]
@@ -147,7 +147,7 @@ class Scan:
 
     def _scan(self, target: Target, advance: Advance) -> None:
         """Every object of a resource; what cannot be read is told, and the scan goes on."""
-        doing, done = f"judging {target.served.label}", 0
+        doing, done = f"checking {target.served.label}", 0
         for where, listed in self._lists(target.served):
             try:
                 for page in listed:

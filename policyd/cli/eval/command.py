@@ -69,7 +69,7 @@ Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not
 MODES = ("", "vap", "map")
 _NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
 _UNASKED = "no such attribute(s): authorizer"
-_ASK = "say what its checks answer with --authorizer FILE"
+_ASK = "set the answers of authorizer checks with --authorizer PATH"
 
 
 @click.command("eval", epilog=_EPILOG)
@@ -135,7 +135,7 @@ def command(
     """
     given = dict(_variable(text) for text in variables)
     if authorizer is None and (user or groups):
-        raise click.UsageError("--user and --group are for the rules of --authorizer FILE")
+        raise click.UsageError("--user and --group require --authorizer")
     asked = Asked(authorizer, user, groups) if authorizer is not None else None
     if jsonl:
         lines = file or sys.stdin.buffer
@@ -162,7 +162,7 @@ def command(
 def _converse(given: JSONObject, asked: Asked | None, version: KubernetesVersion) -> None:
     """Expressions as they are typed, where somebody can type."""
     if not sys.stdin.isatty():
-        raise click.UsageError("give an EXPRESSION, or --jsonl")
+        raise click.UsageError("Missing argument 'EXPRESSION' (or --jsonl).")
     from policyd.cli.eval.repl import repl
     from policyd.cli.eval.session import Session
 
@@ -171,9 +171,10 @@ def _converse(given: JSONObject, asked: Asked | None, version: KubernetesVersion
 
 def _cost_text(answer: JSONObject) -> str:
     least, most = answer["estimate"]["min"], answer["estimate"]["max"]
-    until = "any number" if most == MOST else f"{most:,}"
-    cost = f"{answer['cost']:,}" if "cost" in answer else "more than all"
-    return f"cost: {cost} of {CALL_LIMIT:,} units; estimated {least:,} to {until}"
+    until = "unbounded" if most == MOST else f"{most:,}"
+    limit = f"{CALL_LIMIT:,} units"
+    cost = f"{answer['cost']:,} of {limit}" if "cost" in answer else f"more than {limit}"
+    return f"cost: {cost}; estimated {least:,} to {until}"
 
 
 def _variable(text: str) -> tuple[str, Any]:
@@ -213,19 +214,19 @@ def _answer_line(line: bytes, defaults: _Lines) -> JSONObject:
     except orjson.JSONDecodeError as error:
         return {"error": f"not JSON: {error}", "stage": "question"}
     if not isinstance(question, dict):
-        return {"error": "expected an object", "stage": "question"}
+        return {"error": "expected a JSON object", "stage": "question"}
     text = question.get("expression", defaults.expression)
     variables = question.get("variables", {})
     if not isinstance(text, str) or not isinstance(variables, dict):
-        wrong = "expected {expression: a string, variables: an object}"
+        wrong = "expected expression to be a string and variables to be an object"
         return {"error": wrong, "stage": "question"}
     mode = question.get("mode") or ""
     if mode not in MODES:
-        return {"error": f"expected mode {' or '.join(MODES[1:])}", "stage": "question"}
+        return {"error": f"expected mode to be {' or '.join(MODES[1:])}", "stage": "question"}
     try:
         version = supported(question["version"]) if "version" in question else defaults.version
     except (TypeError, ValueError, AttributeError):
-        return {"error": f"expected version {SPAN}", "stage": "question"}
+        return {"error": f"expected version to be a string from {SPAN}", "stage": "question"}
     given = {**defaults.given, **variables}
     return evaluate(
         text, given, with_cost=defaults.with_cost, asked=defaults.asked, mode=mode, version=version

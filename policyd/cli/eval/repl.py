@@ -28,7 +28,8 @@ def repl(session: Session) -> None:
     history = history_file()
     if readline is not None:
         _set_up(readline, session, history)
-    click.echo(styled("CEL as Kubernetes has it. :help lists commands, Ctrl-D ends.", dim=True))
+    welcome = f"CEL of Kubernetes {session.version}. :help lists the commands, Ctrl-D quits."
+    click.echo(styled(welcome, dim=True))
     try:
         while not session.done:
             text = _read()
@@ -131,4 +132,4 @@ def _save(readline: ModuleType, history: Path) -> None:
         readline.write_history_file(str(history))
         history.chmod(0o600)
     except OSError as error:
-        click.echo(f"the history was not kept: {error}", err=True)
+        click.echo(f"cannot save the history: {error}", err=True)

@@ -59,7 +59,7 @@ class Session:
         name, _, rest = text.partition(" ")
         command = COMMANDS.get(name)
         if command is None:
-            yield _error(f"no command {name}; :help lists them")
+            yield _error(f"unknown command {name}; :help lists the commands")
             return
         try:
             yield from command[1](self, rest.strip())
@@ -112,8 +112,8 @@ class Session:
     def _cost(self, text: str) -> Lines:
         checked, _, cost, _ = self._run(text)
         least, most = estimate(checked, measured(self._given()), dyn_fields=True)
-        until = "any number" if most == MOST else f"{most:,}"
-        yield f"cost {cost:,}, estimated {least:,} to {until} for data of these sizes"
+        until = "unbounded" if most == MOST else f"{most:,}"
+        yield f"cost {cost:,}, estimated {least:,} to {until} for data of this size"
 
     def _trace(self, text: str) -> Lines:
         _, value, _, root = self._run(text)
@@ -150,7 +150,7 @@ class Session:
         yield styled(f"null: {', '.join(unset)}", dim=True)
 
     def _help(self, _: str) -> Lines:
-        yield "Type a CEL expression; Tab completes, an open bracket goes on with the next line."
+        yield "Enter a CEL expression. Tab completes; an open bracket continues on the next line."
         for name, (usage, _command) in COMMANDS.items():
             head, _, what = usage.partition("  ")
             yield f"  {f'{name} {head}'.rstrip():<24} {what}"
@@ -162,14 +162,14 @@ class Session:
 
 # Name: (arguments, two spaces, what it does; the command).
 COMMANDS: dict[str, tuple[str, Callable[[Session, str], Lines]]] = {
-    ":type": ("EXPRESSION  the type that the checker finds", Session._type),
-    ":cost": ("EXPRESSION  what it costs, and what is estimated", Session._cost),
-    ":trace": ("EXPRESSION  every part of it with its value", Session._trace),
-    ":let": ("NAME = EXPRESSION  keep a value", Session._let),
-    ":load": ("FILE [NAME]  read JSON or YAML as object, or as NAME", Session._load),
-    ":vars": ("  the variables", Session._vars),
-    ":help": ("  this list", Session._help),
-    ":quit": ("  end; so does Ctrl-D", Session._quit),
+    ":type": ("EXPRESSION  print its static type", Session._type),
+    ":cost": ("EXPRESSION  print its cost and the estimate", Session._cost),
+    ":trace": ("EXPRESSION  print every subexpression with its value", Session._trace),
+    ":let": ("NAME = EXPRESSION  set a variable", Session._let),
+    ":load": ("FILE [NAME]  load JSON or YAML as object, or as NAME", Session._load),
+    ":vars": ("  list the variables", Session._vars),
+    ":help": ("  list the commands", Session._help),
+    ":quit": ("  quit (also Ctrl-D)", Session._quit),
 }
 
 

@@ -115,7 +115,7 @@ def _why_not(story: PolicyStory) -> str:
     """Why a policy that matched had nothing to say."""
     match story.outcome:
         case "exempt":
-            return f"lifted by exception {', '.join(story.exceptions)}"
+            return f"exempted by exception {', '.join(story.exceptions)}"
         case "condition not met":
             return "; ".join(
                 f"{title(each, story)} is false: {each.text.strip()}"
@@ -124,7 +124,7 @@ def _why_not(story: PolicyStory) -> str:
                 if each.label.startswith("spec.matchConditions") and each.root.value is False
             )
         case "left alone":
-            return "nothing in such a request, or in the template of such an object, may be changed"
+            return "this request, or the template in it, cannot be mutated"
         case "not bound" if not story.bindings:
             return "no binding"
         case "not bound":

@@ -27,7 +27,7 @@ class VisitText:
         """What was evaluated, in order, and what came of it."""
         visit = self._visit
         if visit.again and not self._style.everything and not _did(visit):
-            yield "  invoked again, as the object had changed since: nothing more to change"
+            yield "  reinvoked because the object changed: no further changes"
             return
         yield from self._head()
         for each in visit.expressions:
@@ -47,9 +47,9 @@ class VisitText:
     def _head(self) -> Iterator[str]:
         visit, heads = self._visit, []
         if visit.again:
-            heads.append("invoked again, as the object had changed since")
+            heads.append("reinvoked because the object changed")
         if visit.as_pod:
-            heads.append("as the Pod of the template")
+            heads.append("checked as the Pod of the template")
         if isinstance(visit.param, dict) and self._story.policy.param_kind is not None:
             heads.append(f"with params {_name_of(visit.param)}")
         if heads:
@@ -70,7 +70,7 @@ class VisitText:
             mark, colour = "!", "red"
         elif tested:
             mark, colour = ("+", "green") if root.value is True else ("x", "red")
-        value = "ended by a limit"
+        value = "stopped by a limit"
         if root.state == "done":
             value = shown(root.value, self._style.width - 40)
         cost = styled(f"(cost {root.cost}{self._lifted(each)})", dim=True)
@@ -86,7 +86,7 @@ class VisitText:
     def _lifted(self, each: Steps) -> str:
         validation = each.label.startswith("spec.validations")
         lifted = validation and _index(each.label) in self._visit.lifted
-        return ", lifted by an exception" if lifted else ""
+        return ", exempted by an exception" if lifted else ""
 
     def _tree(self, each: Steps) -> Iterator[str]:
         """The expression as it was written, its parts, and the variables that it computed."""
@@ -120,7 +120,9 @@ class VisitText:
                 continue
             mine = [finding for finding in self._told if finding.index == index]
             self._told = [finding for finding in self._told if finding not in mine]
-            mark, colour, fits = ("x", "red", "does not fit") if mine else ("+", "green", "fits")
+            mark, colour, fits = (
+                ("x", "red", "does not match") if mine else ("+", "green", "matches")
+            )
             yield f"  {styled(mark, fg=colour, bold=True)} validations[{index}]: the pattern {fits}"
             yield from (f"      {styled('message', bold=True)}: {each.message}" for each in mine)
 

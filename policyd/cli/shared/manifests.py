@@ -86,7 +86,7 @@ class Output:
         for name, objects in self._files.items():
             target = self._folder / self._relative(name)
             if target in written:
-                raise ConfigError(f"{name} and {written[target]} would both become {target}")
+                raise ConfigError(f"{written[target]} and {name} would both be written to {target}")
             written[target] = name
             try:
                 target.parent.mkdir(parents=True, exist_ok=True)

@@ -34,8 +34,8 @@ class RequestOptions:
         if given.get("kind") == "AdmissionReview":
             if self.old or self.who != Who(None, None, ()):
                 raise click.UsageError(
-                    "--operation, --old, --user and --group are for manifests: "
-                    "an AdmissionReview says all of that itself"
+                    "--operation, --old, --user and --group apply to manifests only: "
+                    f"{name_of(file)} is an AdmissionReview, which contains them"
                 )
             return given
         old = None if self.old is None else read_object(content(self.old), str(self.old))
@@ -48,7 +48,7 @@ class RequestOptions:
         request = review.get("request")
         name = request.get("namespace") if isinstance(request, dict) else None
         if not name:
-            raise click.UsageError("--namespace-labels: the request is in no namespace")
+            raise click.UsageError("--namespace-labels: the request has no namespace")
         return namespace(name, self.namespace_labels)
 
 
@@ -125,7 +125,7 @@ def read_object(body: bytes, name: str) -> JSONObject:
     except PolicySchemaError as error:
         raise ReviewError(f"neither JSON nor YAML: {error}") from None
     if not isinstance(document, dict):
-        raise ReviewError(f"{name}: expected one object, found {json.dumps(document)[:40]}")
+        raise ReviewError(f"{name}: expected one object, got {json.dumps(document)[:40]}")
     return document
 
 

@@ -35,7 +35,7 @@ def tree(children: Iterable[Step], depth: int, style: Style) -> Iterator[str]:
             yield f"{indent[:-2]}{_mark(each)}{value_line(each.text, each, depth, style)}"
         yield from tree(each.children, depth + 1, style)
     if hidden:
-        yield f"{'  ' * depth}… {counted(hidden, 'other round')}"
+        yield f"{'  ' * depth}… {counted(hidden, 'other iteration')}"
 
 
 def _is_dull(each: Step, decided: bool, rounds: list[Step]) -> bool:
@@ -56,7 +56,7 @@ def value_line(name: str, each: Step, depth: int, style: Style) -> str:
     if each.state == "skipped":
         return styled(f"{label} = not evaluated", dim=True)
     if each.state == "cut":
-        return f"{label} = ended by a limit"
+        return f"{label} = stopped by a limit"
     value = shown(each.value, max(16, room - len(label) - 3))
     colour = _colour(each.value)
     return f"{label} = {styled(value, fg=colour) if colour else value}"

@@ -97,17 +97,17 @@ def command(
     observed = coverage or least is not None
     options = Options(_pattern(pattern), explain, require_tests, observed, least or 0.0, version)
     if require_tests and pattern is not None:
-        raise click.UsageError("--require-tests asks for all cases: leave out --run")
+        raise click.UsageError("--require-tests needs every case: remove --run")
     if watch:
         if form != "text":
-            raise click.UsageError(f"--watch is for people: it has no --format {form}")
+            raise click.UsageError(f"--watch cannot be combined with --format {form}")
         from policyd.cli.test.watch import Watch  # what it needs takes a while to load
 
         raise SystemExit(Watch(paths, options, verbose).run())
     sources = require(load(paths, version=options.version))
     tested = run(sources, suites_of(sources, paths, options), options)
     if pattern is not None and not any(each.cases for each in tested.suites):
-        raise ConfigError(f"--run {pattern!r} finds no case")
+        raise ConfigError(f"--run {pattern!r} matches no case")
     write(form, tested, verbose)
     if not tested.passed:
         raise SystemExit(1)

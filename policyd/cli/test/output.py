@@ -21,9 +21,9 @@ from policyd.offline.coverage import Part, PolicyCoverage, percent
 _MIN_WIDTH, _MAX_WIDTH = 80, 140
 _HEADS = ("PLACE", "POLICY", "COVERED", "NEVER")
 _RULES = {
-    "case": "A case of a suite is not answered as it expects",
-    "require-tests": "Every policy has a suite with a case that concerns it",
-    "coverage": "Cases bring about every outcome of a policy",
+    "case": "Every case of a suite gets the answer it expects",
+    "require-tests": "Every policy has a suite with a case that matches it",
+    "coverage": "The cases of the suites produce every outcome of a policy",
 }
 
 
@@ -115,7 +115,7 @@ def _failure(case: CaseRun) -> Iterator[str]:
     keys = {each.key: None for each in result.mismatches}
     yield f"    {result.file}:{result.line}: {', '.join(keys)}"
     yield from (f"        {line}" for line in compared(result.mismatches, width - 8))
-    for head, stories in (("", case.stories), ("run once more:", case.again)):
+    for head, stories in (("", case.stories), ("second run of the mutations:", case.again)):
         if stories and head:
             yield f"      {styled(head, dim=True)}"
         if stories:

@@ -38,7 +38,7 @@ def suites_of(sources: Sources, paths: Sequence[Path], options: Options) -> tupl
     if not suites and not options.require_tests:
         raise ConfigError(
             f"no suites (kind PolicyTest) in {', '.join(map(str, paths))}; "
-            "policyd init writes a policy with its suite to begin with"
+            "policyd init creates a first policy and its suite"
         )
     return suites
 

@@ -81,8 +81,8 @@ class Runner:
         policies = self._whole.for_suite(document)
         if not policies.names:
             raise ConfigError(
-                f"{document.file}: the suite has no policies: name them under policies:, "
-                "or give their files too"
+                f"{document.file}: the suite has no policies: name their files under policies:, "
+                "or add their paths to the command"
             )
         if self._coverage is not None:
             self._coverage.expect(suite_sources(document, self._sources).documents)
@@ -149,14 +149,14 @@ def untested(
         line, column = policy.place("metadata.name")
         naming = [s.file for s in suites if _tests(s, policy, sources)]
         if naming:
-            text = f"no case of {', '.join(naming[:3])} concerns {policy.label}"
+            text = f"no case of {', '.join(naming[:3])} matches {policy.label}"
             hint = (
-                "add a case whose request its matchConstraints and a binding fit; "
-                "policyd explain tells why a request does not"
+                "add a case with a request that its matchConstraints and a binding match; "
+                "policyd explain shows why a request does not match"
             )
         else:
             text = f"{policy.label} has no suite: no PolicyTest tests it"
-            hint = "write suite.yaml beside it, of kind PolicyTest, that names it under policies:"
+            hint = "write suite.yaml beside it: a PolicyTest that names the policy under policies:"
         yield Problem(text, policy.file, line, column, hint=hint, rule="require-tests")
 
 

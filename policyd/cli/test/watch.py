@@ -81,7 +81,7 @@ class Watch:
         except PolicydError as error:
             self._status = _BROKEN
             click.echo(f"Error: {error}")
-        click.echo(styled("watching for changes; Ctrl-C ends", dim=True))
+        click.echo(styled("watching for changes; press Ctrl-C to stop", dim=True))
         sys.stdout.flush()
 
     def _test(self, touched: frozenset[str] | None) -> None:
@@ -107,9 +107,9 @@ class Watch:
     def _tell(self, tested: Tested, sources: Sources, ran: int) -> None:
         lines = list(text(tested, self._verbose))
         if not ran and self._known:
-            lines.append("no suite is about what changed")
+            lines.append("no suite is affected by the change")
         elif not any(each.cases for each in self._known.values()) and self._known:
-            raise ConfigError("--run finds no case")
+            raise ConfigError("--run matches no case")
         mine = {_key(each.document) for each in tested.suites}
         for key, old in self._known.items():
             if old.failed and key not in mine:

@@ -96,7 +96,10 @@ def test_what_is_admitted_is_silent_and_exits_with_0() -> None:
     pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a, labels: {team: a}}\nspec: {containers: []}\n"
     done = run("-", text=pod)
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "admitted  Pod a     -       by no-token and 1 more" in run("-", "-v", text=pod).stdout
+    assert (
+        "admitted  Pod a     -       checked by no-token and 1 more"
+        in run("-", "-v", text=pod).stdout
+    )
 
 
 def test_json_has_everything() -> None:
@@ -197,10 +200,10 @@ def test_bad_input_is_told(arguments: list[str], text: str, message: str) -> Non
 
 
 MISUSED = [
-    (["--cluster", "pod.yaml"], "are for manifests, not for --cluster"),
-    (["--cluster", "--operation", "DELETE"], "are for manifests, not for --cluster"),
-    (["-n", "shop", "pod.yaml"], "go with --cluster"),
-    (["--kubeconfig", "x", "pod.yaml"], "go with --cluster"),
+    (["--cluster", "pod.yaml"], "cannot be combined with --cluster"),
+    (["--cluster", "--operation", "DELETE"], "cannot be combined with --cluster"),
+    (["-n", "shop", "pod.yaml"], "require --cluster"),
+    (["--kubeconfig", "x", "pod.yaml"], "require --cluster"),
     ([], "Missing argument 'RESOURCES...' (or --cluster)."),
 ]
 

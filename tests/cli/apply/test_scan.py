@@ -159,7 +159,7 @@ def test_wildcards_reach_everything_that_can_be_listed_and_that_policies_may_see
 def test_policies_that_are_about_nothing_there_are_named(run: Run, server: ApiServer) -> None:
     done = run(teams(rule("pods", operations=["UPDATE"])))
     assert listed(server) == []
-    assert "about nothing that can be created there: team" in done.stderr
+    assert "policies that match no CREATE request in this scan: team" in done.stderr
     assert done.exit_code == 0
 
 
@@ -200,7 +200,7 @@ def test_what_a_controller_made_is_told_once(contents: Contents, run: Run) -> No
     through = teams(podControllers=True)
     done = run(through)
     assert [row[1] for row in found(done)] == ["Deployment shop/web", "Pod shop/alone"]
-    assert "2 objects left out: what made them is judged" in done.stderr
+    assert "2 objects skipped: the same policies check their owners" in done.stderr
     assert len(found(run(through, flags=("--owned",)))) == 4
     # A policy that judges Pods only knows nothing of what made them.
     assert [row[1] for row in found(run(teams()))] == ["Pod shop/web-1-a", "Pod shop/alone"]
@@ -377,7 +377,7 @@ def test_reports_tell_objects_without_files(contents: Contents, run: Run) -> Non
 def test_a_cluster_that_cannot_be_asked(run: Run, server: ApiServer) -> None:
     server.tokens.clear()
     done = run(teams())
-    assert "cannot find out what the cluster serves: the API server answered 401" in str(
+    assert "cannot discover the cluster's resources: the API server answered 401" in str(
         done.exception
     )
 

@@ -92,7 +92,7 @@ def test_a_file_is_the_object(tmp_path: Path) -> None:
     [
         (["1 +"], 2, "error: ERROR: <input>:1:4: Syntax error"),
         (["1 / 0"], 1, "error: division by zero"),
-        ([], 2, "give an EXPRESSION"),
+        ([], 2, "Missing argument 'EXPRESSION'"),
         (["1", "--var", "a"], 2, "expected NAME=JSON"),
         (["1", "--var", "a=[1"], 2, "did not find expected"),
         (["1", "/nowhere"], 2, "No such file"),
@@ -108,9 +108,9 @@ def test_exit_status_and_message(arguments: list[str], code: int, message: str) 
     ("line", "message"),
     [
         (b"nope", "not JSON"),
-        (b"[]", "expected an object"),
-        (b'{"expression": 1}', "expected {expression: a string"),
-        (b'{"variables": {}}', "expected {expression: a string"),
+        (b"[]", "expected a JSON object"),
+        (b'{"expression": 1}', "expected expression to be a string"),
+        (b'{"variables": {}}', "expected expression to be a string"),
     ],
 )
 def test_a_line_that_is_no_question_is_answered_too(line: bytes, message: str) -> None:

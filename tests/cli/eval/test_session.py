@@ -47,7 +47,7 @@ ANSWERS = [
     ),
     ("foo", ["error: 1:1: undeclared reference to 'foo' (in container '')", " | foo", " | ^"]),
     (":type size(object)", ["int"]),
-    (":cost object.spec.replicas", ["cost 3, estimated 3 to 3 for data of these sizes"]),
+    (":cost object.spec.replicas", ["cost 3, estimated 3 to 3 for data of this size"]),
     (
         ":trace object.spec.replicas > 1 && false",
         [
@@ -60,7 +60,7 @@ ANSWERS = [
     (":let x == 1", ["error: expected :let NAME = EXPRESSION"]),
     (":load", ["error: expected :load FILE [NAME]"]),
     (":load /nowhere", ["error: /nowhere: No such file or directory"]),
-    (":what", ["error: no command :what; :help lists them"]),
+    (":what", ["error: unknown command :what; :help lists the commands"]),
 ]
 
 
@@ -261,4 +261,4 @@ def test_without_a_terminal_an_expression_is_needed() -> None:
         check=False,
     )
     assert done.returncode == 2
-    assert "give an EXPRESSION, or --jsonl" in done.stderr
+    assert "Missing argument 'EXPRESSION' (or --jsonl)" in done.stderr

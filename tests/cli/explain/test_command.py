@@ -98,7 +98,7 @@ DENIED 422 Invalid by the validating webhook
 
 -- validate --
 denies: Policy tagged  policies.yaml:4
-    match: resourceRules[0] fits
+    match: resourceRules[0] matches
   + matchConditions[0] no-jobs = true  (cost 5)
   x validations[0] = false  (cost 13)
       message: images need a tag
@@ -106,7 +106,7 @@ denies: Policy tagged  policies.yaml:4
       variables.images = ["a:1", "b"]
     > [1] i = "b"
         i.contains(":") = false
-      … 1 other round
+      … 1 other iteration
       variables.images = ["a:1", "b"]
         object.spec.containers = [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b"}]
         [0] c = {"name": "a", "image": "a:1"}
@@ -115,10 +115,10 @@ denies: Policy tagged  policies.yaml:4
           c.image = "b"
   + validations[1] = true  (cost 4)
 
-- only-production: namespaceSelector does not select it
+- only-production: namespaceSelector does not match
 
 -- mutate --
-- labels: objectSelector does not select it
+- labels: objectSelector does not match
 """
 
 
@@ -172,7 +172,7 @@ def test_review_is_taken_as_it_is(folder: Path) -> None:
     assert "matchConditions[0] no-jobs is false" in done.stdout
     done = explain(folder, "--user", "bob", pod=review)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "an AdmissionReview says all of that itself" in done.stderr
+    assert "is an AdmissionReview, which contains them" in done.stderr
 
 
 def test_json_has_every_part_with_value_type_and_cost(folder: Path) -> None:
@@ -183,7 +183,7 @@ def test_json_has_every_part_with_value_type_and_cost(folder: Path) -> None:
     assert policy["match"] == {
         "applies": True,
         "place": "resourceRules[0]",
-        "text": "resourceRules[0] fits",
+        "text": "resourceRules[0] matches",
         "more": [],
     }
     expressions = {each["path"]: each for each in policy["visits"][0]["expressions"]}
@@ -219,8 +219,8 @@ spec:
 def test_patterns_are_told_by_the_places_that_do_not_fit(folder: Path) -> None:
     (folder / "policies.yaml").write_text(PATTERN)
     done = explain(folder)
-    assert "+ validations[0]: the pattern fits" in done.stdout
-    assert "x validations[1]: the pattern does not fit" in done.stdout
+    assert "+ validations[0]: the pattern matches" in done.stdout
+    assert "x validations[1]: the pattern does not match" in done.stdout
     assert "message: images need a tag" in done.stdout
     assert "spec.containers[1].image" in done.stdout
 
@@ -283,4 +283,4 @@ def test_the_mutating_webhook_tells_nothing_of_patterns(folder: Path) -> None:
     validate, _, mutate = explain(folder).stdout.partition("-- mutate --")
     assert "mutations[0] Overlay" in mutate
     assert "the pattern" not in mutate
-    assert "the pattern fits" in validate
+    assert "the pattern matches" in validate

@@ -88,7 +88,7 @@ def test_a_mutation_that_goes_on_changing_fails_and_shows_its_second_patch(tmp_p
     assert result.exit_code == 1
     assert "idempotent" in result.stdout
     assert "  +- op: replace\n" in result.stdout
-    assert "run once more:" in result.stdout
+    assert "second run of the mutations:" in result.stdout
     assert '~ /metadata/annotations/n = "aa"' in result.stdout
     write(tmp_path, suite=suite(cases=[{**cases[0], "idempotent": False}]))
     assert run(folder).exit_code == 0
@@ -104,7 +104,7 @@ def test_json_has_one_object_a_case(tmp_path: Path) -> None:
 def test_run_selects_by_suite_and_case(tmp_path: Path) -> None:
     folder = write(tmp_path, policy=NO_X, suite=suite(cases=WRONG))
     assert run(folder, "--run", "^s/y$").exit_code == 0
-    assert "finds no case" in str(run(folder, "--run", "z").exception)
+    assert "matches no case" in str(run(folder, "--run", "z").exception)
     assert "--run" in run(folder, "--run", "(").output
 
 

@@ -190,7 +190,7 @@ def test_a_policy_that_no_case_concerns_is_an_error(tmp_path: Path) -> None:
     result = run(tmp_path, made, [case("a")], "--require-tests")
     assert result.exit_code == 1
     place = f"{tmp_path}/p1.json:1:"
-    assert f"error: no case of {tmp_path}/suite.json concerns Policy two" in result.stdout
+    assert f"error: no case of {tmp_path}/suite.json matches Policy two" in result.stdout
     assert place in result.stdout and "add a case" in result.stdout
     junit = run(tmp_path, made, [case("a")], "--require-tests", "--format", "junit")
     assert 'name="require-tests" tests="1" failures="1"' in junit.stdout

@@ -168,7 +168,7 @@ def test_suites_come_and_go(folder: Path, watching: Watching) -> None:
     shown = watching.until()
     assert "--- FAIL: more/c" in shown and f"ok    {folder}" not in shown
     new.unlink()
-    assert "no suite is about what changed" in watching.until()
+    assert "no suite is affected by the change" in watching.until()
     assert watching.interrupt() == 0
 
 
