@@ -1,4 +1,4 @@
-"""The command line: a table of commands, each loaded only when it is asked for."""
+"""The command line: a table of commands, each imported only when it is used."""
 
 import io
 import sys
@@ -11,7 +11,7 @@ import click.shell_completion
 from policyd import __version__
 from policyd.errors import PolicydError
 
-# Name: (module that holds the click command ``command``, its line in the help).
+# Name: (module with the click command ``command``, its line in the help).
 COMMANDS: dict[str, tuple[str, str]] = {
     "serve": ("policyd.cli.serve", "Run the admission webhook."),
     "review": ("policyd.cli.review", "Answer one AdmissionReview without a server."),
@@ -40,14 +40,14 @@ Run 'policyd COMMAND --help' for the options, examples and exit statuses of a co
 
 
 class Commands(click.Group):
-    """Finds commands in the table; ``--help`` imports none of them."""
+    """A group that finds its commands in the table; ``--help`` imports none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The order of the table."""
+        """List the names in the order of the table."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command, imported now."""
+        """Import and return the command."""
         if cmd_name not in COMMANDS:
             return None
         command: click.Command = import_module(COMMANDS[cmd_name][0]).command
@@ -56,7 +56,7 @@ class Commands(click.Group):
     def shell_complete(
         self, ctx: click.Context, incomplete: str
     ) -> list[click.shell_completion.CompletionItem]:
-        """Names from the table: click would import every command at each press of the key."""
+        """Complete names from the table: click would import every command on each Tab."""
         names = [
             click.shell_completion.CompletionItem(name, help=line)
             for name, (_, line) in COMMANDS.items()
@@ -65,7 +65,7 @@ class Commands(click.Group):
         return names or click.Command.shell_complete(self, ctx, incomplete)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The table itself: click would import every command for its help."""
+        """Write the table: click would import every command for its help."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
 
@@ -80,15 +80,13 @@ def policyd() -> None:
     """
 
 
-INTERRUPTED = 130  # as a shell tells that SIGINT ended a command
+INTERRUPTED = 130  # the exit status that shells report for SIGINT
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run a command and exit; what is wrong with the input or the policies has no traceback, nor
-    has Ctrl-C.
-    """
+    """Run a command and exit. Invalid input and Ctrl-C print no traceback."""
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # What a locale or UTF-8 cannot write (names of files are bytes) is written as stderr does.
+        # Escape what the locale or UTF-8 cannot encode (file names are bytes), as stderr does.
         sys.stdout.reconfigure(errors="backslashreplace")
     given = arguments if arguments is None else list(arguments)
     try:

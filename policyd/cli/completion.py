@@ -1,4 +1,4 @@
-"""``policyd completion``: what a shell has to read so that it completes policyd's commands."""
+"""``policyd completion``: prints the script with which a shell completes policyd's commands."""
 
 import click
 from click.shell_completion import get_completion_class

@@ -1,4 +1,4 @@
-"""``policyd init``: a first policy and its suite, which passes. Overwrites nothing."""
+"""``policyd init``: creates a first policy and its suite, which passes. Overwrites no file."""
 
 from importlib.resources import files
 from pathlib import Path
@@ -9,7 +9,7 @@ from policyd.cli.shared.output import styled
 from policyd.errors import ConfigError
 from policyd.policy.model.names import dns_subdomain
 
-# The forms of a first policy, each a folder of ``templates/``, and the name that it is given.
+# The forms of a first policy, each a folder in ``templates/``, and their default names.
 _NAMES = {"validation": "require-team-label", "mutation": "default-no-token"}
 _FILES = ("policy.yaml", "suite.yaml")
 _EPILOG = """\b

@@ -1,4 +1,6 @@
-"""``policyd lint``: everything that is wrong with policy sources, and advice. Judges no request."""
+"""``policyd lint``: reports errors in policy sources, and advice. Evaluates no request, except the
+cases of suites with ``--strict``.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -144,7 +146,7 @@ def command(
 
 
 def _tell_needs(sources: Sources) -> None:
-    """The oldest version that each policy needs, where that is not the oldest supported one."""
+    """Print the version that each policy needs, unless it is the oldest supported one."""
     for need in needed_by_policy(checked_expressions(sources)):
         where = f"{need.document.kind} {need.document.name}"
         click.echo(f"{where} needs Kubernetes {need.version}: {need.what}", err=True)
@@ -153,7 +155,7 @@ def _tell_needs(sources: Sources) -> None:
 def _find(
     sources: Sources, disabled: frozenset[str], *, strict: bool, target: KubernetesVersion | None
 ) -> Iterator[Problem]:
-    """Errors and advice, less what is disabled."""
+    """Find errors and advice, except what is disabled."""
     compiled = compiler.compile_sources(sources)
     errors = [*compiled.problems, *faults(sources.lint_comments)]
     if strict and not any(problem.severity == "error" for problem in errors):
@@ -168,7 +170,7 @@ def _find(
 
 
 def not_idempotent(policies: PolicySet, sources: Sources) -> Iterator[Problem]:
-    """The cases of suites whose mutations, run again over their own result, change it."""
+    """Report the cases of suites whose mutations change their own result when they run again."""
     for document in sources.of_kind("PolicyTest"):
         try:
             chosen = policies.for_suite(document)

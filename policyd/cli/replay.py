@@ -1,4 +1,6 @@
-"""``policyd replay``: recorded reviews judged by other policies, and which decisions change."""
+"""``policyd replay``: evaluates recorded reviews with new policies and reports which decisions
+change. Records nothing.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -113,7 +115,7 @@ def command(
 
 
 def _lines(captures: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
-    """Every line with its place; ConfigError for a file that cannot be read."""
+    """Yield every line with its place. Raises ConfigError if a file cannot be read."""
     for capture in captures:
         files = [capture]
         if capture.is_dir():
@@ -144,7 +146,7 @@ def _changed(
 
 
 def _described(recorded: Recorded) -> str:
-    """``UPDATE Pod shop/web by alice``."""
+    """Describe a request, like ``UPDATE Pod shop/web by alice``."""
     request: JSONObject = recorded.request
     kind = (request.get("kind") or {}).get("kind", "")
     if request.get("subResource"):
@@ -155,7 +157,7 @@ def _described(recorded: Recorded) -> str:
 
 
 def _table(found: list[_Changed], verbose: bool) -> None:
-    """A line for each sort of change that a policy makes, or, ``verbose``, for each change."""
+    """Print one line for each kind of change of a policy, or, if ``verbose``, for each change."""
     ordered = sorted(found, key=_sort)
     groups = [list(members) for _, members in groupby(ordered, _sort)]
     rows = [(each, len(group)) for group in groups for each in (group if verbose else group[:1])]

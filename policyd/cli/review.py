@@ -1,6 +1,4 @@
-"""``policyd review``: one AdmissionReview in, the AdmissionReview that answers it out. Starts no
-server.
-"""
+"""``policyd review``: reads an AdmissionReview and prints its answer. Starts no server."""
 
 import sys
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""``policyd schema``: JSON Schema of policies and suites, for editors. Checks nothing itself."""
+"""``policyd schema``: prints the JSON Schema of policies and suites. Validates nothing itself."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""``policyd serve``: the webhook."""
+"""``policyd serve``: reads the settings and starts the server. Serves nothing itself."""
 
 import os
 from pathlib import Path
@@ -42,7 +42,7 @@ def command(config: Path | None, **flags: Any) -> None:
         config = Path(os.environ[PREFIX + "CONFIG"])
     settings = resolve(flags, os.environ, _document(config), str(config))
     _check(settings)
-    # Only now: --help and wrong settings need none of it.
+    # Imported here because --help and invalid settings do not need it.
     from policyd.admission import engine
     from policyd.server.composition import Server
     from policyd.server.loading import Serving
@@ -52,7 +52,7 @@ def command(config: Path | None, **flags: Any) -> None:
 
 
 def _document(config: Path | None) -> dict[str, Any]:
-    """The content of the config file."""
+    """Read the config file."""
     if config is None:
         return {}
     from policyd.policy.source.loader import read_one

@@ -1,4 +1,4 @@
-"""``policyd apply --cluster``: its options, and what is told of a scan. Judges nothing."""
+"""``policyd apply --cluster``: its options, and the output of a scan. Evaluates no policy."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -19,15 +19,15 @@ from policyd.policy.compile.policy_set import PolicySet
 from policyd.policy.source.documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion, nearest
 
-TIMEOUT = 30.0  # seconds for one answer of the API server
-INCOMPLETE = 3  # the exit status where nothing is denied, but not everything could be read
-_NAMED = 5  # policies that a note names
+TIMEOUT = 30.0  # seconds per request to the API server
+INCOMPLETE = 3  # the exit status if nothing is denied but part of the cluster was not readable
+_NAMED = 5  # policies named in a note; the others are counted
 
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """What ``cluster_options`` were given. Without namespaces it is about all of them, and what is
-    in none.
+    """The values of ``cluster_options``. Without namespaces the scan covers all of them, and
+    cluster-scoped objects.
     """
 
     kubeconfig: Path | None
@@ -37,7 +37,7 @@ class ClusterOptions:
 
 
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the argument ``cluster``: ClusterOptions with --cluster, else None."""
+    """Add the argument ``cluster`` to a command: ClusterOptions with --cluster, else None."""
 
     @wraps(function)
     def command(
@@ -73,8 +73,9 @@ def scan_cluster(
     style: Style,
     about: Descriptions,
 ) -> int:
-    """Judge what is there and tell it; the exit status."""
-    from policyd.cli.apply.scan import Report, Scan, Wishes  # only now: nobody else needs it
+    """Scan the cluster, print the result and return the exit status."""
+    # Imported here because only a scan needs it.
+    from policyd.cli.apply.scan import Report, Scan, Wishes
 
     wishes = Wishes(options.namespaces, options.owned, style.diff, style.verbose)
     with open_reader(kubeconfig_of(options), options.context, TIMEOUT) as reader:
@@ -101,7 +102,7 @@ def scan_cluster(
 
 
 def version_of(options: ClusterOptions) -> KubernetesVersion:
-    """The cluster's version, or the supported one next to it; the newest if it does not say."""
+    """Look up the cluster's version, or the nearest supported one; the newest if that fails."""
     from policyd.cluster.listing import Unreadable
 
     with open_reader(kubeconfig_of(options), options.context, TIMEOUT) as reader:
@@ -119,7 +120,7 @@ def version_of(options: ClusterOptions) -> KubernetesVersion:
 
 
 def _notes(left_out: int, idle: list[str]) -> Iterator[str]:
-    """What a reader of the summary may miss in it."""
+    """Yield what the summary does not show: skipped objects and policies without effect."""
     if left_out:
         objects = counted(left_out, "object")
         yield f"{objects} skipped: the same policies check their owners (--owned checks them too)"
@@ -130,8 +131,9 @@ def _notes(left_out: int, idle: list[str]) -> Iterator[str]:
 
 
 def kubeconfig_of(options: ClusterOptions) -> Path | None:
-    """The file that kubectl would take, the first one where $KUBECONFIG names several; None: there
-    is none, as in a Pod.
+    """Return the kubeconfig file that kubectl would use; the first if $KUBECONFIG lists several.
+
+    None if there is none, as in a Pod.
     """
     if options.kubeconfig is not None:
         return options.kubeconfig

@@ -1,5 +1,5 @@
-"""``policyd apply``: manifests judged offline, as the API server would have them judged; or what is
-in a cluster already. Changes nothing in a cluster.
+"""``policyd apply``: checks manifests offline as admission would, or the objects in a cluster.
+Changes nothing in the cluster.
 """
 
 from collections.abc import Iterator
@@ -192,7 +192,7 @@ def _judged(
 
 
 def _descriptions(sources: Sources) -> dict[str, str]:
-    """What each policy is for, by its name."""
+    """Map the names of policies to their descriptions."""
     found = {}
     for document in sources.documents:
         spec = document.raw.get("spec")

@@ -1,4 +1,4 @@
-"""How judged objects are told: a table for people, reports for programs."""
+"""Output of checked objects: a table, JSON, and reports for CI. Evaluates no policy."""
 
 import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -25,7 +25,7 @@ _HEADS: Row = ("RESULT", "RESOURCE", "POLICY", "MESSAGE")
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """An object and what became of it; one of a cluster has no file."""
+    """An object and the result of its check; an object of a cluster has no file."""
 
     document: Document
     judgement: Judgement
@@ -33,11 +33,11 @@ class Judged:
 
     @property
     def result(self) -> JSONObject:
-        """The manifest as it was written, with the changes of mutations."""
+        """The manifest with the changes of mutations; its keys keep their order."""
         if not self.judgement.patch:
             return self.document.raw
         operations: Any = self.judgement.patch
-        before = self.document.raw  # its members keep their order
+        before = self.document.raw
         if "metadata" not in before:
             before = {**before, "metadata": {}}
         changed: JSONObject = jsonpatch.apply_patch(before, operations)
@@ -45,7 +45,7 @@ class Judged:
 
     @property
     def said(self) -> tuple[Said, ...]:
-        """What the policies said; a denial that is no policy's stands alone."""
+        """The findings of the policies, plus the denial if none of them caused it."""
         judgement = self.judgement
         if judgement.allowed or any(each.outcome == "deny" for each in judgement.said):
             return judgement.said
@@ -54,7 +54,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """What the text shows beside what is denied, warned of or audited."""
+    """What the text shows in addition to denials, warnings and audits."""
 
     diff: bool = False
     verbose: bool = False
@@ -62,7 +62,7 @@ class Style:
 
 @dataclass(slots=True)
 class Tally:
-    """How many objects were judged and what came of it. ``changed`` says what mutations did."""
+    """Counts of objects and results. ``changed`` is the word for objects with a patch."""
 
     changed: str = "mutated"
     objects: int = 0
@@ -71,7 +71,7 @@ class Tally:
     warnings: int = 0
 
     def add(self, judged: Judged) -> None:
-        """Count one more."""
+        """Count one object."""
         self.objects += 1
         self.denied += not judged.judgement.allowed
         self.mutated += bool(judged.judgement.patch)
@@ -79,7 +79,7 @@ class Tally:
 
     @property
     def summary(self) -> str:
-        """In a line."""
+        """The counts on one line."""
         parts = [f"{self.objects - self.denied} admitted", f"{self.denied} denied"]
         parts += [f"{self.mutated} {self.changed}"] if self.mutated else []
         parts += [counted(self.warnings, "warning")] if self.warnings else []
@@ -89,7 +89,7 @@ class Tally:
 def write(
     form: str, judged: Sequence[Judged], about: Descriptions, style: Style, tally: Tally
 ) -> None:
-    """Tell it in one of ``FORMATS`` on standard output; the text ends with ``tally``."""
+    """Print the objects in one of ``FORMATS``; with text, also the tally on standard error."""
     FORMATS[form](judged, about, style)
     if form == "text":
         click.echo(tally.summary, err=True)
@@ -130,7 +130,7 @@ def _line(row: Row, widths: Sequence[int]) -> str:
 
 
 def _diff(judged: Judged) -> Iterator[str]:
-    """What mutations changed, as ``diff -u`` shows it."""
+    """Yield the changes of mutations as a unified diff."""
     if not judged.judgement.patch:
         return
     document = judged.document
@@ -171,7 +171,7 @@ def _as_json(judged: Judged) -> dict[str, Any]:
 
 
 def _entries(judged: Sequence[Judged]) -> list[Entry]:
-    """One for each finding; a manifest without any is one that is well."""
+    """Build an entry for each finding; an object without findings gets one of level none."""
     entries = []
     for each in judged:
         document = each.document

@@ -1,7 +1,7 @@
-"""What is in a cluster, judged where it stands: ``policyd apply --cluster``.
+"""``policyd apply --cluster``: checks the objects in a cluster as if each were created now.
 
-Each object is judged as if it were created as it is now. Objects are read page by page, and only
-those that something is said about are kept. Nothing is written to the cluster.
+Objects are read page by page, and only those with findings are kept. Nothing is written to the
+cluster.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,19 +30,21 @@ _NAMESPACES = Served("", "v1", "namespaces", "Namespace", False)
 
 
 class Cluster(Reader, Protocol):
-    """Reads objects and, of any kind, params; where it cannot, it says why."""
+    """Reads objects, and params of any kind; returns the reason where it cannot."""
 
     def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
-        """The resource of a kind of params; none where it is not served."""
+        """Look up the resource of a params kind; empty if it is not served."""
 
     def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
-        """Params that no document gives."""
+        """Look up params that no document contains."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wishes:
-    """What is scanned and told. ``changes``: what mutations would change. ``everything``: objects
-    that nothing is said about, too. ``owned``: what controllers made, too.
+    """What to scan and report.
+
+    ``changes``: also report what mutations would change. ``everything``: also keep objects without
+    findings. ``owned``: also check objects created by controllers.
     """
 
     namespaces: tuple[str, ...] = ()
@@ -53,9 +55,10 @@ class Wishes:
 
 @dataclass(slots=True)
 class Report:
-    """What a scan came to: ``unread`` is what could not be judged because it could not be read,
-    ``idle`` are the policies that are about nothing there, ``left_out`` counts what owners stand
-    for.
+    """The result of a scan.
+
+    ``unread``: what could not be read, with the reason. ``idle``: policies that match no request of
+    the scan. ``left_out``: the number of objects skipped because their owners were checked.
     """
 
     judged: list[Judged] = field(default_factory=list)
@@ -66,7 +69,7 @@ class Report:
 
 
 class Scan:
-    """One walk through a cluster. The policies judge what is there as ``who`` would create it."""
+    """One pass over a cluster. Each object is checked as if ``who`` created it."""
 
     def __init__(
         self,
@@ -90,12 +93,12 @@ class Scan:
         params = AskedParams(policies.params, reader.kind, reader.params)
         known = policies.knowing(AskedNamespaces(self._namespace), params)
         self._judge = Judge(known, authorizer)
-        # The kinds of objects that each policy judged: (group, kind).
+        # The kinds of objects that each policy has checked: (group, kind).
         self._seen: dict[Key, set[tuple[str, str]]] = {}
         self.report = Report()
 
     def run(self, advance: Advance) -> Report:
-        """Read and judge everything; ConfigError where the cluster cannot be asked at all."""
+        """Read and check everything. Raises ConfigError if the cluster cannot be queried at all."""
         try:
             resources = served(self._reader, self._reach.names_group, self._missed)
             targets = self._reach.targets(resources)
@@ -117,13 +120,13 @@ class Scan:
     # Namespaces
 
     def _read_namespaces(self) -> None:
-        """All of them, or those that are wished for; one that is not there is a mistake."""
+        """Read all Namespaces, or those selected. Raises ConfigError if one of these is missing."""
         try:
             if not self._wishes.namespaces:
                 for page in pages(self._reader, list_path(_NAMESPACES)):
                     self._namespaces |= {each["metadata"]["name"]: each for each in page.items}
         except Unreadable:
-            pass  # then each one when a policy asks for it
+            pass  # each Namespace is then looked up when a policy needs it
         for name in self._wishes.namespaces:
             found = self._namespace(NamespaceName(name))
             if isinstance(found, Failure):
@@ -146,7 +149,7 @@ class Scan:
     # Objects
 
     def _scan(self, target: Target, advance: Advance) -> None:
-        """Every object of a resource; what cannot be read is told, and the scan goes on."""
+        """Check every object of a resource; report what cannot be read and continue."""
         doing, done = f"checking {target.served.label}", 0
         for where, listed in self._lists(target.served):
             try:
@@ -162,7 +165,7 @@ class Scan:
                 self._seen.setdefault(key, set()).add((target.served.group, target.served.kind))
 
     def _lists(self, resource: Served) -> Iterator[tuple[str, Iterator[Page]]]:
-        """Pages, and the words for where their objects are."""
+        """Yield lists of pages, each with the words for its namespace in messages."""
         names = dict.fromkeys(self._wishes.namespaces)
         if not names:
             yield "", pages(self._reader, list_path(resource))
@@ -187,7 +190,7 @@ class Scan:
             self.report.judged.append(judged if judgement.patch else _slim(judged))
 
     def _askable(self, item: JSONObject, target: Target) -> frozenset[Key]:
-        """The policies to ask about it: not those that judged objects like its owner."""
+        """The policies that check the object: not those that have checked its owner's kind."""
         if self._wishes.owned:
             return target.policies
         for owner in item["metadata"].get("ownerReferences") or ():
@@ -199,7 +202,7 @@ class Scan:
         return target.policies
 
     def _judged(self, review: JSONObject, only: Callable[[CompiledPolicy], bool]) -> Judgement:
-        """What is said of the object as it is, and beside it what mutations would make of it."""
+        """Check the object as it is; if wanted, also find what mutations would change."""
         judgement = self._judge.judge(review, self._webhooks, only)
         if not self._wishes.changes:
             return judgement
@@ -225,13 +228,13 @@ class Scan:
             },
             "userInfo": self._who.user_info,
         }
-        if resource != _NAMESPACES:  # the namespace of a Namespace is itself
+        if resource != _NAMESPACES:  # the namespace of a Namespace is its own name
             overrides["namespace"] = document.namespace
         return build_review(document.raw, operation="CREATE", overrides=overrides)
 
 
 def _document(item: JSONObject, resource: Served) -> Document:
-    """An object as a manifest would show it: lists leave out its type."""
+    """Build the document of an object; lists omit apiVersion and kind of their items."""
     metadata = {key: value for key, value in item["metadata"].items() if key != "managedFields"}
     typed = {"apiVersion": resource.api_version, "kind": resource.kind}
     return Document(
@@ -246,7 +249,7 @@ def _document(item: JSONObject, resource: Served) -> Document:
 
 
 def _slim(judged: Judged) -> Judged:
-    """Without the object: a cluster has more of them than there is memory."""
+    """Drop the object: all objects of a cluster may not fit in memory."""
     return Judged(
         replace(judged.document, raw={}), replace(judged.judgement, after=None), judged.seconds
     )

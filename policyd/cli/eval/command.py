@@ -1,4 +1,4 @@
-"""``policyd eval``: one CEL expression against JSON or YAML, or many by lines. Loads no policy."""
+"""``policyd eval``: evaluates CEL expressions against JSON or YAML. Loads no policy."""
 
 import sys
 from collections.abc import Iterable, Mapping
@@ -65,7 +65,7 @@ Values that JSON lacks are printed as CEL's string() converts them.
 Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not compile. With
 --jsonl, 0: errors are part of the answers.
 """
-# Everything that Kubernetes has and nothing typed; what policies see; what mutations see.
+# "": every function, untyped variables; "vap", "map": the environments of these policies.
 MODES = ("", "vap", "map")
 _NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
 _UNASKED = "no such attribute(s): authorizer"
@@ -160,7 +160,7 @@ def command(
 
 
 def _converse(given: JSONObject, asked: Asked | None, version: KubernetesVersion) -> None:
-    """Expressions as they are typed, where somebody can type."""
+    """Start an interactive session, if standard input is a terminal."""
     if not sys.stdin.isatty():
         raise click.UsageError("Missing argument 'EXPRESSION' (or --jsonl).")
     from policyd.cli.eval.repl import repl
@@ -189,7 +189,7 @@ def _variable(text: str) -> tuple[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """What holds for every line that does not say otherwise."""
+    """Defaults for every line."""
 
     expression: str | None
     given: JSONObject
@@ -199,7 +199,7 @@ class _Lines:
 
 
 def _answer_lines(lines: Iterable[bytes], defaults: _Lines) -> None:
-    """One answer a line, written at once: another program may wait for it."""
+    """Write one answer per line and flush it: another program may wait for it."""
     for line in lines:
         if not line.strip():
             continue
@@ -242,9 +242,10 @@ def evaluate(
     mode: str = "",
     version: KubernetesVersion = NEWEST,
 ) -> JSONObject:
-    """``{value, type, cost}`` of an expression, or ``{error, stage}``; with ``estimate``, if asked
-    for, where the expression compiles. ``asked`` answers for ``authorizer``; ``mode`` is one of
-    ``MODES``.
+    """Return ``{value, type, cost}`` of an expression, or ``{error, stage}``.
+
+    ``with_cost`` adds ``estimate`` if the expression compiles. ``asked`` provides the variable
+    ``authorizer``. ``mode`` is one of ``MODES``.
     """
     environment = _environment(frozenset(variables) - set(_NAMES), mode, version)
     given = {**dict.fromkeys(_NAMES), **variables}
@@ -260,7 +261,7 @@ def evaluate(
 
 
 def run(program: Program, given: JSONObject) -> JSONObject:
-    """``{value, type, cost}`` of a program, or ``{error, stage}``."""
+    """Return ``{value, type, cost}`` of a program, or ``{error, stage}``."""
     try:
         value, cost = program.evaluate_with_cost(given)
     except BudgetExceeded as exceeded:

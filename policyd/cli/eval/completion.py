@@ -1,4 +1,6 @@
-"""What may follow in an expression: names, fields of loaded values, functions and macros."""
+"""Completion of expressions: names, fields of loaded values, functions and macros. Touches no
+terminal.
+"""
 
 import re
 from collections.abc import Iterator
@@ -20,7 +22,7 @@ _BRACKETS = {")": "(", "]": "["}
 
 
 def completions(line: str, session: Session) -> list[str]:
-    """What the last word of the line may become: each is the whole word."""
+    """Return the words that the last word of the line may become."""
     if line.startswith(":") and " " not in line:
         return [name for name in COMMANDS if name.startswith(line)]
     found = _PARTIAL.search(line)
@@ -41,7 +43,7 @@ def _globals(session: Session) -> Iterator[str]:
 
 
 def _fields(base: str, session: Session) -> Iterator[str]:
-    """The fields of the value that ``base`` has now."""
+    """Yield the fields of the current value of ``base``."""
     try:
         value = session.compute(base) if base else None
     except PolicydError:
@@ -53,11 +55,11 @@ def _fields(base: str, session: Session) -> Iterator[str]:
 
 
 def _members(base: str, session: Session) -> Iterator[str]:
-    """The fields of the value, and the functions of its type."""
+    """Yield the fields of the value and the functions of its type."""
     try:
         value = session.compute(base) if base else None
     except PolicydError:
-        # sets.contains: no value, but names of functions begin so.
+        # ``sets`` is no value, but the prefix of functions like sets.contains.
         yield from (
             name.removeprefix(f"{base}.")
             for name in _functions()[""]
@@ -76,8 +78,9 @@ def _members(base: str, session: Session) -> Iterator[str]:
 
 @cache
 def _functions() -> dict[str, tuple[str, ...]]:
-    """The names of functions with their parenthesis, by the type of their receiver; global ones
-    under "", those of any type under "A".
+    """Map receiver types to the names of their functions, each with an opening parenthesis.
+
+    Global functions are under "", functions of any type under "A".
     """
     found: dict[str, dict[str, None]] = {"": {}, "A": {}}
     for library in KNOWN_LIBRARIES:
@@ -92,7 +95,7 @@ def _functions() -> dict[str, tuple[str, ...]]:
 
 
 def _chain(text: str) -> str:
-    """The primary expression at the end of a text: names, calls and indexes joined by dots."""
+    """Return the primary expression at the end: names, calls and indexes joined by dots."""
     depth: list[str] = []
     position = len(text)
     while position > 0:

@@ -1,5 +1,5 @@
-"""The terminal side of ``policyd eval``: lines are read with history and completion until the end.
-The standard library's readline is enough for that.
+"""The terminal side of ``policyd eval``: reads lines with history and completion, by the standard
+library's readline. Evaluates nothing itself.
 """
 
 import os
@@ -22,7 +22,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 
 def repl(session: Session) -> None:
-    """Read, evaluate, print, until :quit or the end of the input."""
+    """Read, evaluate and print until :quit or the end of the input."""
     session.width = min(120, shutil.get_terminal_size((100, 24)).columns)
     readline = _readline()
     history = history_file()
@@ -46,7 +46,7 @@ def repl(session: Session) -> None:
 
 
 def _read() -> str | None:
-    """One expression, which may have several lines; None at the end of the input."""
+    """Read one expression of one or more lines; None at the end of the input."""
     lines: list[str] = []
     while True:
         try:
@@ -60,13 +60,13 @@ def _read() -> str | None:
             continue
         lines.append(line.removesuffix("\\"))
         text = "\n".join(lines)
-        # An empty line ends whatever is open: the parser then says what is missing.
+        # An empty line ends an open expression; the parser then reports what is missing.
         if not line.strip() or not is_open(f"{text}\\" if line.endswith("\\") else text):
             return text
 
 
 def is_open(text: str) -> bool:
-    """Whether an expression goes on: a bracket or triple quote is open, or an operator is last."""
+    """Whether an expression continues: a bracket or quote is open, or it ends with an operator."""
     if text.lstrip().startswith(":") and not text.rstrip().endswith("\\"):
         return False
     depth, position, quote = 0, 0, ""
@@ -89,13 +89,13 @@ def is_open(text: str) -> bool:
 
 
 def history_file() -> Path:
-    """Where lines are remembered: XDG's folder for the state of programs."""
+    """Return the path of the history, in the XDG state directory."""
     home = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
     return Path(home) / "policyd" / "eval_history"
 
 
 def _readline() -> ModuleType | None:
-    """Python's readline, None where Python was built without."""
+    """Import readline; None if Python was built without it."""
     try:
         import readline
     except ImportError:
@@ -112,7 +112,7 @@ def _set_up(readline: ModuleType, session: Session, history: Path) -> None:
     try:
         readline.read_history_file(str(history))
     except OSError:
-        return  # the first time, or not ours to read
+        return  # no history yet, or not readable
 
 
 def _completer(readline: ModuleType, session: Session) -> Callable[[str, int], str | None]:

@@ -1,6 +1,4 @@
-"""What a session of ``policyd eval`` knows and answers: lines of text in, lines of text out.
-Touches no terminal.
-"""
+"""An interactive session of ``policyd eval``: takes lines, returns lines. Touches no terminal."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -29,13 +27,13 @@ from policyd.errors import BudgetExceeded, CelCompileError, PolicydError
 from policyd.policy.source.loader import read_one
 from policyd.versions import NEWEST, KubernetesVersion
 
-# Null where nothing is known of them.
+# These are null unless they are set.
 ROOTS = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
 Lines = Iterator[str]
 
 
 class Session:
-    """Variables, and what is answered to a line; ``done`` after ``:quit``."""
+    """Holds the variables and answers lines; ``done`` is true after ``:quit``."""
 
     def __init__(
         self,
@@ -51,7 +49,7 @@ class Session:
         self._asked = asked
 
     def answer(self, line: str) -> Lines:
-        """The lines that answer an expression, or a command that begins with a colon."""
+        """Answer an expression, or a command that begins with a colon."""
         text = line.strip()
         if not text.startswith(":"):
             yield from self._value(text) if text else ()
@@ -71,12 +69,14 @@ class Session:
             yield _error(f"{error.filename}: {error.strerror}")
 
     def compute(self, text: str) -> object:
-        """The value or CelError of an expression; PolicydError if there is none."""
+        """Return the value or CelError of an expression. Raises PolicydError if it does not
+        compile.
+        """
         return self._run(text)[1]
 
     @property
     def environment(self) -> Environment:
-        """The names that are known now."""
+        """The environment that declares the current variables."""
         own = sorted(set(self.variables) - set(ROOTS))
         return Environment.kubernetes(self.version).extend(dict.fromkeys(own, DYN))
 
@@ -160,7 +160,7 @@ class Session:
         return iter(())
 
 
-# Name: (arguments, two spaces, what it does; the command).
+# Name: (arguments, two spaces, description; the method).
 COMMANDS: dict[str, tuple[str, Callable[[Session, str], Lines]]] = {
     ":type": ("EXPRESSION  print its static type", Session._type),
     ":cost": ("EXPRESSION  print its cost and the estimate", Session._cost),
@@ -174,7 +174,7 @@ COMMANDS: dict[str, tuple[str, Callable[[Session, str], Lines]]] = {
 
 
 def pretty(value: object, width: int) -> str:
-    """A value as JSON: on one line if it fits, else indented."""
+    """Format a value as JSON: on one line if it fits, else indented."""
     with deep_recursion():
         plain = to_json(value)
         line = json.dumps(plain, ensure_ascii=False)
@@ -182,7 +182,7 @@ def pretty(value: object, width: int) -> str:
 
 
 def _culprit(step: Step) -> int:
-    """The place of the innermost part that is an error."""
+    """Return the position of the innermost subexpression that is an error."""
     for child in step.children:
         if child.failed or (child.round and any(each.failed for each in child.children)):
             return _culprit(child)
@@ -194,7 +194,7 @@ def _error(text: str) -> str:
 
 
 def _refused(error: CelCompileError) -> str:
-    """The errors of an expression that does not compile, each with its caret."""
+    """Format compile errors, each with its caret."""
     text = error.text.removeprefix("compilation failed: ")
     word = styled("error", fg="red")
     return text.replace("ERROR: <input>:", f"{word}: ") if "ERROR:" in text else _error(text)

@@ -1,4 +1,4 @@
-"""The stories of a request as JSON for programs. Finds out nothing."""
+"""Explanations as JSON. Evaluates nothing."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from policyd.offline.stories import PolicyStory, Visit, WebhookStory
 
 
 def stories_json(stories: Sequence[WebhookStory]) -> JSONObject:
-    """``{allowed, webhooks: [{webhook, response, policies}]}``."""
+    """Return ``{allowed, webhooks: [{webhook, response, policies}]}``."""
     with deep_recursion():
         webhooks = [
             {

@@ -1,5 +1,5 @@
-"""The stories of a request as text for people: the decision first, then the policies that made it,
-then the others, a line each. Finds out nothing.
+"""Explanations as text: the decision, then the policies that caused it, then one line for each of
+the others. Evaluates nothing.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,12 +21,12 @@ _COLOURS = {
     "changes nothing": "green",
     "admits": "green",
 }
-# Those that did something come first.
+# Policies that acted come first.
 _ORDER = tuple(_COLOURS)
 
 
 def text(stories: Sequence[WebhookStory], request: JSONObject, style: Style) -> Iterator[str]:
-    """The lines of the whole explanation; the webhook that denied comes first."""
+    """Yield the lines of the whole explanation; the webhook that denied comes first."""
     yield from _decision(stories, request, style)
     denied = not stories[-1].response["allowed"]
     for story in reversed(stories) if denied else stories:
@@ -47,7 +47,7 @@ def _webhook(policies: Sequence[PolicyStory], style: Style) -> Iterator[str]:
 
 
 def tells(story: PolicyStory, style: Style) -> bool:
-    """Whether a policy has more to say than a line."""
+    """Whether a policy is shown in detail rather than on one line."""
     return story.outcome in _ORDER and (style.everything or story.outcome != "admits")
 
 
@@ -56,7 +56,7 @@ def rank(story: PolicyStory) -> int:
 
 
 def _decision(stories: Sequence[WebhookStory], request: JSONObject, style: Style) -> Iterator[str]:
-    """What is asked, and what the API server is answered in the end."""
+    """Yield the request and the final answer to the API server."""
     resource, kind = request.get("resource") or {}, (request.get("kind") or {}).get("kind", "?")
     where = f" in namespace {request['namespace']}" if request.get("namespace") else ""
     name = f" {request['name']}" if request.get("name") else ""
@@ -81,7 +81,7 @@ def _decision(stories: Sequence[WebhookStory], request: JSONObject, style: Style
 
 
 def _causes(status: JSONObject, names: Sequence[str], style: Style) -> Iterator[str]:
-    """What each policy said; of those that are not shown only how many there are."""
+    """Yield the denials of the policies shown, and the number of the other denials."""
     causes = [each["message"] for each in status.get("details", {}).get("causes", ())]
     causes = causes or [status["message"]]
     mine = [each for each in causes if any(f"'{name}'" in each for name in names)]
@@ -93,7 +93,7 @@ def _causes(status: JSONObject, names: Sequence[str], style: Style) -> Iterator[
 
 
 def short_lines(story: PolicyStory, style: Style) -> Iterator[str]:
-    """One line: what the policy did, or why it did nothing."""
+    """Yield one line: what the policy did, or why it did nothing."""
     mark = styled("+", fg="green") if story.outcome == "admits" else "-"
     detail = story.outcome if story.outcome in ("admits", "not matched") else _why_not(story)
     if story.outcome == "not matched":
@@ -105,14 +105,14 @@ def short_lines(story: PolicyStory, style: Style) -> Iterator[str]:
 
 
 def _reason(story: PolicyStory) -> Reason:
-    """The controllers' rules are what people mean where they are nearer to the request."""
+    """Prefer the reason of podControllers if the policy's own rules do not match."""
     if story.controllers is not None and (not story.reason.applies):
         return story.controllers
     return story.reason
 
 
 def _why_not(story: PolicyStory) -> str:
-    """Why a policy that matched had nothing to say."""
+    """Explain why a policy that matched did not act."""
     match story.outcome:
         case "exempt":
             return f"exempted by exception {', '.join(story.exceptions)}"
@@ -135,7 +135,7 @@ def _why_not(story: PolicyStory) -> str:
 
 
 def _reasons(story: PolicyStory) -> Iterator[str]:
-    """Everything that led to judging the policy, or to not judging it."""
+    """Yield the reasons why the policy was evaluated or not."""
     reason = _reason(story)
     yield f"    match: {reason.text}"
     yield from (f"      {line}" for line in reason.more)
@@ -152,7 +152,7 @@ def _reasons(story: PolicyStory) -> Iterator[str]:
 
 
 def policy_lines(story: PolicyStory, style: Style) -> Iterator[str]:
-    """A policy that has something to say: why it was asked, and every expression that matters."""
+    """Yield the details of a policy: why it was evaluated, and its relevant expressions."""
     policy = story.policy
     outcome = styled(story.outcome, fg=_COLOURS[story.outcome], bold=True)
     line, _ = story.document.place("metadata.name")

@@ -1,5 +1,5 @@
-"""``policyd explain``: why each policy did or did not act on a request, with the value of every
-part of its expressions. Judges as ``policyd review`` does.
+"""``policyd explain``: why each policy acted or did not act on a request, with the value of every
+subexpression. Decides as ``policyd review`` does.
 """
 
 import shutil
@@ -118,5 +118,5 @@ def command(
 
 
 def _width() -> int:
-    """That of the terminal, within bounds that can be read."""
+    """Return the width of the terminal, within readable bounds."""
     return max(_MIN_WIDTH, min(_MAX_WIDTH, shutil.get_terminal_size((100, 24)).columns))

@@ -1,4 +1,4 @@
-"""What one policy found under one binding and parameter, as lines."""
+"""The evaluation of one policy under one binding and param, as lines. Evaluates nothing."""
 
 from collections.abc import Iterator
 
@@ -10,21 +10,21 @@ from policyd.cli.shared.values import cut, shown
 from policyd.json_types import JSON
 from policyd.offline.stories import Applied, PolicyStory, Visit
 
-MAX_TREE = 24  # lines of one expression, unless everything is asked for
+MAX_TREE = 24  # lines per expression, unless everything is shown
 
 
 class VisitText:
-    """One visit; its lines can be taken once."""
+    """One visit; its lines can be read once."""
 
     def __init__(self, visit: Visit, story: PolicyStory, style: Style) -> None:
         self._visit = visit
         self._story = story
         self._style = style
         self._told = list(visit.findings)
-        self._known: dict[str, object] = {}  # variables whose trees were shown
+        self._known: dict[str, object] = {}  # variables that were shown already
 
     def lines(self) -> Iterator[str]:
-        """What was evaluated, in order, and what came of it."""
+        """Yield what was evaluated, in order, with its results."""
         visit = self._visit
         if visit.again and not self._style.everything and not _did(visit):
             yield "  reinvoked because the object changed: no further changes"
@@ -57,7 +57,7 @@ class VisitText:
             yield f"  {named}{', '.join(heads)}"
 
     def _expression(self, each: Steps, findings: list[Finding]) -> Iterator[str]:
-        """A line if it held, its tree if it did not."""
+        """Yield a line for a true expression, a tree for a false or failed one."""
         root, quiet = each.root, not self._style.everything
         tested = each.label.startswith(("spec.validations", "spec.matchConditions"))
         tested = tested and each.label.endswith("].expression")
@@ -89,13 +89,13 @@ class VisitText:
         return ", exempted by an exception" if lifted else ""
 
     def _tree(self, each: Steps) -> Iterator[str]:
-        """The expression as it was written, its parts, and the variables that it computed."""
+        """Yield the source of an expression, its subexpressions and the variables it computed."""
         for line in each.text.strip().split("\n"):
             yield styled(f"      | {line.rstrip()}", dim=True)
         lines = list(tree(each.root.children, 3, self._style))
         for name, variable in each.variables:
             if name in self._known and self._known[name] == variable.value:
-                continue  # messages compute variables once more
+                continue  # messages compute variables again
             self._known[name] = variable.value
             lines.append(f"      {value_line(f'variables.{name}', variable, 3, self._style)}")
             lines += tree(variable.children, 4, self._style)
@@ -106,7 +106,7 @@ class VisitText:
             yield f"      … {more} more lines: --policy {self._story.policy.name} shows them"
 
     def _patterns(self) -> Iterator[str]:
-        """Whether the validations that are patterns fit, where they were asked."""
+        """Yield the results of the patterns that were evaluated."""
         plan, visit = self._story.policy.validation, self._visit
         conditions = [e for e in visit.expressions if e.label.startswith("spec.matchConditions")]
         if (
@@ -127,7 +127,7 @@ class VisitText:
             yield from (f"      {styled('message', bold=True)}: {each.message}" for each in mine)
 
     def _applied(self, applied: Applied) -> Iterator[str]:
-        """What a mutation changed."""
+        """Yield the changes of a mutation."""
         head = f"  {styled('~', fg='cyan', bold=True)} mutations[{applied.index}] {applied.kind}"
         if applied.error:
             yield f"{head}: {styled('error', fg='red')}: {applied.error}"
@@ -146,7 +146,7 @@ _SIGNS = {"add": ("+", "green"), "remove": ("-", "red"), "replace": ("~", "yello
 
 
 def title(each: Steps, story: PolicyStory) -> str:
-    """``validations[0]``, with the name of the entry where it has one."""
+    """Return a title like ``validations[0]``, with the name of the entry if it has one."""
     title = each.label.removeprefix("spec.").removesuffix(".expression")
     field, index = title.partition("[")[0], _index(each.label)
     entries = (story.document.raw.get("spec") or {}).get(field) or []
@@ -163,7 +163,7 @@ def _did(visit: Visit) -> bool:
 def _name_of(param: JSON) -> str:
     metadata = param.get("metadata") or {}
     names = [str(metadata[key]) for key in ("namespace", "name") if metadata.get(key)]
-    return "/".join(names) or "given in the policy"
+    return "/".join(names) or "defined in the policy"
 
 
 def _about(finding: Finding, each: Steps) -> bool:
@@ -173,5 +173,5 @@ def _about(finding: Finding, each: Steps) -> bool:
 
 
 def _index(label: str) -> int:
-    """The number in a label such as ``spec.validations[0].expression``."""
+    """Return the index in a label like ``spec.validations[0].expression``."""
     return int(label.partition("[")[2].partition("]")[0] or 0)

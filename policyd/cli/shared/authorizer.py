@@ -1,4 +1,4 @@
-"""The option ``--authorizer FILE`` of commands that have no cluster to ask."""
+"""The option ``--authorizer``: answers authorizer checks from a file, without a cluster."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +13,7 @@ from policyd.policy.source.authorizer_file import load_rules
 
 
 def authorizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the argument ``authorizer``: a StaticAuthorizer, or None."""
+    """Add the argument ``authorizer`` (a StaticAuthorizer or None) to a command."""
     return click.option(
         "--authorizer",
         type=click.Path(path_type=Path),
@@ -37,15 +37,15 @@ def _read(
 
 
 class Asked(NamedTuple):
-    """An authorizer, and for whom it answers outside of a review."""
+    """An authorizer, with the user whose permissions it checks outside of a review."""
 
     authorizer: Authorizer
     user: str | None
     groups: tuple[str, ...]
 
     def variables(self, request: Any) -> dict[str, Any]:
-        """``authorizer`` and ``authorizer.requestResource``, the latter where ``request`` has a
-        resource; ``user`` and ``groups`` go before those of the request.
+        """Return the variables ``authorizer`` and, if ``request`` has a resource,
+        ``authorizer.requestResource``. ``user`` and ``groups`` override those of the request.
         """
         given = request if isinstance(request, dict) else {}
         user_info = dict(given.get("userInfo") or {})

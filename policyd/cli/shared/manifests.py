@@ -1,4 +1,6 @@
-"""The manifests that a command judges: read from files, matched with older ones, written back."""
+"""The manifests that a command checks: reads them, builds their requests, writes them back.
+Evaluates no policy.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +22,10 @@ Identity = tuple[str, str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Who:
-    """On whose behalf, and what is done with manifests; None and () leave it to each."""
+    """The user and operation of the requests built from manifests.
+
+    ``operation`` None: CREATE, or UPDATE if there is an old object. ``user`` None: policyd.
+    """
 
     operation: str | None
     user: str | None
@@ -28,16 +33,16 @@ class Who:
 
     @property
     def user_info(self) -> JSONObject:
-        """``userInfo`` of the requests."""
+        """The ``userInfo`` of the requests."""
         return {"username": self.user or "policyd", "groups": list(self.groups)}
 
     def review(self, manifest: JSONObject, old: JSONObject | None) -> JSONObject:
-        """The AdmissionReview that the API server would make of a manifest."""
+        """Build the AdmissionReview that the API server would send for a manifest."""
         overrides = {"userInfo": self.user_info}
         review = build_review(
             manifest, old_object=old, operation=self.operation, overrides=overrides
         )
-        # The API server writes the namespace of the request into the object before it asks.
+        # The API server sets the request's namespace in the object before it calls webhooks.
         request = review["request"]
         for field in ("object", "oldObject"):
             obj, namespace = request[field], request.get("namespace")
@@ -49,8 +54,9 @@ class Who:
 
 
 def read_manifests(paths: Iterable[Path]) -> list[Document]:
-    """Every object in the files and directories, Lists unrolled; PolicySchemaError tells all that
-    cannot be read.
+    """Read every object in the files and directories, including the items of Lists.
+
+    Raises PolicySchemaError with every problem if something cannot be read.
     """
     files, problems = read(paths)
     documents = []
@@ -64,12 +70,12 @@ def read_manifests(paths: Iterable[Path]) -> list[Document]:
 
 
 def identity(document: Document) -> Identity:
-    """Group, kind, namespace and name: what makes two manifests the same object."""
+    """Return group, kind, namespace and name, which identify an object."""
     return (document.group, document.kind, document.namespace, document.name)
 
 
 class Output:
-    """The folder that gets the manifests back, one file for each that was read."""
+    """The directory for mutated manifests: one file for each file that was read."""
 
     def __init__(self, folder: Path, paths: Sequence[Path]) -> None:
         self._folder = folder
@@ -77,11 +83,14 @@ class Output:
         self._files: dict[str, list[JSONObject]] = {}
 
     def add(self, document: Document, obj: JSONObject) -> None:
-        """One object, after those of its file that came before it."""
+        """Append an object to its file."""
         self._files.setdefault(document.file, []).append(obj)
 
     def write(self) -> Iterator[Path]:
-        """Write all files; ConfigError where that fails or two would be one."""
+        """Write all files and yield their paths.
+
+        Raises ConfigError if a file cannot be written or two have the same path.
+        """
         written: dict[Path, str] = {}
         for name, objects in self._files.items():
             target = self._folder / self._relative(name)
@@ -96,7 +105,7 @@ class Output:
             yield target
 
     def _relative(self, name: str) -> Path:
-        """Below the directory it was found in; a file that was named itself has its own name."""
+        """The path relative to the input directory; the bare name of a file named directly."""
         if name == "-":
             return Path(_STDIN)
         path = Path(name.removesuffix(".gz"))

@@ -1,4 +1,4 @@
-"""How commands write: problems for people and for tools, colours only where they are wanted."""
+"""How commands print: problems as text or JSON, and colours. Finds no problems."""
 
 import os
 from collections.abc import Iterable
@@ -11,12 +11,12 @@ from policyd.errors import Problem
 
 
 def styled(text: str, **style: Any) -> str:
-    """The text in colour, unless NO_COLOR is set; ``click.echo`` drops it again in a pipe."""
+    """Colour a string unless NO_COLOR is set; ``click.echo`` drops the colour in a pipe."""
     return text if os.environ.get("NO_COLOR") else click.style(text, **style)
 
 
 def problem_text(problem: Problem) -> str:
-    """A problem in the form of compilers: place, what is wrong, the line with a caret, a hint."""
+    """Format a problem as compilers do: place, message, the line with a caret, a hint."""
     place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part)
     advice = problem.severity == "advice"
     word = styled("advice" if advice else "error", fg="yellow" if advice else "red")
@@ -31,17 +31,17 @@ def problem_text(problem: Problem) -> str:
 
 
 def echo_problems(problems: Iterable[Problem], *, err: bool = False) -> None:
-    """Each problem as text."""
+    """Print each problem as text."""
     for problem in problems:
         click.echo(problem_text(problem), err=err)
 
 
 def echo_json(value: Any) -> None:
-    """One JSON value, indented for people who look at it all the same."""
+    """Print a JSON value, indented."""
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2)
     click.echo(text)
 
 
 def counted(number: int, noun: str) -> str:
-    """``1 error``, ``2 errors``."""
+    """Return ``1 error`` or ``2 errors``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,4 +1,4 @@
-"""The option ``-p`` of commands that judge: files and directories of policies. Reads none."""
+"""The option ``-p``: paths of policies. Reads none of them."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ import click
 def policies_option(
     text: str = "Load policies from this file or directory; may be repeated.",
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the argument ``paths``; ``text`` is its help."""
+    """Add the argument ``paths`` to a command; ``text`` is its help."""
     return click.option(
         "-p",
         "--policies",

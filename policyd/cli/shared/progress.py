@@ -1,4 +1,4 @@
-"""Progress bars on standard error for long work, where a person looks at them."""
+"""Progress bars on standard error, shown only in a terminal."""
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -7,11 +7,11 @@ from typing import TypeVar
 
 Item = TypeVar("Item")
 Advance = Callable[[str, int, int], None]
-_MANY = 200  # fewer are done before one could read how far it is
+_MANY = 200  # fewer finish before a bar could be read
 
 
 def with_progress(items: Sequence[Item], doing: str) -> Iterable[Item]:
-    """The items; the bar moves as they are taken."""
+    """Iterate over the items and advance the bar."""
     if len(items) < _MANY or not sys.stderr.isatty():
         return items
     from rich.console import Console
@@ -22,8 +22,8 @@ def with_progress(items: Sequence[Item], doing: str) -> Iterable[Item]:
 
 @contextmanager
 def counting() -> Iterator[Advance]:
-    """For work of which nobody knows at first how much it is: gives what is called with what is
-    done now, how much of it is done, and how much there is.
+    """Show a bar for work of unknown size. Yields a function to call with the current step, the
+    number of items done and the total.
     """
     if not sys.stderr.isatty():
         yield lambda doing, done, total: None

@@ -1,7 +1,6 @@
 """Reports for other programs: JUnit XML, SARIF 2.1.0 and the annotations of GitHub workflows.
 
-A command makes an Entry of each thing it has to tell; what the entry is about is the command's own
-matter. Nothing is printed here.
+A command builds one Entry per result. Nothing is printed here.
 """
 
 import re
@@ -17,17 +16,17 @@ from policyd import __version__
 
 Level = Literal["error", "warning", "note", "none"]
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-# What XML 1.0 cannot carry, not even escaped.
+# Characters that XML 1.0 cannot represent, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One thing that was found or tried.
+    """One result.
 
-    ``rule``: the policy, or lint's name for the advice. ``subject``: the resource or the test case.
-    ``group``: entries of one group stand together (a suite, a file). ``level`` none: all is well.
-    ``line`` and ``column`` count from 1; 0 where they are not known.
+    ``rule``: the policy or the lint rule. ``subject``: the resource or the test case. ``group``:
+    the suite or file to which the entry belongs. ``level`` none: no problem. ``line`` and
+    ``column`` count from 1; 0 means unknown.
     """
 
     rule: str
@@ -42,9 +41,9 @@ class Entry:
 
 
 def junit(entries: Iterable[Entry], name: str) -> str:
-    """JUnit XML as CI systems read it: a testsuite a group, a testcase a subject and rule.
+    """Return JUnit XML: a testsuite for each group, a testcase for each subject and rule.
 
-    An error is a failure; warnings and notes go to the output of a case that passes.
+    Errors are failures; warnings and notes are the output of passing cases.
     """
     everything = list(entries)
     root = ElementTree.Element("testsuites", {"name": name, **_counts(everything)})
@@ -92,7 +91,7 @@ def _xml(text: str) -> str:
 
 
 def sarif(entries: Iterable[Entry], rules: Mapping[str, str]) -> dict[str, Any]:
-    """A SARIF 2.1.0 log of what is not well. ``rules`` says in a line what each rule is about."""
+    """Return a SARIF 2.1.0 log of all problems. ``rules`` maps each rule to its description."""
     found = [entry for entry in entries if entry.level != "none"]
     names = sorted({entry.rule for entry in found} | set(rules))
     index = {name: position for position, name in enumerate(names)}
@@ -129,7 +128,7 @@ def _result(entry: Entry, rule: int) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """Relative to where the command runs, as code scanning wants it; else a file URI."""
+    """Relative to the working directory, as code scanning requires; else a file URI."""
     path = Path(file)
     if path.is_absolute():
         here = Path.cwd()
@@ -140,7 +139,7 @@ def _uri(file: str) -> str:
 
 
 def github(entries: Iterable[Entry]) -> str:
-    """Workflow commands, a line each, that GitHub shows beside the changed lines."""
+    """Return GitHub workflow commands, one per line, which annotate the changed lines."""
     words = {"error": "error", "warning": "warning", "note": "notice"}
     lines = []
     for entry in entries:

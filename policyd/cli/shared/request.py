@@ -1,5 +1,5 @@
-"""The request that a command judges: an AdmissionReview as it is, or a manifest and options that
-say what is done with it.
+"""The request that a command evaluates: an AdmissionReview, or one built from a manifest and
+options.
 """
 
 import json
@@ -22,14 +22,14 @@ OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 @dataclass(frozen=True, slots=True)
 class RequestOptions:
-    """What ``request_options`` were given."""
+    """The values of ``request_options``."""
 
     who: Who
     old: Path | None
     namespace_labels: dict[str, str] | None
 
     def review(self, file: BinaryIO) -> JSONObject:
-        """The AdmissionReview in the file, or the one that its manifest makes."""
+        """Read the AdmissionReview in the file, or build one from the manifest in it."""
         given = read_object(content(file), name_of(file))
         if given.get("kind") == "AdmissionReview":
             if self.old or self.who != Who(None, None, ()):
@@ -42,7 +42,7 @@ class RequestOptions:
         return self.who.review(given, old)
 
     def namespace(self, review: JSONObject) -> JSONObject | None:
-        """The Namespace object of the labels given, for the namespace of the request."""
+        """Build the request's Namespace with the labels given; None if there are none."""
         if self.namespace_labels is None:
             return None
         request = review.get("request")
@@ -53,7 +53,7 @@ class RequestOptions:
 
 
 def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the argument ``request``: RequestOptions."""
+    """Add the argument ``request`` (RequestOptions) to a command."""
 
     @wraps(function)
     def command(
@@ -105,12 +105,12 @@ _OPTIONS = (OPERATION, OLD, USER, GROUP, NAMESPACE_LABELS)
 
 
 def name_of(file: BinaryIO) -> str:
-    """What messages call a file that a command was given."""
+    """Return the name of an input file for messages."""
     return str(getattr(file, "name", "-"))
 
 
 def content(file: BinaryIO | Path) -> bytes:
-    """All of a file; ConfigError where it cannot be read though it could be opened."""
+    """Read a whole file. Raises ConfigError if that fails."""
     try:
         return file.read_bytes() if isinstance(file, Path) else file.read()
     except OSError as error:
@@ -119,7 +119,7 @@ def content(file: BinaryIO | Path) -> bytes:
 
 
 def read_object(body: bytes, name: str) -> JSONObject:
-    """The one JSON or YAML object in a file; ReviewError for anything else."""
+    """Decode the one JSON or YAML object of a file. Raises ReviewError for anything else."""
     try:
         document = read_one(body, name)
     except PolicySchemaError as error:

@@ -1,4 +1,4 @@
-"""Click options made from the fields of Settings: one field, one flag."""
+"""Click options built from the fields of Settings: one field, one flag. Resolves no values."""
 
 from collections.abc import Callable
 from dataclasses import Field, fields
@@ -26,7 +26,7 @@ _METAVARS: dict[Callable[[str], Any], str] = {
 
 
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command a flag for each setting; what is not given is None (or an empty tuple)."""
+    """Add a flag for each setting to a command; it is None, or (), if it is not given."""
     for each in reversed(fields(Settings)):
         function = _option(each)(function)
     return function

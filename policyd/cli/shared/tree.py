@@ -1,4 +1,4 @@
-"""Evaluations as indented lines: each part of an expression with its value."""
+"""Evaluations as indented lines: each subexpression with its value. Evaluates nothing."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from policyd.cli.shared.values import cut, shown
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How wide, and whether expressions that held are shown in full too (``everything``)."""
+    """The width of lines, and whether true expressions are shown in full (``everything``)."""
 
     width: int = 100
     everything: bool = False
 
 
 def tree(children: Iterable[Step], depth: int, style: Style) -> Iterator[str]:
-    """A line for each step, indented so deep; rounds that say nothing new are counted."""
+    """Yield a line for each step, indented by ``depth``; only count iterations that add nothing."""
     rounds = [each for each in children if each.round]
     decided = any(each.deciding for each in rounds)
     hidden = 0
@@ -39,7 +39,7 @@ def tree(children: Iterable[Step], depth: int, style: Style) -> Iterator[str]:
 
 
 def _is_dull(each: Step, decided: bool, rounds: list[Step]) -> bool:
-    """Whether a round may be left out: another one decided, or it is one of many alike."""
+    """Whether to omit an iteration: another one decided, or it is not the first or last."""
     if decided:
         return not each.deciding
     return each is not rounds[0] and each is not rounds[-1]
@@ -50,7 +50,7 @@ def _mark(each: Step) -> str:
 
 
 def value_line(name: str, each: Step, depth: int, style: Style) -> str:
-    """``text = value`` on one line."""
+    """Return ``name = value`` on one line."""
     room = style.width - 2 * depth
     label = cut(name, max(30, room * 2 // 3))
     if each.state == "skipped":

@@ -1,4 +1,4 @@
-"""CEL values for people and programs: as JSON, and on one line that is not too long."""
+"""CEL values as JSON, and on one line of limited width. Evaluates nothing."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ from policyd._core.values.types import MapKey, Optional, StructValue, UInt
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.shared.output import counted
 
-# What CEL's string() takes; of other keys the type is shown.
+# The types that CEL's string() converts; other keys are shown as their type.
 _KEYS = frozenset((
     "bool", "int", "uint", "double", "null_type", "type", "net.IP", "net.CIDR",
     "google.protobuf.Timestamp", "google.protobuf.Duration",
@@ -21,7 +21,7 @@ _KEYS = frozenset((
 
 
 def to_json(value: Any) -> Any:
-    """A CEL value as JSON; what JSON lacks is the text of CEL's ``string()``."""
+    """Convert a CEL value to JSON; values that JSON lacks are converted by CEL's ``string()``."""
     if isinstance(value, float):
         return value if math.isfinite(value) else render(value)
     if value is None or isinstance(value, bool | int | str):
@@ -42,7 +42,7 @@ def to_json(value: Any) -> Any:
 
 
 def _key(key: Any) -> str:
-    """A map's key as JSON's text."""
+    """Convert a map key to a JSON string."""
     value = key.value if isinstance(key, MapKey) else key
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -67,7 +67,7 @@ def dump(value: Any) -> bytes:
 
 
 def shown(value: Any, width: int) -> str:
-    """A value on one line of at most ``width`` characters, cut where it is longer."""
+    """Return a value on one line, truncated to ``width`` characters."""
     if isinstance(value, CelError):
         return cut(f"error: {value.message}", max(width, 60))
     if isinstance(value, Optional):
@@ -81,7 +81,7 @@ def shown(value: Any, width: int) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """The text on one line, with an ellipsis where it is too long."""
+    """Join the lines of a string and truncate it with an ellipsis."""
     line = " ".join(text.split())
     return line if len(line) <= width else line[: max(1, width - 1)] + "…"
 
@@ -91,7 +91,7 @@ _MANY = 30
 
 
 def _shallow(value: Any, depth: int) -> Any:
-    """As much of a value as fits on a line: the rest of a large one is not looked at."""
+    """Copy the part of a value that can fit on a line, so that large values stay cheap."""
     if isinstance(value, list):
         return "…" if depth > _DEEP else [_shallow(item, depth + 1) for item in value[:_MANY]]
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""The option ``--kubernetes-version`` of commands that read policies or evaluate expressions."""
+"""The option ``--kubernetes-version``. Loads no policies."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,8 +30,8 @@ VERSION = _Version()
 def version_option(
     *, of_cluster: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Give a command the argument ``version``: the newest if it is not given, or None for a command
-    that can ask a cluster for its own version (``of_cluster``).
+    """Add the argument ``version`` to a command. It defaults to the newest version, or to None if
+    the command can look up the version of a cluster (``of_cluster``).
     """
     otherwise = f"the cluster's with --cluster, else {NEWEST}" if of_cluster else f"{NEWEST}"
     return click.option(

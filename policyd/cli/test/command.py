@@ -1,4 +1,4 @@
-"""``policyd test``: runs the suites (PolicyTest) in files and directories, much like go test."""
+"""``policyd test``: runs test suites (PolicyTest), much like go test. Prints nothing itself."""
 
 import re
 from pathlib import Path
@@ -101,7 +101,7 @@ def command(
     if watch:
         if form != "text":
             raise click.UsageError(f"--watch cannot be combined with --format {form}")
-        from policyd.cli.test.watch import Watch  # what it needs takes a while to load
+        from policyd.cli.test.watch import Watch  # slow to import
 
         raise SystemExit(Watch(paths, options, verbose).run())
     sources = require(load(paths, version=options.version))

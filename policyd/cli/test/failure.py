@@ -1,5 +1,5 @@
-"""Of the stories of a case that failed only what has to do with the failure, as lines: who denied,
-who changed the object, or why nobody did.
+"""The part of an explanation that concerns a failed case, as lines: which policies denied or
+changed the object, or why none did. Evaluates nothing.
 """
 
 from collections.abc import Iterator, Sequence, Set
@@ -11,12 +11,12 @@ from policyd.offline.stories import PolicyStory, WebhookStory
 
 _CHANGES = ("changes it", "changes nothing")
 _ABOUT_CHANGES = frozenset(("patched", "patch", "idempotent"))
-_FEW = 5  # policies are named that had nothing to do with a request; the others are counted
-_IN_FULL = 2  # policies are shown with everything that held
+_FEW = 5  # unmatched policies named; the others are counted
+_IN_FULL = 2  # admitting policies shown with every expression
 
 
 def deciding(stories: Sequence[WebhookStory], keys: Set[str], style: Style) -> Iterator[str]:
-    """The lines for a case that is not as expected in these keys."""
+    """Yield the lines for a case that differs from what is expected in these keys."""
     told = sorted((each for story in stories for each in story.policies), key=rank)
     changes = bool(keys & _ABOUT_CHANGES)
     acted = [
@@ -37,7 +37,7 @@ def _lines(each: PolicyStory, style: Style) -> Iterator[str]:
 
 
 def _nobody(told: Sequence[PolicyStory], style: Style) -> Iterator[str]:
-    """Why nobody denied: of few policies that admit everything that held."""
+    """Explain why no policy denied: in detail if few policies admit."""
     admitting = [each for each in told if each.outcome == "admits"]
     if len(admitting) > _IN_FULL:
         yield from _others(told, style)
@@ -49,7 +49,7 @@ def _nobody(told: Sequence[PolicyStory], style: Style) -> Iterator[str]:
 
 
 def _others(told: Sequence[PolicyStory], style: Style) -> Iterator[str]:
-    """A line for each policy, once: those that matched, and the first of the others."""
+    """Yield one line for each policy that matched, and for the first of the others."""
     lines = dict.fromkeys(
         (each.matched, line)
         for each in sorted(told, key=lambda each: not each.matched)

@@ -1,5 +1,5 @@
-"""What was expected beside what was found: short values in columns, long ones below each other,
-objects and patches as a unified diff of their YAML.
+"""Differences between expected and found values: short ones in columns, long ones below each other,
+objects and patches as a unified diff of their YAML. Compares nothing itself.
 """
 
 import difflib
@@ -17,7 +17,7 @@ _CONTEXT = 3
 
 
 def compared(mismatches: Iterable[Mismatch], width: int) -> Iterator[str]:
-    """The lines for all keys of one case that are not as expected."""
+    """Yield the lines for all keys of a case that differ."""
     short: list[tuple[str, str, str]] = []
     long: list[Mismatch] = []
     for each in mismatches:
@@ -33,7 +33,7 @@ def compared(mismatches: Iterable[Mismatch], width: int) -> Iterator[str]:
 
 
 def _is_tree(each: Mismatch) -> bool:
-    """Whether it is an object or a list of them, on both sides."""
+    """Whether both sides are objects or lists of objects."""
     return _nested(each.expected) and _nested(each.found)
 
 
@@ -59,7 +59,7 @@ def _stacked(each: Mismatch) -> Iterator[str]:
 
 
 def _diff(each: Mismatch) -> Iterator[str]:
-    """Only the lines that differ, and some around them; keys in the order of what is expected."""
+    """Yield the differing lines with some context; keys are in the order of the expected value."""
     yield f"{each.key}: - expected, + found"
     lines = difflib.unified_diff(
         dump(each.expected).splitlines(),
@@ -73,7 +73,7 @@ def _diff(each: Mismatch) -> Iterator[str]:
 
 
 def _in_order_of(model: Any, value: Any) -> Any:
-    """The value with the keys of its maps where the model has them; new ones come last."""
+    """Copy a value with its keys in the order of the model; new keys come last."""
     if isinstance(model, dict) and isinstance(value, dict):
         keys = [key for key in model if key in value]
         keys += [key for key in value if key not in model]

@@ -1,4 +1,4 @@
-"""What a run of suites gave, as text for people (much like go test) and for programs."""
+"""Results of suites as text (much like go test), JSON and reports for CI. Runs nothing."""
 
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ _RULES = {
 
 @dataclass(frozen=True, slots=True)
 class Tested:
-    """A whole run. ``coverage`` is None where it was not asked for."""
+    """A whole run. ``coverage`` is None without --coverage."""
 
     suites: tuple[SuiteRun, ...]
     untested: tuple[Problem, ...] = ()
@@ -38,12 +38,12 @@ class Tested:
 
     @property
     def covers_too_little(self) -> bool:
-        """Whether the coverage is below what was asked for."""
+        """Whether the coverage is below the minimum."""
         return self.coverage is not None and percent(self.coverage) < self.least
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether no case failed, no test is missing and enough is covered."""
         failed = any(each.failed for each in self.suites)
         return not (failed or self.untested or self.covers_too_little)
 
@@ -66,7 +66,7 @@ FORMATS = ("text", "json", "junit", "sarif", "github")
 
 
 def text(tested: Tested, verbose: bool) -> Iterator[str]:
-    """The suites, a line of all of them, and what was asked for beside."""
+    """Yield the suites, a summary, the policies without tests and the coverage."""
     suites = [each for each in tested.suites if each.cases]
     for each in suites:
         yield from _suite(each, verbose)
@@ -105,7 +105,7 @@ def _total(suites: Sequence[SuiteRun]) -> str:
 
 
 def _failure(case: CaseRun) -> Iterator[str]:
-    """Why a case failed: what differs, and what the policies did."""
+    """Explain a failed case: what differs, and what the policies did."""
     result = case.result
     if result.error:
         yield f"    {result.file}:{result.line}: {result.error}"
@@ -124,7 +124,7 @@ def _failure(case: CaseRun) -> Iterator[str]:
 
 
 def _width() -> int:
-    """That of the terminal, within bounds that can be read."""
+    """Return the width of the terminal, within readable bounds."""
     return max(_MIN_WIDTH, min(_MAX_WIDTH, shutil.get_terminal_size((100, 24)).columns))
 
 
@@ -148,7 +148,7 @@ def _of(policies: int) -> str:
 
 
 def _shown(value: float) -> str:
-    """With one digit; what is not all is never rounded up to it."""
+    """Format with one decimal; less than 100 is never rounded up to 100."""
     return "100" if value >= 100 else f"{min(value, 99.9):.1f}"
 
 
@@ -170,7 +170,7 @@ def _named(part: Part) -> str:
 
 
 def _json(tested: Tested) -> Any:
-    """The cases; with what else was asked for an object that holds them."""
+    """Return the list of cases, or an object that also has coverage and untested policies."""
     cases = [
         {**asdict(case.result), "passed": case.result.passed}
         for each in tested.suites

@@ -1,6 +1,4 @@
-"""One run of suites as ``policyd test`` is asked for it: which suites, and what is told of them.
-Prints nothing.
-"""
+"""One run of ``policyd test``: which suites run, and what is observed. Prints nothing."""
 
 import re
 from collections.abc import Sequence
@@ -17,7 +15,7 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a run is asked for."""
+    """The options of a run."""
 
     select: re.Pattern[str] | None = None
     explain: bool = True
@@ -28,12 +26,14 @@ class Options:
 
     @property
     def observes(self) -> bool:
-        """Whether every case must be watched."""
+        """Whether every case must be observed for coverage."""
         return self.require_tests or self.coverage
 
 
 def suites_of(sources: Sources, paths: Sequence[Path], options: Options) -> tuple[Document, ...]:
-    """All suites; there must be one, unless it is said which policies lack theirs."""
+    """Return all suites. Raises ConfigError if there are none, unless tests are required: then each
+    policy without a suite is reported.
+    """
     suites = sources.of_kind("PolicyTest")
     if not suites and not options.require_tests:
         raise ConfigError(
@@ -44,7 +44,7 @@ def suites_of(sources: Sources, paths: Sequence[Path], options: Options) -> tupl
 
 
 def run(sources: Sources, suites: Sequence[Document], options: Options) -> Tested:
-    """Run suites of these sources."""
+    """Run these suites."""
     seen = Coverage() if options.observes else None
     runner = Runner(sources, select=options.select, explain=options.explain, coverage=seen)
     ran = tuple(runner.run(suites))

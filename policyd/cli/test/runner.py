@@ -1,6 +1,4 @@
-"""Runs suites for the command line: what each case gave, with the stories of those that failed.
-Prints nothing.
-"""
+"""Runs suites for the command line, with explanations of the cases that fail. Prints nothing."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -19,9 +17,9 @@ from policyd.policy.suite import runner
 
 @dataclass(frozen=True, slots=True)
 class CaseRun:
-    """A case, and what the webhooks did where it failed and that was asked for.
+    """A case with its explanation, if it failed and explanations are wanted.
 
-    ``again`` is the second run of the mutations, where that is what failed.
+    ``again`` explains the second run of the mutations, if the case failed there.
     """
 
     result: runner.CaseResult
@@ -31,24 +29,24 @@ class CaseRun:
 
 @dataclass(frozen=True, slots=True)
 class SuiteRun:
-    """A suite and its cases, as far as they were selected."""
+    """A suite and its selected cases."""
 
     document: Document
     cases: tuple[CaseRun, ...]
 
     @property
     def failed(self) -> int:
-        """How many cases failed."""
+        """The number of failed cases."""
         return sum(not case.result.passed for case in self.cases)
 
     @property
     def seconds(self) -> float:
-        """How long all cases took."""
+        """The time of all cases."""
         return sum(case.result.seconds for case in self.cases)
 
 
 class Runner:
-    """The policies and suites of one load. With ``coverage`` every case is told to it."""
+    """Runs suites of one load. Every case is added to ``coverage`` if it is given."""
 
     def __init__(
         self,
@@ -67,7 +65,7 @@ class Runner:
             coverage.expect(sources.documents)
 
     def run(self, suites: Sequence[Document]) -> list[SuiteRun]:
-        """Every selected case; raises ConfigError for a suite that has no policies to test."""
+        """Run every selected case. Raises ConfigError for a suite without policies."""
         work = [(each, index) for each in suites for index in runner.selected(each, self._select)]
         found: dict[int, list[CaseRun]] = {id(each): [] for each in suites}
         asked: tuple[Document, _Asked] | None = None
@@ -90,7 +88,7 @@ class Runner:
 
 
 class _Asked:
-    """The policies of one suite, asked plainly, or with a witness where one wants to know more."""
+    """The policies of one suite: evaluated plainly, or traced for explanations and coverage."""
 
     def __init__(
         self,
@@ -141,7 +139,7 @@ class _Asked:
 def untested(
     policies: Sequence[PolicyCoverage], suites: Sequence[Document], sources: Sources
 ) -> Iterator[Problem]:
-    """A problem for each policy that no suite tests, or that no case of its suites concerns."""
+    """Report each policy that no suite tests, or that no case of its suites matches."""
     for each in policies:
         if each.matched:
             continue

@@ -1,5 +1,5 @@
-"""``policyd test --watch``: runs suites again when files change that concern them, until it is
-interrupted. What is broken is told, and does not end it.
+"""``policyd test --watch``: runs the affected suites again when files change, until it is
+interrupted. Invalid files are reported and do not end it.
 """
 
 import asyncio
@@ -23,24 +23,24 @@ from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.loader import fixture_names, load, named_policies, require
 
 _BROKEN = 2
-_MOST_NAMES = 3  # of changed files are told
+_MOST_NAMES = 3  # changed files named; the others are counted
 
 
 class Watch:
-    """Suites that are run again and again; the status is that of what was last known of all."""
+    """Runs suites on every change; the exit status covers the last result of each suite."""
 
     def __init__(self, paths: Sequence[Path], options: Options, verbose: bool) -> None:
         self._paths = tuple(paths)
         self._options = options
         self._verbose = verbose
         self._known: dict[tuple[str, int], SuiteRun] = {}  # the last run of each suite
-        self._outside: tuple[Path, ...] = ()  # what suites name that is not in the paths
+        self._outside: tuple[Path, ...] = ()  # files named by suites, outside the paths
         self._inside: Fingerprint = ()
         self._beyond: Fingerprint = ()
         self._status = _BROKEN
 
     def run(self) -> int:
-        """Go on until Ctrl-C; the exit status of the last run."""
+        """Run until Ctrl-C and return the exit status of the last run."""
         try:
             asyncio.run(self._watch())
         except KeyboardInterrupt:
@@ -59,10 +59,10 @@ class Watch:
                 self._run(touched)
 
     async def _change(self, known: Fingerprint) -> None:
-        """Wait until something looks different from what was run last."""
+        """Wait until the files differ from those of the last run."""
         watched, stop = (*self._paths, *self._outside), asyncio.Event()
         listening = asyncio.create_task(_first(changed(watched, stop, known=known)))
-        await asyncio.sleep(0)  # it listens from here on; a look shows what came before
+        await asyncio.sleep(0)  # the task listens from here on; the check finds earlier changes
         try:
             if fingerprint(watched) == known:
                 await listening
@@ -71,7 +71,7 @@ class Watch:
             await asyncio.wait([listening])
 
     def _run(self, touched: frozenset[str] | None) -> None:
-        """Run what the change of these files (None: everything) concerns, and tell of it."""
+        """Run and report the suites affected by a change of these files (None: all suites)."""
         if sys.stdout.isatty():
             click.clear()
         if touched is not None:
@@ -98,7 +98,7 @@ class Watch:
         self._tell(tested, sources, len(chosen))
 
     def _look_outside(self, suites: Sequence[Document]) -> None:
-        """Watch what the suites name elsewhere, from its state now on."""
+        """Watch the files that suites name outside the paths, from their current state on."""
         before = self._outside
         self._outside = tuple(outside(suites, self._paths))
         if self._outside != before:
@@ -127,12 +127,12 @@ async def _first(states: AsyncGenerator[Fingerprint, None]) -> None:
 
 
 def differing(before: Fingerprint, after: Fingerprint) -> frozenset[str]:
-    """The files that came, went or changed between two states."""
+    """Return the files added, removed or changed between two states."""
     return frozenset(entry[0] for entry in set(before).symmetric_difference(after))
 
 
 def concerns(suite: Document, files: Iterable[str]) -> bool:
-    """Whether one of the files is the suite's: itself, a fixture, or of its policies."""
+    """Whether one of the files is the suite, a fixture or a policy of the suite."""
     named = named_policies(suite)
     if named is None:
         return True
@@ -140,7 +140,7 @@ def concerns(suite: Document, files: Iterable[str]) -> bool:
 
 
 def outside(suites: Iterable[Document], paths: Sequence[Path]) -> Iterator[Path]:
-    """What the suites name that is in none of the paths."""
+    """Yield the files that suites name outside the paths."""
     seen: set[Path] = set()
     for suite in suites:
         for each in (*(named_policies(suite) or ()), *_fixtures(suite)):
@@ -155,7 +155,7 @@ def _fixtures(suite: Document) -> Iterator[Path]:
 
 
 def _is_within(file: str, paths: Iterable[Path]) -> bool:
-    """Whether a file is one of the paths or in one; links may lead to it."""
+    """Whether a file is one of the paths or inside one, after resolving links."""
     real = Path(os_path.realpath(file))
     return any(real.is_relative_to(os_path.realpath(path)) for path in paths)
 
