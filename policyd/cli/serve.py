@@ -45,10 +45,10 @@ def command(config: Path | None, **flags: Any) -> None:
     # Imported here because --help and invalid settings do not need it.
     from policyd.admission import engine
     from policyd.server.composition import Server
-    from policyd.server.loading import Serving
+    from policyd.server.loading import PolicyLoader
 
-    serving = Serving()
-    Server(settings, serving.load, engine.review, verify=serving.verify).run()
+    loader = PolicyLoader()
+    Server(settings, loader.load, engine.review, verify=loader.verify).run()
 
 
 def _document(config: Path | None) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from policyd.errors import ConfigError
 
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
-    from policyd.cluster.definitions import Definitions, Tell
+    from policyd.cluster.definitions import ClusterDefinitions, ReportLookup
     from policyd.cluster.reader import ClusterReader
 
 
@@ -43,8 +43,10 @@ def _missing(error: ModuleNotFoundError) -> Exception:
     return ConfigError("asking a cluster needs more packages: pip install 'policyd[cluster]'")
 
 
-def open_definitions(client: "ClusterClient", timeout: float, tell: "Tell") -> "Definitions":
+def open_definitions(
+    client: "ClusterClient", timeout: float, report: "ReportLookup"
+) -> "ClusterDefinitions":
     """The CustomResourceDefinitions of the same cluster, for who loads policies."""
-    from policyd.cluster.definitions import Definitions
+    from policyd.cluster.definitions import ClusterDefinitions
 
-    return Definitions(client.config, timeout, tell)
+    return ClusterDefinitions(client.config, timeout, report)

@@ -16,7 +16,7 @@ from lightkube.models.authorization_v1 import (
 from lightkube.resources.authorization_v1 import SubjectAccessReview
 
 from policyd._core.lib.authorization import AccessDecision, Attributes
-from policyd.cluster.bounds import Unfit
+from policyd.cluster.bounds import InvalidAnswer
 
 BOTH = "webhook subject access review returned both allow and deny response"
 # The API server adds these where a selector does not parse. Inside of it such a selector counts as
@@ -27,38 +27,40 @@ UNPARSED = frozenset(
 )
 
 
-async def review(client: AsyncClient, asked: Attributes) -> AccessDecision:
+async def review(client: AsyncClient, attributes: Attributes) -> AccessDecision:
     """Ask the API server; raises what the client raises."""
-    answer = await client.create(SubjectAccessReview(spec=spec(asked)))
+    answer = await client.create(SubjectAccessReview(spec=spec(attributes)))
     if answer.kind != SubjectAccessReview.__name__:
-        raise Unfit(f"expected an answer of kind SubjectAccessReview, got {answer.kind!r}")
+        raise InvalidAnswer(f"expected an answer of kind SubjectAccessReview, got {answer.kind!r}")
     return decision(answer.status or SubjectAccessReviewStatus(allowed=False))
 
 
-def spec(asked: Attributes) -> SubjectAccessReviewSpec:
+def spec(attributes: Attributes) -> SubjectAccessReviewSpec:
     """The question; selectors go as they were written, the API server parses them."""
     made = SubjectAccessReviewSpec(
-        user=asked.user,
-        uid=asked.uid or None,
-        groups=list(asked.groups) or None,
-        extra={key: list(values) for key, values in asked.extra} or None,
+        user=attributes.user,
+        uid=attributes.uid or None,
+        groups=list(attributes.groups) or None,
+        extra={key: list(values) for key, values in attributes.extra} or None,
     )
-    if asked.path:
-        made.nonResourceAttributes = NonResourceAttributes(path=asked.path, verb=asked.verb)
+    if attributes.path:
+        made.nonResourceAttributes = NonResourceAttributes(
+            path=attributes.path, verb=attributes.verb
+        )
         return made
     made.resourceAttributes = resource = ResourceAttributes(
-        verb=asked.verb,
-        group=asked.group,
+        verb=attributes.verb,
+        group=attributes.group,
         version="*",
-        resource=asked.resource,
-        subresource=asked.subresource or None,
-        namespace=asked.namespace or None,
-        name=asked.name or None,
+        resource=attributes.resource,
+        subresource=attributes.subresource or None,
+        namespace=attributes.namespace or None,
+        name=attributes.name or None,
     )
-    if asked.field_selector:
-        resource.fieldSelector = FieldSelectorAttributes(rawSelector=asked.field_selector)
-    if asked.label_selector:
-        resource.labelSelector = LabelSelectorAttributes(rawSelector=asked.label_selector)
+    if attributes.field_selector:
+        resource.fieldSelector = FieldSelectorAttributes(rawSelector=attributes.field_selector)
+    if attributes.label_selector:
+        resource.labelSelector = LabelSelectorAttributes(rawSelector=attributes.label_selector)
     return made
 
 

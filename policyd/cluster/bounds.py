@@ -23,7 +23,7 @@ MAX_PAGE_BYTES = 256 * 2**20
 _DEPTH = 1000
 
 
-class Unfit(ValueError):
+class InvalidAnswer(ValueError):
     """An answer breaks a bound, or is not what was asked for; asking again is of no use."""
 
 
@@ -37,7 +37,7 @@ class Budget:
         """Count an answer; Unfit if there are too many bytes."""
         self._left -= size
         if self._left < 0:
-            raise Unfit(f"the answer is larger than {self._most} bytes")
+            raise InvalidAnswer(f"the answer is larger than {self._most} bytes")
 
 
 class BoundedTransport(httpx2.AsyncBaseTransport):
@@ -57,7 +57,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         answer = await self._inner.handle_async_request(request)
         try:
             self._check(answer.headers)
-        except Unfit:
+        except InvalidAnswer:
             await answer.aclose()
             raise
         if not isinstance(answer.stream, httpx2.AsyncByteStream):
@@ -72,10 +72,12 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
     def _check(self, headers: httpx2.Headers) -> None:
         encoding = headers.get("Content-Encoding", "identity").strip().lower()
         if encoding not in ("", "identity"):
-            raise Unfit(f"the answer has the Content-Encoding {encoding[:40]!r}, expected none")
+            raise InvalidAnswer(
+                f"the answer has the Content-Encoding {encoding[:40]!r}, expected none"
+            )
         length = headers.get("Content-Length", "")
         if length.isascii() and length.isdigit() and int(length[:20]) > self._most:
-            raise Unfit(f"the answer is larger than {self._most} bytes")
+            raise InvalidAnswer(f"the answer is larger than {self._most} bytes")
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -109,13 +111,15 @@ def json_object(answer: httpx2.Response, kind: str) -> JSONObject:
         found = orjson.loads(data)
         found = found if is_ordinary(data, _DEPTH) else normal(found, _DEPTH)
     except orjson.JSONDecodeError:
-        raise Unfit("the answer is not JSON") from None
+        raise InvalidAnswer("the answer is not JSON") from None
     except ReviewError:
-        raise Unfit(f"the answer is nested deeper than {_DEPTH} levels") from None
+        raise InvalidAnswer(f"the answer is nested deeper than {_DEPTH} levels") from None
     if not isinstance(found, dict):
-        raise Unfit("the answer is not a JSON object")
+        raise InvalidAnswer("the answer is not a JSON object")
     if not str(found.get("kind")).endswith(kind):
-        raise Unfit(f"expected an answer of kind {kind}, got {str(found.get('kind'))[:40]!r}")
+        raise InvalidAnswer(
+            f"expected an answer of kind {kind}, got {str(found.get('kind'))[:40]!r}"
+        )
     return found
 
 
@@ -123,5 +127,5 @@ def named(found: JSONObject, name: str) -> JSONObject:
     """The object, if it has this name; Unfit where it is another one."""
     metadata = found.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("name") != name:
-        raise Unfit(f"the answer is not the object named {name!r}")
+        raise InvalidAnswer(f"the answer is not the object named {name!r}")
     return found

@@ -31,10 +31,10 @@ from policyd.cluster.bounds import (
     MAX_LIST_BYTES,
     BoundedTransport,
     Budget,
-    Unfit,
+    InvalidAnswer,
     json_object,
 )
-from policyd.cluster.memory import Remembered
+from policyd.cluster.cache import LookupCache
 from policyd.cluster.params import Get
 from policyd.errors import ConfigError, PolicySchemaError
 from policyd.json_types import JSONObject
@@ -128,13 +128,13 @@ class ClusterClient:
             self._of_params = plain(config, context, timeout, most)
         except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:
             raise ConfigError(f"cluster {config.cluster.server}: not usable: {error}") from None
-        self._namespaces = Remembered(self._namespace)
-        self._kinds = Remembered(self._kind, params.KIND_SECONDS)
-        self._params = Remembered(self._objects)
+        self._namespaces = LookupCache(self._namespace)
+        self._kinds = LookupCache(self._kind, params.KIND_SECONDS)
+        self._params = LookupCache(self._objects)
 
-    async def may(self, asked: Attributes) -> AccessDecision | Failure:
+    async def may(self, attributes: Attributes) -> AccessDecision | Failure:
         """Whether a user may do something; raises nothing."""
-        return await self._told(lambda: access.review(self._client, asked))
+        return await self._query(lambda: access.review(self._client, attributes))
 
     def known_namespace(self, name: str) -> JSONObject | None:
         """The Namespace object as it was a moment ago, if it was asked for then."""
@@ -145,7 +145,7 @@ class ClusterClient:
         return await self._namespaces.get(name)
 
     async def _namespace(self, name: str) -> JSONObject | Failure:
-        return await self._told(lambda: namespaces.read(self._namespace_object, name))
+        return await self._query(lambda: namespaces.read(self._namespace_object, name))
 
     def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
         """What is remembered of a kind."""
@@ -157,7 +157,7 @@ class ClusterClient:
         return await self._kinds.get(question) if known is None else known
 
     async def _kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
-        return await self._told(lambda: params.served(self._pages(), question))
+        return await self._query(lambda: params.served(self._pages(), question))
 
     def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
         """The objects as they were a moment ago, if they were asked for then."""
@@ -171,7 +171,7 @@ class ClusterClient:
         kinds = await self.kind(KindOf(question.api_version, question.kind))
         if isinstance(kinds, Failure) or not kinds:
             return kinds if isinstance(kinds, Failure) else ()
-        return await self._told(lambda: params.read(self._pages(), kinds[0], question))
+        return await self._query(lambda: params.read(self._pages(), kinds[0], question))
 
     async def _namespace_object(self, path: str) -> JSONObject:
         """The Namespace at a path; raises what the client raises."""
@@ -201,7 +201,7 @@ class ClusterClient:
         await self._of_params.aclose()
         await self._client.close()
 
-    async def _told(self, ask: Callable[[], Awaitable[Answer]]) -> Answer | Failure:
+    async def _query(self, send: Callable[[], Awaitable[Answer]]) -> Answer | Failure:
         """What the API server says, asked again where it may say something else soon."""
         pauses = iter(PAUSES)
         last = _SILENT
@@ -209,9 +209,9 @@ class ClusterClient:
             async with asyncio.timeout(self._whole):
                 while True:
                     try:
-                        return await ask()
+                        return await send()
                     except PROBLEMS as error:
-                        last = Failure(words(error))
+                        last = Failure(describe(error))
                         wait = _passing(error, next(pauses, None))
                     if wait is None:
                         return last
@@ -262,19 +262,19 @@ def _passing(error: Exception, pause: float | None) -> float | None:
     if isinstance(error, httpx2.HTTPStatusError):
         if error.response.status_code not in PASSING:
             return None
-        asked = error.response.headers.get("Retry-After", "")
+        retry_after = error.response.headers.get("Retry-After", "")
         # Digits of other scripts are no seconds, and neither is a date: none is sent.
-        seconds = float(asked) if asked.isascii() and asked.isdigit() else 0.0
+        seconds = float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0
         return min(max(pause, seconds), LONGEST_PAUSE)
     return pause if isinstance(error, httpx2.TransportError) else None
 
 
-def words(error: Exception) -> str:
+def describe(error: Exception) -> str:
     """What went wrong, for who reads a denial."""
-    return _words(error)[:_LONGEST]
+    return _describe(error)[:_LONGEST]
 
 
-def _words(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     if isinstance(error, httpx2.HTTPStatusError):
         code = error.response.status_code
         said = f": {error}" if isinstance(error, ApiError) else ""
@@ -282,5 +282,5 @@ def _words(error: Exception) -> str:
     if isinstance(error, httpx2.TransportError):
         return f"the API server cannot be reached: {str(error) or type(error).__name__}"
     if isinstance(error, RecursionError):
-        error = Unfit("the answer is nested too deep")
+        error = InvalidAnswer("the answer is nested too deep")
     return f"the API server cannot be asked: {error!r}"

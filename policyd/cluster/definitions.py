@@ -17,8 +17,8 @@ from typing import Any
 import httpx2
 from lightkube.config.kubeconfig import SingleConfig
 
-from policyd.cluster.bounds import MAX_ANSWER_BYTES, Unfit, json_object, named
-from policyd.cluster.client import PROBLEMS, plain, raise_for_status, trusted, words
+from policyd.cluster.bounds import MAX_ANSWER_BYTES, InvalidAnswer, json_object, named
+from policyd.cluster.client import PROBLEMS, describe, plain, raise_for_status, trusted
 from policyd.json_types import JSONObject
 from policyd.policy.live.definitions import EVERY, Wanted, slim
 
@@ -34,18 +34,18 @@ AT_A_TIME = 8
 # Definitions of one answer: metadata may have annotations of 256 KiB each.
 _PAGE = "100"
 
-Tell = Callable[[bool, int], None]
+ReportLookup = Callable[[bool, int], None]
 
 
-class Definitions:
+class ClusterDefinitions:
     """Fetches and remembers; raises nothing. ``tell`` hears of each question whether it was
     answered, and after how many nanoseconds.
     """
 
-    def __init__(self, config: SingleConfig, timeout: float, tell: Tell) -> None:
+    def __init__(self, config: SingleConfig, timeout: float, report: ReportLookup) -> None:
         self._config = config
         self._timeout = min(timeout, LONGEST)
-        self._tell = tell
+        self._report = report
         self._starting = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
@@ -125,7 +125,7 @@ class Definitions:
             self.problem = "the API server did not answer in time"
             return False
         except PROBLEMS as error:
-            self.problem = words(error)
+            self.problem = describe(error)
             return False
         self.problem = ""
         return found
@@ -162,7 +162,7 @@ class Definitions:
         try:
             found = await self._get("version", "")
         except PROBLEMS as error:
-            self._said = ("", words(error))
+            self._said = ("", describe(error))
             return False
         if found is None:
             self._said = ("", "the API server answered 404 to GET /version")
@@ -217,9 +217,9 @@ class Definitions:
                 found = json_object(response, kind)
                 answered = True
             except TimeoutError:
-                raise Unfit("there was no answer in time") from None
+                raise InvalidAnswer("there was no answer in time") from None
             finally:
-                self._tell(answered, perf_counter_ns() - started)
+                self._report(answered, perf_counter_ns() - started)
         return found
 
     def _client(self) -> httpx2.AsyncClient:

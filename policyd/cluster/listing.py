@@ -13,7 +13,7 @@ from policyd.policy.live.reach import Served
 PAGE = 500  # objects, as kubectl asks for them: some 10 MB of Pods
 
 
-class Unreadable(Exception):
+class ApiReadError(Exception):
     """The API server did not give what was asked for; the text says why.
 
     ``status`` is that of its answer, 0 without one; ``body`` is the Status object that it sent.
@@ -25,7 +25,7 @@ class Unreadable(Exception):
         self.body = body or {}
 
 
-class Reader(Protocol):
+class ApiReader(Protocol):
     """Gets one JSON object from an API server, or raises Unreadable."""
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
@@ -40,7 +40,7 @@ class Page(NamedTuple):
 
 
 def served(
-    reader: Reader, names_group: Callable[[str], bool], failed: Callable[[str], None]
+    reader: ApiReader, names_group: Callable[[str], bool], failed: Callable[[str], None]
 ) -> Iterator[Served]:
     """Every resource that can be listed in the groups wanted, its preferred version first.
 
@@ -54,7 +54,7 @@ def served(
             path = f"/apis/{group}/{version}" if group else f"/api/{version}"
             try:
                 found = reader.get(path)
-            except Unreadable as error:
+            except ApiReadError as error:
                 failed(f"cannot find out what {path} serves: {error}")
                 continue
             for each in found.get("resources") or ():
@@ -62,7 +62,7 @@ def served(
                     yield Served(group, version, each["name"], each["kind"], each["namespaced"])
 
 
-def _versions(reader: Reader) -> Iterator[tuple[str, list[str]]]:
+def _versions(reader: ApiReader) -> Iterator[tuple[str, list[str]]]:
     yield "", list(reader.get("/api")["versions"])
     for group in reader.get("/apis").get("groups") or ():
         preferred = (group.get("preferredVersion") or {}).get("version")
@@ -77,7 +77,7 @@ def list_path(resource: Served, namespace: str = "") -> str:
     return f"{base}{within}/{resource.resource}"
 
 
-def pages(reader: Reader, path: str) -> Iterator[Page]:
+def pages(reader: ApiReader, path: str) -> Iterator[Page]:
     """A list in pages. Where it takes so long that the API server forgets the moment that the list
     shows, it goes on with what is there now.
     """
@@ -85,7 +85,7 @@ def pages(reader: Reader, path: str) -> Iterator[Page]:
     while True:
         try:
             page = reader.get(path, query)
-        except Unreadable as error:
+        except ApiReadError as error:
             later = (error.body.get("metadata") or {}).get("continue")
             if error.status != HTTPStatus.GONE or not later or expired:
                 raise

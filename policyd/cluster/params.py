@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import quote
 
 from policyd.admission.asked_params import KindOf, ParamsOf
-from policyd.cluster.bounds import Unfit, named
+from policyd.cluster.bounds import InvalidAnswer, named
 from policyd.cluster.listing import list_path
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
@@ -57,7 +57,7 @@ async def read(get: Get, resource: Served, question: ParamsOf) -> tuple[JSONObje
         page = await get(path, query, "List") or {}
         items = page.get("items") or ()
         if not isinstance(items, list | tuple) or not all(isinstance(each, dict) for each in items):
-            raise Unfit("the answer is not a list of objects")
+            raise InvalidAnswer("the answer is not a list of objects")
         objects += items
         following = (page.get("metadata") or {}).get("continue")
         if not following:

@@ -15,7 +15,7 @@ from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.cluster.bounds import MAX_PAGE_BYTES
 from policyd.cluster.client import PASSING, ClusterClient
-from policyd.cluster.listing import Unreadable
+from policyd.cluster.listing import ApiReadError
 from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served
 
@@ -29,7 +29,7 @@ class _Client(ClusterClient):
 
     async def get(self, path: str, query: Mapping[str, str]) -> httpx2.Response | Failure:
         """Any answer but one that passes; raises nothing."""
-        return await self._told(lambda: self._get(path, query))
+        return await self._query(lambda: self._get(path, query))
 
     async def _get(self, path: str, query: Mapping[str, str]) -> httpx2.Response:
         answer = await self._of_params.get(path.lstrip("/"), params=dict(query))
@@ -57,7 +57,7 @@ class ClusterReader:
         """The JSON object at a path; Unreadable where there is none to be had."""
         answer = self._run(self._client.get(path, query or {}))
         if isinstance(answer, Failure):
-            raise Unreadable(answer.why)
+            raise ApiReadError(answer.why)
         try:
             body = orjson.loads(answer.content)
         except orjson.JSONDecodeError:
@@ -66,9 +66,11 @@ class ClusterReader:
         code = answer.status_code
         if code != HTTPStatus.OK:
             said = given.get("message") or answer.reason_phrase
-            raise Unreadable(f"the API server answered {code}: {said}", code, given)
+            raise ApiReadError(f"the API server answered {code}: {said}", code, given)
         if not isinstance(body, dict):
-            raise Unreadable("the API server answered with something else than a JSON object", code)
+            raise ApiReadError(
+                "the API server answered with something else than a JSON object", code
+            )
         return given
 
     def version(self) -> str:

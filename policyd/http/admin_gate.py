@@ -18,7 +18,7 @@ from time import monotonic
 import orjson
 
 from policyd.errors import ConfigError
-from policyd.http.messages import Header, Receive, Scope, Send, respond
+from policyd.http.messages import ASGIScope, Header, Receive, Send, respond
 
 # Set in scope["state"]: whether the client may see everything.
 TRUSTED = "policyd.trusted"
@@ -30,10 +30,10 @@ BURST = 400
 # Addresses remembered before those that were quiet are forgotten.
 REMEMBERED = 1024
 
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
+App = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 
 
-class Gate:
+class AdminGate:
     """An ASGI app before another."""
 
     def __init__(
@@ -52,7 +52,7 @@ class Gate:
         if token_file is not None:
             self._token(token_file)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         """Answer, or let the app do so."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
@@ -142,7 +142,7 @@ def _is_guarded(path: str) -> bool:
 
 
 async def _refuse(
-    scope: Scope, send: Send, status: int, message: str, headers: tuple[Header, ...] = ()
+    scope: ASGIScope, send: Send, status: int, message: str, headers: tuple[Header, ...] = ()
 ) -> None:
     text = orjson.dumps({"error": message})
     await respond(scope, send, status, text, headers=headers, closing=True)

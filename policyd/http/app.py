@@ -12,16 +12,22 @@ from starlette.routing import Route
 
 from policyd.admission.recorder import Recorder
 from policyd.config import Settings
-from policyd.http.admin_gate import App, Gate
-from policyd.http.endpoints import Capture, Judge, Only, PatientJudge, Reviews
+from policyd.http.admin_gate import AdminGate, App
+from policyd.http.endpoints import (
+    AsyncReviewEvaluator,
+    PolicyFilter,
+    ReviewEvaluator,
+    Reviews,
+    ReviewSink,
+)
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
-from policyd.http.messages import Receive, Scope, Send, not_found
-from policyd.http.status import Exposition, Status
+from policyd.http.messages import ASGIScope, Receive, Send, not_found
+from policyd.http.status import MetricsRenderer, Status
 from policyd.policy.live.store import Store
 
 # Paths of a webhook; what follows "/policy/" is the name of the only policy to ask.
-ONLY: dict[str, Only | None] = {
+ONLY: dict[str, PolicyFilter | None] = {
     "": None,
     "/fail": lambda policy: policy.fail,
     "/ignore": lambda policy: not policy.fail,
@@ -43,7 +49,7 @@ class Application:
             for path, only in ONLY.items()
         }
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http" or scope["scheme"] != "https":
             await self._admin(scope, receive, send)
@@ -54,7 +60,7 @@ class Application:
         else:
             await self._reviews(scope, receive, send, *route)
 
-    def _named(self, path: str) -> tuple[str, Only] | None:
+    def _named(self, path: str) -> tuple[str, PolicyFilter] | None:
         """The route of ``/validate/policy/NAME``, if a policy of that name is loaded."""
         webhook, _, name = path[1:].partition("/policy/")
         if webhook not in WEBHOOKS:
@@ -68,20 +74,20 @@ def create_app(
     settings: Settings,
     store: Store,
     recorder: Recorder,
-    judge: Judge,
+    evaluate: ReviewEvaluator,
     *,
-    exposition: Exposition,
+    exposition: MetricsRenderer,
     in_flight: InFlight,
     lifecycle: Lifecycle,
-    patient: PatientJudge | None = None,
-    capture: Capture | None = None,
-    deaf: Callable[[], Sequence[str]] = tuple,
+    evaluate_async: AsyncReviewEvaluator | None = None,
+    capture: ReviewSink | None = None,
+    stale_watches: Callable[[], Sequence[str]] = tuple,
 ) -> Application:
     """The app over one store; ``judge`` is ``admission.engine.review``, ``patient`` judges where
     policies ask a cluster, ``capture`` records, ``deaf`` says which watches have died.
     """
     reviews = Reviews(
-        judge,
+        evaluate,
         lambda: store.current,
         recorder,
         in_flight,
@@ -89,10 +95,10 @@ def create_app(
         timeout=settings.timeout,
         max_body_bytes=settings.max_body_bytes,
         body_timeout=settings.body_timeout,
-        patient=patient,
+        evaluate_async=evaluate_async,
         capture=capture,
     )
-    status = Status(store, lifecycle, exposition, deaf)
+    status = Status(store, lifecycle, exposition, stale_watches)
     admin = Starlette(
         routes=[
             Route("/livez", status.live),
@@ -105,5 +111,5 @@ def create_app(
         exception_handlers={HTTPException: status.wrong},
     )
     admin.router.redirect_slashes = False
-    gate = Gate(admin, settings.admin_host, settings.admin_token_file)
+    gate = AdminGate(admin, settings.admin_host, settings.admin_token_file)
     return Application(reviews, gate, store, lifecycle)

@@ -17,13 +17,13 @@ from policyd.admission.recorder import Recorder, Result, ShedReason
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode
 from policyd.errors import ReviewError
 from policyd.http.lifecycle import Lifecycle
-from policyd.http.limits import InFlight, Peer, Room
+from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.http.messages import (
+    ASGIScope,
     Body,
+    Deadlines,
     Disconnected,
-    Patience,
     Receive,
-    Scope,
     Send,
     refuse,
     respond,
@@ -31,7 +31,7 @@ from policyd.http.messages import (
 from policyd.policy.live.store import Policy, PolicySet
 from policyd.units import duration
 
-Only = Callable[[Policy], bool]
+PolicyFilter = Callable[[Policy], bool]
 
 # Set by server/http.py and server/tcp.py in scope["state"]: perf_counter_ns when the request's head
 # was read, and whose it is.
@@ -39,7 +39,7 @@ ARRIVED = "policyd.arrived"
 PEER = "policyd.peer"
 
 
-class Judge(Protocol):
+class ReviewEvaluator(Protocol):
     """``admission.engine.review``: one request against one set; synchronous."""
 
     def __call__(
@@ -54,7 +54,7 @@ class Judge(Protocol):
     ) -> AdmissionResponse: ...
 
 
-class PatientJudge(Protocol):
+class AsyncReviewEvaluator(Protocol):
     """``admission.asking.review_with`` and whom it asks: one that can wait for answers."""
 
     async def __call__(
@@ -69,10 +69,10 @@ class PatientJudge(Protocol):
     ) -> AdmissionResponse: ...
 
 
-class Capture(Protocol):
+class ReviewSink(Protocol):
     """``capture.Capture``: keeps a review and its answer, and never waits."""
 
-    def note(
+    def record(
         self, webhook: str, request: AdmissionRequest, response: AdmissionResponse, size: int
     ) -> None: ...
 
@@ -82,7 +82,7 @@ class Reviews:
 
     def __init__(
         self,
-        judge: Judge,
+        evaluate: ReviewEvaluator,
         policies: Callable[[], PolicySet],
         recorder: Recorder,
         in_flight: InFlight,
@@ -91,23 +91,28 @@ class Reviews:
         timeout: float,
         max_body_bytes: int,
         body_timeout: float = 5.0,
-        patient: PatientJudge | None = None,
-        capture: Capture | None = None,
+        evaluate_async: AsyncReviewEvaluator | None = None,
+        capture: ReviewSink | None = None,
     ) -> None:
-        self._judge = judge
+        self._evaluate = evaluate
         self._capture = capture
-        self._patient = patient
+        self._evaluate_async = evaluate_async
         self._policies = policies
         self._recorder = recorder
         self._in_flight = in_flight
         self._lifecycle = lifecycle
-        self._patience = Patience()
+        self._deadlines = Deadlines()
         self._timeout = timeout
         self._max_body_bytes = max_body_bytes
         self._body_ns = int(body_timeout * 1e9)
 
     async def __call__(
-        self, scope: Scope, receive: Receive, send: Send, webhook: str, only: Only | None
+        self,
+        scope: ASGIScope,
+        receive: Receive,
+        send: Send,
+        webhook: str,
+        only: PolicyFilter | None,
     ) -> None:
         """Answer one request to a review path."""
         state = scope.get("state", {})
@@ -116,7 +121,7 @@ class Reviews:
         try:
             self._check(scope)
             deadline = arrived + _allowance_ns(scope["query_string"], self._timeout)
-            room = self._enter(state.get(PEER) or self._in_flight.nobody)
+            room = self._enter(state.get(PEER) or self._in_flight.unknown_peer)
             try:
                 await self._read(body, min(deadline, arrived + self._body_ns), room)
                 data = body.take_all()
@@ -140,7 +145,7 @@ class Reviews:
             self._recorder.request(webhook, "", "error", perf_counter_ns() - arrived)
             raise
 
-    def _check(self, scope: Scope) -> None:
+    def _check(self, scope: ASGIScope) -> None:
         """Refuse by the head what will not do."""
         if scope["method"] != "POST":
             raise ReviewError("reviews are sent with POST", 405)
@@ -154,7 +159,7 @@ class Reviews:
     def _too_large(self) -> ReviewError:
         return ReviewError(f"the review is larger than {self._max_body_bytes} bytes", 413)
 
-    def _enter(self, peer: Peer) -> Room:
+    def _enter(self, peer: Peer) -> Reservation:
         room = self._in_flight.enter(peer)
         if isinstance(room, str):
             raise self._shed(room)
@@ -166,9 +171,9 @@ class Reviews:
             return ReviewError("the body was incomplete when its memory was needed for others", 503)
         return ReviewError(f"too many {reason} in flight; try again", 503)
 
-    async def _read(self, body: Body, deadline: int, room: Room) -> None:
+    async def _read(self, body: Body, deadline: int, room: Reservation) -> None:
         """Take in the whole body, until the deadline and within its limits."""
-        task = self._patience.begin(deadline)
+        task = self._deadlines.begin(deadline)
         room.wait(task)
         try:
             while not body.complete:
@@ -178,7 +183,7 @@ class Reviews:
                 if not room.hold(body.size):
                     raise self._shed("bytes")
         except asyncio.CancelledError:
-            if self._patience.is_over(task):
+            if self._deadlines.is_over(task):
                 error = ReviewError("the body did not arrive in time", 408)
             elif room.ended:
                 task.uncancel()
@@ -189,10 +194,10 @@ class Reviews:
             body.take_all()
             raise error from None
         finally:
-            self._patience.end(task)
+            self._deadlines.end(task)
             room.complete()
 
-    async def _make_room(self, room: Room, data: bytes) -> None:
+    async def _make_room(self, room: Reservation, data: bytes) -> None:
         """Take the room that decoding a body needs."""
         ended = self._in_flight.ended
         # The body, and beside it the objects it is decoded to; too many of them are not made.
@@ -205,7 +210,7 @@ class Reviews:
             await asyncio.sleep(0)
 
     async def _review(
-        self, data: bytes, webhook: str, only: Only | None, arrived: int, deadline: int
+        self, data: bytes, webhook: str, only: PolicyFilter | None, arrived: int, deadline: int
     ) -> bytes:
         """From the bytes of a review to the bytes of its answer."""
         recorder = self._recorder
@@ -217,20 +222,20 @@ class Reviews:
             # Not evaluated: the engine answers at once, by each policy's failurePolicy.
             recorder.shed("deadline")
         policies = self._policies()
-        if self._patient is not None and webhook in policies.asking:
-            response = await self._patient(
+        if self._evaluate_async is not None and webhook in policies.asking:
+            response = await self._evaluate_async(
                 policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
             )
         else:
-            response = self._judge(
+            response = self._evaluate(
                 policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
             )
-        judged = perf_counter_ns()
+        evaluated = perf_counter_ns()
         answer = encode(response)
         if self._capture is not None:
-            self._capture.note(webhook, request, response, len(data))
+            self._capture.record(webhook, request, response, len(data))
         ended = perf_counter_ns()
-        recorder.phase("encode", ended - judged)
+        recorder.phase("encode", ended - evaluated)
         recorder.request(webhook, request.operation, _result(response), ended - arrived)
         return answer
 

@@ -26,14 +26,22 @@ def share(whole: int) -> int:
 class Peer:
     """One address, and what it holds."""
 
-    __slots__ = ("address", "bytes", "connections", "idle", "incomplete", "requests")
+    __slots__ = (
+        "address",
+        "bytes",
+        "connections",
+        "idle",
+        "incomplete",
+        "requests",
+        "unknown_peer",
+    )
 
     def __init__(self, address: str) -> None:
         self.address = address
         self.requests = 0
         self.bytes = 0
         # In order of arrival: the first is the oldest.
-        self.incomplete: dict[Room, None] = {}
+        self.incomplete: dict[Reservation, None] = {}
         # Its open connections, and those of them on which no request is under way; the first is
         # idle for the longest time. Kept by ``server/connections.py``.
         self.connections = 0
@@ -43,7 +51,15 @@ class Peer:
 class InFlight:
     """Counts what is under way and makes room for more, or says that there is none."""
 
-    __slots__ = ("_incomplete", "bytes", "ended", "max_bytes", "max_requests", "nobody", "requests")
+    __slots__ = (
+        "_incomplete",
+        "bytes",
+        "ended",
+        "max_bytes",
+        "max_requests",
+        "requests",
+        "unknown_peer",
+    )
 
     def __init__(self, max_requests: int, max_bytes: int) -> None:
         self.max_requests = max_requests
@@ -53,11 +69,11 @@ class InFlight:
         # Requests that lost their room to others, so far.
         self.ended = 0
         # Requests that come with no address known: another server than ours runs the app.
-        self.nobody = Peer("")
+        self.unknown_peer = Peer("")
         # Who has incomplete requests now.
         self._incomplete: dict[Peer, None] = {}
 
-    def enter(self, peer: Peer) -> "Room | Literal['requests']":
+    def enter(self, peer: Peer) -> "Reservation | Literal['requests']":
         """Room for a request of which no body has arrived, unless there are too many."""
         if peer.requests >= share(self.max_requests):
             if not self.end_incomplete(peer):
@@ -66,7 +82,7 @@ class InFlight:
             return "requests"
         self.requests += 1
         peer.requests += 1
-        return Room(self, peer)
+        return Reservation(self, peer)
 
     def end_incomplete(self, of: Peer | None = None) -> bool:
         """End the oldest incomplete request of the address that has most; False if there is none.
@@ -80,7 +96,7 @@ class InFlight:
         next(iter(of.incomplete)).end()
         return True
 
-    def fits(self, room: "Room", more: int) -> bool:
+    def fits(self, room: "Reservation", more: int) -> bool:
         """Whether ``more`` bytes fit, after ending incomplete requests if it takes that."""
         peer = room.peer
         # A request that is alone may be larger than the room: the size of bodies is its bound.
@@ -93,12 +109,12 @@ class InFlight:
                 return False
         return True
 
-    def begins(self, room: "Room") -> None:
+    def begins(self, room: "Reservation") -> None:
         """The body of a request is not complete yet."""
         self._incomplete[room.peer] = None
         room.peer.incomplete[room] = None
 
-    def completes(self, room: "Room") -> None:
+    def completes(self, room: "Reservation") -> None:
         """The body is complete, or it does not matter any more."""
         incomplete = room.peer.incomplete
         if room in incomplete:
@@ -107,7 +123,7 @@ class InFlight:
                 del self._incomplete[room.peer]
 
 
-class Room:
+class Reservation:
     """What one request takes of the whole until it leaves."""
 
     __slots__ = ("_in_flight", "_task", "ended", "peer", "size")
@@ -165,7 +181,7 @@ def _bytes(peer: Peer) -> int:
     return sum(room.size for room in peer.incomplete)
 
 
-def _end_largest(peer: Peer, asking: Room) -> bool:
+def _end_largest(peer: Peer, asking: Reservation) -> bool:
     """End the incomplete request with most bytes, but not the one that asks."""
     others = [room for room in peer.incomplete if room is not asking and room.size]
     if not others:

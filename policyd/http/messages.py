@@ -13,7 +13,7 @@ import orjson
 
 from policyd.errors import ReviewError
 
-Scope = MutableMapping[str, Any]
+ASGIScope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
@@ -84,7 +84,7 @@ class Body:
             self.complete = True
 
 
-class Patience:
+class Deadlines:
     """Cancels tasks whose request does not come in time: one timer for all of them.
 
     ``asyncio.timeout`` makes a timer for each request, which costs more than reading its body.
@@ -132,7 +132,7 @@ class Patience:
 
 
 async def respond(
-    scope: Scope,
+    scope: ASGIScope,
     send: Send,
     status: int,
     body: bytes,
@@ -151,7 +151,7 @@ async def respond(
 
 
 async def refuse(
-    scope: Scope, body: Body, send: Send, error: ReviewError, *, closing: bool
+    scope: ASGIScope, body: Body, send: Send, error: ReviewError, *, closing: bool
 ) -> None:
     """Answer with an error, and let a client that is still sending get to see it."""
     text = orjson.dumps({"error": str(error)})
@@ -168,7 +168,7 @@ async def refuse(
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
-async def not_found(scope: Scope, receive: Receive, send: Send, *, closing: bool) -> None:
+async def not_found(scope: ASGIScope, receive: Receive, send: Send, *, closing: bool) -> None:
     """404, also for what only the other port answers."""
     error = ReviewError(f"nothing is served at {unquote(scope['path'])[:200]} on this port", 404)
     await refuse(scope, Body(receive), send, error, closing=closing)

@@ -18,7 +18,7 @@ RENDERING_PART = 0.1
 RENDERING_SECONDS = 0.5
 
 
-class Exposition(Protocol):
+class MetricsRenderer(Protocol):
     """What ``/metrics`` shows: ``observability.metrics.Exposition``."""
 
     def render(self, accept: str) -> tuple[bytes, str]:
@@ -32,14 +32,14 @@ class Status:
         self,
         store: Store,
         lifecycle: Lifecycle,
-        exposition: Exposition,
-        deaf: Callable[[], Sequence[str]] = tuple,
+        exposition: MetricsRenderer,
+        stale_watches: Callable[[], Sequence[str]] = tuple,
     ) -> None:
         self._store = store
-        self._deaf = deaf
+        self._stale_watches = stale_watches
         self._lifecycle = lifecycle
         self._exposition = exposition
-        self._rendered = Rendered()
+        self._cache = RenderCache()
 
     async def live(self, _: Request) -> Response:
         """The process answers: all that liveness may depend on."""
@@ -53,7 +53,7 @@ class Status:
             self._store.unready,
             "" if self._lifecycle.listening else "not listening",
             "draining" if self._lifecycle.draining else "",
-            *self._deaf(),
+            *self._stale_watches(),
         ]
         missing = [reason for reason in missing if reason]
         text = "not ready: " + ", ".join(missing) if missing else "ok"
@@ -63,7 +63,7 @@ class Status:
         """Prometheus text, or OpenMetrics by Accept."""
         accept = request.headers.get("accept", "")
         kind = "openmetrics" if "openmetrics" in accept else "prometheus"
-        text, content_type = self._rendered.get(kind, lambda: self._exposition.render(accept))
+        text, content_type = self._cache.get(kind, lambda: self._exposition.render(accept))
         return self._closing(Response(text, headers={"content-type": content_type}))
 
     async def policies(self, request: Request) -> Response:
@@ -73,7 +73,7 @@ class Status:
         def render() -> tuple[bytes, str]:
             return orjson.dumps(self._shown(self._store.current.policies, trusted)), JSON
 
-        text, content_type = self._rendered.get(f"policies {trusted}", render)
+        text, content_type = self._cache.get(f"policies {trusted}", render)
         return self._closing(Response(text, headers={"content-type": content_type}))
 
     async def policy(self, request: Request) -> Response:
@@ -110,7 +110,7 @@ class Status:
         }
 
 
-class Rendered:
+class RenderCache:
     """Texts that take time to make: made anew as long as that leaves the time to others."""
 
     def __init__(self, clock: Callable[[], float] = perf_counter) -> None:

@@ -17,7 +17,7 @@ from policyd.admission.review import AdmissionRequest
 from policyd.observability.log_writer import LogWriter, standard_error
 from policyd.texts import MAX_LOGGED_CHARS, bounded, encodable
 
-Level = Literal["info", "warning", "error"]
+LogLevel = Literal["info", "warning", "error"]
 Value = str | int | float | bool | list[str] | None
 
 
@@ -56,7 +56,7 @@ class Log:
         self._clock = clock
         self._waiting = False
 
-    def write(self, level: Level, event: str, message: str, **fields: Value) -> None:
+    def write(self, level: LogLevel, event: str, message: str, **fields: Value) -> None:
         """One line, at once; fields that are empty or None are left out."""
         self._put(level, event, message, fields)
         self._stream.flush()
@@ -67,7 +67,7 @@ class Log:
             self._waiting = False
             self._stream.flush()
 
-    def line(self, level: Level, event: str, message: str, fields: Mapping[str, Value]) -> bytes:
+    def line(self, level: LogLevel, event: str, message: str, fields: Mapping[str, Value]) -> bytes:
         """The bytes of a line, whatever is in its fields."""
         shown: dict[str, Value] = {
             key: _bounded(value) for key, value in fields.items() if value not in (None, "", [])
@@ -80,7 +80,7 @@ class Log:
             clean = {key: _clean(value) for key, value in shown.items()}
             return self._line(head, encodable(message), clean) + b"\n"
 
-    def _put(self, level: Level, event: str, message: str, fields: Mapping[str, Value]) -> None:
+    def _put(self, level: LogLevel, event: str, message: str, fields: Mapping[str, Value]) -> None:
         self._stream.write(self.line(level, event, message, fields))
 
     def about(
@@ -115,7 +115,7 @@ class Log:
         self._waiting = True
 
 
-_LEVELS: dict[str, Level] = {"denial": "info", "warning": "info", "error": "error"}
+_LEVELS: dict[str, LogLevel] = {"denial": "info", "warning": "info", "error": "error"}
 
 
 class Bridge(logging.Handler):
@@ -128,7 +128,7 @@ class Bridge(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """One record, one line; a traceback is a field of it."""
         trace = "".join(format_exception(*record.exc_info)) if record.exc_info else None
-        level: Level = "error" if record.levelno >= logging.ERROR else "warning"
+        level: LogLevel = "error" if record.levelno >= logging.ERROR else "warning"
         self._log.write(level, "log", record.getMessage(), logger=record.name, traceback=trace)
 
 

@@ -19,7 +19,7 @@ from policyd.admission.confidential import is_confidential, redacted, without_te
 from policyd.admission.review import API_VERSION, KIND, AdmissionRequest, AdmissionResponse, to_dict
 from policyd.errors import ConfigError
 
-Outcome = Literal["written", "dropped", "failed"]
+CaptureOutcome = Literal["written", "dropped", "failed"]
 SUFFIX = ".jsonl"
 # Bytes of reviews that wait for the thread; about as much as one second of heavy load.
 MAX_WAITING = 32 * 2**20
@@ -42,7 +42,7 @@ class Capture:
     """
 
     def __init__(
-        self, folder: Path, max_bytes: int, told: Callable[[Outcome, Exception | None], None]
+        self, folder: Path, max_bytes: int, told: Callable[[CaptureOutcome, Exception | None], None]
     ) -> None:
         self._folder = folder
         self._file_bytes = max(1, max_bytes // _FILES)
@@ -60,7 +60,7 @@ class Capture:
         self._thread = threading.Thread(target=self._run, name="capture", daemon=True)
         self._thread.start()
 
-    def note(
+    def record(
         self, webhook: str, request: AdmissionRequest, response: AdmissionResponse, size: int
     ) -> None:
         """Keep one review (``size``: its bytes on the wire); returns at once.

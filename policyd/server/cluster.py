@@ -10,7 +10,7 @@ from policyd.admission.recorder import LookupResult, Recorder
 from policyd.observability.logs import Log
 from policyd.policy.live.definitions import Fetch
 from policyd.policy.live.store import Store
-from policyd.server.health import Watch
+from policyd.server.health import WatchHealth
 from policyd.versions import NEWEST, KubernetesVersion, nearest
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class LiveDefinitions:
         self._said, self._warned = said, warning
         return version
 
-    async def watch(self, store: Store, stop: asyncio.Event, watch: Watch) -> None:
+    async def watch(self, store: Store, stop: asyncio.Event, watch: WatchHealth) -> None:
         """Load the policies again when a definition that they need appears or changes.
 
         An API server that does not answer makes the watch unhealthy, but not the server unready:
@@ -75,7 +75,7 @@ class LiveDefinitions:
         """
         while not stop.is_set():
             self._tell(self._definitions.problem)
-            watch.looked()
+            watch.succeeded()
             if self._told:
                 watch.failed(self._told)
             with suppress(TimeoutError):

@@ -24,7 +24,7 @@ from policyd.admission.asking import review_with
 from policyd.config import Settings
 from policyd.errors import ConfigError
 from policyd.http.app import create_app
-from policyd.http.endpoints import Judge
+from policyd.http.endpoints import ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.observability.log_writer import LogWriter
@@ -33,13 +33,13 @@ from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
 from policyd.policy.live.store import PolicySet, Reload, Store
 from policyd.server import signals
-from policyd.server.capture import Capture, Outcome
+from policyd.server.capture import Capture, CaptureOutcome
 from policyd.server.cluster import LiveDefinitions
-from policyd.server.connections import Connections, Times
+from policyd.server.connections import PortConnections, Timeouts
 from policyd.server.listen import Listener
 from policyd.server.signals import Signals
 from policyd.server.tcp import Connection
-from policyd.server.watches import Noticing, Refused
+from policyd.server.watches import RefusalLog, Watcher
 from policyd.tls.certificates import Certificates
 from policyd.units import Address
 from policyd.versions import NEWEST, KubernetesVersion
@@ -63,7 +63,7 @@ class Server:
         self,
         settings: Settings,
         load: Callable[..., PolicySet],
-        judge: Judge,
+        evaluate: ReviewEvaluator,
         *,
         verify: Callable[[Any], Sequence[str]] = lambda _: (),
         log: Log | None = None,
@@ -76,7 +76,7 @@ class Server:
         self.recorder = PrometheusRecorder(self.log)
         self.lifecycle = Lifecycle()
         self.signals = Signals()
-        refused = Refused(self.recorder, self.log)
+        refused = RefusalLog(self.recorder, self.log)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
         self.connections, self.admin_connections = _connections(settings, in_flight)
         self.connections.on_refused = partial(refused, "name")
@@ -101,7 +101,7 @@ class Server:
             allow_empty=settings.allow_empty,
         )
         self.certificates = Certificates(settings, refused)
-        self.noticing = Noticing(
+        self.watcher = Watcher(
             self.store,
             self.certificates,
             self.connections,
@@ -118,7 +118,7 @@ class Server:
             self.store,
             in_flight,
             lambda: self.certificates.expires_at,
-            watches=self.noticing.watches.health,
+            watches=self.watcher.watches.health,
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
             connections={"reviews": self.connections, "admin": self.admin_connections},
         )
@@ -126,13 +126,13 @@ class Server:
             settings,
             self.store,
             self.recorder,
-            judge,
+            evaluate,
             exposition=exposition,
             in_flight=in_flight,
             lifecycle=self.lifecycle,
-            patient=None if self.cluster is None else partial(review_with, self.cluster),
+            evaluate_async=None if self.cluster is None else partial(review_with, self.cluster),
             capture=self.capture,
-            deaf=self.noticing.watches.deaf,
+            stale_watches=self.watcher.watches.stale,
         )
 
     def _version(self) -> KubernetesVersion:
@@ -165,7 +165,7 @@ class Server:
         for number in signals.ENDING:
             loop.add_signal_handler(number, self._stop.set)
         sockets = _bound(self.settings.bind), _bound(self.settings.admin_bind)
-        watches = self.noticing.start(self._stop, self.signals)
+        watches = self.watcher.start(self._stop, self.signals)
         listeners = self._listeners(*sockets)
         for listener in listeners:
             listener.start()
@@ -248,7 +248,7 @@ class Server:
                 errors=list(attempt.errors),
             )
 
-    def _captured(self, outcome: Outcome, error: Exception | None) -> None:
+    def _captured(self, outcome: CaptureOutcome, error: Exception | None) -> None:
         self.recorder.captured(outcome)
         if error is not None:
             message = f"reviews cannot be recorded: {error}"
@@ -272,18 +272,20 @@ def _connected(settings: Settings) -> "ClusterClient | None":
     return connect(settings.kubeconfig, settings.timeout)
 
 
-def _connections(settings: Settings, in_flight: InFlight) -> tuple[Connections, Connections]:
+def _connections(
+    settings: Settings, in_flight: InFlight
+) -> tuple[PortConnections, PortConnections]:
     """Those of reviews and those of the admin port."""
-    times = Times(
+    timeouts = Timeouts(
         settings.handshake_timeout,
         settings.head_timeout,
         settings.write_timeout,
         settings.keep_alive,
     )
-    reviews = Connections(
-        settings.max_connections, times, settings.client_name, in_flight.end_incomplete
+    reviews = PortConnections(
+        settings.max_connections, timeouts, settings.client_name, in_flight.end_incomplete
     )
-    return reviews, Connections(ADMIN_CONNECTIONS, times)
+    return reviews, PortConnections(ADMIN_CONNECTIONS, timeouts)
 
 
 class _Config(Config):

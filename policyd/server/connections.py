@@ -24,7 +24,7 @@ CLOSING_PART = 8
 # it otherwise, in pieces that the next connections do not fit in: 15 KiB a connection, for ever.
 GIVE_BACK_AFTER = 256
 
-Reason = Literal[
+CloseReason = Literal[
     "client",  # the client closed it
     "answered",  # after an answer with Connection: close
     "idle",  # no request for --keep-alive
@@ -38,11 +38,11 @@ Reason = Literal[
     "drain",  # the server stops
     "error",
 ]
-REASONS: tuple[Reason, ...] = Reason.__args__  # type: ignore[attr-defined]
+REASONS: tuple[CloseReason, ...] = CloseReason.__args__  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
-class Times:
+class Timeouts:
     """Seconds that a client may take."""
 
     handshake: float = 5.0
@@ -51,15 +51,15 @@ class Times:
     keep_alive: float = 120.0
 
 
-class Tracked(Protocol):
+class TrackedConnection(Protocol):
     """A connection, as this file sees it: ``server_tcp.Connection``."""
 
     peer: Peer
 
-    def look(self, now: float, times: Times) -> None:
+    def look(self, now: float, timeouts: Timeouts) -> None:
         """Close it if its time is over."""
 
-    def end(self, reason: Reason) -> None:
+    def end(self, reason: CloseReason) -> None:
         """Close it, politely."""
 
     def abort(self) -> None:
@@ -79,21 +79,21 @@ class Tracked(Protocol):
         """Close it when it is idle, or after a time."""
 
 
-class Connections:
+class PortConnections:
     """The connections of one port, and what they have in common."""
 
     def __init__(
         self,
         most: int = 1 << 30,
-        times: Times | None = None,
+        timeouts: Timeouts | None = None,
         client_names: Sequence[str] = (),
         end_incomplete: Callable[[], bool] = lambda: False,
     ) -> None:
         self.client_names = tuple(client_names)
-        self.times = times or Times()
+        self.timeouts = timeouts or Timeouts()
         self.draining = False
         self.closing = False
-        self.open: dict[Tracked, None] = {}
+        self.open: dict[TrackedConnection, None] = {}
         self.peers: dict[str, Peer] = {}
         self.closed = dict.fromkeys(REASONS, 0)
         # Called with the reason when a client is refused; replaced by who logs and counts it.
@@ -101,7 +101,7 @@ class Connections:
         self._most = most
         self._end_incomplete = end_incomplete
         # Told to go for a newcomer, and not gone yet.
-        self._replaced: dict[Tracked, None] = {}
+        self._replaced: dict[TrackedConnection, None] = {}
         self._sweep: asyncio.TimerHandle | None = None
         self._to_give_back = 0
 
@@ -128,7 +128,7 @@ class Connections:
         self.peers[address] = peer
         return peer
 
-    def add(self, connection: Tracked) -> None:
+    def add(self, connection: TrackedConnection) -> None:
         """A connection was accepted; it is idle until a request comes."""
         peer = connection.peer
         peer.connections += 1
@@ -137,7 +137,7 @@ class Connections:
         if self._sweep is None:
             self._arm()
 
-    def remove(self, connection: Tracked, reason: Reason) -> None:
+    def remove(self, connection: TrackedConnection, reason: CloseReason) -> None:
         """It is closed, and forgotten."""
         peer = connection.peer
         peer.connections -= 1
@@ -191,7 +191,7 @@ class Connections:
     def _look(self) -> None:
         now = asyncio.get_running_loop().time()
         for connection in tuple(self.open):
-            connection.look(now, self.times)
+            connection.look(now, self.timeouts)
         if self._to_give_back >= GIVE_BACK_AFTER:
             self._to_give_back = 0
             _give_back()

@@ -19,7 +19,7 @@ RESTART_SECONDS = 1.0
 LONGEST_RESTART_SECONDS = 60.0
 
 
-class Watch:
+class WatchHealth:
     """One watch. ``looked`` is called whenever it has seen everything that it looks at."""
 
     def __init__(self, name: str, clock: Callable[[], float]) -> None:
@@ -28,7 +28,7 @@ class Watch:
         self._looked_at = clock()
         self._problem = ""
 
-    def looked(self) -> None:
+    def succeeded(self) -> None:
         """All is well."""
         self._looked_at = self._clock()
         self._problem = ""
@@ -53,7 +53,7 @@ class Watch:
         return self._problem or "the check for changes hangs"
 
 
-class Watches:
+class WatchSupervisor:
     """All watches of a server. ``told`` hears of each failure: name and error."""
 
     def __init__(
@@ -65,11 +65,11 @@ class Watches:
         self._grace = grace
         self._told = told
         self._clock = clock
-        self._watches: list[Watch] = []
+        self._watches: list[WatchHealth] = []
 
-    def add(self, name: str) -> Watch:
+    def add(self, name: str) -> WatchHealth:
         """A new watch, healthy for now."""
-        watch = Watch(name, self._clock)
+        watch = WatchHealth(name, self._clock)
         self._watches.append(watch)
         return watch
 
@@ -77,7 +77,7 @@ class Watches:
         """Each watch by name, and whether it works."""
         return {watch.name: watch.healthy for watch in self._watches}
 
-    def deaf(self) -> Sequence[str]:
+    def stale(self) -> Sequence[str]:
         """Which watches did not work for longer than the grace, in words."""
         return [
             f"changes of the {watch.name} have not been noticed for {watch.silence:.0f} s:"
@@ -87,7 +87,7 @@ class Watches:
         ]
 
     async def keep(
-        self, watch: Watch, work: Callable[[], Awaitable[None]], stop: asyncio.Event
+        self, watch: WatchHealth, work: Callable[[], Awaitable[None]], stop: asyncio.Event
     ) -> None:
         """Do the work of a watch until ``stop`` is set, again and again if it fails."""
         pause = RESTART_SECONDS

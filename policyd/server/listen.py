@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
-from policyd.server.connections import Connections
+from policyd.server.connections import PortConnections
 from policyd.server.tcp import CLOSE_SECONDS, Connection
 
 BACKLOG = 1024
@@ -40,7 +40,7 @@ class Listener:
     def __init__(
         self,
         listening: socket.socket,
-        connections: Connections,
+        connections: PortConnections,
         serve: Serve,
         context: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
@@ -134,7 +134,7 @@ class Listener:
                 lambda: connection,
                 accepted,
                 ssl=self._context(),
-                ssl_handshake_timeout=self._connections.times.handshake,
+                ssl_handshake_timeout=self._connections.timeouts.handshake,
                 ssl_shutdown_timeout=CLOSE_SECONDS,
             )
         except (OSError, TimeoutError):  # ssl.SSLError among them

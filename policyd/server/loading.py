@@ -20,7 +20,7 @@ from policyd.policy.suite import runner
 from policyd.versions import NEWEST, KubernetesVersion
 
 
-class Serving:
+class PolicyLoader:
     """Makes the policy sets of one server process."""
 
     def __init__(self) -> None:
@@ -79,8 +79,8 @@ def _failures(policies: Facade, document: Document) -> list[str]:
     try:
         for name in loader.named_policies(document) or ():
             inside(document, str(name.absolute()))
-        judge = policies.for_suite(document)
+        evaluate = policies.for_suite(document)
     except (Outside, PolicyError) as error:
         return [f"{document.file}: {document.label} cannot be run: {error}"]
-    results = runner.run(document, judge.review, with_namespace=judge.reviewing_in)
+    results = runner.run(document, evaluate.review, with_namespace=evaluate.reviewing_in)
     return [str(problem) for problem in runner.problems(results)]

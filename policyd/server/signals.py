@@ -8,13 +8,13 @@ import signal
 from collections.abc import Callable
 
 RELOAD = signal.SIGHUP
-MEANINGLESS = (signal.SIGUSR1, signal.SIGUSR2)
+IGNORED = (signal.SIGUSR1, signal.SIGUSR2)
 ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 def ignore() -> None:
     """As early as can be: nothing is loaded yet, so there is nothing to load again."""
-    for number in (RELOAD, *MEANINGLESS):
+    for number in (RELOAD, *IGNORED):
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -32,20 +32,20 @@ class Signals:
         """
         for number in ENDING:
             signal.signal(number, _end)
-        for number in (RELOAD, *MEANINGLESS):
+        for number in (RELOAD, *IGNORED):
             signal.signal(number, lambda got, _: self._held.append(signal.Signals(got)))
 
     def serve(
-        self, reload: Callable[[], None], meaningless: Callable[[signal.Signals], None]
+        self, reload: Callable[[], None], on_ignored: Callable[[signal.Signals], None]
     ) -> None:
         """Call these from now on, on the running loop; and for what was held."""
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(RELOAD, reload)
-        for number in MEANINGLESS:
-            loop.add_signal_handler(number, meaningless, number)
+        for number in IGNORED:
+            loop.add_signal_handler(number, on_ignored, number)
         held = set(self._held)
         for number in sorted(held - {RELOAD}):
-            meaningless(number)
+            on_ignored(number)
         if RELOAD in held:
             reload()
 

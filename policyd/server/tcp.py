@@ -15,7 +15,7 @@ from hypercorn.typing import AppWrapper, ConnectionState
 
 from policyd.http.endpoints import PEER
 from policyd.http.limits import Peer
-from policyd.server.connections import Connections, Reason, Times
+from policyd.server.connections import CloseReason, PortConnections, Timeouts
 from policyd.server.http import Flooded, Http1, Http2
 from policyd.tls.certificates import has_name
 from policyd.tls.handshakes import is_trusted
@@ -43,9 +43,9 @@ GO_AWAY = bytes((0, 0, 8, 7, 0, 0, 0, 0, 0)) + b"\x7f\xff\xff\xff" + bytes(4)
 class Connection(asyncio.Protocol):
     """A client connection. ``run`` serves it; the rest are callbacks of transport and protocol."""
 
-    def __init__(self, connections: Connections, peer: Peer, address: tuple[Any, ...]) -> None:
+    def __init__(self, connections: PortConnections, peer: Peer, address: tuple[Any, ...]) -> None:
         self.peer = peer
-        self.reason: Reason = "client"
+        self.reason: CloseReason = "client"
         self.protocol: Http1 | Http2 | None = None
         self._loop = asyncio.get_running_loop()
         self._connections = connections
@@ -112,26 +112,26 @@ class Connection(asyncio.Protocol):
 
     # What Connections call.
 
-    def look(self, now: float, times: Times) -> None:
+    def look(self, now: float, timeouts: Timeouts) -> None:
         """Close it if its time is over."""
         if self._closing_since is not None:
             if now - self._closing_since > CLOSE_SECONDS:
                 self.abort()
-        elif self._full_since is not None and now - self._full_since > times.write:
+        elif self._full_since is not None and now - self._full_since > timeouts.write:
             self.reason = "write"
             self.abort()
         elif self._idle_since is None:
             if isinstance(self.protocol, Http2):
-                for stream_id in self.protocol.untaken(now - times.write):
+                for stream_id in self.protocol.untaken(now - timeouts.write):
                     self._spawn(self.protocol.give_up, stream_id)
-        elif self._head_since is not None and now - self._head_since > times.head:
+        elif self._head_since is not None and now - self._head_since > timeouts.head:
             self.end("head")
-        elif now - self._idle_since > times.keep_alive:
+        elif now - self._idle_since > timeouts.keep_alive:
             self.end("idle")
         elif self._connections.closing:
             self.close_if_idle()
 
-    def end(self, reason: Reason) -> None:
+    def end(self, reason: CloseReason) -> None:
         """Close it: what was written is still sent."""
         if self._closing_since is not None:
             return

@@ -9,16 +9,16 @@ from datetime import UTC, datetime
 from functools import partial
 from time import monotonic, time
 
-from policyd.observability.logs import Level, Log
+from policyd.observability.logs import Log, LogLevel
 from policyd.observability.metrics import PrometheusRecorder
-from policyd.observability.seldom import Seldom
+from policyd.observability.throttle import Throttle
 from policyd.policy.live.store import LONGEST_RETRY_SECONDS, RETRY_SECONDS, Store
 from policyd.policy.live.watch import LOOK_ANYWAY, changed, fingerprint
 from policyd.server.cluster import LiveDefinitions
-from policyd.server.connections import Connections
-from policyd.server.health import Watch, Watches
+from policyd.server.connections import PortConnections
+from policyd.server.health import WatchHealth, WatchSupervisor
 from policyd.server.signals import Signals
-from policyd.tls.certificates import Certificates, Change
+from policyd.tls.certificates import CertificateReload, Certificates
 from policyd.tls.handshakes import Refusal
 
 # Before the serving certificate ends: a warning a day in its last week, or in the last tenth of the
@@ -31,33 +31,33 @@ EXPIRED_AGAIN_SECONDS = 3_600.0
 REFUSED_AGAIN_SECONDS = 60.0
 
 
-class Refused:
+class RefusalLog:
     """Counts and logs clients that were refused."""
 
     def __init__(self, recorder: PrometheusRecorder, log: Log) -> None:
         self._recorder = recorder
         self._log = log
-        self._seldom = Seldom(REFUSED_AGAIN_SECONDS)
+        self._throttle = Throttle(REFUSED_AGAIN_SECONDS)
 
     def __call__(self, reason: Refusal, message: str = "") -> None:
         """One client. Those that speak no TLS, or one too old, are counted alone: scanners."""
         self._recorder.refused(reason)
         if reason == "protocol":
             return
-        count = self._seldom.count(reason)
+        count = self._throttle.count(reason)
         if count:
             text = f"a client was refused: {message or reason}"
             self._log.write("warning", "refused", text, reason=reason, count=count)
 
 
-class Noticing:
+class Watcher:
     """The watches of one server."""
 
     def __init__(
         self,
         store: Store,
         certificates: Certificates,
-        connections: Connections,
+        connections: PortConnections,
         log: Log,
         *,
         grace: float,
@@ -68,10 +68,10 @@ class Noticing:
         self._connections = connections
         self._definitions = definitions
         self._log = log
-        self.watches = Watches(grace, self._failed)
-        self._trouble = Seldom(REFUSED_AGAIN_SECONDS)
-        self._warned = Seldom(WARN_AGAIN_SECONDS)
-        self._expired = Seldom(EXPIRED_AGAIN_SECONDS)
+        self.watches = WatchSupervisor(grace, self._failed)
+        self._trouble = Throttle(REFUSED_AGAIN_SECONDS)
+        self._warned = Throttle(WARN_AGAIN_SECONDS)
+        self._expired = Throttle(EXPIRED_AGAIN_SECONDS)
         self._problems: tuple[str, ...] = ()  # why files were not used last
         self._retry = RETRY_SECONDS
         self._retry_at = 0.0
@@ -88,18 +88,18 @@ class Noticing:
             watch = self.watches.add(name)
             keeping = self.watches.keep(watch, partial(work, stop, watch), stop)
             tasks.append(loop.create_task(keeping, name=name))
-        signals.serve(self._asked, self._meaningless)
+        signals.serve(self._asked, self._ignored)
         self._ageing()
         return tasks
 
-    async def _policies(self, stop: asyncio.Event, watch: Watch) -> None:
-        await self._store.watch(stop, watch.looked, partial(self._degraded, watch.name))
+    async def _policies(self, stop: asyncio.Event, watch: WatchHealth) -> None:
+        await self._store.watch(stop, watch.succeeded, partial(self._degraded, watch.name))
 
-    async def _of_cluster(self, stop: asyncio.Event, watch: Watch) -> None:
+    async def _of_cluster(self, stop: asyncio.Event, watch: WatchHealth) -> None:
         assert self._definitions is not None
         await self._definitions.watch(self._store, stop, watch)
 
-    async def _files(self, stop: asyncio.Event, watch: Watch) -> None:
+    async def _files(self, stop: asyncio.Event, watch: WatchHealth) -> None:
         """Certificates: read when they change, and now and then while they cannot be used."""
         files = self._certificates.files
         known = fingerprint(files)
@@ -116,8 +116,8 @@ class Noticing:
             again, known = state == known, state
             self._read(again=again)
 
-    def _files_looked(self, watch: Watch) -> None:
-        watch.looked()
+    def _files_looked(self, watch: WatchHealth) -> None:
+        watch.succeeded()
         self._ageing()
 
     def _read(self, *, again: bool) -> None:
@@ -136,7 +136,10 @@ class Noticing:
         for text in _changes(change, closed):
             self._log.write("info", "certificate", text)
         if change.certificate:
-            self._warned, self._expired = Seldom(WARN_AGAIN_SECONDS), Seldom(EXPIRED_AGAIN_SECONDS)
+            self._warned, self._expired = (
+                Throttle(WARN_AGAIN_SECONDS),
+                Throttle(EXPIRED_AGAIN_SECONDS),
+            )
             self._ageing()
 
     def _ageing(self) -> None:
@@ -165,7 +168,7 @@ class Noticing:
             text = f"the reload failed: {type(error).__name__}: {error}"
             self._log.write("error", "reload", text)
 
-    def _meaningless(self, number: signal.Signals) -> None:
+    def _ignored(self, number: signal.Signals) -> None:
         text = f"{number.name} is ignored; SIGHUP reads policies and certificates again"
         self._log.write("info", "signal", text)
 
@@ -176,7 +179,7 @@ class Noticing:
             self._log.write("error", "watch", text, watch=name, count=count)
 
     def _degraded(self, name: str, problem: str) -> None:
-        level: Level = "warning" if problem else "info"
+        level: LogLevel = "warning" if problem else "info"
         text = f"changes of the {name} are noticed by inotify again"
         if problem:
             text = (
@@ -186,7 +189,7 @@ class Noticing:
         self._log.write(level, "watch", text, watch=name)
 
 
-def _changes(change: Change, closed: int) -> Iterator[str]:
+def _changes(change: CertificateReload, closed: int) -> Iterator[str]:
     """What a reload changed, in words."""
     if change.certificate:
         yield "new connections get the new certificate"

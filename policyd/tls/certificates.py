@@ -20,7 +20,7 @@ from typing import Any
 from policyd.config import Settings
 from policyd.errors import ConfigError
 from policyd.regular_files import read_regular
-from policyd.tls.handshakes import Context, Exchangeable, Refusal
+from policyd.tls.handshakes import Context, Refusal, SwitchableContext
 
 SELF_SIGNED_DAYS = 365
 # Bytes of one file. All public authorities of a browser are a quarter of this.
@@ -28,7 +28,7 @@ MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class CertificateReload:
     """What a reload changed: whether the certificate, and how many authorities came and went; and
     what could not be used.
     """
@@ -54,7 +54,7 @@ class Certificates:
         self._refused = refused
         self._own = self_signed() if settings.self_signed else None
         self._pair = (b"", b"")
-        self.context = Exchangeable()
+        self.context = SwitchableContext()
         self.valid = (0.0, 0.0)  # since when and until, as Unix times
         if self._own is None and (self._cert is None or self._key is None):
             raise ConfigError("a certificate is needed: --tls-cert and --tls-key, or --self-signed")
@@ -69,7 +69,7 @@ class Certificates:
         own = () if self._own else (self._cert, self._key)
         return tuple(file for file in (*own, self._client_ca) if file is not None)
 
-    def reload(self) -> Change:
+    def reload(self) -> CertificateReload:
         """Read the files and use them for new connections.
 
         Files that cannot be used are problems of the change; those in use then stay. A broken
@@ -90,7 +90,7 @@ class Certificates:
         except ConfigError as error:
             problems.append(str(error))
         before, after = set(self._authorities), set(authorities)
-        change = Change(
+        change = CertificateReload(
             pair != self._pair, len(after - before), len(before - after), tuple(problems)
         )
         if pair[0] and (pair, after) != (self._pair, before):

@@ -51,11 +51,11 @@ _OF_OURS = (
 _LEFT = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
-class Gone(ssl.SSLCertVerificationError):
+class AuthorityRemoved(ssl.SSLCertVerificationError):
     """The authority of the client was removed while the handshake was under way."""
 
 
-class Exchangeable(ssl.SSLContext):
+class SwitchableContext(ssl.SSLContext):
     """What the listener is given. ``now`` is the context of the next connection."""
 
     now: "Context"
@@ -118,7 +118,7 @@ class Handshake(ssl.SSLObject):
                 chain = _verified_chain(self)
                 self.authority = _hash(chain[-1]) if chain else None
                 if not is_trusted(self):
-                    raise Gone(1, "the authority of the client certificate was removed")
+                    raise AuthorityRemoved(1, "the authority of the client certificate was removed")
         except _LEFT:
             raise
         except ssl.SSLError as error:
@@ -157,7 +157,7 @@ _DER = 2  # _ssl.ENCODING_DER
 def _refusal(error: ssl.SSLError) -> tuple[Refusal, str]:
     """Why a handshake failed: one of a few reasons, and a text."""
     reason = str(error.reason or "")
-    if isinstance(error, Gone):
+    if isinstance(error, AuthorityRemoved):
         return "unknown_authority", str(error.strerror)
     if isinstance(error, ssl.SSLCertVerificationError):
         code, text = error.verify_code, str(error.verify_message)

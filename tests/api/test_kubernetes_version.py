@@ -7,7 +7,7 @@ import pytest
 
 from policyd.api.policy_set import PolicySet
 from policyd.errors import PolicyError
-from policyd.server.loading import Serving
+from policyd.server.loading import PolicyLoader
 from policyd.versions import KubernetesVersion
 
 POLICY = """\
@@ -75,7 +75,7 @@ def test_suites_and_reloads_follow_the_version_of_the_server(tmp_path: Path) -> 
     write(tmp_path, "lists.range(object.metadata.name == 'a' ? -1 : 1) == []")
     (tmp_path / "suite.yaml").write_text(SUITE)
     versions = [KubernetesVersion(1, 36), KubernetesVersion(1, 37)]
-    serving = Serving()
+    serving = PolicyLoader()
     old = serving.load([tmp_path], version=lambda: versions[0])
     assert serving.verify(old) == []
     new = serving.load([tmp_path], version=lambda: versions[1])

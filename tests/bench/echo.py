@@ -11,14 +11,14 @@ import orjson
 
 from policyd.cli.shared.settings import settings_options
 from policyd.config import resolve
-from policyd.http.messages import Receive, Scope, Send
+from policyd.http.messages import ASGIScope, Receive, Send
 from policyd.server.composition import Server
-from policyd.server.loading import Serving
+from policyd.server.loading import PolicyLoader
 
 HEADERS = [(b"content-type", b"application/json"), (b"content-length", b"150")]
 
 
-async def app(scope: Scope, receive: Receive, send: Send) -> None:
+async def app(scope: ASGIScope, receive: Receive, send: Send) -> None:
     """Parse the whole body and answer 150 bytes."""
     body = b""
     more = True
@@ -36,7 +36,7 @@ async def app(scope: Scope, receive: Receive, send: Send) -> None:
 @settings_options
 def main(**flags: object) -> None:
     """Serve the echo app as policyd would be served."""
-    server = Server(resolve(flags, {}, {}, ""), Serving().load, _never)
+    server = Server(resolve(flags, {}, {}, ""), PolicyLoader().load, _never)
     server.app = app  # type: ignore[assignment]
     server.run()
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policyd.cluster import connect, open_definitions
-from policyd.cluster.definitions import PATH, Definitions
+from policyd.cluster.definitions import PATH, ClusterDefinitions
 from policyd.policy.live.definitions import EVERY, Wanted, slim
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 from tests.e2e.builders import custom_resource_definition
@@ -31,7 +31,9 @@ class Asked:
         self.told: list[bool] = []
         kubeconfig = server.kubeconfig()
         client = connect(kubeconfig, 5.0)
-        self.found: Definitions = open_definitions(client, 5.0, lambda ok, _: self.told.append(ok))
+        self.found: ClusterDefinitions = open_definitions(
+            client, 5.0, lambda ok, _: self.told.append(ok)
+        )
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import pytest
 
 from policyd._core.lib.authorization import Attributes, Failure
 from policyd.admission.asked_params import KindOf, ParamsOf
-from policyd.cluster import bounds, client, connect, memory
+from policyd.cluster import bounds, cache, client, connect
 from policyd.cluster.client import ClusterClient
-from policyd.cluster.definitions import Definitions
+from policyd.cluster.definitions import ClusterDefinitions
 from policyd.policy.live.definitions import EVERY, Wanted
 from tests.cluster import lies
 from tests.cluster.lies import LIES, MEGABYTE, lying, once, whole
@@ -58,7 +58,7 @@ def test_a_lie_is_a_failure_in_time(tmp_path: Path, name: str) -> None:
 def test_a_lie_about_definitions_is_a_problem_in_time(tmp_path: Path, name: str) -> None:
     with lying(LIES[name]) as liar:
         config = client.configuration(liar.kubeconfig(tmp_path))
-        found = Definitions(config, SECONDS, lambda *_: None)
+        found = ClusterDefinitions(config, SECONDS, lambda *_: None)
         try:
             for wanted in (Wanted("x.io", "things"), Wanted("x.io", EVERY)):
                 started = time.monotonic()
@@ -119,7 +119,7 @@ def test_a_retry_after_holds_nobody_who_comes_later(
 def test_who_comes_later_does_not_join_an_answer_that_does_not_come(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "PATIENCE_SECONDS", 0.1)
+    monkeypatch.setattr(cache, "PATIENCE_SECONDS", 0.1)
     with lying(lies.hang) as liar:
         asked = connect(liar.kubeconfig(tmp_path), 60.0)
 
@@ -167,7 +167,7 @@ def test_one_definition_that_hangs_keeps_no_other_from_being_read(tmp_path: Path
     told: list[bool] = []
     with lying(lies.by_path(b"/a.x.io", lies.hang, once(whole(crd)))) as liar:
         config = client.configuration(liar.kubeconfig(tmp_path))
-        found = Definitions(config, SECONDS, lambda answered, _: told.append(answered))
+        found = ClusterDefinitions(config, SECONDS, lambda answered, _: told.append(answered))
         try:
             got = found.fetch(frozenset([Wanted("x.io", "a"), Wanted("x.io", "b")]))
             assert [each["metadata"]["name"] for each in got] == ["b.x.io"]

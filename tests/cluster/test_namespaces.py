@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from policyd._core.lib.authorization import Failure
-from policyd.cluster import connect, memory
+from policyd.cluster import cache, connect
 from tests.cluster.fake import ApiServer, Reply, refusal
 
 NAMESPACE = {
@@ -27,7 +27,7 @@ def test_a_namespace_is_asked_for_once_a_moment(
 ) -> None:
     server.answer = lambda _: Reply(NAMESPACE, after=0.1)
     now = [100.0]
-    monkeypatch.setattr(memory, "monotonic", lambda: now[0])
+    monkeypatch.setattr(cache, "monotonic", lambda: now[0])
 
     async def scenario() -> None:
         client = connect(server.kubeconfig(), 5.0)
@@ -35,7 +35,7 @@ def test_a_namespace_is_asked_for_once_a_moment(
         found = await asyncio.gather(*(client.namespace("shop") for _ in range(5)))
         assert found == [NAMESPACE] * 5
         assert client.known_namespace("shop") == NAMESPACE
-        now[0] += memory.MEMORY_SECONDS
+        now[0] += cache.MEMORY_SECONDS
         assert client.known_namespace("shop") is None
         with pytest.raises(TimeoutError):  # who gives up leaves the others waiting
             await asyncio.gather(
@@ -64,13 +64,13 @@ def test_a_namespace_that_is_not_there_is_not_remembered(server: ApiServer) -> N
 
 
 def test_only_so_many_namespaces_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "MOST", 3)
+    monkeypatch.setattr(cache, "MOST", 3)
 
     async def fetch(name: str) -> dict[str, Any]:
         return {"name": name}
 
     async def scenario() -> None:
-        remembered = memory.Remembered(fetch)
+        remembered = cache.LookupCache(fetch)
         for name in "abacd":
             await remembered.get(name)
         assert [name for name in "abcd" if remembered.known(name)] == ["a", "c", "d"]
@@ -80,7 +80,7 @@ def test_only_so_many_namespaces_are_remembered(monkeypatch: pytest.MonkeyPatch)
 
 def test_an_answer_that_hung_does_not_replace_a_later_one(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr(memory, "monotonic", lambda: now[0])
+    monkeypatch.setattr(cache, "monotonic", lambda: now[0])
 
     async def scenario() -> None:
         begun, release = asyncio.Event(), asyncio.Event()
@@ -93,10 +93,10 @@ def test_an_answer_that_hung_does_not_replace_a_later_one(monkeypatch: pytest.Mo
                 await release.wait()
             return answer
 
-        remembered = memory.Remembered(fetch)
+        remembered = cache.LookupCache(fetch)
         hanging = asyncio.ensure_future(remembered.get("a"))
         await begun.wait()
-        now[0] += memory.PATIENCE_SECONDS
+        now[0] += cache.PATIENCE_SECONDS
         assert await remembered.get("a") == "new"
         release.set()
         assert await hanging == "old"

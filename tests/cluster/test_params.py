@@ -8,7 +8,7 @@ import pytest
 
 from policyd._core.lib.authorization import Failure
 from policyd.admission.asked_params import KindOf, ParamsOf
-from policyd.cluster import connect, memory
+from policyd.cluster import cache, connect
 from policyd.cluster.client import ClusterClient
 from policyd.policy.live.reach import Served
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
@@ -121,7 +121,7 @@ def test_an_object_is_remembered_for_a_moment_also_that_it_is_not_there(
     server: ApiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [100.0]
-    monkeypatch.setattr(memory, "monotonic", lambda: now[0])
+    monkeypatch.setattr(cache, "monotonic", lambda: now[0])
     server.answer = lambda _: refusal(404, "not found")
     question = ParamsOf("v1", "ConfigMap", "shop", "p")
 
@@ -130,7 +130,7 @@ def test_an_object_is_remembered_for_a_moment_also_that_it_is_not_there(
         assert await client.params(question) == ()
         server.answer = lambda _: Reply(MAP)
         assert client.known_params(question) == ()
-        now[0] += memory.MEMORY_SECONDS
+        now[0] += cache.MEMORY_SECONDS
         assert client.known_params(question) is None
         assert await client.params(question) == (MAP,)
 

@@ -11,12 +11,12 @@ import pytest
 from policyd.admission.recorder import NullRecorder
 from policyd.config import Settings
 from policyd.errors import ConfigError
-from policyd.http.admin_gate import BURST, RATE, REMEMBERED, TRUSTED, App, Gate
+from policyd.http.admin_gate import BURST, RATE, REMEMBERED, TRUSTED, AdminGate, App
 from policyd.http.app import create_app
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
-from policyd.http.messages import Receive, Scope, Send, respond
-from policyd.http.status import RENDERING_SECONDS, Rendered
+from policyd.http.messages import ASGIScope, Receive, Send, respond
+from policyd.http.status import RENDERING_SECONDS, RenderCache
 from policyd.policy.live.store import Store
 from tests.server.fakes import judge, load
 from tests.server.process import PATIENCE, fake_server, until, write_sources
@@ -25,7 +25,7 @@ from tests.server.reviews import body
 POD = "10.1.2.3"
 
 
-async def app(scope: Scope, _: Receive, send: Send) -> None:
+async def app(scope: ASGIScope, _: Receive, send: Send) -> None:
     """Tells whether the client is trusted."""
     await respond(scope, send, 200, json.dumps(scope["state"][TRUSTED]).encode())
 
@@ -84,17 +84,17 @@ def test_only_our_names_are_answered(
     monkeypatch: pytest.MonkeyPatch, host: str, status: int
 ) -> None:
     monkeypatch.setattr("socket.gethostname", lambda: "policyd-0")
-    assert ask(Gate(app, ["policyd.example"]), host=host)[0] == status
+    assert ask(AdminGate(app, ["policyd.example"]), host=host)[0] == status
 
 
 def test_a_request_without_host_is_answered() -> None:
-    assert ask(Gate(app))[0] == 200
+    assert ask(AdminGate(app))[0] == 200
 
 
 def test_token_is_needed_for_what_is_guarded(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("secret\n")
-    gate = Gate(app, token_file=file)
+    gate = AdminGate(app, token_file=file)
     for path in ("/metrics", "/policies", "/policies/a"):
         for given in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic secret"}):
             status, headers, _ = ask(gate, path, **given)
@@ -112,12 +112,12 @@ def test_token_is_needed_for_what_is_guarded(tmp_path: Path) -> None:
 def test_token_file_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:
     file = tmp_path / "token"
     with pytest.raises(ConfigError, match="No such file"):
-        Gate(app, token_file=file)
+        AdminGate(app, token_file=file)
     file.write_text(" \n")
     with pytest.raises(ConfigError, match="the file is empty"):
-        Gate(app, token_file=file)
+        AdminGate(app, token_file=file)
     file.write_text("secret")
-    gate = Gate(app, token_file=file)
+    gate = AdminGate(app, token_file=file)
     file.unlink()
     status, _, answer = ask(gate, "/metrics", authorization="Bearer secret")
     assert (status, str(tmp_path) in str(answer)) == (503, False)
@@ -130,12 +130,12 @@ def test_token_file_that_cannot_be_read_lets_nobody_in(tmp_path: Path) -> None:
     [("127.0.0.1", True), ("::1", True), ("::ffff:127.0.0.1", True), (POD, False), ("", False)],
 )
 def test_loopback_is_trusted_without_a_token(client: str, trusted: bool) -> None:
-    assert ask(Gate(app), client=client)[2] is trusted
+    assert ask(AdminGate(app), client=client)[2] is trusted
 
 
 def test_an_address_has_so_many_requests_a_second() -> None:
     now = [0.0]
-    gate = Gate(app, clock=lambda: now[0])
+    gate = AdminGate(app, clock=lambda: now[0])
     statuses = [ask(gate)[0] for _ in range(BURST + 5)]
     assert statuses == [200] * BURST + [429] * 5
     assert ask(gate, client="10.1.2.4")[0] == 200
@@ -145,7 +145,7 @@ def test_an_address_has_so_many_requests_a_second() -> None:
 
 def test_addresses_that_were_quiet_are_forgotten() -> None:
     now = [0.0]
-    gate = Gate(app, clock=lambda: now[0])
+    gate = AdminGate(app, clock=lambda: now[0])
     for number in range(3 * REMEMBERED):
         now[0] += 1
         ask(gate, client=f"10.0.{number >> 8}.{number & 255}")
@@ -154,7 +154,7 @@ def test_addresses_that_were_quiet_are_forgotten() -> None:
 
 def test_rendering_takes_no_more_than_its_part_of_the_time() -> None:
     now = [0.0]
-    rendered = Rendered(lambda: now[0])
+    rendered = RenderCache(lambda: now[0])
     count = [0]
 
     def render() -> tuple[bytes, str]:

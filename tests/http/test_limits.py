@@ -6,7 +6,7 @@ import ssl
 import tracemalloc
 from pathlib import Path
 
-from policyd.http.limits import InFlight, Peer, Room
+from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.http.messages import Body
 from tests.server.process import Process, fake_server, until, write_sources
 from tests.server.reviews import body
@@ -136,9 +136,9 @@ def test_a_defect_of_the_engine_is_a_500_that_is_logged_and_counted(tmp_path: Pa
         until(lambda: "a defect of the engine" in json.dumps(server.lines()), "the defect")
 
 
-def entered(in_flight: InFlight, peer: Peer) -> Room:
+def entered(in_flight: InFlight, peer: Peer) -> Reservation:
     room = in_flight.enter(peer)
-    assert isinstance(room, Room)
+    assert isinstance(room, Reservation)
     return room
 
 

@@ -14,7 +14,7 @@ import pytest
 from policyd.observability import log_writer
 from policyd.observability.log_writer import LogWriter, standard_error
 from policyd.observability.logs import Log
-from policyd.observability.seldom import Seldom
+from policyd.observability.throttle import Throttle
 from tests.server.process import until
 
 
@@ -186,11 +186,11 @@ def test_whatever_is_in_a_line_it_is_written(form: str) -> None:
 
 def test_a_flood_of_one_kind_is_one_line_a_period() -> None:
     now = [0.0]
-    seldom = Seldom(60, lambda: now[0])
-    assert [seldom.count("a") for _ in range(3)] == [1, 0, 0]
-    assert seldom.count("b") == 1
+    throttle = Throttle(60, lambda: now[0])
+    assert [throttle.count("a") for _ in range(3)] == [1, 0, 0]
+    assert throttle.count("b") == 1
     now[0] = 60.0
-    assert seldom.count("a") == 3
+    assert throttle.count("a") == 3
 
 
 def test_settling_waits_for_what_is_being_written(pipe: Pipe) -> None:

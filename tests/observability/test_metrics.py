@@ -7,9 +7,9 @@ import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
 from prometheus_client.parser import text_string_to_metric_families as prometheus
 
-from policyd.http.limits import InFlight, Peer, Room
+from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.observability.metrics import Exposition, PrometheusRecorder
-from policyd.server.connections import Connections
+from policyd.server.connections import PortConnections
 from tests.server.fakes import FakePolicy, FakeSet
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "run" / "metrics.md"
@@ -46,9 +46,9 @@ def recorder() -> PrometheusRecorder:
 def exposition(recorder: PrometheusRecorder) -> Exposition:
     in_flight = InFlight(10, 1000)
     room = in_flight.enter(Peer("a"))
-    assert isinstance(room, Room)
+    assert isinstance(room, Reservation)
     room.hold(70)
-    connections = Connections()
+    connections = PortConnections()
     connections.closed["idle"] = 5
     return Exposition(
         recorder,

@@ -90,7 +90,7 @@ def test_files_are_bounded_and_the_oldest_go_first(tmp_path: Path) -> None:
     capture = Capture(tmp_path, 80_000, told)
     for number in range(400):
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}}
-        capture.note("validate", request(pod), allowed(), 500)
+        capture.record("validate", request(pod), allowed(), 500)
     capture.close(20)
     assert told == [("written", None)] * 400
     files = sorted(tmp_path.iterdir())
@@ -108,7 +108,7 @@ def test_files_are_bounded_and_the_oldest_go_first(tmp_path: Path) -> None:
 def test_what_there_is_no_room_for_is_dropped_and_told(tmp_path: Path) -> None:
     told = Told()
     capture = Capture(tmp_path, 80_000, told)
-    capture.note("validate", request(SECRET), allowed(), MAX_WAITING + 1)
+    capture.record("validate", request(SECRET), allowed(), MAX_WAITING + 1)
     assert told == [("dropped", None)]
     capture.close(20)
 
@@ -119,7 +119,7 @@ def test_a_disk_that_fails_is_told_once(tmp_path: Path, monkeypatch: pytest.Monk
     shutil.rmtree(tmp_path / "capture")
     (tmp_path / "capture").write_text("")  # each review begins a file, and there can be no folder
     for _ in range(3):
-        capture.note("validate", request(SECRET), allowed(), 500)
+        capture.record("validate", request(SECRET), allowed(), 500)
     capture.close(20)
     assert [outcome for outcome, _ in told] == ["failed"] * 3
     assert [type(error) for _, error in told] == [FileExistsError, type(None), type(None)]
@@ -137,7 +137,7 @@ def test_a_folder_that_was_deleted_is_made_again(tmp_path: Path) -> None:
     for remove in removals:
         remove()
         before = len(told)
-        capture.note("validate", request(SECRET), allowed(), 500)
+        capture.record("validate", request(SECRET), allowed(), 500)
         until(partial(more_than, told, before), "a line")
         assert sum(len(file.read_bytes().splitlines()) for file in folder.iterdir()) == 1
     capture.close(20)
@@ -169,10 +169,10 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
     full = SimpleNamespace(**{**vars(os), "write": write_while_there_is_room})
     monkeypatch.setattr("policyd.server.capture.os", full)
     for _ in range(2):
-        capture.note("validate", request(SECRET), allowed(), 500)
+        capture.record("validate", request(SECRET), allowed(), 500)
     until(lambda: len(told) == 2, "the failures")
     room[0] = 1 << 20
-    capture.note("validate", request(SECRET), allowed(), 500)
+    capture.record("validate", request(SECRET), allowed(), 500)
     capture.close(20)
     assert [outcome for outcome, _ in told] == ["failed", "failed", "written"]
     (file,) = tmp_path.iterdir()
@@ -190,7 +190,7 @@ def test_what_cannot_be_written_does_not_end_the_recording(tmp_path: Path) -> No
     specs: list[Any] = [deep, {}]
     for spec in specs:
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec}
-        capture.note("validate", request(pod), allowed(), 500)
+        capture.record("validate", request(pod), allowed(), 500)
     capture.close(20)
     assert [outcome for outcome, _ in told] == ["failed", "written"]
     assert "ecursion" in str(told[0][1])

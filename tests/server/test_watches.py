@@ -10,7 +10,7 @@ from policyd.http.lifecycle import Lifecycle
 from policyd.http.status import Status
 from policyd.policy.live.store import Store
 from policyd.server import health as watches_module
-from policyd.server.health import SILENCE_SECONDS, Watches
+from policyd.server.health import SILENCE_SECONDS, WatchSupervisor
 from tests.server.fakes import load
 
 
@@ -24,7 +24,7 @@ class Clock:
 def test_a_watch_that_fails_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watches_module, "RESTART_SECONDS", 0.001)
     told: list[tuple[str, str]] = []
-    watches = Watches(100, lambda *each: told.append(each))
+    watches = WatchSupervisor(100, lambda *each: told.append(each))
     watch = watches.add("policies")
     stop = asyncio.Event()
     tries: list[bool] = []
@@ -33,7 +33,7 @@ def test_a_watch_that_fails_begins_again(monkeypatch: pytest.MonkeyPatch) -> Non
         tries.append(watch.healthy)
         if len(tries) < 4:
             raise ValueError("no luck")
-        watch.looked()
+        watch.succeeded()
         stop.set()
 
     asyncio.run(asyncio.wait_for(watches.keep(watch, work, stop), 20))
@@ -44,18 +44,18 @@ def test_a_watch_that_fails_begins_again(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_watch_that_hangs_is_unhealthy_and_after_the_grace_not_ready() -> None:
     clock = Clock()
-    watches = Watches(100, lambda *_: None, clock)
+    watches = WatchSupervisor(100, lambda *_: None, clock)
     first, second = watches.add("policies"), watches.add("certificates")
     clock.now = SILENCE_SECONDS + 1
-    second.looked()
+    second.succeeded()
     assert watches.health() == {"policies": False, "certificates": True}
-    assert watches.deaf() == []
+    assert watches.stale() == []
     clock.now = 101.0
-    second.looked()
-    (reason,) = watches.deaf()
+    second.succeeded()
+    (reason,) = watches.stale()
     assert reason.startswith("changes of the policies have not been noticed for 101 s")
-    first.looked()
-    assert watches.deaf() == []
+    first.succeeded()
+    assert watches.stale() == []
     assert watches.health() == {"policies": True, "certificates": True}
 
 
@@ -71,9 +71,9 @@ def test_a_dead_watch_turns_readiness_off(tmp_path: Path) -> None:
     lifecycle = Lifecycle()
     lifecycle.listening = True
     clock = Clock()
-    watches = Watches(100, lambda *_: None, clock)
+    watches = WatchSupervisor(100, lambda *_: None, clock)
     watch = watches.add("policies")
-    status = Status(store, lifecycle, NothingToShow(), watches.deaf)
+    status = Status(store, lifecycle, NothingToShow(), watches.stale)
 
     def ready() -> tuple[int, bytes]:
         answer = asyncio.run(status.ready(Request({"type": "http"})))
@@ -85,16 +85,16 @@ def test_a_dead_watch_turns_readiness_off(tmp_path: Path) -> None:
     code, text = ready()
     assert code == 503
     assert b"changes of the policies have not been noticed for 101 s: OSError: no luck" in text
-    watch.looked()
+    watch.succeeded()
     assert ready() == (200, b"ok")
 
 
 def test_a_watch_whose_source_does_not_answer_is_unhealthy_and_ready() -> None:
     clock = Clock()
-    watches = Watches(100, lambda *_: None, clock)
+    watches = WatchSupervisor(100, lambda *_: None, clock)
     watch = watches.add("definitions")
     for clock.now in range(0, 500, 5):
-        watch.looked()
+        watch.succeeded()
         watch.failed("the API server does not answer")
     assert watches.health() == {"definitions": False}
-    assert watches.deaf() == []
+    assert watches.stale() == []

@@ -103,12 +103,12 @@ def scan_cluster(
 
 def version_of(options: ClusterOptions) -> KubernetesVersion:
     """Look up the cluster's version, or the nearest supported one; the newest if that fails."""
-    from policyd.cluster.listing import Unreadable
+    from policyd.cluster.listing import ApiReadError
 
     with open_reader(kubeconfig_of(options), options.context, TIMEOUT) as reader:
         try:
             version, warning = nearest(KubernetesVersion.parse(reader.version()))
-        except (Unreadable, ValueError) as error:
+        except (ApiReadError, ValueError) as error:
             version = NEWEST
             warning = (
                 f"cannot read the cluster's Kubernetes version ({error}); evaluating policies as "

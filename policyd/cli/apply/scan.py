@@ -16,7 +16,7 @@ from policyd.admission.engine import Webhook
 from policyd.cli.apply.output import Judged, Tally
 from policyd.cli.shared.manifests import Who
 from policyd.cli.shared.progress import Advance
-from policyd.cluster.listing import Page, Reader, Unreadable, list_path, pages, served
+from policyd.cluster.listing import ApiReader, ApiReadError, Page, list_path, pages, served
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.offline.judging import Judge, Judgement
@@ -29,7 +29,7 @@ from policyd.policy.suite.reviews import build_review
 _NAMESPACES = Served("", "v1", "namespaces", "Namespace", False)
 
 
-class Cluster(Reader, Protocol):
+class Cluster(ApiReader, Protocol):
     """Reads objects, and params of any kind; returns the reason where it cannot."""
 
     def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
@@ -102,7 +102,7 @@ class Scan:
         try:
             resources = served(self._reader, self._reach.names_group, self._missed)
             targets = self._reach.targets(resources)
-        except Unreadable as error:
+        except ApiReadError as error:
             raise ConfigError(f"cannot discover the cluster's resources: {error}") from None
         self._read_namespaces()
         if self._wishes.namespaces:
@@ -125,7 +125,7 @@ class Scan:
             if not self._wishes.namespaces:
                 for page in pages(self._reader, list_path(_NAMESPACES)):
                     self._namespaces |= {each["metadata"]["name"]: each for each in page.items}
-        except Unreadable:
+        except ApiReadError:
             pass  # each Namespace is then looked up when a policy needs it
         for name in self._wishes.namespaces:
             found = self._namespace(NamespaceName(name))
@@ -138,7 +138,7 @@ class Scan:
             return known
         try:
             found = self._reader.get(f"{list_path(_NAMESPACES)}/{question.name}")
-        except Unreadable as error:
+        except ApiReadError as error:
             return Failure(str(error))
         self._namespaces[question.name] = found
         return found
@@ -158,7 +158,7 @@ class Scan:
                     for item in page.items:
                         self._take(item, target)
                     done += len(page.items)
-            except Unreadable as error:
+            except ApiReadError as error:
                 self._missed(f"cannot list {target.served.label}{where}: {error}")
         if done:
             for key in target.policies:

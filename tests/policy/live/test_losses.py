@@ -11,7 +11,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.live import store as store_module
 from policyd.policy.live import watch
 from policyd.policy.live.store import Reload, Store
-from policyd.server.loading import Serving
+from policyd.server.loading import PolicyLoader
 from tests.policy.builders import vap, vap_binding
 from tests.server.fakes import load as fake_load
 
@@ -21,7 +21,7 @@ def write(file: Path, *documents: JSONObject) -> None:
 
 
 def started(folder: Path, *, allow_empty: bool = False) -> Store:
-    store = Store([folder], Serving().load, allow_empty=allow_empty)
+    store = Store([folder], PolicyLoader().load, allow_empty=allow_empty)
     store.start()
     return store
 

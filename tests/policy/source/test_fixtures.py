@@ -11,7 +11,7 @@ import pytest
 from policyd.policy.source.loader import load
 from policyd.policy.source.yaml_output import dump as text
 from policyd.policy.suite import runner as suites
-from policyd.server.loading import Serving
+from policyd.server.loading import PolicyLoader
 from tests.policy.builders import policy, suite
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
@@ -117,7 +117,7 @@ def test_no_policy_is_taken_away_by_naming_it_as_a_fixture(folder: Path) -> None
 
 
 def served(folder: Path) -> list[str]:
-    serving = Serving()
+    serving = PolicyLoader()
     return serving.verify(serving.load([folder]))
 
 

@@ -45,7 +45,7 @@ def test_only_a_reload_is_paced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Counted, "made", [])
     for name in ("a", "b"):
         (tmp_path / f"{name}.yaml").write_text(json.dumps(builders.policy(name)))
-    maker = loading.Serving()
+    maker = loading.PolicyLoader()
     maker.load([tmp_path])
     assert Counted.made == []
     maker.load([tmp_path])

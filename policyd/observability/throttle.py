@@ -4,7 +4,7 @@ from collections.abc import Callable
 from time import monotonic
 
 
-class Seldom:
+class Throttle:
     """Decides whether something is said now. Knows as many kinds as it is asked about."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = monotonic) -> None:

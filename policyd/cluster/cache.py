@@ -24,11 +24,11 @@ class _Entry(Generic[Answer]):
     """An answer, until when it is remembered and when it was asked for."""
 
     until: float
-    asked: float
+    started: float
     answer: Answer
 
 
-class Remembered(Generic[Question, Answer]):
+class LookupCache(Generic[Question, Answer]):
     """What ``fetch`` gives, for some seconds; failures never. A question that is open is asked
     again only after PATIENCE_SECONDS.
     """
@@ -65,14 +65,14 @@ class Remembered(Generic[Question, Answer]):
             del self._open[question]
 
     async def _learn(self, question: Question) -> Answer | Failure:
-        asked = monotonic()
+        started = monotonic()
         found = await self._fetch(question)
         entry = self._known.get(question)
         # An answer that hung must not take the place of what was learned after it was asked for.
-        if entry is None or entry.asked <= asked:
+        if entry is None or entry.started <= started:
             self._known.pop(question, None)
             if not isinstance(found, Failure):
-                self._known[question] = _Entry(monotonic() + self._seconds, asked, found)
+                self._known[question] = _Entry(monotonic() + self._seconds, started, found)
         self._forget()
         return found
 
