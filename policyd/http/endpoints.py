@@ -190,8 +190,7 @@ class Reviews:
                 error = self._shed("stalled")
             else:
                 raise
-            body.stalled = True
-            body.take_all()
+            body.abandon()
             raise error from None
         finally:
             self._deadlines.end(task)

@@ -1,11 +1,19 @@
-"""Where the server is in its life. Set by server/composition.py, read by probes and answers."""
+"""The state of the server that probes and answers depend on: listening or not, draining or not."""
 
 
 class Lifecycle:
-    """Two switches; each is thrown once."""
+    """Two flags that are set once and never cleared; ``server/composition.py`` sets them."""
 
     __slots__ = ("draining", "listening")
 
     def __init__(self) -> None:
         self.listening = False
         self.draining = False
+
+    def start_listening(self) -> None:
+        """Both ports are open: the server may become ready."""
+        self.listening = True
+
+    def start_draining(self) -> None:
+        """The server stops: it is no longer ready, and answers close their connections."""
+        self.draining = True

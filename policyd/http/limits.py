@@ -47,6 +47,24 @@ class Peer:
         self.connections = 0
         self.idle: dict[Any, None] = {}
 
+    def add_connection(self, connection: Any) -> None:
+        """Count a new connection, which is idle."""
+        self.connections += 1
+        self.idle[connection] = None
+
+    def remove_connection(self, connection: Any) -> None:
+        """Forget a closed connection."""
+        self.connections -= 1
+        self.idle.pop(connection, None)
+
+    def mark_idle(self, connection: Any) -> None:
+        """Note that no request is under way on the connection."""
+        self.idle[connection] = None
+
+    def mark_busy(self, connection: Any) -> None:
+        """Note that a request is under way on the connection, or that it is closing."""
+        self.idle.pop(connection, None)
+
 
 class InFlight:
     """Counts what is under way and makes room for more, or says that there is none."""

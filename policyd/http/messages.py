@@ -72,6 +72,11 @@ class Body:
         self._first, self._rest = b"", None
         return first if rest is None else bytes(rest)
 
+    def abandon(self) -> None:
+        """Drop the body: the rest of it did not arrive in time, and nobody reads it any more."""
+        self.stalled = True
+        self.take_all()
+
     async def discard(self) -> None:
         """Read the rest and forget it, within bounds."""
         self.take_all()

@@ -32,7 +32,7 @@ class LogWriter:
     def __init__(self, fd: int | None, max_waiting: int = MAX_WAITING) -> None:
         self._fd = fd
         self._max_waiting = max_waiting
-        self.report: Callable[[int, str], bytes] = lambda _, __: b""
+        self._loss_line: Callable[[int, str], bytes] = lambda _, __: b""
         self.lost = 0
         self._told = 0  # of the lost lines, in the log
         self._why = TOO_FAST
@@ -46,6 +46,10 @@ class LogWriter:
         self._hurry = threading.Event()
         if fd is not None:
             threading.Thread(target=self._run, name="log", daemon=True).start()
+
+    def report_losses(self, line: Callable[[int, str], bytes]) -> None:
+        """Write ``line(count, reason)`` in place of lines that are lost from now on."""
+        self._loss_line = line
 
     def write(self, line: bytes) -> int:
         """Take a line, or count it as lost; it is written after the next ``flush``, or earlier."""
@@ -102,7 +106,7 @@ class LogWriter:
         """Write some lines; whether that failed. Lines that are not whole are lost."""
         missing = self.lost - self._told
         head = (b"\n" if self._torn else b"") + (
-            self.report(missing, self._why) if missing else b""
+            self._loss_line(missing, self._why) if missing else b""
         )
         data = head + b"".join(batch)
         written = 0

@@ -32,9 +32,12 @@ def background_log(form: str) -> "tuple[Log, LogWriter]":
     """A log to standard error, and what writes it."""
     writer = LogWriter(standard_error())
     log = Log(writer, form)
-    writer.report = lambda count, why: log.line(
-        "warning", "log", f"{count} lines of this log are missing here: {why}", {"lost": count}
-    )
+
+    def line(count: int, why: str) -> bytes:
+        message = f"{count} lines of this log are missing here: {why}"
+        return log.line("warning", "log", message, {"lost": count})
+
+    writer.report_losses(line)
     return log, writer
 
 

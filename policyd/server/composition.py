@@ -23,7 +23,7 @@ from hypercorn.typing import ASGIFramework
 from policyd.admission.asking import review_with
 from policyd.config import Settings
 from policyd.errors import ConfigError
-from policyd.http.app import create_app
+from policyd.http.app import Application, create_app
 from policyd.http.endpoints import ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
@@ -76,20 +76,12 @@ class Server:
         self.recorder = PrometheusRecorder(self.log)
         self.lifecycle = Lifecycle()
         self.signals = Signals()
-        refused = RefusalLog(self.recorder, self.log)
+        refusals = RefusalLog(self.recorder, self.log)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
-        self.connections, self.admin_connections = _connections(settings, in_flight)
-        self.connections.on_refused = partial(refused, "name")
+        self.connections, self.admin_connections = _connections(settings, in_flight, refusals)
         self.cluster = _connected(settings)
-        self.definitions: LiveDefinitions | None = None
-        if self.cluster is not None:
-            self.definitions = LiveDefinitions(
-                self.cluster,
-                settings.timeout,
-                self.recorder,
-                self.log,
-                follows_version=settings.kubernetes_version is None,
-            )
+        self.definitions = self._live_definitions()
+        if self.definitions is not None:
             load = partial(load, definitions=self.definitions.fetch)
         load = partial(load, version=self._version)
         self.store = Store(
@@ -100,7 +92,7 @@ class Server:
             mendable=() if self.definitions is None else (MISSING_SCHEMA,),
             allow_empty=settings.allow_empty,
         )
-        self.certificates = Certificates(settings, refused)
+        self.certificates = Certificates(settings, refusals)
         self.watcher = Watcher(
             self.store,
             self.certificates,
@@ -113,7 +105,24 @@ class Server:
         self.capture: Capture | None = None
         if settings.capture is not None:
             self.capture = Capture(settings.capture, settings.capture_max_bytes, self._captured)
-        exposition = Exposition(
+        self.app = self._app(evaluate, in_flight)
+
+    def _app(self, evaluate: ReviewEvaluator, in_flight: InFlight) -> Application:
+        return create_app(
+            self.settings,
+            self.store,
+            self.recorder,
+            evaluate,
+            exposition=self._exposition(in_flight),
+            in_flight=in_flight,
+            lifecycle=self.lifecycle,
+            evaluate_async=None if self.cluster is None else partial(review_with, self.cluster),
+            capture=self.capture,
+            stale_watches=self.watcher.watches.stale,
+        )
+
+    def _exposition(self, in_flight: InFlight) -> Exposition:
+        return Exposition(
             self.recorder,
             self.store,
             in_flight,
@@ -122,17 +131,16 @@ class Server:
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
             connections={"reviews": self.connections, "admin": self.admin_connections},
         )
-        self.app = create_app(
-            settings,
-            self.store,
+
+    def _live_definitions(self) -> LiveDefinitions | None:
+        if self.cluster is None:
+            return None
+        return LiveDefinitions(
+            self.cluster,
+            self.settings.timeout,
             self.recorder,
-            evaluate,
-            exposition=exposition,
-            in_flight=in_flight,
-            lifecycle=self.lifecycle,
-            evaluate_async=None if self.cluster is None else partial(review_with, self.cluster),
-            capture=self.capture,
-            stale_watches=self.watcher.watches.stale,
+            self.log,
+            follows_version=self.settings.kubernetes_version is None,
         )
 
     def _version(self) -> KubernetesVersion:
@@ -192,7 +200,7 @@ class Server:
         return reviews, Listener(plain, self.admin_connections, serve)
 
     def _listening(self, secure: socket.socket, plain: socket.socket) -> None:
-        self.lifecycle.listening = True
+        self.lifecycle.start_listening()
         reviews, admin = (f"{Address(*each.getsockname()[:2])}" for each in (secure, plain))
         self.log.write(
             "info",
@@ -207,7 +215,7 @@ class Server:
 
     async def _drain(self, listeners: Sequence[Listener]) -> None:
         """Keep listening and answer with ``Connection: close``; then close what is idle."""
-        self.lifecycle.draining = True
+        self.lifecycle.start_draining()
         self.connections.drain()
         settings = self.settings
         last = threading.Timer(max(0.1, settings.grace - LAST_MOMENT_SECONDS), self._leave)
@@ -273,7 +281,7 @@ def _connected(settings: Settings) -> "ClusterClient | None":
 
 
 def _connections(
-    settings: Settings, in_flight: InFlight
+    settings: Settings, in_flight: InFlight, refusals: RefusalLog
 ) -> tuple[PortConnections, PortConnections]:
     """Those of reviews and those of the admin port."""
     timeouts = Timeouts(
@@ -283,7 +291,11 @@ def _connections(
         settings.keep_alive,
     )
     reviews = PortConnections(
-        settings.max_connections, timeouts, settings.client_name, in_flight.end_incomplete
+        settings.max_connections,
+        timeouts,
+        settings.client_name,
+        in_flight.end_incomplete,
+        partial(refusals, "name"),
     )
     return reviews, PortConnections(ADMIN_CONNECTIONS, timeouts)
 

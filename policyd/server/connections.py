@@ -88,6 +88,7 @@ class PortConnections:
         timeouts: Timeouts | None = None,
         client_names: Sequence[str] = (),
         end_incomplete: Callable[[], bool] = lambda: False,
+        on_refused: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.client_names = tuple(client_names)
         self.timeouts = timeouts or Timeouts()
@@ -96,8 +97,8 @@ class PortConnections:
         self.open: dict[TrackedConnection, None] = {}
         self.peers: dict[str, Peer] = {}
         self.closed = dict.fromkeys(REASONS, 0)
-        # Called with the reason when a client is refused; replaced by who logs and counts it.
-        self.on_refused: Callable[[str], None] = _ignore
+        # Called with the reason when a client is refused because of its certificate's name.
+        self.on_refused = on_refused
         self._most = most
         self._end_incomplete = end_incomplete
         # Told to go for a newcomer, and not gone yet.
@@ -116,11 +117,11 @@ class PortConnections:
         ours = peer.connections >= share(self._most)
         full = len(self.open) >= self._most
         if (ours or full) and not self._make_place(peer, ours):
-            self.closed["full"] += 1
+            self.turn_away()
             return None
         if len(self.open) >= self._most + max(1, self._most // CLOSING_PART):
             if not self._replaced:
-                self.closed["full"] += 1
+                self.turn_away()
                 return None
             hanging = next(iter(self._replaced))
             del self._replaced[hanging]
@@ -128,11 +129,13 @@ class PortConnections:
         self.peers[address] = peer
         return peer
 
+    def turn_away(self) -> None:
+        """Count a new connection that is closed because there is no place for it."""
+        self.closed["full"] += 1
+
     def add(self, connection: TrackedConnection) -> None:
         """A connection was accepted; it is idle until a request comes."""
-        peer = connection.peer
-        peer.connections += 1
-        peer.idle[connection] = None
+        connection.peer.add_connection(connection)
         self.open[connection] = None
         if self._sweep is None:
             self._arm()
@@ -140,8 +143,7 @@ class PortConnections:
     def remove(self, connection: TrackedConnection, reason: CloseReason) -> None:
         """It is closed, and forgotten."""
         peer = connection.peer
-        peer.connections -= 1
-        peer.idle.pop(connection, None)
+        peer.remove_connection(connection)
         self._replaced.pop(connection, None)
         del self.open[connection]
         if not peer.connections:
@@ -180,7 +182,7 @@ class PortConnections:
             # Ends a request, and thereby its connection.
             return not own and self._end_incomplete()
         victim = next(iter(most.idle))
-        del most.idle[victim]
+        most.mark_busy(victim)
         self._replaced[victim] = None
         victim.end("room")
         return True
@@ -199,10 +201,6 @@ class PortConnections:
             self._arm()
         else:
             self._sweep = None
-
-
-def _ignore(_: str) -> None:
-    """Nobody wants to know."""
 
 
 def _trimmer() -> Callable[[int], int]:

@@ -105,7 +105,7 @@ class Listener:
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            connection.reason = "error"
+            connection.fail("error")
         connection.closed()
         if error is not None:
             context = {"message": "a connection ended by a defect", "exception": error}
@@ -113,7 +113,7 @@ class Listener:
 
     def _rest(self) -> None:
         """Too many files are open: try again when some are closed."""
-        self._connections.closed["full"] += 1
+        self._connections.turn_away()
         self._loop.remove_reader(self._socket)
         self._loop.call_later(REST_SECONDS, self._accept_again)
 
@@ -138,6 +138,6 @@ class Listener:
                 ssl_shutdown_timeout=CLOSE_SECONDS,
             )
         except (OSError, TimeoutError):  # ssl.SSLError among them
-            connection.reason = "handshake"
+            connection.fail("handshake")
             return False
         return True

@@ -184,6 +184,10 @@ class Connection(asyncio.Protocol):
         self._task = task
         self._connections.add(self)
 
+    def fail(self, reason: CloseReason) -> None:
+        """Note why the connection ends, where its task ends it."""
+        self.reason = reason
+
     def closed(self) -> None:
         """The task is done with it."""
         self._connections.remove(self, self.reason)
@@ -271,7 +275,7 @@ class Connection(asyncio.Protocol):
                 self._becomes_idle()
             elif self._idle_since is not None:
                 self._idle_since = self._head_since = None
-                self.peer.idle.pop(self, None)
+                self.peer.mark_busy(self)
                 self._used = True
                 if self._connections.draining:
                     self.go_away()
@@ -281,7 +285,7 @@ class Connection(asyncio.Protocol):
     def _becomes_idle(self) -> None:
         self._idle_since = self._loop.time()
         if self._closing_since is None:
-            self.peer.idle[self] = None
+            self.peer.mark_idle(self)
             if self._retired:
                 self.end("refused")
             elif self._connections.closing:

@@ -95,14 +95,12 @@ class Certificates:
         )
         if pair[0] and (pair, after) != (self._pair, before):
             # Else tickets and sessions stay good.
-            self.context.now = self._made_of(pair, authorities)
+            self.context.switch_to(self._made_of(pair, authorities))
             self._pair, self.valid, self._authorities = pair, valid, authorities
         return change
 
     def _made_of(self, pair: tuple[bytes, bytes], authorities: Sequence[bytes]) -> Context:
-        context = Context(self._http2)
-        context.trusts = self._trusts
-        context.refused = self._refused
+        context = Context(self._http2, self._trusts, self._refused)
         self._load_pair(context, pair)
         if authorities:
             context.require_clients(authorities)
@@ -120,7 +118,7 @@ class Certificates:
             raise ConfigError(f"{self._cert}: its validity cannot be read: {error}") from None
 
     def _trusts(self, authority: bytes) -> bool:
-        return authority in self.context.now.authorities
+        return authority in self.context.current.authorities
 
     def _load_pair(self, context: Context, pair: tuple[bytes, bytes]) -> None:
         try:

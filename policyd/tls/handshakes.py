@@ -58,15 +58,19 @@ class AuthorityRemoved(ssl.SSLCertVerificationError):
 class SwitchableContext(ssl.SSLContext):
     """What the listener is given. ``now`` is the context of the next connection."""
 
-    now: "Context"
+    current: "Context"
 
     def __new__(cls) -> Self:
-        """Without a certificate of its own: it never talks to anybody."""
+        """Without a certificate of its own: no handshake uses it."""
         return super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
+
+    def switch_to(self, context: "Context") -> None:
+        """Use ``context`` for new connections from now on."""
+        self.current = context
 
     def wrap_bio(self, *arguments: Any, **named: Any) -> ssl.SSLObject:
         """Begin a handshake; this is how event loops do it."""
-        return self.now.wrap_bio(*arguments, **named)
+        return self.current.wrap_bio(*arguments, **named)
 
 
 class Context(ssl.SSLContext):
@@ -80,8 +84,13 @@ class Context(ssl.SSLContext):
     trusts: Callable[[bytes], bool]
     refused: Callable[[Refusal, str], None]
 
-    def __new__(cls, http2: bool) -> Self:
-        """With our protocols and ciphers."""
+    def __new__(
+        cls,
+        http2: bool,
+        trusts: Callable[[bytes], bool] = lambda _: True,
+        refused: Callable[[Refusal, str], None] = lambda *_: None,
+    ) -> Self:
+        """With the protocols and ciphers of policyd, and without a certificate."""
         context = super().__new__(cls, ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.set_ciphers(CIPHERS)
@@ -89,6 +98,8 @@ class Context(ssl.SSLContext):
         context.set_alpn_protocols(["h2", "http/1.1"] if http2 else ["http/1.1"])
         context.sslobject_class = Handshake
         context.authorities = frozenset()
+        context.trusts = trusts
+        context.refused = refused
         return context
 
     def require_clients(self, authorities: Sequence[bytes]) -> None:

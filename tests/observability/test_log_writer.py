@@ -50,7 +50,7 @@ def pipe() -> Iterator[Pipe]:
 
 def reporting(fd: int, max_waiting: int = log_writer.MAX_WAITING) -> LogWriter:
     writer = LogWriter(fd, max_waiting)
-    writer.report = lambda count, why: f"{count} missing: {why}\n".encode()
+    writer.report_losses(lambda count, why: f"{count} missing: {why}\n".encode())
     return writer
 
 
