@@ -14,7 +14,8 @@ from typing import Any
 
 import yaml
 
-from policyd import PolicySet
+from policyd.offline.suite_policies import SuitePolicies
+from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.policy.suite import runner
 
@@ -177,7 +178,8 @@ def example(entry: Entry) -> str:
     """What the first denied case of the suite is told, or else the first patch."""
     answers: list[tuple[str, Any]] = []
     (document,) = loader.load([entry.folder / "suite.yaml"]).documents
-    policies = PolicySet.load([entry.folder]).for_suite(document)
+    whole = compiler.compile_strict(loader.load([entry.folder]))
+    policies = SuitePolicies.of(document, whole)
 
     def listening(review: runner.Review) -> runner.Review:
         def judge(asked: dict[str, Any], webhook: runner.Webhook) -> dict[str, Any]:

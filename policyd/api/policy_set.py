@@ -2,20 +2,18 @@
 server.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter_ns
 
 from policyd.admission import engine
-from policyd.admission.authorizer import Authorizer, StaticAuthorizer
+from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import Webhook
 from policyd.admission.review import decode, to_dict
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import PolicySet as CompiledSet
-from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.source import loader
-from policyd.policy.source.documents import Document
 from policyd.versions import NEWEST, KubernetesVersion, supported
 
 
@@ -41,27 +39,6 @@ class PolicySet:
         version = supported(str(kubernetes_version))
         sources = loader.load([Path(path) for path in paths], version=version)
         return cls(compiler.compile_strict(sources))
-
-    def for_suite(self, suite: Document) -> "PolicySet":
-        """The policies that a PolicyTest document is about: those it names, or this whole set; with
-        the suite's ``authorizer``.
-        """
-        model, chosen = suite.model, self
-        if not isinstance(model, PolicyTest):
-            return self
-        named = loader.named_policies(suite)
-        if named is not None:
-            chosen = PolicySet.load(named, kubernetes_version=self._compiled.version)
-        if model.authorizer is None:
-            return chosen
-        return PolicySet(chosen._compiled, StaticAuthorizer(model.authorizer))
-
-    def reviewing_in(
-        self, namespace: Mapping[str, JSON]
-    ) -> Callable[[JSONObject, Webhook], JSONObject]:
-        """``review`` of the same policies, knowing the labels of one more Namespace object."""
-        compiled = self._compiled.with_namespace(dict(namespace))
-        return PolicySet(compiled, self._authorizer).review
 
     @property
     def generation(self) -> str:

@@ -9,13 +9,14 @@ from pathlib import Path
 import click
 import orjson
 
-from policyd.api.policy_set import PolicySet
 from policyd.cli.shared.output import counted, echo_json, echo_problems
 from policyd.cli.shared.reports import Entry, github, sarif
 from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
+from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
 from policyd.policy.compile.checked import checked_expressions
+from policyd.policy.compile.policy_set import PolicySet as CompiledSet
 from policyd.policy.lint.all import all_advice
 from policyd.policy.lint.version_needs import needed_by_policy, newer
 from policyd.policy.model.lint_rules import RULES, nearest, refused
@@ -159,7 +160,7 @@ def _find(
     compiled = compiler.compile_sources(sources)
     errors = [*compiled.problems, *faults(sources.lint_comments)]
     if strict and not any(problem.severity == "error" for problem in errors):
-        errors += not_idempotent(PolicySet(compiled), sources)
+        errors += not_idempotent(compiled, sources)
     advice = all_advice(sources, datetime.now(UTC).date())
     if target is not None:
         advice += newer(sources, checked_expressions(sources), target)
@@ -169,11 +170,11 @@ def _find(
         yield from (each.unused() for each in unused if not any(map(refused, each.rules)))
 
 
-def not_idempotent(policies: PolicySet, sources: Sources) -> Iterator[Problem]:
+def not_idempotent(policies: CompiledSet, sources: Sources) -> Iterator[Problem]:
     """Report the cases of suites whose mutations change their own result when they run again."""
     for document in sources.of_kind("PolicyTest"):
         try:
-            chosen = policies.for_suite(document)
+            chosen = SuitePolicies.of(document, policies)
         except PolicyError as error:
             line, column = document.place("policies")
             first = str(error.problems[0]) if error.problems else str(error)

@@ -7,8 +7,8 @@ Watches nothing and swaps nothing: that is ``policy/live/store.py``.
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from policyd.api.policy_set import PolicySet as Facade
 from policyd.errors import PolicyError
+from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import PolicySet
 from policyd.policy.live.definitions import Fetch, wanted, with_definitions
@@ -63,23 +63,22 @@ class PolicyLoader:
         self._last_tested = compiler.compile_sources(
             sources, self._last_tested, breathe=self._breathe
         )
-        own = Facade(self._last_tested)
         failures: list[str] = []
         for document in policies.suites:
             if document.model is not None:
-                failures += _failures(own, document)
+                failures += _failures(self._last_tested, document)
                 self._breathe()
         return failures
 
 
-def _failures(policies: Facade, document: Document) -> list[str]:
+def _failures(policies: PolicySet, document: Document) -> list[str]:
     """A text for each failing case of a suite. It may name policies of the sources only: texts of
     other files must not get into the log.
     """
     try:
         for name in loader.named_policies(document) or ():
             inside(document, str(name.absolute()))
-        evaluate = policies.for_suite(document)
+        evaluate = SuitePolicies.of(document, policies)
     except (Outside, PolicyError) as error:
         return [f"{document.file}: {document.label} cannot be run: {error}"]
     results = runner.run(document, evaluate.review, with_namespace=evaluate.reviewing_in)

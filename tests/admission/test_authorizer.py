@@ -7,13 +7,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from policyd.admission.authorizer import (
-    AccessDecision,
-    Attributes,
-    AuthorizerRule,
-    StaticAuthorizer,
-)
-from policyd.api.policy_set import PolicySet
+from policyd.admission.authorizer import AccessDecision, Attributes, AuthorizerRule, StaticAuthorizer
+from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.policy.suite import runner
@@ -183,7 +178,7 @@ def results(document: Mapping[str, Any]) -> list[bool]:
     )
     sources = loader.load_text(text)
     (found,) = sources.of_kind("PolicyTest")
-    judge = PolicySet(compiler.compile_strict(sources)).for_suite(found)
+    judge = SuitePolicies.of(found, compiler.compile_strict(sources))
     ran = runner.run(found, judge.review, with_namespace=judge.reviewing_in)
     return [result.passed for result in ran]
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from policyd import PolicySet
+from policyd.offline.suite_policies import SuitePolicies
+from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.policy.suite import runner
 from tests.policies.mutating import mutated, together, with_object
@@ -52,10 +53,10 @@ def holed(value: Any, path: Path_, *, null: bool) -> Any:
 
 def asked(
     folder: Path, asking: runner.Webhook = "validate"
-) -> tuple[PolicySet, list[dict[str, Any]]]:
+) -> tuple[SuitePolicies, list[dict[str, Any]]]:
     """The policy of a folder, and the reviews that its suite sends to a webhook."""
     (document,) = loader.load([folder / "suite.yaml"]).documents
-    policies = PolicySet.load([folder]).for_suite(document)
+    policies = SuitePolicies.of(document, compiler.compile_strict(loader.load([folder])))
     reviews: list[dict[str, Any]] = []
 
     def listening(judge: runner.Review) -> runner.Review:
@@ -103,7 +104,7 @@ def test_no_hole_ends_with_an_error(folder: Path) -> None:
     wrong = set()
     for review in reviews:
         for path, changed in holes(review):
-            response = policies.review(changed)["response"]
+            response = policies.review(changed, "validate")["response"]
             told = str(response.get("status")) + str(response.get("warnings"))
             if "resulted in error" in told or "fails to evaluate" in told:
                 wrong.add((path, told[:300]))

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from policyd import PolicySet
+from policyd.offline.suite_policies import SuitePolicies
+from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Document
 from policyd.policy.suite import runner
@@ -19,7 +20,8 @@ IDS = [str(each.parent.relative_to(ROOT / "policies")) for each in SUITES]
 
 def results(document: Document) -> list[runner.CaseResult]:
     """The cases of a suite, judged by the policies that it names, as `policyd test` does."""
-    policies = PolicySet.load([Path(document.file).parent]).for_suite(document)
+    whole = compiler.compile_strict(loader.load([Path(document.file).parent]))
+    policies = SuitePolicies.of(document, whole)
     return runner.run(document, policies.review, with_namespace=policies.reviewing_in)
 
 

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from policyd.api.policy_set import PolicySet
 from policyd.cli.shared.progress import with_progress
 from policyd.errors import ConfigError, Problem
 from policyd.offline.coverage import Coverage, PolicyCoverage
 from policyd.offline.stories import WebhookStory
+from policyd.offline.suite_policies import SuitePolicies
 from policyd.offline.witness import Witness, suite_sources
 from policyd.policy.compile import compiler
 from policyd.policy.source.documents import Document, Sources
@@ -57,7 +57,7 @@ class Runner:
         coverage: Coverage | None = None,
     ) -> None:
         self._sources = sources
-        self._whole = PolicySet(compiler.compile_strict(sources))
+        self._whole = compiler.compile_strict(sources)
         self._select = select
         self._explain = explain
         self._coverage = coverage
@@ -76,7 +76,7 @@ class Runner:
         return [SuiteRun(each, tuple(found[id(each)])) for each in suites]
 
     def _asked(self, document: Document) -> "_Asked":
-        policies = self._whole.for_suite(document)
+        policies = SuitePolicies.of(document, self._whole)
         if not policies.names:
             raise ConfigError(
                 f"{document.file}: the suite has no policies: name their files under policies:, "
@@ -94,7 +94,7 @@ class _Asked:
         self,
         document: Document,
         sources: Sources,
-        policies: PolicySet,
+        policies: SuitePolicies,
         explain: bool,
         coverage: Coverage | None,
     ) -> None:
@@ -123,7 +123,7 @@ class _Asked:
 
     def _run(self, index: int, witnessed: bool) -> runner.CaseResult:
         self._stories = []
-        judge: PolicySet | Witness = self._policies
+        judge: SuitePolicies | Witness = self._policies
         if witnessed:
             if self._witness is None:
                 self._witness = Witness.of_suite(self._document, self._sources, self._tell)
