@@ -7,7 +7,12 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from policyd.admission.authorizer import AccessDecision, Attributes, AuthorizerRule, StaticAuthorizer
+from policyd.admission.authorizer import (
+    AccessDecision,
+    Attributes,
+    AuthorizerRule,
+    StaticAuthorizer,
+)
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
