@@ -10,7 +10,7 @@ import click
 import orjson
 
 from policyd.cli.shared.output import counted, echo_json, echo_problems
-from policyd.cli.shared.reports import Entry, github, sarif
+from policyd.cli.shared.reports import ReportEntry, github, sarif
 from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
 from policyd.offline.suite_policies import SuitePolicies
@@ -141,12 +141,12 @@ def command(
         summary = f"{documents}: {counted(errors, 'error')}, {len(found) - errors} advice"
         click.echo(summary, err=True)
         if target is not None:
-            _tell_needs(sources)
+            _print_needs(sources)
     if errors:
         raise SystemExit(1)
 
 
-def _tell_needs(sources: Sources) -> None:
+def _print_needs(sources: Sources) -> None:
     """Print the version that each policy needs, unless it is the oldest supported one."""
     for need in needed_by_policy(checked_expressions(sources)):
         where = f"{need.document.kind} {need.document.name}"
@@ -201,10 +201,10 @@ def not_idempotent(policies: CompiledSet, sources: Sources) -> Iterator[Problem]
             )
 
 
-def _entries(problems: Sequence[Problem]) -> Iterator[Entry]:
+def _entries(problems: Sequence[Problem]) -> Iterator[ReportEntry]:
     for problem in problems:
         parts = (problem.message, problem.excerpt, problem.hint and f"hint: {problem.hint}")
-        yield Entry(
+        yield ReportEntry(
             rule=problem.rule,
             level="error" if problem.severity == "error" else "warning",
             message="\n".join(filter(None, parts)),

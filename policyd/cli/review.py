@@ -12,7 +12,7 @@ from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import Webhook
 from policyd.api.policy_set import PolicySet
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.manifests import Who
+from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.policies import policies_option
 from policyd.cli.shared.request import GROUP, OLD, OPERATION, USER, content, name_of, read_object
 from policyd.cli.shared.version import version_option
@@ -75,8 +75,8 @@ def command(
     whose response has allowed, status, warnings, auditAnnotations and, with --webhook mutate, the
     base64-encoded JSON patch.
     """
-    who = Who(operation, user, groups)
-    if not as_object and (old or who != Who(None, None, ())):
+    requester = Requester(operation, user, groups)
+    if not as_object and (old or requester != Requester(None, None, ())):
         raise click.UsageError("--operation, --old, --user and --group require --object")
     if as_object and jsonl:
         raise click.UsageError("--object (one manifest) and --jsonl (reviews) cannot be combined")
@@ -87,7 +87,7 @@ def command(
     body = content(file)
     if as_object:
         before = None if old is None else read_object(content(old), str(old))
-        review: bytes | JSONObject = who.review(read_object(body, name_of(file)), before)
+        review: bytes | JSONObject = requester.review(read_object(body, name_of(file)), before)
     else:
         review = body if body.lstrip()[:1] == b"{" else read_object(body, name_of(file))
     click.echo(orjson.dumps(policies.review(review, webhook, authorizer=authorizer)))

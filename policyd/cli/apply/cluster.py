@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 from policyd.admission.authorizer import Authorizer
-from policyd.cli.apply.output import Descriptions, Style, write
-from policyd.cli.shared.manifests import Who
+from policyd.cli.apply.output import Descriptions, TextOptions, write
+from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.progress import counting
 from policyd.cluster import open_reader
@@ -68,31 +68,31 @@ def scan_cluster(
     sources: Sources,
     policies: PolicySet,
     authorizer: Authorizer | None,
-    who: Who,
+    requester: Requester,
     form: str,
-    style: Style,
+    style: TextOptions,
     about: Descriptions,
 ) -> int:
     """Scan the cluster, print the result and return the exit status."""
     # Imported here because only a scan needs it.
-    from policyd.cli.apply.scan import Report, Scan, Wishes
+    from policyd.cli.apply.scan import ClusterScan, ScanOptions, ScanReport
 
-    wishes = Wishes(options.namespaces, options.owned, style.diff, style.verbose)
+    scan_options = ScanOptions(options.namespaces, options.owned, style.diff, style.verbose)
     with open_reader(kubeconfig_of(options), options.context, TIMEOUT) as reader:
-        if authorizer is None and who.user is not None:
+        if authorizer is None and requester.user is not None:
             authorizer = reader
         with counting() as advance:
-            report: Report = Scan(
+            report: ScanReport = ClusterScan(
                 reader,
                 sources=sources,
                 policies=policies,
                 authorizer=authorizer,
-                who=who,
-                wishes=wishes,
+                requester=requester,
+                options=scan_options,
             ).run(advance)
     for text in report.unread:
         click.echo(f"{styled('warning', fg='yellow')}: {text}", err=True)
-    write(form, report.judged, about, style, report.tally)
+    write(form, report.checked, about, style, report.tally)
     if form == "text":
         for note in _notes(report.left_out, report.idle):
             click.echo(note, err=True)

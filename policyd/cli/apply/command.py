@@ -10,9 +10,9 @@ import click
 
 from policyd.admission.authorizer import Authorizer
 from policyd.cli.apply.cluster import ClusterOptions, cluster_options, scan_cluster, version_of
-from policyd.cli.apply.output import FORMATS, Judged, Style, Tally, write
+from policyd.cli.apply.output import FORMATS, CheckedObject, Tally, TextOptions, write
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.manifests import Output, Who, identity, read_manifests
+from policyd.cli.shared.manifests import OutputDirectory, Requester, identity, read_manifests
 from policyd.cli.shared.policies import policies_option
 from policyd.cli.shared.progress import with_progress
 from policyd.cli.shared.request import GROUP, NAMESPACE_LABELS, OPERATION, USER
@@ -135,7 +135,7 @@ def command(
         version = NEWEST if cluster is None else version_of(cluster)
     sources = load(paths, version=version)
     policies = compiler.compile_strict(sources)
-    who, style = Who(operation, user, groups), Style(diff=diff, verbose=verbose)
+    requester, style = Requester(operation, user, groups), TextOptions(diff=diff, verbose=verbose)
     about = _descriptions(sources)
     if cluster is not None:
         status = scan_cluster(
@@ -143,7 +143,7 @@ def command(
             sources=sources,
             policies=policies,
             authorizer=authorizer,
-            who=who,
+            requester=requester,
             form=form,
             style=style,
             about=about,
@@ -156,13 +156,13 @@ def command(
         raise ConfigError(f"no manifests in {', '.join(map(str, resources))}")
     before = {identity(each): each.raw for each in read_manifests(old)}
     judge, tally = Judge(policies, authorizer), Tally()
-    judged = list(_judged(judge, manifests, before, who, namespace_labels))
-    for each in judged:
+    checked = list(_check(judge, manifests, before, requester, namespace_labels))
+    for each in checked:
         tally.add(each)
-    write(form, judged, about, style, tally)
+    write(form, checked, about, style, tally)
     if output_dir is not None:
-        output = Output(output_dir, resources)
-        for each in judged:
+        output = OutputDirectory(output_dir, resources)
+        for each in checked:
             output.add(each.document, each.result)
         for path in output.write():
             click.echo(f"wrote {path}", err=True)
@@ -170,25 +170,25 @@ def command(
         raise SystemExit(1)
 
 
-def _judged(
+def _check(
     judge: Judge,
     manifests: list[Document],
     before: dict[tuple[str, str, str, str], JSONObject],
-    who: Who,
+    requester: Requester,
     labels: dict[str, str] | None,
-) -> Iterator[Judged]:
+) -> Iterator[CheckedObject]:
     for document in manifests:
         if document.kind == "Namespace" and not document.group:
             judge = judge.knowing(document.raw)
     for document in with_progress(manifests, "checking"):
-        review = who.review(document.raw, before.get(identity(document)))
-        knowing = judge
+        review = requester.review(document.raw, before.get(identity(document)))
+        chosen = judge
         name = review["request"].get("namespace")
         if labels is not None and name:
-            knowing = judge.knowing(namespace(name, labels))
+            chosen = judge.knowing(namespace(name, labels))
         started = perf_counter_ns()
-        judgement = knowing.judge(review)
-        yield Judged(document, judgement, (perf_counter_ns() - started) / 1e9)
+        judgement = chosen.judge(review)
+        yield CheckedObject(document, judgement, (perf_counter_ns() - started) / 1e9)
 
 
 def _descriptions(sources: Sources) -> dict[str, str]:

@@ -9,7 +9,7 @@ import click
 import jsonpatch
 
 from policyd.cli.shared.output import counted, echo_json, styled
-from policyd.cli.shared.reports import Entry, Level, github, junit, sarif
+from policyd.cli.shared.reports import ReportEntry, ReportLevel, github, junit, sarif
 from policyd.json_types import JSONObject
 from policyd.offline.judging import Judgement, Said
 from policyd.policy.source.documents import Document
@@ -17,14 +17,14 @@ from policyd.policy.source.yaml_output import dump
 
 Row = tuple[str, str, str, str]
 Descriptions = Mapping[str, str]
-_LEVELS: Mapping[str, Level] = {"deny": "error", "warn": "warning", "audit": "note"}
+_LEVELS: Mapping[str, ReportLevel] = {"deny": "error", "warn": "warning", "audit": "note"}
 _WORDS = {"deny": "denied", "warn": "warning", "audit": "audit"}
 _COLOURS = {"denied": "red", "warning": "yellow", "audit": "cyan", "admitted": "green"}
 _HEADS: Row = ("RESULT", "RESOURCE", "POLICY", "MESSAGE")
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class CheckedObject:
     """An object and the result of its check; an object of a cluster has no file."""
 
     document: Document
@@ -44,7 +44,7 @@ class Judged:
         return changed
 
     @property
-    def said(self) -> tuple[Said, ...]:
+    def findings(self) -> tuple[Said, ...]:
         """The findings of the policies, plus the denial if none of them caused it."""
         judgement = self.judgement
         if judgement.allowed or any(each.outcome == "deny" for each in judgement.said):
@@ -53,7 +53,7 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class TextOptions:
     """What the text shows in addition to denials, warnings and audits."""
 
     diff: bool = False
@@ -70,12 +70,12 @@ class Tally:
     mutated: int = 0
     warnings: int = 0
 
-    def add(self, judged: Judged) -> None:
+    def add(self, checked: CheckedObject) -> None:
         """Count one object."""
         self.objects += 1
-        self.denied += not judged.judgement.allowed
-        self.mutated += bool(judged.judgement.patch)
-        self.warnings += sum(said.outcome == "warn" for said in judged.said)
+        self.denied += not checked.judgement.allowed
+        self.mutated += bool(checked.judgement.patch)
+        self.warnings += sum(finding.outcome == "warn" for finding in checked.findings)
 
     @property
     def summary(self) -> str:
@@ -87,39 +87,43 @@ class Tally:
 
 
 def write(
-    form: str, judged: Sequence[Judged], about: Descriptions, style: Style, tally: Tally
+    form: str,
+    checked: Sequence[CheckedObject],
+    about: Descriptions,
+    style: TextOptions,
+    tally: Tally,
 ) -> None:
     """Print the objects in one of ``FORMATS``; with text, also the tally on standard error."""
-    FORMATS[form](judged, about, style)
+    FORMATS[form](checked, about, style)
     if form == "text":
         click.echo(tally.summary, err=True)
 
 
-def _text(judged: Sequence[Judged], about: Descriptions, style: Style) -> None:
-    rows = [row for each in judged for row in _rows(each, style)]
+def _text(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:
+    rows = [row for each in checked for row in _rows(each, style)]
     if rows:
         widths = [max(len(row[column]) for row in (_HEADS, *rows)) for column in range(3)]
         click.echo(_line(_HEADS, widths).rstrip())
         for row in rows:
             click.echo(_line(row, widths).rstrip())
     if style.diff:
-        for each in judged:
+        for each in checked:
             click.echo("".join(_diff(each)), nl=False)
 
 
-def _rows(judged: Judged, style: Style) -> Iterator[Row]:
-    label = judged.document.label
-    for said in judged.said:
-        message = " ".join(said.message.split())
-        yield (_WORDS[said.outcome], label, said.policy or "-", message)
-    if style.verbose and judged.judgement.allowed:
-        names = judged.judgement.matched
-        told = "no policy matches it"
+def _rows(checked: CheckedObject, style: TextOptions) -> Iterator[Row]:
+    label = checked.document.label
+    for finding in checked.findings:
+        message = " ".join(finding.message.split())
+        yield (_WORDS[finding.outcome], label, finding.policy or "-", message)
+    if style.verbose and checked.judgement.allowed:
+        names = checked.judgement.matched
+        reason = "no policy matches it"
         if names:
-            told = f"checked by {names[0]}" + (
+            reason = f"checked by {names[0]}" + (
                 f" and {len(names) - 1} more" if len(names) > 1 else ""
             )
-        yield ("admitted", label, "-", told)
+        yield ("admitted", label, "-", reason)
 
 
 def _line(row: Row, widths: Sequence[int]) -> str:
@@ -129,15 +133,15 @@ def _line(row: Row, widths: Sequence[int]) -> str:
     return "  ".join((first, *cells[1:], row[3]))
 
 
-def _diff(judged: Judged) -> Iterator[str]:
+def _diff(checked: CheckedObject) -> Iterator[str]:
     """Yield the changes of mutations as a unified diff."""
-    if not judged.judgement.patch:
+    if not checked.judgement.patch:
         return
-    document = judged.document
+    document = checked.document
     name = f"{document.file}: {document.label}" if document.file else document.label
     lines = difflib.unified_diff(
-        dump(judged.document.raw).splitlines(keepends=True),
-        dump(judged.result).splitlines(keepends=True),
+        dump(checked.document.raw).splitlines(keepends=True),
+        dump(checked.result).splitlines(keepends=True),
         name,
         f"{name} (mutated)",
     )
@@ -147,12 +151,12 @@ def _diff(judged: Judged) -> Iterator[str]:
         yield (styled(text, fg=colour) if colour else text) + "\n"
 
 
-def _json(judged: Sequence[Judged], about: Descriptions, style: Style) -> None:
-    echo_json([_as_json(each) for each in judged])
+def _json(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:
+    echo_json([_as_json(each) for each in checked])
 
 
-def _as_json(judged: Judged) -> dict[str, Any]:
-    document, judgement = judged.document, judged.judgement
+def _as_json(checked: CheckedObject) -> dict[str, Any]:
+    document, judgement = checked.document, checked.judgement
     place = {"file": document.file, "line": document.place()[0]} if document.file else {}
     return {
         **place,
@@ -164,25 +168,26 @@ def _as_json(judged: Judged) -> dict[str, Any]:
         "message": judgement.message,
         "code": judgement.code,
         "policies": judgement.matched,
-        "findings": judged.said,
+        "findings": checked.findings,
         "warnings": judgement.warnings,
         "patch": judgement.patch,
     }
 
 
-def _entries(judged: Sequence[Judged]) -> list[Entry]:
+def _entries(checked: Sequence[CheckedObject]) -> list[ReportEntry]:
     """Build an entry for each finding; an object without findings gets one of level none."""
     entries = []
-    for each in judged:
+    for each in checked:
         document = each.document
         line, column = document.place() if document.file else (0, 0)
-        told = [
-            (said.policy or "policyd", _LEVELS[said.outcome], said.message) for said in each.said
+        found = [
+            (finding.policy or "policyd", _LEVELS[finding.outcome], finding.message)
+            for finding in each.findings
         ]
-        share = each.seconds / max(1, len(told))
-        for rule, level, message in told or [("", "none", "")]:
+        share = each.seconds / max(1, len(found))
+        for rule, level, message in found or [("", "none", "")]:
             entries.append(
-                Entry(
+                ReportEntry(
                     rule,
                     level,
                     message,
@@ -197,21 +202,21 @@ def _entries(judged: Sequence[Judged]) -> list[Entry]:
     return entries
 
 
-def _junit(judged: Sequence[Judged], about: Descriptions, style: Style) -> None:
-    click.echo(junit(_entries(judged), "policyd apply"))
+def _junit(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:
+    click.echo(junit(_entries(checked), "policyd apply"))
 
 
-def _sarif(judged: Sequence[Judged], about: Descriptions, style: Style) -> None:
-    echo_json(sarif(_entries(judged), about))
+def _sarif(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:
+    echo_json(sarif(_entries(checked), about))
 
 
-def _github(judged: Sequence[Judged], about: Descriptions, style: Style) -> None:
-    text = github(_entries(judged))
+def _github(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:
+    text = github(_entries(checked))
     if text:
         click.echo(text)
 
 
-FORMATS: Mapping[str, Callable[[Sequence[Judged], Descriptions, Style], None]] = {
+FORMATS: Mapping[str, Callable[[Sequence[CheckedObject], Descriptions, TextOptions], None]] = {
     "text": _text,
     "json": _json,
     "junit": _junit,

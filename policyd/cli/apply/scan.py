@@ -13,8 +13,8 @@ from policyd.admission.asked_namespace import AskedNamespaces, NamespaceName
 from policyd.admission.asked_params import AskedParams, KindOf, ParamsOf
 from policyd.admission.authorizer import Authorizer, Failure
 from policyd.admission.engine import Webhook
-from policyd.cli.apply.output import Judged, Tally
-from policyd.cli.shared.manifests import Who
+from policyd.cli.apply.output import CheckedObject, Tally
+from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.progress import Advance
 from policyd.cluster.listing import ApiReader, ApiReadError, Page, list_path, pages, served
 from policyd.errors import ConfigError
@@ -29,7 +29,7 @@ from policyd.policy.suite.reviews import build_review
 _NAMESPACES = Served("", "v1", "namespaces", "Namespace", False)
 
 
-class Cluster(ApiReader, Protocol):
+class ScanReader(ApiReader, Protocol):
     """Reads objects, and params of any kind; returns the reason where it cannot."""
 
     def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
@@ -40,7 +40,7 @@ class Cluster(ApiReader, Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
+class ScanOptions:
     """What to scan and report.
 
     ``changes``: also report what mutations would change. ``everything``: also keep objects without
@@ -54,50 +54,52 @@ class Wishes:
 
 
 @dataclass(slots=True)
-class Report:
+class ScanReport:
     """The result of a scan.
 
     ``unread``: what could not be read, with the reason. ``idle``: policies that match no request of
     the scan. ``left_out``: the number of objects skipped because their owners were checked.
     """
 
-    judged: list[Judged] = field(default_factory=list)
+    checked: list[CheckedObject] = field(default_factory=list)
     tally: Tally = field(default_factory=lambda: Tally("would change"))
     unread: list[str] = field(default_factory=list)
     idle: list[str] = field(default_factory=list)
     left_out: int = 0
 
 
-class Scan:
-    """One pass over a cluster. Each object is checked as if ``who`` created it."""
+class ClusterScan:
+    """One pass over a cluster. Each object is checked as if ``requester`` created it."""
 
     def __init__(
         self,
-        reader: Cluster,
+        reader: ScanReader,
         *,
         sources: Sources,
         policies: PolicySet,
         authorizer: Authorizer | None,
-        who: Who,
-        wishes: Wishes,
+        requester: Requester,
+        options: ScanOptions,
     ) -> None:
         self._reader = reader
-        self._who = who
-        self._wishes = wishes
+        self._who = requester
+        self._options = options
         self._webhooks: tuple[Webhook, ...] = ("validate",)
-        self._asked = [each for each in policies.policies if each.bindings and each.validation]
-        if wishes.changes:
-            self._asked += [each for each in policies.policies if each.bindings and each.mutation]
-        self._reach = Reach(sources, (each.sort_key for each in self._asked))
+        self._policies = [each for each in policies.policies if each.bindings and each.validation]
+        if options.changes:
+            self._policies += [
+                each for each in policies.policies if each.bindings and each.mutation
+            ]
+        self._reach = Reach(sources, (each.sort_key for each in self._policies))
         self._namespaces: dict[str, JSONObject] = {}
         params = AskedParams(policies.params, reader.kind, reader.params)
         known = policies.knowing(AskedNamespaces(self._namespace), params)
         self._judge = Judge(known, authorizer)
         # The kinds of objects that each policy has checked: (group, kind).
         self._seen: dict[Key, set[tuple[str, str]]] = {}
-        self.report = Report()
+        self.report = ScanReport()
 
-    def run(self, advance: Advance) -> Report:
+    def run(self, advance: Advance) -> ScanReport:
         """Read and check everything. Raises ConfigError if the cluster cannot be queried at all."""
         try:
             resources = served(self._reader, self._reach.names_group, self._missed)
@@ -105,10 +107,10 @@ class Scan:
         except ApiReadError as error:
             raise ConfigError(f"cannot discover the cluster's resources: {error}") from None
         self._read_namespaces()
-        if self._wishes.namespaces:
+        if self._options.namespaces:
             targets = [each for each in targets if self._is_within(each.served)]
         reached = frozenset[Key]().union(*(target.policies for target in targets))
-        idle = {each.name for each in self._asked if each.sort_key not in reached}
+        idle = {each.name for each in self._policies if each.sort_key not in reached}
         self.report.idle += sorted(idle)
         for target in targets:
             self._scan(target, advance)
@@ -122,12 +124,12 @@ class Scan:
     def _read_namespaces(self) -> None:
         """Read all Namespaces, or those selected. Raises ConfigError if one of these is missing."""
         try:
-            if not self._wishes.namespaces:
+            if not self._options.namespaces:
                 for page in pages(self._reader, list_path(_NAMESPACES)):
                     self._namespaces |= {each["metadata"]["name"]: each for each in page.items}
         except ApiReadError:
             pass  # each Namespace is then looked up when a policy needs it
-        for name in self._wishes.namespaces:
+        for name in self._options.namespaces:
             found = self._namespace(NamespaceName(name))
             if isinstance(found, Failure):
                 raise ConfigError(f"--namespace {name}: {found.why}")
@@ -156,7 +158,7 @@ class Scan:
                 for page in listed:
                     advance(doing, done, done + len(page.items) + page.remaining)
                     for item in page.items:
-                        self._take(item, target)
+                        self._check(item, target)
                     done += len(page.items)
             except ApiReadError as error:
                 self._missed(f"cannot list {target.served.label}{where}: {error}")
@@ -166,7 +168,7 @@ class Scan:
 
     def _lists(self, resource: Served) -> Iterator[tuple[str, Iterator[Page]]]:
         """Yield lists of pages, each with the words for its namespace in messages."""
-        names = dict.fromkeys(self._wishes.namespaces)
+        names = dict.fromkeys(self._options.namespaces)
         if not names:
             yield "", pages(self._reader, list_path(resource))
         elif resource == _NAMESPACES:
@@ -175,36 +177,36 @@ class Scan:
             for name in names:
                 yield f" in {name}", pages(self._reader, list_path(resource, name))
 
-    def _take(self, item: JSONObject, target: Target) -> None:
-        asked = self._askable(item, target)
-        if not asked:
+    def _check(self, item: JSONObject, target: Target) -> None:
+        keys = self._policies_for(item, target)
+        if not keys:
             self.report.left_out += 1
             return
         document = _document(item, target.served)
         review = self._review(document, target.served)
         started = perf_counter_ns()
-        judgement = self._judged(review, lambda policy: policy.sort_key in asked)
-        judged = Judged(document, judgement, (perf_counter_ns() - started) / 1e9)
-        self.report.tally.add(judged)
-        if judged.said or judgement.patch or self._wishes.everything:
-            self.report.judged.append(judged if judgement.patch else _slim(judged))
+        judgement = self._evaluate(review, lambda policy: policy.sort_key in keys)
+        checked = CheckedObject(document, judgement, (perf_counter_ns() - started) / 1e9)
+        self.report.tally.add(checked)
+        if checked.findings or judgement.patch or self._options.everything:
+            self.report.checked.append(checked if judgement.patch else _slim(checked))
 
-    def _askable(self, item: JSONObject, target: Target) -> frozenset[Key]:
+    def _policies_for(self, item: JSONObject, target: Target) -> frozenset[Key]:
         """The policies that check the object: not those that have checked its owner's kind."""
-        if self._wishes.owned:
+        if self._options.owned:
             return target.policies
         for owner in item["metadata"].get("ownerReferences") or ():
             if owner.get("controller"):
                 group = str(owner.get("apiVersion", "")).rpartition("/")[0]
                 kind = (group, str(owner.get("kind")))
-                told = {key for key in target.policies if kind in self._seen.get(key, ())}
-                return target.policies - told
+                checked_owner = {key for key in target.policies if kind in self._seen.get(key, ())}
+                return target.policies - checked_owner
         return target.policies
 
-    def _judged(self, review: JSONObject, only: Callable[[CompiledPolicy], bool]) -> Judgement:
+    def _evaluate(self, review: JSONObject, only: Callable[[CompiledPolicy], bool]) -> Judgement:
         """Check the object as it is; if wanted, also find what mutations would change."""
         judgement = self._judge.judge(review, self._webhooks, only)
-        if not self._wishes.changes:
+        if not self._options.changes:
             return judgement
         changed = self._judge.judge(review, ("mutate",), only)
         refused = judgement if changed.allowed else changed
@@ -248,8 +250,8 @@ def _document(item: JSONObject, resource: Served) -> Document:
     )
 
 
-def _slim(judged: Judged) -> Judged:
+def _slim(checked: CheckedObject) -> CheckedObject:
     """Drop the object: all objects of a cluster may not fit in memory."""
-    return Judged(
-        replace(judged.document, raw={}), replace(judged.judgement, after=None), judged.seconds
+    return CheckedObject(
+        replace(checked.document, raw={}), replace(checked.judgement, after=None), checked.seconds
     )

@@ -18,7 +18,7 @@ from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.types.types import DYN
-from policyd.cli.shared.authorizer import Asked, authorizer_option
+from policyd.cli.shared.authorizer import UserAuthorizer, authorizer_option
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.request import content, name_of
 from policyd.cli.shared.values import dump, to_json
@@ -68,8 +68,8 @@ Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not
 # "": every function, untyped variables; "vap", "map": the environments of these policies.
 MODES = ("", "vap", "map")
 _NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
-_UNASKED = "no such attribute(s): authorizer"
-_ASK = "set the answers of authorizer checks with --authorizer PATH"
+_NO_AUTHORIZER = "no such attribute(s): authorizer"
+_AUTHORIZER_HINT = "set the answers of authorizer checks with --authorizer PATH"
 
 
 @click.command("eval", epilog=_EPILOG)
@@ -136,37 +136,41 @@ def command(
     given = dict(_variable(text) for text in variables)
     if authorizer is None and (user or groups):
         raise click.UsageError("--user and --group require --authorizer")
-    asked = Asked(authorizer, user, groups) if authorizer is not None else None
+    user_authorizer = UserAuthorizer(authorizer, user, groups) if authorizer is not None else None
     if jsonl:
         lines = file or sys.stdin.buffer
-        _answer_lines(lines, _Lines(expression, given, with_cost, asked, version))
+        _answer_lines(lines, _Lines(expression, given, with_cost, user_authorizer, version))
         return
     if load is not None:
         given["object"] = read_one(content(load), name_of(load))
     if expression is None:
-        _converse(given, asked, version)
+        _run_session(given, user_authorizer, version)
         return
     if file is not None:
         given["object"] = read_one(content(file), name_of(file))
-    answer = evaluate(expression, given, with_cost=with_cost, asked=asked, version=version)
+    answer = evaluate(
+        expression, given, with_cost=with_cost, user_authorizer=user_authorizer, version=version
+    )
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)
     if "error" in answer:
         click.echo(f"{styled('error', fg='red')}: {answer['error']}", err=True)
-        if asked is None and _UNASKED in answer["error"]:
-            click.echo(f"  {styled('hint', fg='cyan')}: {_ASK}", err=True)
+        if user_authorizer is None and _NO_AUTHORIZER in answer["error"]:
+            click.echo(f"  {styled('hint', fg='cyan')}: {_AUTHORIZER_HINT}", err=True)
         raise SystemExit(2 if answer["stage"] == "compile" else 1)
     click.echo(dump(answer["value"]))
 
 
-def _converse(given: JSONObject, asked: Asked | None, version: KubernetesVersion) -> None:
+def _run_session(
+    given: JSONObject, user_authorizer: UserAuthorizer | None, version: KubernetesVersion
+) -> None:
     """Start an interactive session, if standard input is a terminal."""
     if not sys.stdin.isatty():
         raise click.UsageError("Missing argument 'EXPRESSION' (or --jsonl).")
     from policyd.cli.eval.repl import repl
     from policyd.cli.eval.session import Session
 
-    repl(Session(given, asked, version=version))
+    repl(Session(given, user_authorizer, version=version))
 
 
 def _cost_text(answer: JSONObject) -> str:
@@ -194,7 +198,7 @@ class _Lines:
     expression: str | None
     given: JSONObject
     with_cost: bool
-    asked: Asked | None
+    user_authorizer: UserAuthorizer | None
     version: KubernetesVersion
 
 
@@ -210,26 +214,31 @@ def _answer_lines(lines: Iterable[bytes], defaults: _Lines) -> None:
 
 def _answer_line(line: bytes, defaults: _Lines) -> JSONObject:
     try:
-        question = orjson.loads(line)
+        message = orjson.loads(line)
     except orjson.JSONDecodeError as error:
         return {"error": f"not JSON: {error}", "stage": "question"}
-    if not isinstance(question, dict):
+    if not isinstance(message, dict):
         return {"error": "expected a JSON object", "stage": "question"}
-    text = question.get("expression", defaults.expression)
-    variables = question.get("variables", {})
+    text = message.get("expression", defaults.expression)
+    variables = message.get("variables", {})
     if not isinstance(text, str) or not isinstance(variables, dict):
         wrong = "expected expression to be a string and variables to be an object"
         return {"error": wrong, "stage": "question"}
-    mode = question.get("mode") or ""
+    mode = message.get("mode") or ""
     if mode not in MODES:
         return {"error": f"expected mode to be {' or '.join(MODES[1:])}", "stage": "question"}
     try:
-        version = supported(question["version"]) if "version" in question else defaults.version
+        version = supported(message["version"]) if "version" in message else defaults.version
     except (TypeError, ValueError, AttributeError):
         return {"error": f"expected version to be a string from {SPAN}", "stage": "question"}
     given = {**defaults.given, **variables}
     return evaluate(
-        text, given, with_cost=defaults.with_cost, asked=defaults.asked, mode=mode, version=version
+        text,
+        given,
+        with_cost=defaults.with_cost,
+        user_authorizer=defaults.user_authorizer,
+        mode=mode,
+        version=version,
     )
 
 
@@ -238,13 +247,13 @@ def evaluate(
     variables: Mapping[str, Any],
     *,
     with_cost: bool = False,
-    asked: Asked | None = None,
+    user_authorizer: UserAuthorizer | None = None,
     mode: str = "",
     version: KubernetesVersion = NEWEST,
 ) -> JSONObject:
     """Return ``{value, type, cost}`` of an expression, or ``{error, stage}``.
 
-    ``with_cost`` adds ``estimate`` if the expression compiles. ``asked`` provides the variable
+    ``with_cost`` adds ``estimate`` if the expression compiles. ``user_authorizer`` provides
     ``authorizer``. ``mode`` is one of ``MODES``.
     """
     environment = _environment(frozenset(variables) - set(_NAMES), mode, version)
@@ -253,7 +262,10 @@ def evaluate(
         program = environment.compile(expression)
     except CelCompileError as error:
         return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
-    answer = run(program, given if asked is None else given | asked.variables(given["request"]))
+    answer = run(
+        program,
+        given if user_authorizer is None else given | user_authorizer.variables(given["request"]),
+    )
     if with_cost:
         checked = environment.check(expression)
         answer["estimate"] = estimate(checked, measured(given), dyn_fields=True)._asdict()

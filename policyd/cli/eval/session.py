@@ -19,9 +19,9 @@ from policyd.cel.syntax.source import Source
 from policyd.cel.trace.steps import Step, steps
 from policyd.cel.trace.tracing import plan_traced
 from policyd.cel.types.types import DYN
-from policyd.cli.shared.authorizer import Asked
+from policyd.cli.shared.authorizer import UserAuthorizer
 from policyd.cli.shared.output import styled
-from policyd.cli.shared.tree import Style, tree
+from policyd.cli.shared.tree import TreeStyle, tree
 from policyd.cli.shared.values import shown, to_json
 from policyd.errors import BudgetExceeded, CelCompileError, PolicydError
 from policyd.policy.source.loader import read_one
@@ -38,7 +38,7 @@ class Session:
     def __init__(
         self,
         given: Mapping[str, Any],
-        asked: Asked | None = None,
+        user_authorizer: UserAuthorizer | None = None,
         width: int = 100,
         version: KubernetesVersion = NEWEST,
     ) -> None:
@@ -46,7 +46,7 @@ class Session:
         self.width = width
         self.done = False
         self.version = version
-        self._asked = asked
+        self._user_authorizer = user_authorizer
 
     def answer(self, line: str) -> Lines:
         """Answer an expression, or a command that begins with a colon."""
@@ -62,7 +62,7 @@ class Session:
         try:
             yield from command[1](self, rest.strip())
         except CelCompileError as error:
-            yield _refused(error)
+            yield _compile_error(error)
         except PolicydError as error:
             yield _error(str(error))
         except OSError as error:
@@ -82,7 +82,11 @@ class Session:
 
     def _given(self) -> dict[str, Any]:
         given = {**dict.fromkeys(ROOTS), **self.variables}
-        return given if self._asked is None else given | self._asked.variables(given["request"])
+        return (
+            given
+            if self._user_authorizer is None
+            else given | self._user_authorizer.variables(given["request"])
+        )
 
     def _run(self, text: str) -> tuple[Checked, object, int, Step]:
         checked, tracer = self.environment.check(text), Tracer()
@@ -94,7 +98,7 @@ class Session:
         try:
             _, value, cost, root = self._run(text)
         except CelCompileError as error:
-            yield _refused(error)
+            yield _compile_error(error)
             return
         except BudgetExceeded as exceeded:
             yield _error(str(exceeded))
@@ -118,7 +122,7 @@ class Session:
     def _trace(self, text: str) -> Lines:
         _, value, _, root = self._run(text)
         yield f"{shown(value, self.width)}"
-        yield from tree(root.children, 1, Style(self.width, everything=True))
+        yield from tree(root.children, 1, TreeStyle(self.width, everything=True))
 
     def _let(self, text: str) -> Lines:
         name, equals, expression = text.partition("=")
@@ -193,7 +197,7 @@ def _error(text: str) -> str:
     return f"{styled('error', fg='red')}: {text}"
 
 
-def _refused(error: CelCompileError) -> str:
+def _compile_error(error: CelCompileError) -> str:
     """Format compile errors, each with its caret."""
     text = error.text.removeprefix("compilation failed: ")
     word = styled("error", fg="red")

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from policyd.cli.explain.visits import VisitText, title
 from policyd.cli.shared.output import counted, styled
-from policyd.cli.shared.tree import Style
+from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.shared.values import cut
 from policyd.json_types import JSONObject
 from policyd.offline.matching import Reason
@@ -25,7 +25,7 @@ _COLOURS = {
 _ORDER = tuple(_COLOURS)
 
 
-def text(stories: Sequence[WebhookStory], request: JSONObject, style: Style) -> Iterator[str]:
+def text(stories: Sequence[WebhookStory], request: JSONObject, style: TreeStyle) -> Iterator[str]:
     """Yield the lines of the whole explanation; the webhook that denied comes first."""
     yield from _decision(stories, request, style)
     denied = not stories[-1].response["allowed"]
@@ -36,8 +36,8 @@ def text(stories: Sequence[WebhookStory], request: JSONObject, style: Style) -> 
             yield from _webhook(sorted(story.policies, key=rank), style)
 
 
-def _webhook(policies: Sequence[PolicyStory], style: Style) -> Iterator[str]:
-    short = [each for each in policies if not tells(each, style)]
+def _webhook(policies: Sequence[PolicyStory], style: TreeStyle) -> Iterator[str]:
+    short = [each for each in policies if not in_detail(each, style)]
     for each in policies:
         if each not in short:
             yield from policy_lines(each, style)
@@ -46,7 +46,7 @@ def _webhook(policies: Sequence[PolicyStory], style: Style) -> Iterator[str]:
         yield from short_lines(each, style)
 
 
-def tells(story: PolicyStory, style: Style) -> bool:
+def in_detail(story: PolicyStory, style: TreeStyle) -> bool:
     """Whether a policy is shown in detail rather than on one line."""
     return story.outcome in _ORDER and (style.everything or story.outcome != "admits")
 
@@ -55,7 +55,9 @@ def rank(story: PolicyStory) -> int:
     return _ORDER.index(story.outcome) if story.outcome in _ORDER else len(_ORDER)
 
 
-def _decision(stories: Sequence[WebhookStory], request: JSONObject, style: Style) -> Iterator[str]:
+def _decision(
+    stories: Sequence[WebhookStory], request: JSONObject, style: TreeStyle
+) -> Iterator[str]:
     """Yield the request and the final answer to the API server."""
     resource, kind = request.get("resource") or {}, (request.get("kind") or {}).get("kind", "?")
     where = f" in namespace {request['namespace']}" if request.get("namespace") else ""
@@ -80,7 +82,7 @@ def _decision(stories: Sequence[WebhookStory], request: JSONObject, style: Style
         yield f"  {styled('warning', fg='yellow')}: {warning}"
 
 
-def _causes(status: JSONObject, names: Sequence[str], style: Style) -> Iterator[str]:
+def _causes(status: JSONObject, names: Sequence[str], style: TreeStyle) -> Iterator[str]:
     """Yield the denials of the policies shown, and the number of the other denials."""
     causes = [each["message"] for each in status.get("details", {}).get("causes", ())]
     causes = causes or [status["message"]]
@@ -92,7 +94,7 @@ def _causes(status: JSONObject, names: Sequence[str], style: Style) -> Iterator[
     yield f"  and {counted(len(causes) - len(mine), 'denial')} by other policies"
 
 
-def short_lines(story: PolicyStory, style: Style) -> Iterator[str]:
+def short_lines(story: PolicyStory, style: TreeStyle) -> Iterator[str]:
     """Yield one line: what the policy did, or why it did nothing."""
     mark = styled("+", fg="green") if story.outcome == "admits" else "-"
     detail = story.outcome if story.outcome in ("admits", "not matched") else _why_not(story)
@@ -151,7 +153,7 @@ def _reasons(story: PolicyStory) -> Iterator[str]:
         yield f"    params{f' of {name}' if name else ''}: {count} found"
 
 
-def policy_lines(story: PolicyStory, style: Style) -> Iterator[str]:
+def policy_lines(story: PolicyStory, style: TreeStyle) -> Iterator[str]:
     """Yield the details of a policy: why it was evaluated, and its relevant expressions."""
     policy = story.policy
     outcome = styled(story.outcome, fg=_COLOURS[story.outcome], bold=True)

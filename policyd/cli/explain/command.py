@@ -16,7 +16,7 @@ from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import echo_json
 from policyd.cli.shared.policies import policies_option
 from policyd.cli.shared.request import RequestOptions, request_options
-from policyd.cli.shared.tree import Style
+from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.offline.explaining import Explainer
@@ -113,7 +113,7 @@ def command(
     if form == "json":
         echo_json(stories_json(stories))
         return
-    style = Style(_width(), everything)
+    style = TreeStyle(_width(), everything)
     click.echo("\n".join(text(stories, review.get("request") or {}, style)))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from policyd.admission.decision import Finding
 from policyd.cel.trace.steps import Steps
 from policyd.cli.shared.output import styled
-from policyd.cli.shared.tree import Style, tree, value_line
+from policyd.cli.shared.tree import TreeStyle, tree, value_line
 from policyd.cli.shared.values import cut, shown
 from policyd.json_types import JSON
 from policyd.offline.stories import Applied, PolicyStory, Visit
@@ -16,11 +16,11 @@ MAX_TREE = 24  # lines per expression, unless everything is shown
 class VisitText:
     """One visit; its lines can be read once."""
 
-    def __init__(self, visit: Visit, story: PolicyStory, style: Style) -> None:
+    def __init__(self, visit: Visit, story: PolicyStory, style: TreeStyle) -> None:
         self._visit = visit
         self._story = story
         self._style = style
-        self._told = list(visit.findings)
+        self._unshown = list(visit.findings)
         self._known: dict[str, object] = {}  # variables that were shown already
 
     def lines(self) -> Iterator[str]:
@@ -31,13 +31,13 @@ class VisitText:
             return
         yield from self._head()
         for each in visit.expressions:
-            mine = [finding for finding in self._told if _about(finding, each)]
-            self._told = [finding for finding in self._told if finding not in mine]
+            mine = [finding for finding in self._unshown if _about(finding, each)]
+            self._unshown = [finding for finding in self._unshown if finding not in mine]
             yield from self._expression(each, mine)
         yield from self._patterns()
         for applied in visit.mutations:
             yield from self._applied(applied)
-        for finding in self._told:
+        for finding in self._unshown:
             yield f"  {styled('error' if finding.error else 'fails', fg='red')}: {finding.message}"
         if visit.refused:
             yield f"  {styled('error', fg='red')}: {visit.refused}"
@@ -118,8 +118,8 @@ class VisitText:
         for index, each in enumerate(plan.validations):
             if each.pattern is None or index in visit.lifted:
                 continue
-            mine = [finding for finding in self._told if finding.index == index]
-            self._told = [finding for finding in self._told if finding not in mine]
+            mine = [finding for finding in self._unshown if finding.index == index]
+            self._unshown = [finding for finding in self._unshown if finding not in mine]
             mark, colour, fits = (
                 ("x", "red", "does not match") if mine else ("+", "green", "matches")
             )

@@ -36,7 +36,7 @@ def _read(
     return StaticAuthorizer(load_rules(data, str(path)))
 
 
-class Asked(NamedTuple):
+class UserAuthorizer(NamedTuple):
     """An authorizer, with the user whose permissions it checks outside of a review."""
 
     authorizer: Authorizer

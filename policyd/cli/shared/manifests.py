@@ -21,8 +21,8 @@ Identity = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Who:
-    """The user and operation of the requests built from manifests.
+class Requester:
+    """The user and operation of requests built from manifests.
 
     ``operation`` None: CREATE, or UPDATE if there is an old object. ``user`` None: policyd.
     """
@@ -74,7 +74,7 @@ def identity(document: Document) -> Identity:
     return (document.group, document.kind, document.namespace, document.name)
 
 
-class Output:
+class OutputDirectory:
     """The directory for mutated manifests: one file for each file that was read."""
 
     def __init__(self, folder: Path, paths: Sequence[Path]) -> None:

@@ -1,6 +1,6 @@
 """Reports for other programs: JUnit XML, SARIF 2.1.0 and the annotations of GitHub workflows.
 
-A command builds one Entry per result. Nothing is printed here.
+A command builds one ReportEntry per result. Nothing is printed here.
 """
 
 import re
@@ -14,14 +14,14 @@ from xml.etree import ElementTree
 
 from policyd import __version__
 
-Level = Literal["error", "warning", "note", "none"]
+ReportLevel = Literal["error", "warning", "note", "none"]
 _SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 # Characters that XML 1.0 cannot represent, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ReportEntry:
     """One result.
 
     ``rule``: the policy or the lint rule. ``subject``: the resource or the test case. ``group``:
@@ -30,7 +30,7 @@ class Entry:
     """
 
     rule: str
-    level: Level
+    level: ReportLevel
     message: str
     subject: str = ""
     group: str = ""
@@ -40,7 +40,7 @@ class Entry:
     seconds: float = 0.0
 
 
-def junit(entries: Iterable[Entry], name: str) -> str:
+def junit(entries: Iterable[ReportEntry], name: str) -> str:
     """Return JUnit XML: a testsuite for each group, a testcase for each subject and rule.
 
     Errors are failures; warnings and notes are the output of passing cases.
@@ -57,7 +57,7 @@ def junit(entries: Iterable[Entry], name: str) -> str:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}'
 
 
-def _counts(entries: Sequence[Entry]) -> dict[str, str]:
+def _counts(entries: Sequence[ReportEntry]) -> dict[str, str]:
     return {
         "tests": str(len(entries)),
         "failures": str(sum(entry.level == "error" for entry in entries)),
@@ -66,7 +66,7 @@ def _counts(entries: Sequence[Entry]) -> dict[str, str]:
     }
 
 
-def _testcase(entry: Entry, group: str) -> ElementTree.Element:
+def _testcase(entry: ReportEntry, group: str) -> ElementTree.Element:
     title = ": ".join(filter(None, (entry.subject, entry.rule)))
     case = ElementTree.Element("testcase", classname=_xml(group), name=_xml(title))
     case.set("time", f"{entry.seconds:.6f}")
@@ -90,7 +90,7 @@ def _xml(text: str) -> str:
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
-def sarif(entries: Iterable[Entry], rules: Mapping[str, str]) -> dict[str, Any]:
+def sarif(entries: Iterable[ReportEntry], rules: Mapping[str, str]) -> dict[str, Any]:
     """Return a SARIF 2.1.0 log of all problems. ``rules`` maps each rule to its description."""
     found = [entry for entry in entries if entry.level != "none"]
     names = sorted({entry.rule for entry in found} | set(rules))
@@ -107,7 +107,7 @@ def sarif(entries: Iterable[Entry], rules: Mapping[str, str]) -> dict[str, Any]:
     return {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
 
 
-def _result(entry: Entry, rule: int) -> dict[str, Any]:
+def _result(entry: ReportEntry, rule: int) -> dict[str, Any]:
     text = f"{entry.subject}: {entry.message}" if entry.subject else entry.message
     result: dict[str, Any] = {
         "ruleId": entry.rule,
@@ -138,7 +138,7 @@ def _uri(file: str) -> str:
     return quote(path.as_posix())
 
 
-def github(entries: Iterable[Entry]) -> str:
+def github(entries: Iterable[ReportEntry]) -> str:
     """Return GitHub workflow commands, one per line, which annotate the changed lines."""
     words = {"error": "error", "warning": "warning", "note": "notice"}
     lines = []

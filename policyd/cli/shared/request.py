@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import click
 
-from policyd.cli.shared.manifests import Who
+from policyd.cli.shared.manifests import Requester
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import read_one
@@ -24,7 +24,7 @@ OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 class RequestOptions:
     """The values of ``request_options``."""
 
-    who: Who
+    requester: Requester
     old: Path | None
     namespace_labels: dict[str, str] | None
 
@@ -32,14 +32,14 @@ class RequestOptions:
         """Read the AdmissionReview in the file, or build one from the manifest in it."""
         given = read_object(content(file), name_of(file))
         if given.get("kind") == "AdmissionReview":
-            if self.old or self.who != Who(None, None, ()):
+            if self.old or self.requester != Requester(None, None, ()):
                 raise click.UsageError(
                     "--operation, --old, --user and --group apply to manifests only: "
                     f"{name_of(file)} is an AdmissionReview, which contains them"
                 )
             return given
         old = None if self.old is None else read_object(content(self.old), str(self.old))
-        return self.who.review(given, old)
+        return self.requester.review(given, old)
 
     def namespace(self, review: JSONObject) -> JSONObject | None:
         """Build the request's Namespace with the labels given; None if there are none."""
@@ -65,7 +65,7 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
         namespace_labels: dict[str, str] | None,
         **others: Any,
     ) -> Any:
-        given = RequestOptions(Who(operation, user, groups), old, namespace_labels)
+        given = RequestOptions(Requester(operation, user, groups), old, namespace_labels)
         return function(request=given, **others)
 
     made: Callable[..., Any] = command

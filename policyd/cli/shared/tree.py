@@ -10,14 +10,14 @@ from policyd.cli.shared.values import cut, shown
 
 
 @dataclass(frozen=True, slots=True)
-class Style:
+class TreeStyle:
     """The width of lines, and whether true expressions are shown in full (``everything``)."""
 
     width: int = 100
     everything: bool = False
 
 
-def tree(children: Iterable[Step], depth: int, style: Style) -> Iterator[str]:
+def tree(children: Iterable[Step], depth: int, style: TreeStyle) -> Iterator[str]:
     """Yield a line for each step, indented by ``depth``; only count iterations that add nothing."""
     rounds = [each for each in children if each.round]
     decided = any(each.deciding for each in rounds)
@@ -49,7 +49,7 @@ def _mark(each: Step) -> str:
     return styled("> ", fg="red", bold=True) if each.deciding else "  "
 
 
-def value_line(name: str, each: Step, depth: int, style: Style) -> str:
+def value_line(name: str, each: Step, depth: int, style: TreeStyle) -> str:
     """Return ``name = value`` on one line."""
     room = style.width - 2 * depth
     label = cut(name, max(30, room * 2 // 3))

@@ -7,7 +7,7 @@ import click
 
 from policyd.cli.shared.version import version_option
 from policyd.cli.test.output import FORMATS, write
-from policyd.cli.test.run import Options, run, suites_of
+from policyd.cli.test.run import RunOptions, run, suites_of
 from policyd.errors import ConfigError
 from policyd.policy.source.loader import load, require
 from policyd.versions import KubernetesVersion
@@ -95,21 +95,21 @@ def command(
     policies under policies:; without that field it tests all policies in PATHS together.
     """
     observed = coverage or least is not None
-    options = Options(_pattern(pattern), explain, require_tests, observed, least or 0.0, version)
+    options = RunOptions(_pattern(pattern), explain, require_tests, observed, least or 0.0, version)
     if require_tests and pattern is not None:
         raise click.UsageError("--require-tests needs every case: remove --run")
     if watch:
         if form != "text":
             raise click.UsageError(f"--watch cannot be combined with --format {form}")
-        from policyd.cli.test.watch import Watch  # slow to import
+        from policyd.cli.test.watch import SuiteWatcher  # slow to import
 
-        raise SystemExit(Watch(paths, options, verbose).run())
+        raise SystemExit(SuiteWatcher(paths, options, verbose).run())
     sources = require(load(paths, version=options.version))
-    tested = run(sources, suites_of(sources, paths, options), options)
-    if pattern is not None and not any(each.cases for each in tested.suites):
+    results = run(sources, suites_of(sources, paths, options), options)
+    if pattern is not None and not any(each.cases for each in results.suites):
         raise ConfigError(f"--run {pattern!r} matches no case")
-    write(form, tested, verbose)
-    if not tested.passed:
+    write(form, results, verbose)
+    if not results.passed:
         raise SystemExit(1)
 
 

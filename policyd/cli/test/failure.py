@@ -5,8 +5,8 @@ changed the object, or why none did. Evaluates nothing.
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import replace
 
-from policyd.cli.explain.as_text import policy_lines, rank, short_lines, tells
-from policyd.cli.shared.tree import Style
+from policyd.cli.explain.as_text import in_detail, policy_lines, rank, short_lines
+from policyd.cli.shared.tree import TreeStyle
 from policyd.offline.stories import PolicyStory, WebhookStory
 
 _CHANGES = ("changes it", "changes nothing")
@@ -15,44 +15,44 @@ _FEW = 5  # unmatched policies named; the others are counted
 _IN_FULL = 2  # admitting policies shown with every expression
 
 
-def deciding(stories: Sequence[WebhookStory], keys: Set[str], style: Style) -> Iterator[str]:
+def deciding(stories: Sequence[WebhookStory], keys: Set[str], style: TreeStyle) -> Iterator[str]:
     """Yield the lines for a case that differs from what is expected in these keys."""
-    told = sorted((each for story in stories for each in story.policies), key=rank)
+    policies = sorted((each for story in stories for each in story.policies), key=rank)
     changes = bool(keys & _ABOUT_CHANGES)
     acted = [
         each
-        for each in told
+        for each in policies
         if each.matched and (changes or each.outcome not in _CHANGES) and each.outcome != "admits"
     ]
     for each in acted:
         yield from _lines(each, style)
     if stories[-1].response["allowed"] and "allowed" in keys:
-        yield from _nobody([each for each in told if each not in acted], style)
+        yield from _nobody([each for each in policies if each not in acted], style)
     elif not acted:
-        yield from _others(told, style)
+        yield from _others(policies, style)
 
 
-def _lines(each: PolicyStory, style: Style) -> Iterator[str]:
-    return policy_lines(each, style) if tells(each, style) else short_lines(each, style)
+def _lines(each: PolicyStory, style: TreeStyle) -> Iterator[str]:
+    return policy_lines(each, style) if in_detail(each, style) else short_lines(each, style)
 
 
-def _nobody(told: Sequence[PolicyStory], style: Style) -> Iterator[str]:
+def _nobody(policies: Sequence[PolicyStory], style: TreeStyle) -> Iterator[str]:
     """Explain why no policy denied: in detail if few policies admit."""
-    admitting = [each for each in told if each.outcome == "admits"]
+    admitting = [each for each in policies if each.outcome == "admits"]
     if len(admitting) > _IN_FULL:
-        yield from _others(told, style)
+        yield from _others(policies, style)
         return
     for each in admitting:
         yield from policy_lines(each, replace(style, everything=True))
     if not admitting:
-        yield from _others(told, style)
+        yield from _others(policies, style)
 
 
-def _others(told: Sequence[PolicyStory], style: Style) -> Iterator[str]:
+def _others(policies: Sequence[PolicyStory], style: TreeStyle) -> Iterator[str]:
     """Yield one line for each policy that matched, and for the first of the others."""
     lines = dict.fromkeys(
         (each.matched, line)
-        for each in sorted(told, key=lambda each: not each.matched)
+        for each in sorted(policies, key=lambda each: not each.matched)
         for line in short_lines(each, style)
     )
     yield from (line for matched, line in lines if matched)

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from policyd.cli.shared.output import counted, echo_json, problem_text, styled
-from policyd.cli.shared.reports import Entry, github, junit, sarif
-from policyd.cli.shared.tree import Style
+from policyd.cli.shared.reports import ReportEntry, github, junit, sarif
+from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.test.failure import deciding
 from policyd.cli.test.mismatches import compared
 from policyd.cli.test.runner import CaseRun, SuiteRun
@@ -28,7 +28,7 @@ _RULES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class SuiteResults:
     """A whole run. ``coverage`` is None without --coverage."""
 
     suites: tuple[SuiteRun, ...]
@@ -48,34 +48,34 @@ class Tested:
         return not (failed or self.untested or self.covers_too_little)
 
 
-def write(form: str, tested: Tested, verbose: bool) -> None:
+def write(form: str, results: SuiteResults, verbose: bool) -> None:
     """Print the run in one of FORMATS."""
     if form == "text":
-        click.echo("\n".join(text(tested, verbose)))
+        click.echo("\n".join(text(results, verbose)))
     elif form == "json":
-        echo_json(_json(tested))
+        echo_json(_json(results))
     elif form == "junit":
-        click.echo(junit(_entries(tested, ""), "policyd test"))
+        click.echo(junit(_entries(results, ""), "policyd test"))
     elif form == "sarif":
-        echo_json(sarif(_entries(tested, "case"), _RULES))
-    elif lines := github(_entries(tested, "case")):
+        echo_json(sarif(_entries(results, "case"), _RULES))
+    elif lines := github(_entries(results, "case")):
         click.echo(lines)
 
 
 FORMATS = ("text", "json", "junit", "sarif", "github")
 
 
-def text(tested: Tested, verbose: bool) -> Iterator[str]:
+def text(results: SuiteResults, verbose: bool) -> Iterator[str]:
     """Yield the suites, a summary, the policies without tests and the coverage."""
-    suites = [each for each in tested.suites if each.cases]
+    suites = [each for each in results.suites if each.cases]
     for each in suites:
         yield from _suite(each, verbose)
     if len(suites) > 1:
         yield _total(suites)
-    for problem in tested.untested:
+    for problem in results.untested:
         yield problem_text(problem)
-    if tested.coverage is not None:
-        yield from _coverage(tested, tested.coverage, verbose)
+    if results.coverage is not None:
+        yield from _coverage(results, results.coverage, verbose)
 
 
 def _suite(run: SuiteRun, verbose: bool) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _failure(case: CaseRun) -> Iterator[str]:
         if stories and head:
             yield f"      {styled(head, dim=True)}"
         if stories:
-            lines = deciding(stories, keys.keys(), Style(width - 6))
+            lines = deciding(stories, keys.keys(), TreeStyle(width - 6))
             yield from (f"      {line}".rstrip() for line in lines)
 
 
@@ -128,7 +128,9 @@ def _width() -> int:
     return max(_MIN_WIDTH, min(_MAX_WIDTH, shutil.get_terminal_size((100, 24)).columns))
 
 
-def _coverage(tested: Tested, policies: Sequence[PolicyCoverage], verbose: bool) -> Iterator[str]:
+def _coverage(
+    results: SuiteResults, policies: Sequence[PolicyCoverage], verbose: bool
+) -> Iterator[str]:
     rows = [row for each in policies for row in _rows(each, verbose)]
     if rows:
         widths = [max(map(len, column)) for column in zip(_HEADS, *rows, strict=True)]
@@ -138,9 +140,9 @@ def _coverage(tested: Tested, policies: Sequence[PolicyCoverage], verbose: bool)
     seen, wanted = sum(each.seen for each in policies), sum(each.wanted for each in policies)
     share = f"{_shown(percent(policies))} % ({seen} of {counted(wanted, 'outcome')})"
     line = f"coverage: {share} of {_of(len(policies))}"
-    if tested.covers_too_little:
-        line += f", less than {_shown(tested.least)} %"
-    yield styled(line, fg="red" if tested.covers_too_little else "green")
+    if results.covers_too_little:
+        line += f", less than {_shown(results.least)} %"
+    yield styled(line, fg="red" if results.covers_too_little else "green")
 
 
 def _of(policies: int) -> str:
@@ -169,20 +171,20 @@ def _named(part: Part) -> str:
     return f"{part.path} {part.name}" if part.name else part.path
 
 
-def _json(tested: Tested) -> Any:
+def _json(results: SuiteResults) -> Any:
     """Return the list of cases, or an object that also has coverage and untested policies."""
     cases = [
         {**asdict(case.result), "passed": case.result.passed}
-        for each in tested.suites
+        for each in results.suites
         for case in each.cases
     ]
-    if tested.coverage is None and not tested.untested:
+    if results.coverage is None and not results.untested:
         return cases
-    whole: JSONObject = {"cases": cases, "untested": [asdict(each) for each in tested.untested]}
-    if tested.coverage is not None:
+    whole: JSONObject = {"cases": cases, "untested": [asdict(each) for each in results.untested]}
+    if results.coverage is not None:
         whole["coverage"] = {
-            "percent": percent(tested.coverage),
-            "policies": [_covered(each) for each in tested.coverage],
+            "percent": percent(results.coverage),
+            "policies": [_covered(each) for each in results.coverage],
         }
     return whole
 
@@ -200,34 +202,34 @@ def _covered(each: PolicyCoverage) -> JSONObject:
     }
 
 
-def _entries(tested: Tested, rule: str) -> Iterable[Entry]:
-    for run in tested.suites:
+def _entries(results: SuiteResults, rule: str) -> Iterable[ReportEntry]:
+    for run in results.suites:
         for case in run.cases:
             yield _entry(case, rule)
-    for problem in tested.untested:
+    for problem in results.untested:
         text = f"{problem.message}; {problem.hint}"
         place = (problem.file, problem.line, problem.column)
-        yield Entry("require-tests", "error", text, "", "require-tests", *place)
-    for each in tested.coverage or ():
+        yield ReportEntry("require-tests", "error", text, "", "require-tests", *place)
+    for each in results.coverage or ():
         for part in each.parts:
             if part.missing:
                 message = f"never {', '.join(part.missing)}"
                 subject = f"{each.document.name} {_named(part)}"
                 at = (part.file, part.line)
-                yield Entry("coverage", "note", message, subject, "coverage", *at)
-    if tested.covers_too_little and tested.coverage is not None:
-        message = f"{_shown(percent(tested.coverage))} % is less than {_shown(tested.least)} %"
-        yield Entry("coverage", "error", message, "all policies", "coverage")
+                yield ReportEntry("coverage", "note", message, subject, "coverage", *at)
+    if results.covers_too_little and results.coverage is not None:
+        message = f"{_shown(percent(results.coverage))} % is less than {_shown(results.least)} %"
+        yield ReportEntry("coverage", "error", message, "all policies", "coverage")
 
 
-def _entry(case: CaseRun, rule: str) -> Entry:
+def _entry(case: CaseRun, rule: str) -> ReportEntry:
     result = case.result
     message = result.error
     if not result.passed and not message:
         keys = ", ".join(each.key for each in result.mismatches)
         lines = "\n".join(click.unstyle(line) for line in list(_failure(case))[1:])
         message = f"not as expected: {keys}\n{dedent(lines)}"
-    return Entry(
+    return ReportEntry(
         rule,
         "none" if result.passed else "error",
         message,

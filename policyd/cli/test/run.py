@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from policyd.cli.test.output import Tested
-from policyd.cli.test.runner import Runner, untested
+from policyd.cli.test.output import SuiteResults
+from policyd.cli.test.runner import SuiteRunner, untested
 from policyd.errors import ConfigError
 from policyd.offline.coverage import Coverage
 from policyd.policy.source.documents import Document, Sources
@@ -14,7 +14,7 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RunOptions:
     """The options of a run."""
 
     select: re.Pattern[str] | None = None
@@ -30,7 +30,7 @@ class Options:
         return self.require_tests or self.coverage
 
 
-def suites_of(sources: Sources, paths: Sequence[Path], options: Options) -> tuple[Document, ...]:
+def suites_of(sources: Sources, paths: Sequence[Path], options: RunOptions) -> tuple[Document, ...]:
     """Return all suites. Raises ConfigError if there are none, unless tests are required: then each
     policy without a suite is reported.
     """
@@ -43,11 +43,11 @@ def suites_of(sources: Sources, paths: Sequence[Path], options: Options) -> tupl
     return suites
 
 
-def run(sources: Sources, suites: Sequence[Document], options: Options) -> Tested:
+def run(sources: Sources, suites: Sequence[Document], options: RunOptions) -> SuiteResults:
     """Run these suites."""
     seen = Coverage() if options.observes else None
-    runner = Runner(sources, select=options.select, explain=options.explain, coverage=seen)
+    runner = SuiteRunner(sources, select=options.select, explain=options.explain, coverage=seen)
     ran = tuple(runner.run(suites))
     policies = () if seen is None else tuple(seen.policies())
     missing = tuple(untested(policies, suites, sources)) if options.require_tests else ()
-    return Tested(ran, missing, policies if options.coverage else None, options.least)
+    return SuiteResults(ran, missing, policies if options.coverage else None, options.least)

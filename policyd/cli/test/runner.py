@@ -45,7 +45,7 @@ class SuiteRun:
         return sum(case.result.seconds for case in self.cases)
 
 
-class Runner:
+class SuiteRunner:
     """Runs suites of one load. Every case is added to ``coverage`` if it is given."""
 
     def __init__(
@@ -68,14 +68,14 @@ class Runner:
         """Run every selected case. Raises ConfigError for a suite without policies."""
         work = [(each, index) for each in suites for index in runner.selected(each, self._select)]
         found: dict[int, list[CaseRun]] = {id(each): [] for each in suites}
-        asked: tuple[Document, _Asked] | None = None
+        current: tuple[Document, _SuitePolicies] | None = None
         for document, index in with_progress(work, "testing"):
-            if asked is None or asked[0] is not document:
-                asked = (document, self._asked(document))
-            found[id(document)].append(asked[1].run(index))
+            if current is None or current[0] is not document:
+                current = (document, self._policies_of(document))
+            found[id(document)].append(current[1].run(index))
         return [SuiteRun(each, tuple(found[id(each)])) for each in suites]
 
-    def _asked(self, document: Document) -> "_Asked":
+    def _policies_of(self, document: Document) -> "_SuitePolicies":
         policies = SuitePolicies.of(document, self._whole)
         if not policies.names:
             raise ConfigError(
@@ -84,10 +84,10 @@ class Runner:
             )
         if self._coverage is not None:
             self._coverage.expect(suite_sources(document, self._sources).documents)
-        return _Asked(document, self._sources, policies, self._explain, self._coverage)
+        return _SuitePolicies(document, self._sources, policies, self._explain, self._coverage)
 
 
-class _Asked:
+class _SuitePolicies:
     """The policies of one suite: evaluated plainly, or traced for explanations and coverage."""
 
     def __init__(
@@ -116,21 +116,21 @@ class _Asked:
         webhooks = [story.webhook for story in self._stories]
         if webhooks.count("mutate") > 1:
             first = webhooks.index("mutate", webhooks.index("mutate") + 1)
-        told, again = self._stories[:first], self._stories[first:]
+        once, again = self._stories[:first], self._stories[first:]
         if any(each.key == runner.IDEMPOTENT for each in result.mismatches):
-            return CaseRun(result, tuple(told), tuple(again))
-        return CaseRun(result, tuple(told))
+            return CaseRun(result, tuple(once), tuple(again))
+        return CaseRun(result, tuple(once))
 
-    def _run(self, index: int, witnessed: bool) -> runner.CaseResult:
+    def _run(self, index: int, traced: bool) -> runner.CaseResult:
         self._stories = []
-        judge: SuitePolicies | Witness = self._policies
-        if witnessed:
+        evaluator: SuitePolicies | Witness = self._policies
+        if traced:
             if self._witness is None:
-                self._witness = Witness.of_suite(self._document, self._sources, self._tell)
-            judge = self._witness
-        return runner.run_case(self._document, index, judge.review, judge.reviewing_in)
+                self._witness = Witness.of_suite(self._document, self._sources, self._record)
+            evaluator = self._witness
+        return runner.run_case(self._document, index, evaluator.review, evaluator.reviewing_in)
 
-    def _tell(self, story: WebhookStory) -> None:
+    def _record(self, story: WebhookStory) -> None:
         self._stories.append(story)
         if self._coverage is not None:
             self._coverage.see(story)

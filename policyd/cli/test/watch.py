@@ -14,8 +14,8 @@ from pathlib import Path
 import click
 
 from policyd.cli.shared.output import counted, styled
-from policyd.cli.test.output import Tested, text
-from policyd.cli.test.run import Options, run, suites_of
+from policyd.cli.test.output import SuiteResults, text
+from policyd.cli.test.run import RunOptions, run, suites_of
 from policyd.cli.test.runner import SuiteRun
 from policyd.errors import ConfigError, PolicydError
 from policyd.policy.live.watch import Fingerprint, changed, fingerprint
@@ -26,10 +26,10 @@ _BROKEN = 2
 _MOST_NAMES = 3  # changed files named; the others are counted
 
 
-class Watch:
+class SuiteWatcher:
     """Runs suites on every change; the exit status covers the last result of each suite."""
 
-    def __init__(self, paths: Sequence[Path], options: Options, verbose: bool) -> None:
+    def __init__(self, paths: Sequence[Path], options: RunOptions, verbose: bool) -> None:
         self._paths = tuple(paths)
         self._options = options
         self._verbose = verbose
@@ -92,10 +92,10 @@ class Watch:
         chosen = suites
         if touched is not None and not options.observes:
             chosen = tuple(each for each in suites if concerns(each, touched))
-        tested = run(sources, chosen, options)
+        results = run(sources, chosen, options)
         self._known = {_key(s): self._known[_key(s)] for s in suites if _key(s) in self._known}
-        self._known |= {_key(each.document): each for each in tested.suites}
-        self._tell(tested, sources, len(chosen))
+        self._known |= {_key(each.document): each for each in results.suites}
+        self._report(results, sources, len(chosen))
 
     def _look_outside(self, suites: Sequence[Document]) -> None:
         """Watch the files that suites name outside the paths, from their current state on."""
@@ -104,18 +104,18 @@ class Watch:
         if self._outside != before:
             self._beyond = fingerprint(self._outside)
 
-    def _tell(self, tested: Tested, sources: Sources, ran: int) -> None:
-        lines = list(text(tested, self._verbose))
+    def _report(self, results: SuiteResults, sources: Sources, ran: int) -> None:
+        lines = list(text(results, self._verbose))
         if not ran and self._known:
             lines.append("no suite is affected by the change")
         elif not any(each.cases for each in self._known.values()) and self._known:
             raise ConfigError("--run matches no case")
-        mine = {_key(each.document) for each in tested.suites}
+        mine = {_key(each.document) for each in results.suites}
         for key, old in self._known.items():
             if old.failed and key not in mine:
                 count = f"{old.failed} of {counted(len(old.cases), 'case')} failed"
                 lines.append(f"{styled('FAIL', fg='red')}  {key[0]}  {count} before")
-        everything = replace(tested, suites=tuple(self._known.values()))
+        everything = replace(results, suites=tuple(self._known.values()))
         self._status = 0 if everything.passed else 1
         click.echo("\n".join(lines))
 

@@ -5,14 +5,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from policyd.cli.shared.reports import Entry, github, junit, sarif
+from policyd.cli.shared.reports import ReportEntry, github, junit, sarif
 
 ENTRIES = [
-    Entry(
+    ReportEntry(
         "limits", "error", "no limit\nset one", "Pod a/web", "pods.yaml", "pods.yaml", 3, 1, 0.25
     ),
-    Entry("limits", "none", "", "Pod a/db", "pods.yaml", "pods.yaml", 9, 1, 0.5),
-    Entry(
+    ReportEntry("limits", "none", "", "Pod a/db", "pods.yaml", "pods.yaml", 9, 1, 0.5),
+    ReportEntry(
         "labels", "warning", "50% <labelled>, at most: \x00", "Pod a/db", "more.yaml", "more.yaml"
     ),
 ]
@@ -62,13 +62,13 @@ URIS = [
 
 @pytest.mark.parametrize("file, uri", URIS)
 def test_sarif_places_are_relative_to_the_tree(file: str, uri: str) -> None:
-    log = sarif([Entry("r", "error", "m", file=file)], {})
+    log = sarif([ReportEntry("r", "error", "m", file=file)], {})
     location = log["runs"][0]["results"][0]["locations"][0]
     assert location["physicalLocation"]["artifactLocation"]["uri"] == uri
 
 
 def test_what_came_on_standard_input_has_no_place() -> None:
-    entries = [Entry("r", "error", "m", file="-", line=2)]
+    entries = [ReportEntry("r", "error", "m", file="-", line=2)]
     assert "locations" not in sarif(entries, {})["runs"][0]["results"][0]
     assert github(entries) == "::error line=2,title=r::m"
 
@@ -78,5 +78,5 @@ def test_github_commands_are_escaped() -> None:
         "::error file=pods.yaml,line=3,col=1,title=limits::Pod a/web: no limit%0Aset one",
         "::warning file=more.yaml,title=labels::Pod a/db: 50%25 <labelled>, at most: \x00",
     ]
-    tricky = Entry("a:b,c", "note", "m", file="x,y:z.yaml")
+    tricky = ReportEntry("a:b,c", "note", "m", file="x,y:z.yaml")
     assert github([tricky]) == "::notice file=x%2Cy%3Az.yaml,title=a%3Ab%2Cc::m"
