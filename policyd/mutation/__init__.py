@@ -1,41 +1,40 @@
 """Mutations: the values of mutation expressions made into changed objects, one file a kind.
 
-``KINDS`` is the table of patchTypes. A new kind is a file with a Mutator and a line here.
+``KINDS`` has the kinds by patchType: models, compiler and lint are made from it.
 """
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from importlib import import_module
 
 from policyd.errors import MutationError, StatusError
-from policyd.mutation.apply_configuration import ApplyConfiguration
-from policyd.mutation.jsonpatch import JSONPatch
+from policyd.mutation.kind import MutationKind, Mutator
 from policyd.mutation.schemas.schemas import Schemas, Target
 
-__all__ = ["KINDS", "MutationError", "Mutator", "Schemas", "StatusError", "Target"]
+__all__ = [
+    "KINDS",
+    "MUTATORS",
+    "MutationError",
+    "MutationKind",
+    "Mutator",
+    "Schemas",
+    "StatusError",
+    "Target",
+]
+
+# The modules that hold a kind each, as ``KIND``: a new one is a file and a line here.
+MODULES = (
+    "policyd.mutation.jsonpatch",
+    "policyd.mutation.apply_configuration",
+    "policyd.mutation.overlay",
+)
 
 
-class Mutator(Protocol):
-    """Applies the values of one kind of mutation."""
-
-    def apply(
-        self,
-        value: object,
-        obj: dict[str, Any],
-        target: Target,
-        sources: tuple[object, ...] | None = None,
-    ) -> dict[str, Any]:
-        """The mutated object, or ``obj`` itself if nothing changed.
-
-        ``value`` is what the expression gave, ``target`` the object's kind (``Schemas.target``).
-        ``sources`` are the JSON trees that the expression could read: with them Kubernetes'
-        difference between maps that came as JSON and maps that the expression wrote is made;
-        without them all maps and lists are taken. ``obj`` is never changed; the result
-        shares what stayed the same. Raises MutationError (failurePolicy decides; the message
-        follows "denied request: ") or StatusError (the request fails).
-        """
+def _kinds() -> Mapping[str, MutationKind]:
+    kinds: list[MutationKind] = [import_module(module).KIND for module in MODULES]
+    return {kind.patch_type: kind for kind in kinds}
 
 
-KINDS: Mapping[str, Mutator] = {
-    "JSONPatch": JSONPatch(),
-    "ApplyConfiguration": ApplyConfiguration(),
+KINDS = _kinds()
+MUTATORS: Mapping[str, Mutator] = {
+    name: kind.mutator for name, kind in KINDS.items() if kind.mutator is not None
 }

@@ -8,9 +8,11 @@ from policyd._core.schema.merge import MergeError, atomics, flawless, live_probl
 from policyd._core.schema.types import SchemaType
 from policyd._core.values.convert import ConversionError, object_value
 from policyd._core.values.types import StructValue
+from policyd.cel.types.types import OBJECT
 from policyd.errors import MutationError, StatusError
 from policyd.json_types import JSONObject
 from policyd.mutation.decoding import converted
+from policyd.mutation.kind import MutationKind
 from policyd.mutation.schemas.schemas import KindSchema, Target
 
 NOT_TYPED = "error applying patch: failed to convert patch object to typed object: "
@@ -23,7 +25,7 @@ NOT_MERGED = "error applying patch: failed to merge patch: "
 
 
 class ApplyConfiguration:
-    """See ``policyd.mutation.Mutator``."""
+    """See ``policyd.mutation.kind.Mutator``."""
 
     def apply(
         self,
@@ -105,3 +107,14 @@ def without_empty(value: Any) -> Any:
     if isinstance(value, list):
         return [without_empty(item) for item in value]
     return value
+
+
+KIND = MutationKind(
+    "ApplyConfiguration",
+    field="applyConfiguration",
+    about="CEL that makes an Object{…}, merged as server-side apply merges.",
+    results=(OBJECT,),
+    mutator=ApplyConfiguration(),
+    kubernetes=True,
+    merges=True,
+)

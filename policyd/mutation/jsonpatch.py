@@ -4,14 +4,16 @@ from policyd._core.json.size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
 from policyd._core.patch.json_patch import ABSENT, PatchOperation, apply
 from policyd._core.values.convert import ConversionError, json_value
 from policyd._core.values.types import StructValue
+from policyd.cel.types.types import JSON_PATCH, list_of
 from policyd.errors import MutationError
 from policyd.json_types import JSONObject
 from policyd.mutation.decoding import decoded
+from policyd.mutation.kind import MutationKind
 from policyd.mutation.schemas.schemas import Target
 
 
 class JSONPatch:
-    """See ``policyd.mutation.Mutator``. All values are converted before anything is applied."""
+    """See ``mutation.kind.Mutator``. All values are converted before anything is applied."""
 
     def apply(
         self,
@@ -47,3 +49,13 @@ def operation(item: object, sources: tuple[object, ...] | None) -> PatchOperatio
             raise MutationError(str(error)) from None
     op, path, source = fields.get("op", ""), fields.get("path", ""), fields.get("from", "")
     return PatchOperation(op, path, source, value)
+
+
+KIND = MutationKind(
+    "JSONPatch",
+    field="jsonPatch",
+    about="CEL that makes a list of JSONPatch{…}.",
+    results=(list_of(JSON_PATCH),),
+    mutator=JSONPatch(),
+    kubernetes=True,
+)

@@ -1,14 +1,15 @@
 """The mutation kind Overlay: a YAML tree that is merged as server-side apply merges, with Kyverno's
 marks and ``${CEL}``.
 
-``overlay_tree`` reads it, ``overlay_binding`` fits it to a kind, ``_core.overlay`` applies it. It
-stands beside ``KINDS``, because its expressions are evaluated only where they are needed: a mutator
-is given the value of its expression.
+``overlays/tree`` reads it, ``overlays/binding`` fits it to a kind, ``_core/plan/overlay`` applies
+it. It has no mutator, which is given the value of its expression: the expressions of an overlay
+are evaluated only where they are needed.
 """
 
 from policyd._core.plan import overlay as core
 from policyd.errors import MutationError
 from policyd.json_types import JSONObject
+from policyd.mutation.kind import MutationKind
 from policyd.mutation.overlays.binding import bind
 from policyd.mutation.overlays.tree import (
     Compiler,
@@ -22,7 +23,9 @@ from policyd.mutation.overlays.tree import (
 )
 from policyd.mutation.schemas.schemas import Gvk, KindSchema, Target
 
-PATCH_TYPE = "Overlay"
+KIND = MutationKind(
+    "Overlay", field="overlay", about="A YAML tree, merged as server-side apply merges."
+)
 
 
 class Overlay:

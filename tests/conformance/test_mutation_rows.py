@@ -9,7 +9,7 @@ import pytest
 from policyd.cel.env import Environment
 from policyd.cel.types.types import Type, list_of
 from policyd.errors import CelCompileError, MutationError, StatusError
-from policyd.mutation import KINDS, Schemas
+from policyd.mutation import MUTATORS, Schemas
 from tests import shared
 
 FILES = {"JSONPatch": "map-jsonpatch", "ApplyConfiguration": "map-applyconfiguration"}
@@ -48,7 +48,7 @@ def mutated(kind: str, row: dict[str, Any]) -> dict[str, Any]:
     value = environment.compile(row["expression"], expect=expected(kind)).evaluate(
         {"object": obj, "oldObject": old}
     )
-    return KINDS[kind].apply(value, obj, SCHEMAS.target(DEPLOYMENT), (obj, old))
+    return MUTATORS[kind].apply(value, obj, SCHEMAS.target(DEPLOYMENT), (obj, old))
 
 
 def expected(kind: str) -> tuple[Any, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from policyd._core.values.types import Duration, Optional, StructValue, Timestamp, TypeValue, UInt
-from policyd.mutation import KINDS, MutationError, StatusError
+from policyd.mutation import MUTATORS, MutationError, StatusError
 from tests.mutation.builders import (
     CONFIG_MAP,
     DEPLOYMENT,
@@ -51,7 +51,7 @@ def widget(**spec: Any) -> dict[str, Any]:
 def apply(value: object, obj: dict[str, Any], target: Target) -> dict[str, Any]:
     before = copy.deepcopy(obj)
     try:
-        return KINDS["ApplyConfiguration"].apply(value, obj, SCHEMAS.target(target), (obj,))
+        return MUTATORS["ApplyConfiguration"].apply(value, obj, SCHEMAS.target(target), (obj,))
     finally:
         assert obj == before
 

@@ -4,8 +4,6 @@
 """
 
 import re
-from collections.abc import Iterator
-from typing import Any
 
 from policyd.cel.syntax.lexer import tokenize
 
@@ -39,26 +37,6 @@ def pieces(text: str) -> list[str | tuple[int, int]]:
         plain, at = "", end + 1
     plain += text[at:]
     return [*found, plain] if plain or not found else found
-
-
-def expressions_in(
-    value: Any, path: tuple[str | int, ...]
-) -> Iterator[tuple[tuple[str | int, ...], str]]:
-    """Each expression of an overlay with the path of its text; a text that is wrong has none."""
-    if isinstance(value, dict):
-        for key, below in value.items():
-            yield from expressions_in(below, (*path, key))
-    elif isinstance(value, list):
-        for index, below in enumerate(value):
-            yield from expressions_in(below, (*path, index))
-    elif isinstance(value, str) and "${" in value:
-        try:
-            found = pieces(value)
-        except Unclosed:
-            return
-        for piece in found:
-            if not isinstance(piece, str):
-                yield path, value[slice(*piece)]
 
 
 def _closing(text: str, start: int) -> int:

@@ -3,7 +3,7 @@ conditions made into patterns. Schemas and kinds are not known here.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -167,6 +167,35 @@ def too_deep(value: Any) -> bool:
             for below in (each.values() if isinstance(each, dict) else each)
         ]
     return bool(level)
+
+
+def expressions_in(value: Any, path: Path) -> Iterator[tuple[Path, str, int, int]]:
+    """The expressions that ``Reader`` compiles: the path of the string of each, the string, and
+    where in it the expression begins and ends. A string that cannot be read has none.
+    """
+    if isinstance(value, dict):
+        for key, below in value.items():
+            if key != DIRECTIVE and _is_written(key):
+                yield from expressions_in(below, (*path, key))
+    elif isinstance(value, list):
+        for index, below in enumerate(value):
+            yield from expressions_in(below, (*path, index))
+    elif isinstance(value, str) and "${" in value:
+        try:
+            found = pieces(value)
+        except Unclosed:
+            return
+        for piece in found:
+            if not isinstance(piece, str):
+                yield path, value, *piece
+
+
+def _is_written(key: str) -> bool:
+    """Whether what stands behind a key is put into objects: it is no condition."""
+    try:
+        return split(key)[0] in (Mark.NONE, Mark.ADD)
+    except UnknownMark:
+        return False
 
 
 def plain(node: Node) -> Any:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from policyd._core.match.labels import key_errors
+from policyd.mutation import KINDS
 from policyd.policy.checks.match import (
     check_constraints,
     check_match_conditions,
@@ -41,7 +42,8 @@ from policyd.policy.model.kinds import (
     ValidatingAdmissionPolicyBindingSpec,
     Validation,
 )
-from policyd.policy.model.match import PATCH_FIELDS, ExpressionHolder, MatchResources
+from policyd.policy.model.match import MatchResources
+from policyd.policy.model.mutations import KUBERNETES_KINDS, OWN_KINDS, ExpressionHolder
 
 MAX_AUDIT_ANNOTATIONS = 20
 MAX_VALUE_EXPRESSION = 5 * 1024  # bytes
@@ -176,28 +178,23 @@ def check_mutations(mutations: Sequence[Mutation]) -> Iterator[Finding]:
     for index, mutation in enumerate(mutations):
         at: Path = ("spec", "mutations", index)
         if not mutation.given("patch_type"):
-            overlay = ", or Overlay" if isinstance(mutation, PolicyMutation) else ""
-            yield required((*at, "patchType"), f"JSONPatch or ApplyConfiguration{overlay}")
+            own = OWN_KINDS if isinstance(mutation, PolicyMutation) else ()
+            names = " or ".join(kind.patch_type for kind in KUBERNETES_KINDS)
+            detail = names + "".join(f", or {kind.patch_type}" for kind in own)
+            yield required((*at, "patchType"), detail)
             continue
-        holders: dict[str, ExpressionHolder | dict[str, Any] | None] = {
-            "JSONPatch": mutation.json_patch,
-            "ApplyConfiguration": mutation.apply_configuration,
-        }
-        if isinstance(mutation, PolicyMutation):
-            holders["Overlay"] = mutation.overlay
-        for patch_type, holder in holders.items():
-            field = PATCH_FIELDS[patch_type]
-            if patch_type == mutation.patch_type:
+        for name, kind in KINDS.items():
+            holder, path = mutation.held(kind), (*at, kind.field)
+            if name == mutation.patch_type:
                 if holder is None:
-                    detail = f"must be specified when patchType is {patch_type}"
-                    yield required((*at, field), detail)
+                    yield required(path, f"must be specified when patchType is {name}")
                 elif not isinstance(holder, ExpressionHolder):
-                    yield from check_overlay(holder, (*at, field))
+                    yield from check_overlay(holder, path)
                 elif not holder.expression.strip():
-                    yield required((*at, field, "expression"))
+                    yield required((*path, "expression"))
             elif holder is not None:
                 wrong = f"must not be specified when patchType is {mutation.patch_type}"
-                yield Finding((*at, field), f"Invalid value: {wrong}", at_key=True)
+                yield Finding(path, f"Invalid value: {wrong}", at_key=True)
 
 
 def _check_map_binding(binding: MutatingAdmissionPolicyBinding) -> Iterator[Finding]:

@@ -14,7 +14,6 @@ from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.validation import PlannedValidation, ValidationPlan
 from policyd.errors import PolicyError, Problem
 from policyd.json_types import JSON, JSONObject
-from policyd.mutation import KINDS
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
 from policyd.policy.compile.compiled import Binding, CompiledPolicy, Kind, Mutation, ParamRef
 from policyd.policy.compile.exemptions import Exemption, end_of, wildcard
@@ -28,9 +27,9 @@ from policyd.policy.compile.unmodelled import expression_problems
 from policyd.policy.kinds.controllers import controller_constraints
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.model import kinds as model
-from policyd.policy.model.findings import path_text
+from policyd.policy.model.expressions import CONDITION, mutations_of
+from policyd.policy.model.findings import Path
 from policyd.policy.model.kinds import AnyBinding, AnyPolicy
-from policyd.policy.model.match import PATCH_FIELDS
 from policyd.policy.model.match import Validation as ValidationModel
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.losses import held
@@ -173,18 +172,8 @@ class _Compiler:
 
     def _compile(self, policy: AnyPolicy, expressions: Expressions) -> CompiledPolicy:
         spec = policy.spec
-        conditions = []
-        for i, condition in enumerate(spec.match_conditions):
-            program = expressions.condition(
-                condition.expression, f"spec.matchConditions[{i}].expression"
-            )
-            if program is not None:
-                conditions.append(program)
-        for i, item in enumerate(spec.variables):
-            expressions.variable(item.name, item.expression, f"spec.variables[{i}].expression")
-        expressions.declared()
-        validation = self._validation_plan(policy, expressions, conditions)
-        mutation, mutations = self._mutation_plan(policy, expressions, conditions)
+        validation = self._validation_plan(policy, expressions)
+        mutation, mutations = self._mutation_plan(policy, expressions)
         if expressions.problems:
             raise PolicyError(expressions.problems)
         constraints = spec.match_constraints.plain()
@@ -213,7 +202,7 @@ class _Compiler:
         )
 
     def _validation_plan(
-        self, policy: AnyPolicy, expressions: Expressions, conditions: list[Program]
+        self, policy: AnyPolicy, expressions: Expressions
     ) -> ValidationPlan | None:
         if isinstance(policy, model.MutatingAdmissionPolicy):
             return None
@@ -222,39 +211,38 @@ class _Compiler:
             return None
         validations = []
         for i, item in enumerate(spec.validations):
-            validation = _validation(item, f"spec.validations[{i}]", expressions)
+            validation = _validation(item, ("spec", "validations", i), expressions)
             if validation is not None:
                 validations.append(validation)
         annotations = []
         for i, annotation in enumerate(spec.audit_annotations):
-            path = f"spec.auditAnnotations[{i}].valueExpression"
-            program = expressions.annotation(annotation.value_expression, path)
+            program = expressions.program(("spec", "auditAnnotations", i, "valueExpression"))
             if program is not None:
                 annotations.append((annotation.key, program))
         if expressions.problems:
             return None
         fail = spec.failure_policy != "Ignore"
+        conditions = expressions.of_role(CONDITION)
         return ValidationPlan(
             conditions, expressions.frame, fail, self.counters, validations, annotations
         )
 
     def _mutation_plan(
-        self, policy: AnyPolicy, expressions: Expressions, conditions: list[Program]
+        self, policy: AnyPolicy, expressions: Expressions
     ) -> tuple[MutationPlan | None, tuple[Mutation, ...]]:
         if isinstance(policy, model.ValidatingAdmissionPolicy) or not policy.spec.mutations:
             return None, ()
         programs: list[Program] = []
         mutations: list[Mutation] = []
         overlays = OverlayCompiler(self.document, expressions)
-        for i, item in enumerate(policy.spec.mutations):
-            at = ("spec", "mutations", i, PATCH_FIELDS[item.patch_type])
-            if isinstance(item, model.PolicyMutation) and item.overlay is not None:
-                overlay = overlays.compile(item.overlay, at)
+        for each in mutations_of(self.document.raw):
+            if each.kind.mutator is None:
+                overlay = overlays.compile(each.held, each.path)
                 mutations.append(Mutation(-1, None, "", overlay))
                 continue
-            path = path_text((*at, "expression"))
-            program = expressions.mutation(item.patch_type, item.expression, path)
-            mutations.append(Mutation(len(programs), KINDS[item.patch_type], item.expression))
+            text = each.held["expression"]
+            mutations.append(Mutation(len(programs), each.kind.mutator, text))
+            program = expressions.program((*each.path, "expression"))
             if program is not None:
                 programs.append(program)
         if isinstance(policy, model.Policy):
@@ -263,6 +251,7 @@ class _Compiler:
         if expressions.problems:
             return None, ()
         fail = policy.spec.failure_policy != "Ignore"
+        conditions = expressions.of_role(CONDITION)
         plan = MutationPlan(conditions, expressions.frame, fail, self.counters, programs)
         return plan, tuple(mutations)
 
@@ -284,17 +273,11 @@ class _Compiler:
         )
 
 
-def _validation(
-    item: ValidationModel, path: str, expressions: Expressions
-) -> PlannedValidation | None:
+def _validation(item: ValidationModel, path: Path, expressions: Expressions) -> PlannedValidation | None:
     """One validation; None if its expression does not compile."""
     pattern = _pattern(item)
-    program = None
-    if pattern is None:
-        program = expressions.validation(item.expression, f"{path}.expression")
-    message = None
-    if item.message_expression:
-        message = expressions.message(item.message_expression, f"{path}.messageExpression")
+    program = expressions.program((*path, "expression"))
+    message = expressions.program((*path, "messageExpression"))
     if program is None and pattern is None:
         return None
     reason = item.reason or _DEFAULT_REASON

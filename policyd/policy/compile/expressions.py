@@ -1,10 +1,12 @@
 """The CEL expressions of one policy, compiled over one layout of slots; every error with its place.
 
-Judges nothing.
+Which there are, ``policy/model/expressions.py`` says. Judges nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program
@@ -13,22 +15,20 @@ from policyd._core.plan.plan import ROOTS, Frame
 from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Checked
+from policyd.cel.syntax.source import Source
 from policyd.cel.trace.tracing import plan_traced
-from policyd.cel.types.types import BOOL, JSON_PATCH, NULL, OBJECT, STRING, Type, list_of
 from policyd.errors import CelCompileError, Problem
+from policyd.mutation.overlays.tree import LITERAL
+from policyd.policy.model.expressions import (
+    TEMPLATE,
+    VARIABLE,
+    ExpressionRole,
+    PolicyExpression,
+    expressions_of,
+)
+from policyd.policy.model.findings import Path
 from policyd.policy.source.documents import Document
 from policyd.versions import NEWEST, KubernetesVersion
-
-# What the expressions of each field must evaluate to (k8s-semantics: required result types).
-RESULTS: dict[str, tuple[Type, ...]] = {
-    "condition": (BOOL,),
-    "validation": (BOOL,),
-    "message": (STRING,),
-    "annotation": (STRING, NULL),
-    "variable": (),
-    "JSONPatch": (list_of(JSON_PATCH),),
-    "ApplyConfiguration": (OBJECT,),
-}
 
 
 class Expressions:
@@ -48,67 +48,30 @@ class Expressions:
         self._tracer = tracer
         self.problems: list[Problem] = []
         self._layout = Layout(ROOTS)
-        made = partial(Environment.admission, params=has_params, version=version)
-        self._plain = made(authorizer=True)
-        self._messages = made(authorizer=False)
-        self._patches = made(authorizer=True, patch_types=True)
+        self._admission = partial(Environment.admission, params=has_params, version=version)
+        self._environments: dict[tuple[bool, bool, bool], Environment] = {}
         self._variables: dict[str, Program] = {}
+        self._programs: dict[tuple[Path, int], Program] = {}
+        self._by_role: dict[ExpressionRole, list[Program]] = {}
+        for each in expressions_of(document.raw):
+            self._compile(each)
 
     @property
     def frame(self) -> Frame:
-        """The slots of all expressions compiled so far."""
+        """The slots of all expressions."""
         layout = self._layout
         sees_namespace = "namespaceObject" in layout.used
         return Frame(layout.size, layout.slots, len(layout.variables), sees_namespace)
 
-    def condition(self, text: str, path: str) -> Program | None:
-        """A matchCondition: it cannot see ``variables``."""
-        return self._compile(self._plain, text, path, "condition")
-
-    def variable(self, name: str, text: str, path: str) -> None:
-        """Declare ``variables.NAME`` for the expressions that come after it."""
-        environment = (
-            self._plain.with_variables(self._variables) if self._variables else self._plain
-        )
-        program = self._compile(environment, text, path, "variable", name)
-        if program is not None:
-            self._layout.define(name, program)
-            self._variables[name] = program
-
-    def declared(self) -> None:
-        """All variables are declared: everything compiled from now on sees them.
-
-        In Kubernetes only mutations know the name ``variables`` where there are none.
+    def program(self, path: Path, start: int = 0) -> Program | None:
+        """The program of the expression at a path (in a string: at an offset of that); None if
+        there is none, or it does not compile.
         """
-        self._patches = self._patches.with_variables(self._variables)
-        if self._variables:
-            self._plain = self._plain.with_variables(self._variables)
-            self._messages = self._messages.with_variables(self._variables)
+        return self._programs.get((path, start))
 
-    def validation(self, text: str, path: str) -> Program | None:
-        """A validation: must be bool."""
-        return self._compile(self._plain, text, path, "validation")
-
-    def message(self, text: str, path: str) -> Program | None:
-        """A messageExpression: must be string, and cannot use the authorizer."""
-        return self._compile(self._messages, text, path, "message")
-
-    def annotation(self, text: str, path: str) -> Program | None:
-        """The valueExpression of an audit annotation: string or null."""
-        return self._compile(self._plain, text, path, "annotation")
-
-    def mutation(self, patch_type: str, text: str, path: str) -> Program | None:
-        """The expression of a mutation: what its patchType applies."""
-        return self._compile(self._patches, text, path, patch_type)
-
-    def embedded(self, text: str, path: str) -> tuple[Program | None, Sequence[Problem]]:
-        """An expression inside a text of an overlay, of any type; and what is wrong with it, placed
-        in the expression: the caller knows where that stands.
-        """
-        try:
-            return self._planned(self._plain.check(text), path), ()
-        except CelCompileError as error:
-            return None, error.problems
+    def of_role(self, role: ExpressionRole) -> list[Program]:
+        """The programs of all expressions of a role that compile, in their order."""
+        return self._by_role.get(role, [])
 
     def close(self) -> None:
         """Nothing more is compiled. Programs hold the variables that they use; a layout that went
@@ -116,16 +79,74 @@ class Expressions:
         """
         self._layout.variables.clear()
 
-    def _compile(
-        self, environment: Environment, text: str, path: str, role: str, variable: str = ""
-    ) -> Program | None:
+    def _compile(self, each: PolicyExpression) -> None:
         try:
-            return self._planned(environment.check(text, expect=RESULTS[role]), path, variable)
+            checked = self._environment(each.role).check(each.text, expect=each.role.results)
+            program = self._planned(checked, each)
         except CelCompileError as error:
-            self.problems.extend(self.document.placed(problem, path) for problem in error.problems)
-            return None
+            for problem in error.problems:
+                outer = _in_string(self.document.raw, each, problem)
+                self.problems.append(self.document.placed(outer, each.at))
+            return
+        if each.role is VARIABLE:
+            self._layout.define(each.name, program)
+            self._variables[each.name] = program
+        self._programs[each.path, each.start] = program
+        self._by_role.setdefault(each.role, []).append(program)
 
-    def _planned(self, checked: Checked, path: str, variable: str = "") -> Program:
+    def _environment(self, role: ExpressionRole) -> Environment:
+        if role is VARIABLE:  # each sees those before it
+            plain = self._base(role)
+            return plain.with_variables(self._variables) if self._variables else plain
+        if not role.variables:
+            return self._base(role)
+        key = (True, role.authorizer, role.patches)
+        found = self._environments.get(key)
+        if found is None:
+            found = self._base(role)
+            # In Kubernetes only mutations know the name ``variables`` where there are none.
+            if self._variables or role.patches:
+                found = found.with_variables(self._variables)
+            self._environments[key] = found
+        return found
+
+    def _base(self, role: ExpressionRole) -> Environment:
+        """What the expressions of a role may use beside variables."""
+        key = (False, role.authorizer, role.patches)
+        found = self._environments.get(key)
+        if found is None:
+            found = self._admission(authorizer=role.authorizer, patch_types=role.patches)
+            self._environments[key] = found
+        return found
+
+    def _planned(self, checked: Checked, each: PolicyExpression) -> Program:
         if self._tracer is None:
             return plan(checked, self._layout)
-        return plan_traced(checked, self._layout, self._tracer, label=path, variable=variable)
+        variable = each.name if each.role is VARIABLE else ""
+        return plan_traced(checked, self._layout, self._tracer, label=each.at, variable=variable)
+
+
+def at_offset(problem: Problem, text: str, offset: int) -> Problem:
+    """The problem at an offset of a string."""
+    source = Source(text)
+    line, column = source.place(offset)
+    return replace(problem, line=line, column=column, excerpt=source.excerpt(offset))
+
+
+def string_at(raw: Mapping[str, Any], path: Path) -> str:
+    """The string at a path of a plain document."""
+    value: Any = raw
+    for step in path:
+        value = value[step]
+    text: str = value
+    return text
+
+
+def _in_string(raw: Mapping[str, Any], each: PolicyExpression, problem: Problem) -> Problem:
+    """A problem of an expression with its place in the string that holds it."""
+    if each.role is not TEMPLATE:
+        return problem
+    text = string_at(raw, each.path)
+    lines = text[each.start :].split("\n")[: problem.line - 1]
+    offset = each.start + sum(len(line) + 1 for line in lines) + problem.column - 1
+    return replace(at_offset(problem, text, offset), hint=problem.hint or LITERAL)

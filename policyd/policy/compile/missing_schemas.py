@@ -19,7 +19,7 @@ def merges(document: Document) -> bool:
     policy = document.model
     if not isinstance(policy, MutatingAdmissionPolicy | Policy):
         return False
-    return any(each.patch_type == "ApplyConfiguration" for each in policy.spec.mutations) and any(
+    return any(each.kind.merges for each in policy.spec.mutations) and any(
         map(
             is_custom,
             (g for r in policy.spec.match_constraints.resource_rules for g in r.api_groups),

@@ -3,21 +3,19 @@ so that what is wrong with them is told when the policy loads. Judges nothing.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from policyd._core.eval.program import Program
-from policyd.cel.syntax.source import Source
 from policyd.errors import Problem
 from policyd.mutation import overlay
 from policyd.mutation.overlay import Overlay
-from policyd.mutation.overlays.tree import LITERAL, Fault
+from policyd.mutation.overlays.tree import Fault
 from policyd.mutation.schemas.schemas import Gvk, KindSchema, Schemas
 from policyd.pattern import Pattern, PatternError, compile_pattern
-from policyd.policy.compile.expressions import Expressions
+from policyd.policy.compile.expressions import Expressions, at_offset, string_at
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.kinds.object_types import KindSchemas
-from policyd.policy.model.findings import Finding, Path, path_text
+from policyd.policy.model.findings import Finding, Path
 from policyd.policy.model.kinds import Policy
 from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.documents import Document
@@ -50,7 +48,7 @@ class KnownKinds:
 def needed(document: Document, kinds: KnownKinds) -> list[Document]:
     """The documents that a policy depends on beside its own: overlays are bound to schemas."""
     policy = document.model
-    if isinstance(policy, Policy) and any(each.overlay for each in policy.spec.mutations):
+    if isinstance(policy, Policy) and any(not each.kind.mutator for each in policy.spec.mutations):
         return kinds.definitions
     return []
 
@@ -80,17 +78,12 @@ class OverlayCompiler:
 
     def _inside(self, problem: Problem, fault: Fault) -> Problem:
         """The problem with the place of an offset inside the text at its path."""
-        text: Any = self._document.raw
-        for step in fault.path:
-            text = text[step]
-        return self._document.placed(_at(problem, text, fault.offset), problem.path)
+        text = string_at(self._document.raw, fault.path)
+        return self._document.placed(at_offset(problem, text, fault.offset), problem.path)
 
     def expression(self, text: str, start: int, end: int, path: Path) -> Program | None:
         """See ``policyd.mutation.overlays.tree.Compiler``."""
-        program, problems = self._expressions.embedded(text[start:end], path_text(path))
-        for problem in problems:
-            self._expressions.problems.append(self._placed(problem, text, start, path))
-        return program
+        return self._expressions.program(path, start)
 
     def pattern(self, tree: Mapping[str, Any], path: Path) -> Pattern | None:
         """See ``policyd.mutation.overlays.tree.Compiler``."""
@@ -107,20 +100,6 @@ class OverlayCompiler:
         """See ``policyd.mutation.overlays.tree.Compiler``."""
         pattern = self.pattern(tree, path)
         return guard_of(pattern) if pattern is not None else None
-
-    def _placed(self, problem: Problem, text: str, start: int, path: Path) -> Problem:
-        """A problem of an expression inside a text, with its place in the file."""
-        lines = text[start:].split("\n")[: problem.line - 1]
-        offset = start + sum(len(line) + 1 for line in lines) + problem.column - 1
-        inner = replace(_at(problem, text, offset), hint=problem.hint or LITERAL)
-        return self._document.placed(inner, path_text(path))
-
-
-def _at(problem: Problem, text: str, offset: int) -> Problem:
-    """The problem at an offset of a string."""
-    source = Source(text)
-    line, column = source.place(offset)
-    return replace(problem, line=line, column=column, excerpt=source.excerpt(offset))
 
 
 def guard_of(pattern: Pattern) -> Pattern | None:

@@ -7,6 +7,7 @@ from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Checked, Literal
 from policyd.errors import BudgetExceeded, CelCompileError, Problem
 from policyd.policy.compile.checked import CheckedExpression
+from policyd.policy.model.expressions import CONDITION, VALIDATION
 from policyd.policy.source.documents import Document
 
 RULE = "constant-expression"
@@ -15,9 +16,9 @@ RULE = "constant-expression"
 def constant(expressions: Iterable[CheckedExpression]) -> list[Problem]:
     """The advice for all expressions, in their order. A mere ``true`` or ``false`` is meant so."""
     return [
-        _problem(document, path, outcome)
-        for document, path, checked in expressions
-        if path.startswith(("spec.validations", "spec.matchConditions"))
+        _problem(document, expression.at, outcome)
+        for document, expression, checked in expressions
+        if expression.role in (CONDITION, VALIDATION)
         and (outcome := outcome_of(checked)) is not None
     ]
 

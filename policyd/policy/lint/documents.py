@@ -4,22 +4,20 @@ Advice never stops a policy from loading. ``today`` and the documents are all it
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 
 from policyd.errors import Problem
-from policyd.mutation.overlays.strings import expressions_in
+from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.findings import Finding, Path
 from policyd.policy.model.kinds import (
     AnyBinding,
     AnyPolicy,
     Exception_,
-    MutatingAdmissionPolicy,
     Policy,
-    ValidatingAdmissionPolicy,
 )
 from policyd.policy.model.labels import labels_of
-from policyd.policy.model.match import MatchResources, Variable
+from policyd.policy.model.match import MatchResources
 from policyd.policy.source.documents import Document, Sources
 
 SOON = 30  # days before the end of an exception in which lint warns
@@ -65,7 +63,7 @@ def _advise_document(document: Document, today: date) -> Iterator[Finding]:
     if not isinstance(policy, AnyPolicy):
         return
     yield from _wildcards(policy.spec.match_constraints, policy.spec.failure_policy)
-    yield from _variables(policy.spec.variables, _expressions(policy))
+    yield from _variables(list(expressions_of(document.raw)))
     if isinstance(policy, Policy):
         for index, exception in enumerate(policy.spec.exceptions):
             yield from _exception(exception, ("spec", "exceptions", index), today)
@@ -84,27 +82,12 @@ def _wildcards(match: MatchResources, failure_policy: str) -> Iterator[Finding]:
             )
 
 
-def _expressions(policy: AnyPolicy) -> list[str]:
-    """The CEL texts in which a variable may be used, but those of variables themselves."""
-    texts: list[str] = []
-    if not isinstance(policy, MutatingAdmissionPolicy):
-        for validation in policy.spec.validations:
-            texts += [validation.expression, validation.message_expression]
-        texts += [each.value_expression for each in policy.spec.audit_annotations]
-    if not isinstance(policy, ValidatingAdmissionPolicy):
-        texts += [mutation.expression for mutation in policy.spec.mutations]
-    if isinstance(policy, Policy):
-        for mutation in policy.spec.mutations:
-            texts += [text for _, text in expressions_in(mutation.overlay, ())]
-    return texts
-
-
-def _variables(variables: Iterable[Variable], expressions: list[str]) -> Iterator[Finding]:
-    listed = list(variables)
+def _variables(expressions: Sequence[PolicyExpression]) -> Iterator[Finding]:
     seen: set[str] = set()
-    for index, variable in enumerate(listed):
-        path: Path = ("spec", "variables", index, "name")
-        name = variable.name
+    for number, variable in enumerate(expressions):
+        if variable.role is not VARIABLE:
+            continue
+        path, name = (*variable.path[:-1], "name"), variable.name
         if name in seen:
             message = f"a second variable {name!r}: which of the two is meant depends on the place"
             yield Finding(path, message, "give it a name of its own", rule="duplicate-variable")
@@ -112,9 +95,8 @@ def _variables(variables: Iterable[Variable], expressions: list[str]) -> Iterato
             message = f"the name {name!r} is easily taken for something else"
             yield Finding(path, message, "choose another name", rule="variable-name")
         seen.add(name)
-        later = [*expressions, *(each.expression for each in listed[index + 1 :])]
         use = re.compile(rf"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?{re.escape(name)}\b|\[)")
-        if not any(use.search(text) for text in later):
+        if not any(use.search(each.text) for each in expressions[number + 1 :]):
             yield Finding(path, f"variable {name!r} is never used", rule="unused-variable")
 
 

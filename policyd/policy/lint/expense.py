@@ -21,10 +21,10 @@ ASSUMED = 100
 def expensive(expressions: Iterable[CheckedExpression]) -> list[Problem]:
     """The advice for all expressions, in their order."""
     found: list[Problem] = []
-    for document, path, checked in expressions:
+    for document, expression, checked in expressions:
         cost = estimate(checked, assumed(ASSUMED), dyn_fields=True)
         if cost.max > CALL_LIMIT:
-            found.append(_problem(document, path, cost))
+            found.append(_problem(document, expression.at, cost))
     return found
 
 

@@ -7,8 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from policyd.errors import Problem
+from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.served import Resources, known_resources
+from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_of
 from policyd.policy.model.findings import Finding
 from policyd.policy.model.kinds import Policy, PolicyValidation, ValidatingAdmissionPolicy
 from policyd.policy.model.match import NamedRuleWithOperations, Validation
@@ -45,7 +47,7 @@ def _advise(document: Document, known: Resources) -> Iterator[Finding]:
     if not isinstance(policy, Validating) or not policy.spec.validations:
         return
     yield from _messages(policy.spec.validations)
-    if _looks_at_objects(policy):
+    if _looks_at_objects(document.raw, policy):
         yield from _updates(policy.spec.match_constraints.resource_rules, known)
 
 
@@ -61,14 +63,13 @@ def _messages(validations: Sequence[Validation]) -> Iterator[Finding]:
             )
 
 
-def _looks_at_objects(policy: Validating) -> bool:
-    texts = [each.expression for each in policy.spec.variables]
-    texts += [each.expression for each in policy.spec.validations]
+def _looks_at_objects(raw: JSONObject, policy: Validating) -> bool:
+    expressions = (each for each in expressions_of(raw) if each.role in (VARIABLE, VALIDATION))
     patterns = (
         isinstance(each, PolicyValidation) and (each.pattern or each.any_pattern)
         for each in policy.spec.validations
     )
-    return any(map(_OBJECT.search, texts)) or any(patterns)
+    return any(_OBJECT.search(each.text) for each in expressions) or any(patterns)
 
 
 def _updates(rules: Sequence[NamedRuleWithOperations], known: Resources) -> Iterator[Finding]:

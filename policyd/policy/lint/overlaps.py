@@ -17,6 +17,7 @@ from policyd._core.json.equality import equal
 from policyd.errors import Problem
 from policyd.policy.lint.types.writes import Place, Write, writes
 from policyd.policy.model.base import Model
+from policyd.policy.model.expressions import mutations_of
 from policyd.policy.model.findings import Finding
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
 from policyd.policy.model.match import NamedRuleWithOperations
@@ -52,11 +53,10 @@ def _writers(sources: Sources) -> Iterator[_Writer]:
         policy = document.model
         if not isinstance(policy, MutatingAdmissionPolicy | Policy) or not policy.spec.mutations:
             continue
-        raw = document.raw["spec"]["mutations"]
         last: dict[Place, tuple[int, Write]] = {}
-        for index, mutation in enumerate(policy.spec.mutations):
-            for write in writes(mutation, raw[index]):
-                last[write.place] = (index, write)
+        for mutation in mutations_of(document.raw):
+            for write in writes(mutation.kind, mutation.held):
+                last[write.place] = (mutation.index, write)
         if last:
             rules = policy.spec.match_constraints.resource_rules
             yield _Writer(document, rules, _narrowing(policy), last)

@@ -6,15 +6,14 @@ What is the same for all requests of any kind is told by ``constant``.
 
 from collections.abc import Iterator
 
-from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Problem
 from policyd.policy.lint.constant import RULE
 from policyd.policy.lint.guards.cases import cases
 from policyd.policy.lint.guards.known import Case
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
-from policyd.policy.model.findings import Finding, Path
-from policyd.policy.model.kinds import MutatingAdmissionPolicy
+from policyd.policy.model.expressions import CONDITION, VALIDATION
+from policyd.policy.model.findings import Finding
 from policyd.policy.source.documents import Sources
 
 _NOTHING = Case({}, {}, lambda place: False)
@@ -34,30 +33,27 @@ def settled(sources: Sources, typed: TypedPolicies | None = None) -> list[Proble
 
 def _of_policy(policy: Checkable, typed: TypedPolicies) -> Iterator[Finding]:
     every = list(cases(policy, typed))
-    spec = policy.spec
-    for index, condition in enumerate(spec.match_conditions):
-        if every and all(_outcome(condition.expression, *case) is False for case in every):
-            path: Path = ("spec", "matchConditions", index, "expression")
+    conditions = [each for each in typed.expressions(policy) if each.role is CONDITION]
+    for condition in conditions:
+        if every and all(_outcome(condition.text, *case) is False for case in every):
             message = "is false for all kinds and operations of the rules: the policy never acts"
-            yield Finding(path, message, "correct it, or the rules", rule=RULE)
+            yield Finding(condition.path, message, "correct it, or the rules", rule=RULE)
             return
-    if isinstance(policy, MutatingAdmissionPolicy):
-        return
     left = [
         case
         for case in every
-        if not any(_outcome(each.expression, *case) is False for each in spec.match_conditions)
+        if not any(_outcome(condition.text, *case) is False for condition in conditions)
     ]
-    for index, validation in enumerate(policy.spec.validations):
-        if left and all(_outcome(validation.expression, *case) is True for case in left):
-            path = ("spec", "validations", index, "expression")
+    for each in typed.expressions(policy):
+        settles = each.role is VALIDATION and left
+        if settles and all(_outcome(each.text, *case) is True for case in left):
             message = "is true for all kinds and operations of the rules: nothing is refused"
-            yield Finding(path, message, "correct it, or the rules", rule=RULE)
+            yield Finding(each.path, message, "correct it, or the rules", rule=RULE)
 
 
 def _outcome(text: str, types: KindTypes, case: Case) -> bool | None:
     """What kind and operation make of a condition, if it takes them to know."""
-    checked: Checked | None = types.checked(text) if text else None
+    checked = types.checked(text)
     if checked is None or _NOTHING.decide(checked.expr) is not None:
         return None
     return case.decide(checked.expr)

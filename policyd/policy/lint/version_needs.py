@@ -82,8 +82,8 @@ def newer(
 ) -> list[Problem]:
     """What a Kubernetes of the version ``target`` would refuse."""
     found = [
-        _problem(document, path, checked, need, target)
-        for document, path, checked in expressions
+        _problem(document, expression.at, checked, need, target)
+        for document, expression, checked in expressions
         for need in sorted(set(needs(checked)), key=lambda need: need.pos)
         if need.version > target
     ]

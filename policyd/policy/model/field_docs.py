@@ -4,6 +4,8 @@
 declares it. It says what the fields mean to an author, not what values they may have.
 """
 
+from policyd.policy.model.mutations import KUBERNETES_KINDS, OWN_KINDS
+
 FIELDS: dict[str, dict[str, str]] = {
     "Object": {
         "metadata": "The name, and labels and annotations for people.",
@@ -138,12 +140,9 @@ FIELDS: dict[str, dict[str, str]] = {
     },
     "Mutation": {
         "patchType": "The form of the change; the field of its name holds it.",
-        "applyConfiguration": "CEL that makes an Object{…}, merged as server-side apply merges.",
-        "jsonPatch": "CEL that makes a list of JSONPatch{…}.",
+        **{kind.field: kind.about for kind in KUBERNETES_KINDS},
     },
-    "PolicyMutation": {
-        "overlay": "A YAML tree, merged as server-side apply merges.",
-    },
+    "PolicyMutation": {kind.field: kind.about for kind in OWN_KINDS},
     "ExpressionHolder": {"expression": "CEL: what to apply, or the list of operations."},
     "Exception_": {
         "name": "A name of its own, told in the audit annotation.",

@@ -12,6 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from policyd.mutation import KINDS
 from policyd.policy.model.base import aliases
 
 Path = tuple[str | int, ...]
@@ -48,7 +49,12 @@ def quoted(value: object) -> str:
 
 
 # Fields of a Policy that are missed in Kubernetes' own kinds: the field that holds them, by name.
-_POLICY_ONLY = {"overlay": "mutations", "pattern": "validations", "anyPattern": "validations"}
+_OWN_KINDS = {name: kind.field for name, kind in KINDS.items() if not kind.kubernetes}
+_POLICY_ONLY = {
+    **dict.fromkeys(_OWN_KINDS.values(), "mutations"),
+    "pattern": "validations",
+    "anyPattern": "validations",
+}
 _WRITE_POLICY = "write a Policy of policyd.dev/v1: only there is {}"
 
 _EXPECTED = {
@@ -108,7 +114,7 @@ def _unsupported_value(path: Path, value: object, error: ErrorDetails) -> Findin
     words = [word.strip('" ') for word in supported.split(",")]
     folded = {word.lower(): word for word in words}
     near = folded.get(value.lower()) if isinstance(value, str) else None
-    if value == "Overlay" and path[-1] == "patchType":
+    if path[-1] == "patchType" and isinstance(value, str) and value in _OWN_KINDS:
         return Finding(path, message, _WRITE_POLICY)
     return Finding(path, message, f"write {near}" if near else "")
 

@@ -21,11 +21,9 @@ from policyd.policy.model.base import (
 )
 from policyd.policy.model.match import (
     AuditAnnotation,
-    ExpressionHolder,
     FailurePolicy,
     MatchCondition,
     MatchResources,
-    Mutation,
     NamedRuleWithOperations,
     Operation,
     ParamKind,
@@ -35,6 +33,7 @@ from policyd.policy.model.match import (
     ValidationAction,
     Variable,
 )
+from policyd.policy.model.mutations import ExpressionHolder, Mutation, PolicyMutation
 from policyd.policy.model.suite import PolicyTest
 
 __all__ = [
@@ -154,13 +153,6 @@ class PolicyValidation(Validation):
     name: str = ""
     pattern: dict[str, Any] | None = None
     any_pattern: Many[dict[str, Any]] | None = None
-
-
-class PolicyMutation(Mutation):
-    """A mutation of a Policy: it may also be an overlay, a YAML tree that is merged."""
-
-    patch_type: Literal["ApplyConfiguration", "JSONPatch", "Overlay"] = "JSONPatch"  # type: ignore[assignment]
-    overlay: dict[str, Any] | None = None
 
 
 _DATE = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}$"

@@ -15,13 +15,6 @@ Scope = Literal["*", "Cluster", "Namespaced"]
 ValidationAction = Literal["Audit", "Deny", "Warn"]
 ValidationReason = Literal["Forbidden", "Invalid", "RequestEntityTooLarge"]
 ParameterNotFoundAction = Literal["Allow", "Deny"]
-PatchType = Literal["ApplyConfiguration", "JSONPatch"]
-# The field that holds each patchType; an overlay only a Policy has.
-PATCH_FIELDS = {
-    "JSONPatch": "jsonPatch",
-    "ApplyConfiguration": "applyConfiguration",
-    "Overlay": "overlay",
-}
 
 
 class NamedRuleWithOperations(Model):
@@ -89,24 +82,3 @@ class ParamRef(Model):
     namespace: str = ""
     selector: LabelSelector | None = None
     parameter_not_found_action: ParameterNotFoundAction = "Deny"
-
-
-class ExpressionHolder(Model):
-    """``{expression: CEL}``: what to apply (Object{…}) or the patch (list of JSONPatch{…})."""
-
-    expression: str = ""
-
-
-class Mutation(Model):
-    """One change to the object: exactly the field that patchType names is set."""
-
-    patch_type: PatchType = "JSONPatch"
-    apply_configuration: ExpressionHolder | None = None
-    json_patch: ExpressionHolder | None = None
-
-    @property
-    def expression(self) -> str:
-        """The CEL text of the patchType in use."""
-        apply = self.patch_type == "ApplyConfiguration"
-        holder = self.apply_configuration if apply else self.json_patch
-        return holder.expression if holder else ""

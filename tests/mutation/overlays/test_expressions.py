@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from policyd._core.plan.plan import Subject, TimedOut
-from policyd.mutation.overlays.strings import Unclosed, expressions_in, pieces
+from policyd.mutation.overlays.strings import Unclosed, pieces
+from policyd.mutation.overlays.tree import expressions_in
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from tests.mutation.overlays.builders import Json, ask, load, mutated, policy
@@ -213,4 +214,5 @@ def test_an_expression_has_to_end(text: str, at: int) -> None:
 
 def test_expressions_of_a_tree() -> None:
     tree = {"a": ["x", "${b}${c}"], "d": {"e": "${"}}
-    assert list(expressions_in(tree, ("o",))) == [(("o", "a", 1), "b"), (("o", "a", 1), "c")]
+    found = [(path, text[start:end]) for path, text, start, end in expressions_in(tree, ("o",))]
+    assert found == [(("o", "a", 1), "b"), (("o", "a", 1), "c")]

@@ -49,5 +49,5 @@ def test_what_does_not_compile_is_left_out() -> None:
         variables=[{"name": "a", "expression": "nothing"}],
         validations=[{"expression": "variables.a == 1"}, {"expression": "1 == 1"}],
     )
-    found = [path for _, path, _ in checked_expressions(loaded(document))]
+    found = [each.expression.at for each in checked_expressions(loaded(document))]
     assert found == ["spec.validations[1].expression"]

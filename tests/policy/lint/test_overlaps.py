@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.mutation import KINDS
 from policyd.policy.lint.overlaps import overlapping
 from policyd.policy.lint.types.writes import writes
-from policyd.policy.model.kinds import Mutation
 from tests.policy.builders import loaded, policy, rule
 
 
@@ -155,7 +155,7 @@ def test_what_an_overlay_writes() -> None:
             ],
         },
     }
-    found = {write.place: write.value for write in writes(Mutation(), {"overlay": overlay})}
+    found = {write.place: write.value for write in writes(KINDS["Overlay"], overlay)}
     assert found == {
         ("metadata", "labels", "a"): "b",
         ("spec", "hostname"): None,
@@ -171,4 +171,4 @@ def test_what_an_overlay_writes() -> None:
 )
 def test_an_overlay_with_conditions_hangs_on_the_object(condition: JSONObject) -> None:
     overlay = {**condition, "data": {"a": "b"}}
-    assert list(writes(Mutation(), {"overlay": overlay})) == []
+    assert list(writes(KINDS["Overlay"], overlay)) == []

@@ -12,7 +12,7 @@ from policyd.policy.kinds.plural import plural
 from policyd.policy.lint.guards.forms import Place
 from policyd.policy.lint.guards.known import PRESENT, Case
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies, kinds_of
-from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
+from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
 from policyd.policy.model.match import NamedRuleWithOperations
 
 _WRITES = ("CREATE", "UPDATE", "DELETE")
@@ -23,7 +23,8 @@ def cases(policy: Checkable, typed: TypedPolicies) -> Iterator[tuple[KindTypes, 
 
     CREATE is left out where it cannot differ from UPDATE.
     """
-    told_apart = any(word in text for text in _all_texts(policy) for word in ("operation", "old"))
+    texts = [each.text for each in typed.expressions(policy)]
+    told_apart = any(word in text for text in texts for word in ("operation", "old"))
     for gvk, operations in _subjects(policy, typed.schemas).items():
         types = typed.of(policy, gvk)
         for operation in sorted(operations):
@@ -75,18 +76,6 @@ def _case(policy: Checkable, types: KindTypes, operation: str) -> Case:
         return known.get(place[:1], PRESENT) is None or types.lacks(place)
 
     return Case(types.variables, known, lacks)
-
-
-def _all_texts(policy: Checkable) -> Iterator[str]:
-    for condition in policy.spec.match_conditions:
-        yield condition.expression
-    for variable in policy.spec.variables:
-        yield variable.expression
-    if not isinstance(policy, MutatingAdmissionPolicy):
-        for validation in policy.spec.validations:
-            yield from (validation.expression, validation.message_expression)
-    if not isinstance(policy, ValidatingAdmissionPolicy):
-        yield from (mutation.expression for mutation in policy.spec.mutations)
 
 
 def _known(policy: Checkable, gvk: Gvk | None, operation: str) -> Mapping[Place, object]:

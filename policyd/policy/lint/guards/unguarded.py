@@ -8,7 +8,7 @@ the other side of ``&&`` and ``||``, so a guard may stand on either side.
 Fields are those of the kinds that ``type_check`` looks at. What is not certain is not told.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Literal, Select
@@ -21,8 +21,14 @@ from policyd.policy.lint.guards.cases import cases, in_no_namespace
 from policyd.policy.lint.guards.forms import Place, Places
 from policyd.policy.lint.guards.known import OUTSIDE, PRESENT, Case, Loops
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
-from policyd.policy.model.kinds import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
-from policyd.policy.model.match import PATCH_FIELDS
+from policyd.policy.model.expressions import (
+    CONDITION,
+    MESSAGE,
+    VALIDATION,
+    VARIABLE,
+    ExpressionRole,
+    PolicyExpression,
+)
 from policyd.policy.source.documents import Document, Sources
 
 FIELD, NULL = "unguarded-field", "null-object"
@@ -65,7 +71,7 @@ def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> I
     for types, case in cases(policy, typed):
         kind = str(types.gvk) if types.gvk is not None else ""
         told.add(kind)
-        for hit in _Walk(policy, types, case).hits():
+        for hit in _Walk(policy, typed.expressions(policy), types, case).hits():
             hits.setdefault((hit.rule, hit.text.path, hit.pos), (hit, set()))[1].add(kind)
     for hit, kinds in hits.values():
         where = "" if kinds - {""} == told - {""} else f" ({'; '.join(sorted(kinds - {''}))})"
@@ -75,18 +81,22 @@ def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> I
 class _Walk:
     """The expressions of a policy, for objects of one kind and for one operation."""
 
-    def __init__(self, policy: Checkable, types: KindTypes, case: Case) -> None:
+    def __init__(
+        self,
+        policy: Checkable,
+        expressions: Iterable[PolicyExpression],
+        types: KindTypes,
+        case: Case,
+    ) -> None:
         self._policy = policy
+        self._expressions = tuple(expressions)
         self._types = types
         self._case = case
         self._text = _Text("", Checked("", Literal(0, 0, None), {}, {}))
         self._found: list[_Hit] = []
         self._seen: set[tuple[str, Places]] = set()
         self._steps = 0
-        self._paths = {
-            variable.name: f"spec.variables[{index}].expression"
-            for index, variable in enumerate(policy.spec.variables)
-        }
+        self._paths = {each.name: each.at for each in self._of_role(VARIABLE)}
 
     def hits(self) -> list[_Hit]:
         """What may be an error."""
@@ -98,10 +108,7 @@ class _Walk:
 
     def _conditions(self) -> Places | None:
         """What the matchConditions ask for; None if they leave this case out."""
-        texts = [
-            (f"spec.matchConditions[{index}].expression", self._types.checked(each.expression))
-            for index, each in enumerate(self._policy.spec.match_conditions)
-        ]
+        texts = [(each.at, self._types.checked(each.text)) for each in self._of_role(CONDITION)]
         if any(each and self._case.decide(each.expr) is False for _, each in texts):
             return None
         asked = [self._case.holding(each.expr, True) if each else Places() for _, each in texts]
@@ -114,28 +121,28 @@ class _Walk:
         return Places().union(*asked)
 
     def _validations(self, there: Places) -> None:
-        if isinstance(self._policy, MutatingAdmissionPolicy):
-            return
-        for index, validation in enumerate(self._policy.spec.validations):
-            path = f"spec.validations[{index}]"
-            checked = self._types.checked(validation.expression)
-            self._expression(f"{path}.expression", checked, there)
+        messages = {each.path[:-1]: each for each in self._of_role(MESSAGE)}
+        for validation in self._of_role(VALIDATION):
+            checked = self._types.checked(validation.text)
+            self._expression(validation.at, checked, there)
             if checked is None:
                 continue
-            if validation.message_expression and self._case.decide(checked.expr) is not True:
-                message = self._types.checked(validation.message_expression)
+            message = messages.get(validation.path[:-1])
+            if message is not None and self._case.decide(checked.expr) is not True:
                 failed = there | self._case.holding(checked.expr, False)
-                self._expression(f"{path}.messageExpression", message, failed)
+                self._expression(message.at, self._types.checked(message.text), failed)
             # Where an earlier one is false or an error, the request is refused anyway.
             there |= self._case.holding(checked.expr, True)
 
     def _mutations(self, there: Places) -> None:
-        deletes = self._case.known["request", "operation"] == "DELETE"
-        if deletes or isinstance(self._policy, ValidatingAdmissionPolicy):
+        if self._case.known["request", "operation"] == "DELETE":
             return
-        for index, mutation in enumerate(self._policy.spec.mutations):
-            path = f"spec.mutations[{index}].{PATCH_FIELDS[mutation.patch_type]}.expression"
-            self._expression(path, self._types.checked(mutation.expression), there)
+        for each in self._expressions:
+            if each.role.patches:
+                self._expression(each.at, self._types.checked(each.text), there)
+
+    def _of_role(self, role: ExpressionRole) -> list[PolicyExpression]:
+        return [each for each in self._expressions if each.role is role]
 
     def _expression(self, path: str, checked: Checked | None, there: Places) -> None:
         if checked is not None:

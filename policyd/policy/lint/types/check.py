@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.source import Issue, Source
 from policyd.errors import CelTypeError, Problem
+from policyd.mutation import KINDS
 from policyd.mutation.schemas.schemas import Gvk, Schemas
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.lint.types.kinds import Checkable, TypedPolicies, kinds_of
 from policyd.policy.lint.types.mutations import mutation_issues
-from policyd.policy.model.kinds import MutatingAdmissionPolicy, ValidatingAdmissionPolicy
-from policyd.policy.model.match import PATCH_FIELDS
+from policyd.policy.model.expressions import MESSAGE, VALIDATION
 from policyd.policy.source.documents import Document, Sources
 
 RULE = "type-check"
@@ -43,30 +43,19 @@ def _check(
     rules = policy.spec.match_constraints.resource_rules
     untyped = typed.of(policy, None)
     kinds = [typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas)]
-    for path, text, patch_type in _expressions(policy):
-        if not text or untyped.issues(text):
+    for each in typed.expressions(policy):
+        text, patches = each.text, each.role.patches
+        if not (patches or each.role in (VALIDATION, MESSAGE)) or untyped.issues(text):
             continue
         issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
-        for gvk in issues if patch_type else ():
+        for gvk in issues if patches else ():
             schema = merging.lookup(*gvk)
             if schema is not None:
-                issues[gvk] += mutation_issues(parse(text, typed.version), schema, patch_type)
+                merges = KINDS[each.role.name].merges
+                issues[gvk] += mutation_issues(parse(text, typed.version), schema, merges=merges)
         told = {gvk: found for gvk, found in _believable(text, issues).items() if found}
         if told:
-            yield _problem(document, path, text, told)
-
-
-def _expressions(policy: Checkable) -> Iterator[tuple[str, str, str]]:
-    """Path, text and, of mutations, patchType."""
-    if not isinstance(policy, MutatingAdmissionPolicy):
-        for index, validation in enumerate(policy.spec.validations):
-            path = f"spec.validations[{index}]"
-            yield f"{path}.expression", validation.expression, ""
-            yield f"{path}.messageExpression", validation.message_expression, ""
-    if not isinstance(policy, ValidatingAdmissionPolicy):
-        for index, mutation in enumerate(policy.spec.mutations):
-            path = f"spec.mutations[{index}].{PATCH_FIELDS[mutation.patch_type]}.expression"
-            yield path, mutation.expression, mutation.patch_type
+            yield _problem(document, each.at, text, told)
 
 
 def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, list[Issue]]:

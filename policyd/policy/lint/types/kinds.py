@@ -1,7 +1,7 @@
 """The types that a policy's expressions have for objects of one kind. Advises nothing."""
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from policyd.cel.check.objects import check_objects
@@ -16,8 +16,9 @@ from policyd.errors import CelSyntaxError
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas, ObjectTypes
+from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy, ValidatingAdmissionPolicy
-from policyd.policy.model.match import NamedRuleWithOperations, Variable
+from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -59,14 +60,25 @@ class TypedPolicies:
     def __init__(self, sources: Sources) -> None:
         self.schemas = KindSchemas(each.raw for each in definitions(sources).documents)
         self.version = sources.version
+        self._expressions = {
+            id(document.model): tuple(expressions_of(document.raw))
+            for document in sources.documents
+            if isinstance(document.model, Checkable)
+        }
         self._made: dict[tuple[int, Gvk | None], KindTypes] = {}
+
+    def expressions(self, policy: Checkable) -> Sequence[PolicyExpression]:
+        """The expressions of one of the policies."""
+        return self._expressions[id(policy)]
 
     def of(self, policy: Checkable, gvk: Gvk | None) -> "KindTypes":
         """The types of one of the policies."""
         key = (id(policy), gvk)
         made = self._made.get(key)
         if made is None:
-            made = self._made[key] = KindTypes(policy, self.schemas, gvk, self.version)
+            variables = [each for each in self.expressions(policy) if each.role is VARIABLE]
+            made = KindTypes(policy, variables, self.schemas, gvk, self.version)
+            self._made[key] = made
         return made
 
 
@@ -76,6 +88,7 @@ class KindTypes:
     def __init__(
         self,
         policy: Checkable,
+        declared: Sequence[PolicyExpression],
         schemas: KindSchemas,
         gvk: Gvk | None,
         version: KubernetesVersion = NEWEST,
@@ -88,15 +101,15 @@ class KindTypes:
         self._scope = replace(scope, variables=variables, provider=self.objects)
         self.variables: dict[str, Checked] = {}
         self._known: dict[str, tuple[Checked | None, list[Issue]]] = {}
-        self._declare(policy.spec.variables)
+        self._declare(declared)
         self._known.clear()
 
-    def _declare(self, variables: Iterable[Variable]) -> None:
+    def _declare(self, variables: Iterable[PolicyExpression]) -> None:
         """The types of ``variables.*``; dyn where the expression does not fit this kind."""
         fields: dict[str, Type] = {}
         for variable in variables:
             self.objects.structs = self.objects.structs.with_fields(VARIABLES.name, fields)
-            checked, issues = self._checked(variable.expression)
+            checked, issues = self._checked(variable.text)
             fields[variable.name] = DYN if checked is None or issues else checked.result_type
             # What uses itself, or one that comes later, does not compile, and has no end to follow.
             if checked is not None and _variables_in(checked.expr) <= self.variables.keys():

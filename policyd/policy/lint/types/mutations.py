@@ -16,19 +16,19 @@ from policyd.policy.lint.types.writes import constant, fields_of
 _WORDS = {Scalar.NUMERIC: "a number", Scalar.STRING: "a string", Scalar.BOOLEAN: "a bool"}
 
 
-def mutation_issues(expr: Expr, schema: KindSchema, patch_type: str) -> list[Issue]:
+def mutation_issues(expr: Expr, schema: KindSchema, *, merges: bool) -> list[Issue]:
     """Everything that is wrong for objects of that kind, in the order of the text."""
-    return sorted(_issues(expr, schema, patch_type), key=lambda issue: issue.pos)
+    return sorted(_issues(expr, schema, merges), key=lambda issue: issue.pos)
 
 
-def _issues(node: Expr, schema: KindSchema, patch_type: str) -> Iterator[Issue]:
+def _issues(node: Expr, schema: KindSchema, merges: bool) -> Iterator[Issue]:
     if isinstance(node, StructExpr):
         if node.type_name == "JSONPatch":
             yield from _of_operation(node, schema)
         elif node.type_name.partition(".")[0] == "Object":
-            yield from _of_object(node, schema, merging=patch_type == "ApplyConfiguration")
+            yield from _of_object(node, schema, merging=merges)
     for child in children(node):
-        yield from _issues(child, schema, patch_type)
+        yield from _issues(child, schema, merges)
 
 
 def _of_object(node: StructExpr, schema: KindSchema, *, merging: bool) -> Iterator[Issue]:

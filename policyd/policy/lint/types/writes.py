@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 
 from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, Literal, MapExpr, StructExpr
 from policyd.cel.syntax.parser import parse
+from policyd.cel.types.types import LIST_OF_JSONPATCH, OBJECT
 from policyd.errors import CelSyntaxError
+from policyd.mutation import MutationKind
 from policyd.mutation.overlays.tree import DIRECTIVE, global_conditions
 from policyd.pattern.marks import Mark, UnknownMark, split
-from policyd.policy.model.kinds import Mutation
 
 Place = tuple[str, ...]
 UNKNOWN = object()
@@ -28,20 +29,19 @@ class Write(NamedTuple):
     removes: bool = False
 
 
-def writes(mutation: Mutation, raw: Any) -> Iterator[Write]:
-    """The constant writes of one mutation; ``raw`` is its document's text as plain data."""
-    overlay = raw.get("overlay") if isinstance(raw, Mapping) else None
-    if isinstance(overlay, Mapping):
-        if not _conditional(overlay) and global_conditions(overlay) is None:
-            yield from _of_overlay(overlay, ())
+def writes(kind: MutationKind, held: Mapping[str, Any]) -> Iterator[Write]:
+    """The constant writes of one mutation; ``held`` is what the field of its kind holds."""
+    if kind.mutator is None:
+        if not _conditional(held) and global_conditions(held) is None:
+            yield from _of_overlay(held, ())
         return
     try:
-        tree = parse(mutation.expression)
+        tree = parse(held["expression"])
     except CelSyntaxError:
         return
-    if mutation.patch_type == "ApplyConfiguration":
+    if OBJECT in kind.results:
         yield from _of_object(tree, ())
-    elif isinstance(tree, ListExpr) and not tree.optional:
+    elif LIST_OF_JSONPATCH in kind.results and isinstance(tree, ListExpr) and not tree.optional:
         yield from _of_patch(tree.elements)
 
 

@@ -1,0 +1,121 @@
+"""Every CEL expression of a policy: where it stands, what it is for and may use. The only list.
+
+It reads the plain document, not its model, so that the expressions of a policy whose form is wrong
+elsewhere are checked all the same. It stands beside the models, because the fields are theirs, and
+compiler and lint, which use it, are above them.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+from policyd.cel.types.types import BOOL, NULL, STRING, Type
+from policyd.mutation import KINDS, MutationKind
+from policyd.mutation.overlays.tree import expressions_in, too_deep
+from policyd.policy.model.findings import Path, path_text
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionRole:
+    """What an expression is for. It evaluates to one of ``results``; to any type, if none is given.
+
+    ``variables``: it sees those of the policy (one of a variable those before it), ``authorizer``:
+    and the authorizer. ``patches``: it may write ``Object{}`` and ``JSONPatch{}``.
+    """
+
+    name: str
+    results: tuple[Type, ...] = ()
+    variables: bool = True
+    authorizer: bool = True
+    patches: bool = False
+
+
+# Result types and what is visible: k8s.io/apiserver admission/plugin/policy/*/compilation.go.
+CONDITION = ExpressionRole("matchCondition", (BOOL,), variables=False)
+VARIABLE = ExpressionRole("variable")
+VALIDATION = ExpressionRole("validation", (BOOL,))
+MESSAGE = ExpressionRole("messageExpression", (STRING,), authorizer=False)
+ANNOTATION = ExpressionRole("auditAnnotation", (STRING, NULL))
+TEMPLATE = ExpressionRole("overlay template")
+MUTATIONS: Mapping[str, ExpressionRole] = {
+    name: ExpressionRole(name, kind.results, patches=True)
+    for name, kind in KINDS.items()
+    if kind.mutator is not None
+}
+
+# The lists of a spec, and the fields of their items that hold CEL; what is seen comes first.
+_FIELDS: Mapping[str, tuple[tuple[str, ExpressionRole], ...]] = {
+    "matchConditions": (("expression", CONDITION),),
+    "variables": (("expression", VARIABLE),),
+    "validations": (("expression", VALIDATION), ("messageExpression", MESSAGE)),
+    "auditAnnotations": (("valueExpression", ANNOTATION),),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyExpression:
+    """One expression. ``path`` leads to the string that holds it, at the offset ``start`` if that
+    is an overlay's, which may hold several. ``name`` is that of the variable, condition …, if any.
+    """
+
+    role: ExpressionRole
+    text: str
+    path: Path
+    name: str = ""
+    start: int = 0
+
+    @property
+    def at(self) -> str:
+        """The path as messages write it."""
+        return path_text(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldMutation:
+    """One of ``mutations``: its index, its kind, and what the field at ``path`` holds."""
+
+    index: int
+    kind: MutationKind
+    path: Path
+    held: dict[str, Any]
+
+
+def expressions_of(policy: Mapping[str, Any]) -> Iterator[PolicyExpression]:
+    """The expressions of a plain document, variables before what uses them; blank ones are none."""
+    for field, keys in _FIELDS.items():
+        for index, item in _items(policy, field):
+            for key, role in keys:
+                text, name = item.get(key), item.get("name")
+                if not _is_given(text) or (role is VARIABLE and not isinstance(name, str)):
+                    continue
+                path = ("spec", field, index, key)
+                yield PolicyExpression(role, text, path, name if isinstance(name, str) else "")
+    for mutation in mutations_of(policy):
+        role = MUTATIONS.get(mutation.kind.patch_type, TEMPLATE)
+        if role is TEMPLATE:
+            for at, string, start, end in expressions_in(mutation.held, mutation.path):
+                yield PolicyExpression(role, string[start:end], at, start=start)
+        elif _is_given(mutation.held.get("expression")):
+            text = mutation.held["expression"]
+            yield PolicyExpression(role, text, (*mutation.path, "expression"))
+
+
+def mutations_of(policy: Mapping[str, Any]) -> Iterator[HeldMutation]:
+    """The mutations of a plain document; one that wrongly has the fields of two kinds is two."""
+    for index, item in _items(policy, "mutations"):
+        for kind in KINDS.values():
+            held = item.get(kind.field)
+            if isinstance(held, dict) and not too_deep(held):
+                yield HeldMutation(index, kind, ("spec", "mutations", index, kind.field), held)
+
+
+def _is_given(text: object) -> TypeGuard[str]:
+    return isinstance(text, str) and bool(text.strip())
+
+
+def _items(policy: Mapping[str, Any], field: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    spec = policy.get("spec")
+    listed = spec.get(field) if isinstance(spec, dict) else None
+    for index, item in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(item, dict):
+            yield index, item
