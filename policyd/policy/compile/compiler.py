@@ -273,7 +273,9 @@ class _Compiler:
         )
 
 
-def _validation(item: ValidationModel, path: Path, expressions: Expressions) -> PlannedValidation | None:
+def _validation(
+    item: ValidationModel, path: Path, expressions: Expressions
+) -> PlannedValidation | None:
     """One validation; None if its expression does not compile."""
     pattern = _pattern(item)
     program = expressions.program((*path, "expression"))
