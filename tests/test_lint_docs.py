@@ -2,7 +2,8 @@
 
 import re
 
-from policyd.policy.model.lint_rules import RULES, nearest, refused
+from policyd.policy.lint.all import finder
+from policyd.policy.lint.rules import RULES, nearest, refused
 from tests.shared import ROOT
 from tools.make_lint_docs import PAGE, page
 
@@ -20,6 +21,11 @@ def test_every_rule_that_the_sources_name_is_in_the_table() -> None:
     named = {name for path in files for name in _NAMED.findall(path.read_text())}
     assert named - set(RULES) == set()
     assert len(named) > 20
+
+
+def test_every_function_that_the_table_names_is_there() -> None:
+    for rule in RULES.values():
+        assert all(callable(finder(name)) for name in rule.found_by), rule.name
 
 
 def test_near_names_and_what_cannot_be_disabled() -> None:

@@ -2,12 +2,12 @@
 
     python -m tools.make_lint_docs
 
-A test compares the page with the table. Change the texts in policyd/policy/model/lint_rules.py.
+A test compares the page with the table. Change the strings in policyd/policy/lint/rules.py.
 """
 
 from pathlib import Path
 
-from policyd.policy.model.lint_rules import RULES
+from policyd.policy.lint.rules import RULES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "lint-rules.md"
 _HEAD = """# Lint rules
@@ -33,7 +33,7 @@ The names of rules do not change. They are part of the output formats `json`, `s
 A comment that names an unknown rule or an error is an error. `--strict` also reports comments that
 disable nothing.
 """
-_FOOT = "<!-- Generated from policyd/policy/model/lint_rules.py by tools/make_lint_docs.py -->"
+_FOOT = "<!-- Generated from policyd/policy/lint/rules.py by tools/make_lint_docs.py -->"
 
 
 def page() -> str:

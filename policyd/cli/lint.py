@@ -18,10 +18,11 @@ from policyd.policy.compile import compiler
 from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.policy_set import PolicySet as CompiledSet
 from policyd.policy.lint.all import all_advice
-from policyd.policy.lint.version_needs import needed_by_policy, newer
-from policyd.policy.model.lint_rules import RULES, nearest, refused
+from policyd.policy.lint.disabling import faults, suppress
+from policyd.policy.lint.rules import RULES, nearest, refused
+from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.version_needs import needed_by_policy
 from policyd.policy.source.documents import Sources
-from policyd.policy.source.lint_comments import faults, suppress
 from policyd.policy.source.loader import load
 from policyd.policy.suite import runner
 from policyd.versions import KubernetesVersion
@@ -161,9 +162,7 @@ def _find(
     errors = [*compiled.problems, *faults(sources.lint_comments)]
     if strict and not any(problem.severity == "error" for problem in errors):
         errors += not_idempotent(compiled, sources)
-    advice = all_advice(sources, datetime.now(UTC).date())
-    if target is not None:
-        advice += newer(sources, checked_expressions(sources), target)
+    advice = all_advice(LintRun(sources, datetime.now(UTC).date(), target))
     kept, unused = suppress([*errors, *advice], sources.lint_comments, disabled)
     yield from kept
     if strict:

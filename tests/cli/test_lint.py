@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from policyd.cli.lint import command
 from policyd.json_types import JSONObject
-from policyd.policy.model.lint_rules import RULES
+from policyd.policy.lint.rules import RULES
 from tests.policy import builders
 from tests.policy.builders import rule, suite, vap
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from policyd.errors import Problem
+from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.check import type_check
 from policyd.policy.source import loader
 from tests.conformance.apiserver_rows import definitions
@@ -63,7 +64,7 @@ def judge(row: dict[str, Any]) -> str:
 def checked(row: dict[str, Any]) -> list[Problem]:
     documents = [*row["policies"], *definitions(CRDS)]  # all were there when the rows were made
     text = "\n---\n".join(json.dumps(document) for document in documents)
-    return type_check(loader.load_text(text, row["id"]))
+    return type_check(LintRun(loader.load_text(text, row["id"])))
 
 
 def warning(problem: Problem) -> str:

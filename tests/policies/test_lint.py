@@ -6,7 +6,8 @@ from click.testing import CliRunner
 
 from policyd.cli.lint import command
 from policyd.policy.lint.all import all_advice
-from policyd.policy.source.lint_comments import faults, suppress
+from policyd.policy.lint.disabling import faults, suppress
+from policyd.policy.lint.run import LintRun
 from policyd.policy.source.loader import load
 from tests.shared import ROOT
 
@@ -17,7 +18,7 @@ def advice_on(*parts: str) -> list[str]:
     sources = load([ROOT.joinpath(*parts)])
     assert sources.problems == ()
     assert list(faults(sources.lint_comments)) == []
-    kept, unused = suppress(all_advice(sources, TODAY), sources.lint_comments, frozenset())
+    kept, unused = suppress(all_advice(LintRun(sources, TODAY)), sources.lint_comments, frozenset())
     return [f"{each.file}:{each.line}: {each.rule}: {each.message}" for each in kept] + [
         f"{each.file}:{each.line}: disables nothing" for each in unused
     ]

@@ -1,23 +1,21 @@
 """Advice on conditions that look at the request and are the same for all requests."""
 
-from collections.abc import Iterable
-
 from policyd._core.eval.layout import Layout
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Checked, Literal
 from policyd.errors import BudgetExceeded, CelCompileError, Problem
-from policyd.policy.compile.checked import CheckedExpression
+from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import CONDITION, VALIDATION
 from policyd.policy.source.documents import Document
 
 RULE = "constant-expression"
 
 
-def constant(expressions: Iterable[CheckedExpression]) -> list[Problem]:
+def constant(run: LintRun) -> list[Problem]:
     """The advice for all expressions, in their order. A mere ``true`` or ``false`` is meant so."""
     return [
         _problem(document, expression.at, outcome)
-        for document, expression, checked in expressions
+        for document, expression, checked in run.expressions
         if expression.role in (CONDITION, VALIDATION)
         and (outcome := outcome_of(checked)) is not None
     ]

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from policyd.errors import Problem
+from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
 from policyd.policy.model.findings import Finding, Path
 from policyd.policy.model.kinds import (
@@ -31,13 +32,13 @@ _FOREIGN = {
 }
 
 
-def advise(sources: Sources, today: date) -> list[Problem]:
+def advise(run: LintRun) -> list[Problem]:
     """Everything there is to say about the documents, in file order."""
-    found: list[Problem] = []
+    sources, found = run.sources, list[Problem]()
     labels = _known_labels(sources)
     bound = set(_bound(sources))
     for document in sources.documents:
-        findings = [*_advise_document(document, today), *_selectors(document, labels)]
+        findings = [*_advise_document(document, run.today), *_selectors(document, labels)]
         if document.kind in _NEEDS_BINDING and (document.kind, document.name) not in bound:
             findings.append(
                 Finding(

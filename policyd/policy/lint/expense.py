@@ -5,23 +5,21 @@ not impossible. What is above the limit then ends, for such objects, as an error
 costs stands with it, not with its uses.
 """
 
-from collections.abc import Iterable
-
 from policyd._core.eval.estimates import CALL_LIMIT, Range
 from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import assumed
 from policyd.errors import Problem
-from policyd.policy.compile.checked import CheckedExpression
+from policyd.policy.lint.run import LintRun
 from policyd.policy.source.documents import Document
 
 RULE = "expensive-expression"
 ASSUMED = 100
 
 
-def expensive(expressions: Iterable[CheckedExpression]) -> list[Problem]:
+def expensive(run: LintRun) -> list[Problem]:
     """The advice for all expressions, in their order."""
     found: list[Problem] = []
-    for document, expression, checked in expressions:
+    for document, expression, checked in run.expressions:
         cost = estimate(checked, assumed(ASSUMED), dyn_fields=True)
         if cost.max > CALL_LIMIT:
             found.append(_problem(document, expression.at, cost))

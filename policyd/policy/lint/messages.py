@@ -10,11 +10,12 @@ from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.served import Resources, known_resources
+from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_of
 from policyd.policy.model.findings import Finding
 from policyd.policy.model.kinds import Policy, PolicyValidation, ValidatingAdmissionPolicy
 from policyd.policy.model.match import NamedRuleWithOperations, Validation
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.documents import Document
 
 # Their specs cannot be changed once they are there.
 _SETTLED = frozenset(
@@ -32,12 +33,12 @@ _OBJECT = re.compile(r"\bobject\b")
 Validating = ValidatingAdmissionPolicy | Policy
 
 
-def advise_validations(sources: Sources) -> list[Problem]:
+def advise_validations(run: LintRun) -> list[Problem]:
     """The advice for all policies that validate, in file order."""
-    known = known_resources(each.raw for each in definitions(sources).documents)
+    known = known_resources(each.raw for each in definitions(run.sources).documents)
     return [
         document.problem(finding, "advice")
-        for document in sources.documents
+        for document in run.sources.documents
         for finding in _advise(document, known)
     ]
 

@@ -15,6 +15,7 @@ import orjson
 
 from policyd._core.json.equality import equal
 from policyd.errors import Problem
+from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.writes import Place, Write, writes
 from policyd.policy.model.base import Model
 from policyd.policy.model.expressions import mutations_of
@@ -38,9 +39,9 @@ class _Writer:
     last: dict[Place, tuple[int, Write]]
 
 
-def overlapping(sources: Sources) -> list[Problem]:
+def overlapping(run: LintRun) -> list[Problem]:
     """The advice, one for each pair of policies and place, at the later policy by name."""
-    writers = sorted(_writers(sources), key=lambda writer: writer.document.name)
+    writers = sorted(_writers(run.sources), key=lambda writer: writer.document.name)
     found: list[Problem] = []
     for first, second in combinations(writers, 2):
         if _apply_together(first, second):

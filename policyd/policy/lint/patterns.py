@@ -17,10 +17,11 @@ from policyd.mutation.schemas.schemas import Gvk, Schemas
 from policyd.pattern.marks import Mark, split
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas
+from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.model.findings import Finding, Path
 from policyd.policy.model.kinds import Policy
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.documents import Document
 
 RULE = "pattern-type"
 _NAMES = {Scalar.NUMERIC: "a number", Scalar.STRING: "a text", Scalar.BOOLEAN: "a boolean"}
@@ -39,13 +40,13 @@ class Misfit:
 Place = tuple[Path, Misfit]
 
 
-def misfitting(sources: Sources) -> list[Problem]:
+def misfitting(run: LintRun) -> list[Problem]:
     """The advice for all policies, in file order."""
-    crds = [each.raw for each in definitions(sources).documents]
+    crds = [each.raw for each in definitions(run.sources).documents]
     resources = KindSchemas(crds)
     schemas = Schemas.builtin().with_crds(crds)
     found: list[Problem] = []
-    for document in sources.documents:
+    for document in run.sources.documents:
         if isinstance(document.model, Policy):
             kinds = kinds_of(document.model.spec.match_constraints.resource_rules, resources)
             found += _advise(document, document.model, kinds, schemas)

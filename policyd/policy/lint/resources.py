@@ -13,10 +13,11 @@ from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.errors import Problem
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.served import REMOVED, Resource, Resources, known_resources
+from policyd.policy.lint.run import LintRun
 from policyd.policy.model.findings import Finding, Path
 from policyd.policy.model.kinds import AnyBinding, AnyPolicy
 from policyd.policy.model.match import MatchResources, NamedRuleWithOperations
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.documents import Document
 
 RULE = "no-such-resource"
 REMOVED_RULE = "removed-version"
@@ -25,12 +26,12 @@ _CLOSE = 0.85  # how near a group must be to be taken for a known one
 _CORE = ("core", "v1", "api", "core/v1")
 
 
-def advise_rules(sources: Sources) -> list[Problem]:
+def advise_rules(run: LintRun) -> list[Problem]:
     """The advice for all policies and bindings, in file order."""
-    known = known_resources(each.raw for each in definitions(sources).documents)
+    known = known_resources(each.raw for each in definitions(run.sources).documents)
     return [
         document.problem(finding, "advice")
-        for document in sources.documents
+        for document in run.sources.documents
         for path, rule, exact in _rules(document)
         for finding in _RuleAdvice(rule, path, known, exact).findings()
     ]

@@ -11,23 +11,22 @@ from policyd.errors import Problem
 from policyd.policy.lint.constant import RULE
 from policyd.policy.lint.guards.cases import cases
 from policyd.policy.lint.guards.known import Case
+from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
 from policyd.policy.model.expressions import CONDITION, VALIDATION
 from policyd.policy.model.findings import Finding
-from policyd.policy.source.documents import Sources
 
 _NOTHING = Case({}, {}, lambda place: False)
 
 
-def settled(sources: Sources, typed: TypedPolicies | None = None) -> list[Problem]:
+def settled(run: LintRun) -> list[Problem]:
     """The advice for all policies, in file order."""
-    typed = typed or TypedPolicies(sources)
     with deep_recursion():
         return [
             document.problem(finding, "advice")
-            for document in sources.documents
+            for document in run.sources.documents
             if isinstance(document.model, Checkable)
-            for finding in _of_policy(document.model, typed)
+            for finding in _of_policy(document.model, run.typed)
         ]
 
 

@@ -16,6 +16,7 @@ from policyd.cel.syntax.source import Issue, Source
 from policyd.cel.types.functions import introduced
 from policyd.errors import CelTypeError, Problem
 from policyd.policy.compile.checked import CheckedExpression
+from policyd.policy.lint.run import LintRun
 from policyd.policy.source.documents import Document, Sources
 from policyd.versions import ESCAPED_IDENTIFIERS, OLDEST, KubernetesVersion
 
@@ -77,17 +78,18 @@ def needed_by_policy(expressions: Iterable[CheckedExpression]) -> list[PolicyNee
     return list(found.values())
 
 
-def newer(
-    sources: Sources, expressions: Iterable[CheckedExpression], target: KubernetesVersion
-) -> list[Problem]:
-    """What a Kubernetes of the version ``target`` would refuse."""
+def newer(run: LintRun) -> list[Problem]:
+    """What a Kubernetes of the target version would refuse; nothing if there is no target."""
+    target = run.target
+    if target is None:
+        return []
     found = [
         _problem(document, expression.at, checked, need, target)
-        for document, expression, checked in expressions
+        for document, expression, checked in run.expressions
         for need in sorted(set(needs(checked)), key=lambda need: need.pos)
         if need.version > target
     ]
-    return [*found, *_newer_apis(sources, target)]
+    return [*found, *_newer_apis(run.sources, target)]
 
 
 def _form(node: Comprehension) -> tuple[str, int]:

@@ -7,13 +7,11 @@ with all that is inside of it.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import yaml
 
 from policyd.errors import Problem
-from policyd.policy.model.lint_rules import nearest, refused
 
 MARK = b"policyd-lint"
 _WORD = MARK.decode()
@@ -86,32 +84,6 @@ def comments_in(file: str, data: bytes) -> list[LintComment]:
         first, last = scopes.of(number, alone=not line[: match.start()].strip())
         found.append(LintComment(file, number + 1, match.start() + 1, rules, first, last))
     return found
-
-
-def faults(comments: Iterable[LintComment]) -> Iterator[Problem]:
-    """What is wrong with the comments: unknown rules, and those that are errors."""
-    for comment in comments:
-        if not comment.rules:
-            hint = "write # policyd-lint: disable=RULE and the reason"
-            yield comment.fault("the comment cannot be read", hint)
-        for name in comment.rules:
-            reason = refused(name)
-            if reason:
-                yield comment.fault(reason, nearest(name) if "no rule" in reason else "")
-
-
-def suppress(
-    problems: Sequence[Problem], comments: Sequence[LintComment], disabled: frozenset[str]
-) -> tuple[list[Problem], list[LintComment]]:
-    """The problems that stay, and the comments that disabled none."""
-    kept = []
-    used: set[LintComment] = set()
-    for problem in problems:
-        covering = [comment for comment in comments if comment.covers(problem)]
-        used.update(covering)
-        if not covering and not (problem.severity == "advice" and problem.rule in disabled):
-            kept.append(problem)
-    return kept, [each for each in comments if each not in used and each.rules]
 
 
 def _scalars(text: str) -> list[_Span]:

@@ -7,6 +7,7 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.kinds.definitions import definitions
+from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.check import type_check
 from tests.policy.builders import loaded, vap
 
@@ -64,7 +65,7 @@ def test_what_is_wrong_is_told_with_its_place(
     assert [(each.path, each.message) for each in found] == [(path, message)]
     assert found[0].line > 0 and found[0].severity == "error"
     assert definitions(sources).documents == ()
-    assert type_check(sources) == []
+    assert type_check(LintRun(sources)) == []
 
 
 def test_a_schema_without_end() -> None:

@@ -4,6 +4,7 @@ import pytest
 
 from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.lint.constant import constant
+from policyd.policy.lint.run import LintRun
 from tests.policy.builders import loaded, policy
 
 ROWS = [
@@ -29,9 +30,7 @@ ROWS = [
 def test_advice(expression: str, told: str) -> None:
     variables = [{"name": "x", "expression": "2 - 1"}]
     found = constant(
-        checked_expressions(
-            loaded(policy(variables=variables, validations=[{"expression": expression}]))
-        )
+        LintRun(loaded(policy(variables=variables, validations=[{"expression": expression}])))
     )
     assert [each.path for each in found] == (["spec.validations[0].expression"] if told else [])
     assert all(each.message.startswith(told) and each.line > 0 for each in found)
@@ -40,7 +39,7 @@ def test_advice(expression: str, told: str) -> None:
 
 def test_match_conditions_are_looked_at() -> None:
     conditions = [{"name": "a", "expression": "object.a == 1 || true"}]
-    found = constant(checked_expressions(loaded(policy(matchConditions=conditions))))
+    found = constant(LintRun(loaded(policy(matchConditions=conditions))))
     assert [each.path for each in found] == ["spec.matchConditions[0].expression"]
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.lint.documents import advise
+from policyd.policy.lint.run import LintRun
 from tests.policy.builders import (
     MUTATION,
     VALIDATION,
@@ -97,6 +98,6 @@ ROWS: list[tuple[str, list[JSONObject], list[tuple[str, str]]]] = [
 def test_advice(documents: list[JSONObject], expected: list[tuple[str, str]]) -> None:
     sources = loaded(*documents)
     assert sources.problems == ()
-    found = advise(sources, TODAY)
+    found = advise(LintRun(sources, TODAY))
     assert [(each.rule, each.path) for each in found] == expected
     assert all(each.severity == "advice" and each.line > 0 for each in found)

@@ -3,8 +3,8 @@
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.lint.expense import expensive
+from policyd.policy.lint.run import LintRun
 from tests.policy.builders import MUTATION, loaded, map_, policy, vap
 
 EVERY_PAIR = "object.a.all(x, object.b.all(y, object.c.all(z, x + y + z != '')))"
@@ -47,7 +47,7 @@ ROWS: list[tuple[str, JSONObject, list[str]]] = [
 
 @pytest.mark.parametrize(("document", "paths"), [pytest.param(*row[1:], id=row[0]) for row in ROWS])
 def test_advice(document: JSONObject, paths: list[str]) -> None:
-    found = expensive(checked_expressions(loaded(document)))
+    found = expensive(LintRun(loaded(document)))
     assert [each.path for each in found] == paths
     assert all(each.rule == "expensive-expression" and each.line > 0 for each in found)
     assert all(each.severity == "advice" and "units" in each.message for each in found)

@@ -4,6 +4,7 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.lint.messages import advise_validations
+from policyd.policy.lint.run import LintRun
 from tests.policy.builders import loaded, map_, policy, rule, vap
 
 OBJECT = {"expression": "object.metadata.name != 'x'", "message": "m"}
@@ -14,7 +15,7 @@ UPDATE = rule(operations=["UPDATE"])
 def found_in(document: JSONObject) -> list[tuple[str, str]]:
     sources = loaded(document)
     assert sources.problems == ()
-    found = advise_validations(sources)
+    found = advise_validations(LintRun(sources))
     assert all(each.severity == "advice" and each.line and each.hint for each in found)
     return [(each.rule, each.path) for each in found]
 

@@ -7,6 +7,7 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.mutation import KINDS
 from policyd.policy.lint.overlaps import overlapping
+from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.writes import writes
 from tests.policy.builders import loaded, policy, rule
 
@@ -39,7 +40,7 @@ def told(
         policy("b", mutations=[second], **(other or {})),
         policy("a", mutations=[first], **(one or {})),
     ]
-    return [f"{each.path}: {each.message}" for each in overlapping(loaded(*documents))]
+    return [f"{each.path}: {each.message}" for each in overlapping(LintRun(loaded(*documents)))]
 
 
 PRIORITY = [patch(add("'/spec/priority'", "1")), patch(add("'/spec/priority'", "2"))]
@@ -139,7 +140,7 @@ def test_which_policies_apply_together(one: JSONObject, other: JSONObject, toget
 
 def test_the_last_mutation_of_a_policy_counts() -> None:
     documents = [policy("a", mutations=PRIORITY), policy("b", mutations=PRIORITY[1:])]
-    assert overlapping(loaded(*documents)) == []
+    assert overlapping(LintRun(loaded(*documents))) == []
 
 
 def test_what_an_overlay_writes() -> None:

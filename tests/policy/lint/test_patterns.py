@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from policyd.policy.lint.patterns import RULE, misfitting
+from policyd.policy.lint.run import LintRun
 from policyd.policy.source import loader
 from tests.policy.builders import policy, rule
 
@@ -21,7 +22,7 @@ def advised(
     made = policy(validations=list(validations), **constraints)
     sources = loader.load_text(yaml.safe_dump_all([made, *crds]))
     assert sources.problems == ()
-    found = misfitting(sources)
+    found = misfitting(LintRun(sources))
     assert {(each.rule, each.severity) for each in found} <= {(RULE, "advice")}
     assert all(each.line > 1 for each in found)
     return [

@@ -5,6 +5,7 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served import REMOVED, known_resources
 from policyd.policy.lint.resources import advise_rules
+from policyd.policy.lint.run import LintRun
 from tests.policy.builders import loaded, policy, rule, vap_binding
 from tests.policy.lint.types.test_check import CRD
 
@@ -89,7 +90,7 @@ WRONG: list[tuple[JSONObject, str, str, str, str]] = [
 @pytest.mark.parametrize("changes", [pytest.param(row[1], id=row[0]) for row in RIGHT])
 def test_rules_that_match_something(changes: JSONObject) -> None:
     constraints = {"resourceRules": [rule(**changes)], "excludeResourceRules": [rule(**changes)]}
-    assert advise_rules(loaded(policy(matchConstraints=constraints), CRD)) == []
+    assert advise_rules(LintRun(loaded(policy(matchConstraints=constraints), CRD))) == []
 
 
 @pytest.mark.parametrize(("changes", "name", "path", "message", "hint"), WRONG)
@@ -99,7 +100,7 @@ def test_rules_that_match_nothing(
     constraints = {"resourceRules": [rule(**changes)]}
     sources = loaded(policy(matchConstraints=constraints), CRD)
     assert sources.problems == ()
-    (found,) = advise_rules(sources)
+    (found,) = advise_rules(LintRun(sources))
     at = f"spec.matchConstraints.resourceRules[0].{path}"
     assert (found.rule, found.severity, found.path) == (name, "advice", at)
     assert message in found.message
@@ -124,7 +125,7 @@ def test_versions_that_pass_by_exact_rules(
     changes: JSONObject, match_policy: str, told: str
 ) -> None:
     constraints = {"resourceRules": [rule(**changes)], "matchPolicy": match_policy}
-    found = advise_rules(loaded(policy(matchConstraints=constraints)))
+    found = advise_rules(LintRun(loaded(policy(matchConstraints=constraints))))
     assert [each.rule for each in found] == (["exact-version"] if told else [])
     assert all(told in each.message for each in found)
 
@@ -136,7 +137,7 @@ def test_excludes_and_bindings_are_looked_at() -> None:
         vap_binding(matchResources={"resourceRules": [wrong]}),
         vap_binding("whole"),
     )
-    assert [each.path for each in advise_rules(sources)] == [
+    assert [each.path for each in advise_rules(LintRun(sources))] == [
         "spec.matchConstraints.excludeResourceRules[0].resources[0]",
         "spec.matchResources.resourceRules[0].resources[0]",
     ]

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.settled import settled
 from tests.policy.builders import loaded, map_, policy, rule
 from tests.policy.lint.types.test_check import CRD, GADGETS, WORKLOADS
@@ -18,7 +19,7 @@ def told(*rules: JSONObject, kind: Any = policy, **spec: Any) -> list[tuple[str,
     constraints = {"resourceRules": list(rules or (rule(),))}
     sources = loaded(kind(matchConstraints=constraints, **spec), CRD)
     assert sources.problems == ()
-    found = settled(sources)
+    found = settled(LintRun(sources))
     assert all(each.rule == "constant-expression" and each.severity == "advice" for each in found)
     return [(each.path, each.message[: len("is false for all kinds")].rstrip()) for each in found]
 

@@ -20,6 +20,7 @@ from policyd.errors import Problem
 from policyd.policy.lint.guards.cases import cases, in_no_namespace
 from policyd.policy.lint.guards.forms import Place, Places
 from policyd.policy.lint.guards.known import OUTSIDE, PRESENT, Case, Loops
+from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
 from policyd.policy.model.expressions import (
     CONDITION,
@@ -29,7 +30,7 @@ from policyd.policy.model.expressions import (
     ExpressionRole,
     PolicyExpression,
 )
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.documents import Document
 
 FIELD, NULL = "unguarded-field", "null-object"
 _MAX_STEPS = 50_000  # of one policy and kind: variables of variables may double at each level
@@ -54,14 +55,13 @@ class _Hit:
     hint: str
 
 
-def unguarded(sources: Sources, typed: TypedPolicies | None = None) -> list[Problem]:
+def unguarded(run: LintRun) -> list[Problem]:
     """The advice for all policies, in file order."""
-    typed = typed or TypedPolicies(sources)
     found: list[Problem] = []
     with deep_recursion():
-        for document in sources.documents:
+        for document in run.sources.documents:
             if isinstance(document.model, Checkable):
-                found += _of_policy(document, document.model, typed)
+                found += _of_policy(document, document.model, run.typed)
     return found
 
 

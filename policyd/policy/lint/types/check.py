@@ -16,19 +16,20 @@ from policyd.errors import CelTypeError, Problem
 from policyd.mutation import KINDS
 from policyd.mutation.schemas.schemas import Gvk, Schemas
 from policyd.policy.kinds.definitions import definitions
+from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import Checkable, TypedPolicies, kinds_of
 from policyd.policy.lint.types.mutations import mutation_issues
 from policyd.policy.model.expressions import MESSAGE, VALIDATION
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.documents import Document
 
 RULE = "type-check"
 # What may tell the kinds of a policy apart, so that a field need not be in all of them.
 _GUARD = re.compile(r"\bhas\(|\.\?|\[\?|\.kind\b|\.resource\b|\bvariables\.")
 
 
-def type_check(sources: Sources, typed: TypedPolicies | None = None) -> list[Problem]:
+def type_check(run: LintRun) -> list[Problem]:
     """The advice for all policies, in file order. Expressions that do not compile are left out."""
-    typed = typed or TypedPolicies(sources)
+    sources, typed = run.sources, run.typed
     merging = Schemas.builtin().with_crds(each.raw for each in definitions(sources).documents)
     found: list[Problem] = []
     for document in sources.documents:

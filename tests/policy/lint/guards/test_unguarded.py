@@ -6,6 +6,7 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.lint.guards.unguarded import unguarded
+from policyd.policy.lint.run import LintRun
 from tests.policy.builders import loaded, map_, policy, rule, vap
 from tests.policy.lint.types.test_check import CRD, GADGETS, WORKLOADS
 
@@ -18,7 +19,7 @@ def found_in(document: JSONObject) -> list[tuple[str, str]]:
     """Path, and what may be missing, of each advice."""
     sources = loaded(document, CRD)
     assert sources.problems == ()
-    found = unguarded(sources)
+    found = unguarded(LintRun(sources))
     assert all(each.severity == "advice" and each.line and "^" in each.excerpt for each in found)
     assert all(each.hint.startswith("write ") for each in found)
     return [(each.path, each.message) for each in found]
@@ -370,7 +371,7 @@ def test_params_are_left_out() -> None:
 def test_names_of_rules() -> None:
     document = vap(validations=[{"expression": f"{SAME} && object.spec.nodeName == ''"}])
     sources = loaded(document)
-    found = unguarded(sources)
+    found = unguarded(LintRun(sources))
     assert [each.rule for each in found] == [NULL, FIELD]
 
 
@@ -391,7 +392,7 @@ def test_variables_that_double_are_read_once(doubling: str) -> None:
     rows = variables(v0="dyn(object.metadata.name)", **later)
     texts = ["variables.v39 && true", "variables.v39.all(x, x)", "variables.v39.a == 1"]
     sources = loaded(policy(variables=rows, validations=[{"expression": text} for text in texts]))
-    assert unguarded(sources) == []
+    assert unguarded(LintRun(sources)) == []
 
 
 def test_variables_of_variables_end() -> None:

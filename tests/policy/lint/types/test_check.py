@@ -6,6 +6,7 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.object_types import KindSchemas
+from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.check import type_check
 from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.model.kinds import Policy
@@ -60,7 +61,7 @@ GADGETS = rule(apiGroups=["example.com"], resources=["gadgets"])
 def checked(*rules: JSONObject, **fields: Any) -> list[str]:
     """The advice on a policy with these rules, less the caret."""
     document = policy(matchConstraints={"resourceRules": list(rules)}, **fields)
-    found = type_check(loaded(document, CRD))
+    found = type_check(LintRun(loaded(document, CRD)))
     assert all(each.rule == "type-check" and each.severity == "advice" for each in found)
     assert all(each.line > 0 and "^" in each.excerpt for each in found)
     return [each.message for each in found]
@@ -227,5 +228,5 @@ def test_what_does_not_compile_is_left_to_the_compiler() -> None:
 
 
 def test_a_validating_admission_policy_is_checked_too() -> None:
-    found = type_check(loaded(vap(validations=[{"expression": "object.spec.nope == 1"}])))
+    found = type_check(LintRun(loaded(vap(validations=[{"expression": "object.spec.nope == 1"}]))))
     assert [each.path for each in found] == ["spec.validations[0].expression"]

@@ -3,6 +3,7 @@
 import pytest
 
 from policyd.json_types import JSONObject
+from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.check import type_check
 from tests.policy.builders import loaded, map_, policy, rule
 from tests.policy.lint.types.test_check import CRD, DEPLOYMENTS, GADGETS, PODS
@@ -21,7 +22,7 @@ def advice(text: str, *rules: JSONObject) -> list[str]:
     found = []
     for build in (policy, map_):
         document = build("a", matchConstraints=constraints, mutations=[mutation])
-        told = type_check(loaded(document, CRD))
+        told = type_check(LintRun(loaded(document, CRD)))
         assert all(each.rule == "type-check" and each.severity == "advice" for each in told)
         assert all(each.line > 0 and "^" in each.excerpt for each in told)
         found.append([each.message for each in told])
