@@ -1,0 +1,9 @@
+"""Prometheus: a Recorder that counts, and a collector that hands the counts over at each scrape.
+
+The names of metrics are API (docs/run/metrics.md).
+"""
+
+from policyd.observability.metrics.exposition import Exposition
+from policyd.observability.metrics.recorder import PrometheusRecorder
+
+__all__ = ["Exposition", "PrometheusRecorder"]

@@ -1,0 +1,45 @@
+"""Metrics of the policies in use."""
+
+from collections.abc import Iterator
+
+from prometheus_client.core import InfoMetricFamily
+from prometheus_client.metrics_core import Metric
+
+from policyd.observability.metrics.scrape import Scrape, counter, gauge, gauges
+
+
+def loaded(scrape: Scrape) -> Iterator[Metric]:
+    """The policies in use, and what each decided and spent."""
+    policies = scrape.policies
+    counters = [(each.name, each.snapshot()) for each in policies.counters()]
+    yield counter(
+        "policyd_policy_decisions",
+        "What policies decided.",
+        "policy decision",
+        [
+            ([name, decision], count)
+            for name, shot in counters
+            for decision, count in shot["decisions"].items()
+        ],
+    )
+    yield counter(
+        "policyd_policy_evaluation_seconds",
+        "Time spent evaluating policies.",
+        "policy",
+        [([name], shot["seconds"]) for name, shot in counters],
+    )
+    yield counter(
+        "policyd_policy_cost_units",
+        "CEL cost units spent by policies.",
+        "policy",
+        [([name], shot["cost"]) for name, shot in counters],
+    )
+    states: dict[tuple[str, str], int] = {}
+    for policy in policies.policies:
+        states[policy.state, policy.kind] = states.get((policy.state, policy.kind), 0) + 1
+    rows = [([*key], count) for key, count in sorted(states.items())]
+    yield gauges("policyd_policies", "Policies loaded.", "state kind", rows)
+    empty = float(not policies.policies)
+    yield gauge("policyd_policy_set_empty", "Whether no policies are loaded.", empty)
+    labels = {"generation": policies.generation, "kubernetes": str(policies.version)}
+    yield InfoMetricFamily("policyd_policy_set", "The set of policies in use.", value=labels)

@@ -1,0 +1,104 @@
+"""The Recorder that counts: on the request path nothing but integers is touched."""
+
+from time import time
+
+from policyd._core.counting.histogram import Histogram
+from policyd.admission.recorder import Happening, LookupResult, Phase, Question, Result, ShedReason
+from policyd.admission.review import AdmissionRequest
+from policyd.observability.logs import Log
+from policyd.tls.handshakes import REFUSALS, Refusal
+
+WEBHOOKS = ("validate", "mutate")
+PHASES: tuple[Phase, ...] = ("decode", "queue", "match", "lookup", "evaluate", "patch", "encode")
+QUESTIONS: tuple[Question, ...] = (
+    "authorizer",
+    "namespace",
+    "param",
+    "kind",
+    "definition",
+)
+CAPTURES = ("written", "dropped", "failed")
+SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "stalled", "deadline")
+
+# Seconds: from an answer without any policy to the API server's longest timeout.
+DURATIONS = (
+    *(50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3),
+    *(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0),
+)
+# Phases are parts of that: from 5 µs.
+PHASE_DURATIONS = (5e-6, 10e-6, 25e-6, *DURATIONS)
+
+
+class PrometheusRecorder:
+    """Counts what happens; the log gets what people want to read of it."""
+
+    def __init__(self, log: Log | None = None) -> None:
+        self._log = log
+        self.requests: dict[tuple[str, str, str], int] = {}
+        self.durations = {webhook: Histogram(DURATIONS) for webhook in WEBHOOKS}
+        self.phases = {phase: Histogram(PHASE_DURATIONS) for phase in PHASES}
+        self.sheds = dict.fromkeys(SHED_REASONS, 0)
+        self.lookups: dict[tuple[str, str], int] = {}
+        self.lookup_durations = {question: Histogram(DURATIONS) for question in QUESTIONS}
+        self.captures = dict.fromkeys(CAPTURES, 0)
+        self.refusals = dict.fromkeys(REFUSALS, 0)
+        self.reloads = {"success": 0, "error": 0}
+        self.last_successful_reload = 0.0
+        self.patches: dict[str, int] = {}
+        self.conflicts: dict[str, int] = {}
+
+    def request(self, webhook: str, operation: str, result: Result, nanoseconds: int) -> None:
+        """A request was answered."""
+        key = (webhook, operation, result)
+        self.requests[key] = self.requests.get(key, 0) + 1
+        self.durations[webhook].observe(nanoseconds)
+        if self._log is not None:
+            self._log.flush()
+
+    def phase(self, phase: Phase, nanoseconds: int) -> None:
+        """One phase of one request ended."""
+        self.phases[phase].observe(nanoseconds)
+
+    def shed(self, reason: ShedReason) -> None:
+        """A request was refused for lack of room, or came too late to be evaluated."""
+        self.sheds[reason] += 1
+
+    def lookup(self, what: Question, result: LookupResult, nanoseconds: int) -> None:
+        """The cluster was asked something."""
+        self.lookups[what, result] = self.lookups.get((what, result), 0) + 1
+        self.lookup_durations[what].observe(nanoseconds)
+
+    def captured(self, outcome: str) -> None:
+        """A review was recorded, or not; called by the thread that records."""
+        self.captures[outcome] += 1
+
+    def refused(self, reason: Refusal) -> None:
+        """A client was refused before it could ask anything."""
+        self.refusals[reason] += 1
+
+    def reload(self, succeeded: bool) -> None:
+        """A new set of policies was taken into use, or refused."""
+        self.reloads["success" if succeeded else "error"] += 1
+        if succeeded:
+            self.last_successful_reload = time()
+
+    def patch_operations(self, policy: str, count: int) -> None:
+        """A policy changed the object by ``count`` operations."""
+        self.patches[policy] = self.patches.get(policy, 0) + count
+
+    def mutation_conflict(self, policy: str) -> None:
+        """A policy changed again what another one had changed."""
+        self.conflicts[policy] = self.conflicts.get(policy, 0) + 1
+
+    def happened(
+        self,
+        what: Happening,
+        request: AdmissionRequest,
+        *,
+        policy: str,
+        generation: str,
+        message: str,
+    ) -> None:
+        """A policy denied, warned, failed or changed another's work: one line of the log."""
+        if self._log is not None:
+            self._log.about(what, request, policy=policy, generation=generation, message=message)

@@ -1,0 +1,76 @@
+"""Metrics of the server: reloads, room, connections, health, version."""
+
+import platform
+from collections.abc import Iterator
+
+from prometheus_client.core import InfoMetricFamily
+from prometheus_client.metrics_core import Metric
+
+from policyd import __version__
+from policyd.observability.metrics.scrape import Scrape, counter, gauge, gauges
+
+
+def room(scrape: Scrape) -> Iterator[Metric]:
+    """Reloads, and the room for requests."""
+    recorder, in_flight = scrape.recorder, scrape.in_flight
+    yield counter(
+        "policyd_reloads",
+        "Changes of the policy sources, taken into use or refused.",
+        "result",
+        [([result], count) for result, count in recorder.reloads.items()],
+    )
+    yield gauge(
+        "policyd_last_successful_reload_timestamp_seconds",
+        "When policies were last loaded without an error.",
+        recorder.last_successful_reload,
+    )
+    yield gauge("policyd_in_flight_requests", "Reviews under way.", in_flight.requests)
+    yield gauge("policyd_in_flight_bytes", "Bytes of the reviews under way.", in_flight.bytes)
+    yield counter(
+        "policyd_shed_requests",
+        "Reviews refused for lack of room, or too late to be evaluated.",
+        "reason",
+        [([reason], count) for reason, count in recorder.sheds.items()],
+    )
+
+
+def connections(scrape: Scrape) -> Iterator[Metric]:
+    """Connections by port."""
+    ports = scrape.connections
+    opened: list[tuple[list[str], float]] = []
+    for port, each in ports.items():
+        idle = each.idle
+        opened += [([port, "idle"], idle), ([port, "busy"], len(each.open) - idle)]
+    yield gauges("policyd_connections", "Open connections.", "port state", opened)
+    yield counter(
+        "policyd_closed_connections",
+        "Connections that ended, and why.",
+        "port reason",
+        [
+            ([port, reason], count)
+            for port, each in ports.items()
+            for reason, count in each.closed.items()
+        ],
+    )
+
+
+def health(scrape: Scrape) -> Iterator[Metric]:
+    """Whether the server notices changes, whom it refused, what its log lost."""
+    healthy = [([name], float(well)) for name, well in scrape.watches.items()]
+    yield gauges("policyd_watch_healthy", "Whether changes are noticed.", "watch", healthy)
+    refusals = [([str(reason)], count) for reason, count in scrape.recorder.refusals.items()]
+    yield counter("policyd_refused_clients", "Clients refused.", "reason", refusals)
+    lost = "Lines of the log that could not be written."
+    yield counter("policyd_log_lines_lost", lost, "", [([], scrape.log_lines_lost)])
+
+
+def process(scrape: Scrape) -> Iterator[Metric]:
+    """The certificate, and the running version."""
+    if scrape.certificate_expiry is not None:
+        yield gauge(
+            "policyd_certificate_expiry_timestamp_seconds",
+            "When the serving certificate ends.",
+            scrape.certificate_expiry,
+        )
+    build = {"version": __version__, "python": platform.python_version()}
+    yield InfoMetricFamily("policyd_build", "The running version.", value=build)
