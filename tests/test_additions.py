@@ -1,0 +1,172 @@
+"""docs/architecture.md, "Where things are added": a file and a line each, tried in a copy of the tree."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.shared import ROOT
+
+KIND = '''
+"""The mutation kind Note: a string that becomes an annotation."""
+
+from policyd.cel.types.types import STRING
+from policyd.mutation.kind import MutationKind
+
+
+class Note:
+    def apply(self, value, obj, target, sources=None):
+        metadata = {**obj["metadata"], "annotations": {"note": value}}
+        return {**obj, "metadata": metadata}
+
+
+KIND = MutationKind(
+    "Note", field="note", about="CEL that makes a note.", results=(STRING,), mutator=Note()
+)
+'''
+RULE = '''
+"""Advice on policies that are named after nothing."""
+
+from policyd.policy.model.findings import Finding
+
+
+def vague(run):
+    for document in run.sources.documents:
+        if document.name == "policy":
+            message = "the name says nothing"
+            yield document.problem(Finding(("metadata", "name"), message, rule="vague"), "advice")
+'''
+METRIC = '''
+"""How many policies cannot be used."""
+
+from policyd.observability.metrics.scrape import gauge
+
+
+def quarantined(scrape):
+    count = sum(bool(policy.problem) for policy in scrape.policies.policies)
+    yield gauge("policyd_quarantined_policies", "Policies that cannot be used.", count)
+'''
+# The new file, its text, the file of the table, the line after which the new one stands, that line.
+ADDITIONS = [
+    (
+        *("policyd/mutation/note.py", KIND),
+        *("policyd/mutation/__init__.py", '    "policyd.mutation.overlay",\n'),
+        '    "policyd.mutation.note",\n',
+    ),
+    (
+        *("policyd/policy/lint/vague.py", RULE),
+        *("policyd/policy/lint/rules.py", "_RULES = (\n"),
+        '    LintRule("vague", "advice", "a vague name", "Say more.", ("vague.vague",)),\n',
+    ),
+    (
+        *("policyd/observability/metrics/quarantine.py", METRIC),
+        *("policyd/observability/metrics/exposition.py", '    "server.process",\n'),
+        '    "quarantine.quarantined",\n',
+    ),
+]
+POLICY = """
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: policy}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+  mutations:
+  - {patchType: Note, note: {expression: "'by ' + request.operation"}}
+"""
+SUITE = """
+apiVersion: policyd.dev/v1
+kind: PolicyTest
+metadata: {name: suite}
+policies: [policy.yaml]
+cases:
+- name: a Pod gets its note
+  request: {object: {apiVersion: v1, kind: Pod, metadata: {name: web}}}
+  expect:
+    allowed: true
+    patch: [{op: add, path: /metadata/annotations, value: {note: by CREATE}}]
+"""
+SCRAPE = """
+from types import SimpleNamespace
+
+import policyd
+from policyd.http.limits import InFlight
+from policyd.observability.metrics import Exposition, PrometheusRecorder
+from policyd.policy.compile.compiler import compile_sources
+from policyd.policy.source.loader import load_text
+
+store = SimpleNamespace(current=compile_sources(load_text(open("policy.yaml").read(), "f")))
+exposition = Exposition(PrometheusRecorder(), store, InFlight(1, 1))
+print(policyd.__file__)
+print(exposition.render("")[0].decode())
+"""
+
+
+def test_the_page_names_these_files() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    for new, _, table, *_ in ADDITIONS:
+        assert f"| `{Path(new).parent}/NAME.py` | `{table}`" in page
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package with one thing more of each sort; all other files are links to those of here."""
+    root = tmp_path_factory.mktemp("tree")
+    ignored = shutil.ignore_patterns("__pycache__", "*.c", "*.pyx", "*.pxd")
+    shutil.copytree(ROOT / "policyd", root / "policyd", copy_function=os.symlink, ignore=ignored)
+    for new, text, table, after, line in ADDITIONS:
+        (root / new).write_text(text.lstrip())
+        before = (ROOT / table).read_text()
+        assert before.count(after) == 1
+        (root / table).unlink()
+        (root / table).write_text(before.replace(after, after + line))
+    (root / "policy.yaml").write_text(POLICY)
+    (root / "suite.yaml").write_text(SUITE)
+    return root
+
+
+def run(tree: Path, *arguments: str) -> str:
+    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        check=False,
+        cwd=tree,
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_policy_of_the_new_kind_mutates_a_pod(tree: Path) -> None:
+    run(tree, "-m", "policyd", "test", "suite.yaml")
+
+
+def test_editors_know_the_new_kind(tree: Path) -> None:
+    schema = run(tree, "-m", "policyd", "schema")
+    assert "CEL that makes a note." in schema
+    assert re.search(r'"Note",\s*"Overlay"', schema)
+
+
+def test_the_expression_of_the_new_kind_is_checked(tree: Path) -> None:
+    wrong = POLICY.replace("'by ' + request.operation", "1 + 1")
+    (tree / "wrong.yaml").write_text(wrong)
+    with pytest.raises(AssertionError, match=r"note\.expression: must evaluate to string"):
+        run(tree, "-m", "policyd", "lint", "wrong.yaml")
+
+
+def test_lint_reports_the_new_rule(tree: Path) -> None:
+    assert "the name says nothing [vague]" in run(tree, "-m", "policyd", "lint", "policy.yaml")
+    assert "a vague name" in run(tree, "-m", "policyd", "lint", "--rules")
+
+
+def test_metrics_show_the_new_one(tree: Path) -> None:
+    shown = run(tree, "-c", SCRAPE)
+    assert shown.startswith(str(tree))
+    assert "\npolicyd_quarantined_policies 0.0\n" in shown
