@@ -112,7 +112,7 @@ def without_empty(value: Any) -> Any:
 KIND = MutationKind(
     "ApplyConfiguration",
     field="applyConfiguration",
-    about="CEL that makes an Object{…}, merged as server-side apply merges.",
+    about="CEL that returns an Object{…}, merged as in server-side apply.",
     results=(OBJECT,),
     mutator=ApplyConfiguration(),
     kubernetes=True,

@@ -54,7 +54,7 @@ def operation(item: object, sources: tuple[object, ...] | None) -> PatchOperatio
 KIND = MutationKind(
     "JSONPatch",
     field="jsonPatch",
-    about="CEL that makes a list of JSONPatch{…}.",
+    about="CEL that returns a list of JSONPatch{…}.",
     results=(list_of(JSON_PATCH),),
     mutator=JSONPatch(),
     kubernetes=True,

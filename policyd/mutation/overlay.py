@@ -24,7 +24,7 @@ from policyd.mutation.overlays.tree import (
 from policyd.mutation.schemas.schemas import Gvk, KindSchema, Target
 
 KIND = MutationKind(
-    "Overlay", field="overlay", about="A YAML tree, merged as server-side apply merges."
+    "Overlay", field="overlay", about="A YAML tree, merged as in server-side apply."
 )
 
 

@@ -1,1 +1,1 @@
-"""Advice about policies: one file for each subject of rules."""
+"""The advice of ``policyd lint``: one file for each subject of lint rules."""

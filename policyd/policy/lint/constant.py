@@ -1,4 +1,4 @@
-"""Advice on conditions that look at the request and are the same for all requests."""
+"""Advice on conditions that use the request but have the same value for all requests."""
 
 from policyd._core.eval.layout import Layout
 from policyd.cel.plan.planner import plan
@@ -12,7 +12,7 @@ RULE = "constant-expression"
 
 
 def constant(run: LintRun) -> list[Problem]:
-    """The advice for all expressions, in their order. A mere ``true`` or ``false`` is meant so."""
+    """Return the advice for all expressions, in order. The literals true and false are intended."""
     return [
         _problem(document, expression.at, outcome)
         for document, expression, checked in run.expressions
@@ -22,9 +22,10 @@ def constant(run: LintRun) -> list[Problem]:
 
 
 def outcome_of(checked: Checked) -> bool | None:
-    """What an expression says of every request; None where that depends on the request.
+    """Return the value of an expression for every request; None if it depends on the request.
 
-    Without variables each use of one is an error, which only what does not need it survives.
+    It is evaluated without variables: each use of a variable is an error, so a value that remains
+    does not depend on any.
     """
     if isinstance(checked.expr, Literal):
         return None
@@ -37,8 +38,8 @@ def outcome_of(checked: Checked) -> bool | None:
 
 def _problem(document: Document, path: str, outcome: bool) -> Problem:
     found = Problem(
-        f"is always {str(outcome).lower()}, whatever the request",
-        hint=f"write {str(outcome).lower()} if that is meant",
+        f"is always {str(outcome).lower()} and does not depend on the request",
+        hint=f"write {str(outcome).lower()} if this is intended",
         rule=RULE,
         severity="advice",
     )

@@ -1,6 +1,6 @@
-"""Advice about documents that are right in form: what most likely is not what the author meant.
+"""Advice on valid documents: what is most likely not what the author intended.
 
-Advice never stops a policy from loading. ``today`` and the documents are all it looks at.
+Advice never stops a policy from loading. It depends on ``today`` and the documents only.
 """
 
 import re
@@ -33,7 +33,7 @@ _FOREIGN = {
 
 
 def advise(run: LintRun) -> list[Problem]:
-    """Everything there is to say about the documents, in file order."""
+    """Return the advice about the documents, in file order."""
     sources, found = run.sources, list[Problem]()
     labels = _known_labels(sources)
     bound = set(_bound(sources))
@@ -43,8 +43,8 @@ def advise(run: LintRun) -> list[Problem]:
             findings.append(
                 Finding(
                     ("metadata", "name"),
-                    f"no binding: without a {document.kind}Binding the policy does nothing",
-                    "add one, or write a policyd.dev/v1 Policy, which needs none",
+                    f"no binding: without a {document.kind}Binding the policy has no effect",
+                    "add a binding, or use a policyd.dev/v1 Policy, which needs none",
                     rule="no-binding",
                 )
             )
@@ -57,7 +57,7 @@ def _advise_document(document: Document, today: date) -> Iterator[Finding]:
     policy = document.model
     if document.group in _FOREIGN:
         what = _FOREIGN[document.group]
-        message = f"{what} is not evaluated, it can only be a parameter"
+        message = f"policyd does not evaluate {what}: it can only be used as params"
         yield Finding(
             ("kind",), message, "rewrite it as a policyd.dev/v1 Policy", rule="foreign-policy"
         )
@@ -76,9 +76,9 @@ def _wildcards(match: MatchResources, failure_policy: str) -> Iterator[Finding]:
         if everything and failure_policy == "Fail" and not rule.resource_names:
             yield Finding(
                 ("spec", "matchConstraints", "resourceRules", index),
-                "the rule matches every resource, and failurePolicy is Fail: if the webhook is "
-                "down, nothing in the cluster can change",
-                "name the groups and resources that the policy is about",
+                "the rule matches every resource and failurePolicy is Fail: nothing in the cluster "
+                "can change while the webhook is down",
+                "name the groups and resources that the policy checks",
                 rule="wildcard",
             )
 
@@ -90,10 +90,10 @@ def _variables(expressions: Sequence[PolicyExpression]) -> Iterator[Finding]:
             continue
         path, name = (*variable.path[:-1], "name"), variable.name
         if name in seen:
-            message = f"a second variable {name!r}: which of the two is meant depends on the place"
-            yield Finding(path, message, "give it a name of its own", rule="duplicate-variable")
+            message = f"variable {name!r} is defined twice: its value depends on the place of use"
+            yield Finding(path, message, "rename one of them", rule="duplicate-variable")
         elif name in _HIDING_NAMES:
-            message = f"the name {name!r} is easily taken for something else"
+            message = f"the variable name {name!r} is misleading"
             yield Finding(path, message, "choose another name", rule="variable-name")
         seen.add(name)
         use = re.compile(rf"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?{re.escape(name)}\b|\[)")
@@ -109,24 +109,24 @@ def _exception(exception: Exception_, path: Path, today: date) -> Iterator[Findi
             yield Finding(
                 (*path, "until"),
                 f"exception {exception.name!r} expired on {until}: it no longer applies",
-                "remove it, or give a later date",
+                "remove it, or set a later date",
                 rule="expired-exception",
             )
         elif days <= SOON:
             when = "today" if days == 0 else f"in {days} day{'s' if days > 1 else ''}"
-            message = f"exception {exception.name!r} ends {when}, on {until} at 24:00 UTC"
+            message = f"exception {exception.name!r} expires {when}, on {until} at 24:00 UTC"
             yield Finding((*path, "until"), message, rule="expiring-exception")
     if not exception.model_fields_set - {"name", "reason", "until", "validations"}:
         yield Finding(
             path,
             f"exception {exception.name!r} exempts every request",
-            "say for which namespaces, names, users, groups, operations or labels it is",
+            "restrict it by namespaces, names, users, groups, operations or labels",
             rule="broad-exception",
         )
 
 
 def _selectors(document: Document, known: frozenset[str]) -> Iterator[Finding]:
-    """namespaceSelectors that ask for labels which no loaded Namespace has."""
+    """Report namespaceSelectors with labels that no loaded Namespace has."""
     model = document.model
     if isinstance(model, AnyPolicy):
         match: MatchResources | None = model.spec.match_constraints
@@ -143,8 +143,8 @@ def _selectors(document: Document, known: frozenset[str]) -> Iterator[Finding]:
     if unknown:
         yield Finding(
             ("spec", field, "namespaceSelector"),
-            f"asks for labels of namespaces that nobody knows: {', '.join(unknown)}",
-            "give the Namespace objects as documents, or let policyd ask the cluster",
+            f"no known Namespace has these labels: {', '.join(unknown)}",
+            "add the Namespace objects to the policy files, or connect policyd to the cluster",
             rule="unknown-namespace-labels",
         )
 
@@ -157,7 +157,7 @@ def _known_labels(sources: Sources) -> frozenset[str]:
 
 
 def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
-    """(kind, name) of every policy that a binding names, also a binding with problems."""
+    """Yield (kind, name) of every policy that a binding names, even a binding with problems."""
     for kind in _NEEDS_BINDING:
         for document in sources.of_kind(f"{kind}Binding"):
             spec = document.raw.get("spec")
@@ -166,7 +166,7 @@ def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
 
 
 def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
-    """Bindings of policies that are not there: the API server accepts them, they do nothing."""
+    """Report bindings of missing policies: the API server accepts them, but they have no effect."""
     names = {(document.kind, document.name) for document in sources.of_kind(*_NEEDS_BINDING)}
     for document in sources.documents:
         if isinstance(document.model, AnyBinding):
@@ -175,7 +175,7 @@ def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
             if (kind, name) not in names:
                 finding = Finding(
                     ("spec", "policyName"),
-                    f"there is no {kind} {name!r}: the binding does nothing",
+                    f"{kind} {name!r} does not exist: the binding has no effect",
                     rule="dangling-binding",
                 )
                 yield document.problem(finding, "advice")

@@ -1,8 +1,8 @@
-"""Advice on expressions that may cost more than one evaluation is allowed.
+"""Advice on expressions that may exceed the cost limit of an evaluation.
 
-The cost is estimated for an object in which every list, map and text has ``ASSUMED`` parts: large,
-not impossible. What is above the limit then ends, for such objects, as an error. What a variable
-costs stands with it, not with its uses.
+The cost is estimated for an object in which every list, map and string has ``ASSUMED`` parts, which
+is large but possible. Above the limit, the evaluation fails for such an object. The cost of a
+variable is reported at the variable, not at its uses.
 """
 
 from policyd._core.eval.estimates import CALL_LIMIT, Range
@@ -17,7 +17,7 @@ ASSUMED = 100
 
 
 def expensive(run: LintRun) -> list[Problem]:
-    """The advice for all expressions, in their order."""
+    """Return the advice for all expressions, in order."""
     found: list[Problem] = []
     for document, expression, checked in run.expressions:
         cost = estimate(checked, assumed(ASSUMED), dyn_fields=True)
@@ -28,9 +28,9 @@ def expensive(run: LintRun) -> list[Problem]:
 
 def _problem(document: Document, path: str, cost: Range) -> Problem:
     found = Problem(
-        f"may cost {cost.max:,} units where lists, maps and texts have {ASSUMED} parts; "
-        f"at {CALL_LIMIT:,} an evaluation ends with an error",
-        hint="avoid lists within lists; match patterns and ask the authorizer outside of loops",
+        f"may cost {cost.max:,} units if lists, maps and strings have {ASSUMED} parts; "
+        f"above {CALL_LIMIT:,} units the evaluation fails",
+        hint="avoid nested lists; evaluate regular expressions and authorizer checks outside loops",
         rule=RULE,
         severity="advice",
     )

@@ -1,6 +1,6 @@
-"""Advice on validations: without a message, or of new objects only where an update could undo them.
+"""Advice on validations without a message, and on validations of CREATE that an UPDATE can bypass.
 
-Expressions themselves are looked at elsewhere (``type_check``, ``unguarded``, ``constant``).
+Expressions themselves are checked elsewhere (``type_check``, ``unguarded``, ``constant``).
 """
 
 import re
@@ -17,7 +17,7 @@ from policyd.policy.model.kinds import Policy, PolicyValidation, ValidatingAdmis
 from policyd.policy.model.match import NamedRuleWithOperations, Validation
 from policyd.policy.source.documents import Document
 
-# Their specs cannot be changed once they are there.
+# Resources whose spec is immutable.
 _SETTLED = frozenset(
     {
         ("apps", "controllerrevisions"),
@@ -34,7 +34,7 @@ Validating = ValidatingAdmissionPolicy | Policy
 
 
 def advise_validations(run: LintRun) -> list[Problem]:
-    """The advice for all policies that validate, in file order."""
+    """Return the advice for all validating policies, in file order."""
     known = known_resources(each.raw for each in definitions(run.sources).documents)
     return [
         document.problem(finding, "advice")
@@ -54,12 +54,12 @@ def _advise(document: Document, known: Resources) -> Iterator[Finding]:
 
 def _messages(validations: Sequence[Validation]) -> Iterator[Finding]:
     for index, validation in enumerate(validations):
-        # A pattern says itself what does not fit.
+        # A pattern has a message of its own.
         if validation.expression and not validation.message and not validation.message_expression:
             yield Finding(
                 ("spec", "validations", index),
-                "no message: who is refused reads the expression",
-                "write message, or messageExpression: what is wrong, and what to do",
+                "no message: users will see the raw expression when they are denied",
+                "add message or messageExpression: what is wrong, and how to fix it",
                 rule="missing-message",
             )
 
@@ -82,9 +82,9 @@ def _updates(rules: Sequence[NamedRuleWithOperations], known: Resources) -> Iter
         if left:
             yield Finding(
                 ("spec", "matchConstraints", "resourceRules", index, "operations"),
-                f"an UPDATE of {', '.join(left)} is not validated: what is refused when it is "
-                "created may be written later",
-                "add UPDATE, or disable the rule with the reason",
+                f"UPDATE of {', '.join(left)} is not covered: a value denied at creation can be "
+                "set later by an update",
+                "add UPDATE, or disable this rule and give the reason",
                 rule="missing-update",
             )
 
@@ -100,7 +100,7 @@ def _can_be_changed(rule: NamedRuleWithOperations, resource: str, known: Resourc
 
 
 def _covers(other: NamedRuleWithOperations, rule: NamedRuleWithOperations, resource: str) -> bool:
-    """Whether another rule has the updates of a resource."""
+    """Whether another rule covers updates of a resource."""
     return (
         bool({"UPDATE", "*"}.intersection(other.operations))
         and bool({"*", resource}.intersection(other.resources))

@@ -1,8 +1,8 @@
-"""Advice on policies that write different values to one place, as far as their texts tell it.
+"""Advice on policies that write different constant values to the same field.
 
-Two policies are compared where one applies whenever the other does: their rules have a request in
-common, and what narrows them further (selectors, conditions, excludes) is the same, or is there in
-one of the two only. What happens in a request is told by the log (``admission/conflicts.py``).
+Two policies are compared if one applies whenever the other does: their rules have a request in
+common, and their further restrictions (selectors, conditions, excludes) are the same, or only one
+of them has any. Conflicts in a request are logged by ``admission/conflicts.py``.
 """
 
 import re
@@ -26,12 +26,12 @@ from policyd.policy.source.documents import Document, Sources
 
 RULE = "mutation-conflict"
 _WORD = re.compile(r"[\w-]+(\[name=.*\])?")
-_LONGEST = 60  # characters of a value that a message shows
+_LONGEST = 60  # characters of a value in a message
 
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """A policy and the last constant value that it writes to each place."""
+    """A policy, with the last constant value that it writes to each field."""
 
     document: Document
     rules: Sequence[NamedRuleWithOperations]
@@ -40,7 +40,7 @@ class _Writer:
 
 
 def overlapping(run: LintRun) -> list[Problem]:
-    """The advice, one for each pair of policies and place, at the later policy by name."""
+    """Return one advice for each pair of policies and field, at the later policy by name."""
     writers = sorted(_writers(run.sources), key=lambda writer: writer.document.name)
     found: list[Problem] = []
     for first, second in combinations(writers, 2):
@@ -64,7 +64,7 @@ def _writers(sources: Sources) -> Iterator[_Writer]:
 
 
 def _narrowing(policy: MutatingAdmissionPolicy | Policy) -> bytes:
-    """What else than its rules a policy asks of a request; empty if it asks nothing."""
+    """Return what restricts a policy besides its rules; empty if nothing does."""
     match = policy.spec.match_constraints
     asked: list[list[Any]] = [
         [match.namespace_selector.match_labels, match.namespace_selector.match_expressions],
@@ -84,7 +84,7 @@ def _apply_together(first: _Writer, second: _Writer) -> bool:
 
 
 def _common(one: NamedRuleWithOperations, other: NamedRuleWithOperations) -> bool:
-    """Whether a request fits both rules."""
+    """Whether a request can match both rules."""
     names = (one.resource_names, other.resource_names)
     return (
         _meet(one.operations, other.operations)
@@ -125,8 +125,8 @@ def _compare(first: _Writer, second: _Writer) -> Iterator[Problem]:
         finding = Finding(
             ("spec", "mutations", index),
             f"{_done(later)} {_shown(place)}{_to(later)}, "
-            f"where policy {name!r} {_done(earlier)} it{_to(earlier)}",
-            "policies mutate in the order of their names, and the later one wins",
+            f"but policy {name!r} {_done(earlier)} it{_to(earlier)}",
+            "policies mutate in the order of their names, so the later one wins",
             rule=RULE,
         )
         yield second.document.problem(finding, "advice")

@@ -1,8 +1,8 @@
-"""Advice on patterns that do not fit the schema of the kinds that they are about: fields that a
-kind does not have, lists written as maps, booleans where a text is.
+"""Advice on patterns that do not match the schema of their kinds: unknown fields, lists written as
+maps, booleans in place of strings.
 
-Kinds are those of ``type_check``. A pattern with conditions, or one of several, may tell kinds
-apart: what is wrong for some of them only is then no mistake.
+Kinds are those of ``type_check``. A pattern with conditions, or one of several, may distinguish
+kinds: a mismatch with only some of them is then no mistake.
 """
 
 import difflib
@@ -24,13 +24,13 @@ from policyd.policy.model.kinds import Policy
 from policyd.policy.source.documents import Document
 
 RULE = "pattern-type"
-_NAMES = {Scalar.NUMERIC: "a number", Scalar.STRING: "a text", Scalar.BOOLEAN: "a boolean"}
+_NAMES = {Scalar.NUMERIC: "a number", Scalar.STRING: "a string", Scalar.BOOLEAN: "a boolean"}
 _ANY = ("*", "?*", None)
 
 
 @dataclass(frozen=True, slots=True)
 class Misfit:
-    """What is wrong at a place; ``at_key``: with the key, not the value."""
+    """A mismatch at a place; ``at_key``: of the key, not the value."""
 
     what: str
     hint: str = ""
@@ -41,7 +41,7 @@ Place = tuple[Path, Misfit]
 
 
 def misfitting(run: LintRun) -> list[Problem]:
-    """The advice for all policies, in file order."""
+    """Return the advice for all policies, in file order."""
     crds = [each.raw for each in definitions(run.sources).documents]
     resources = KindSchemas(crds)
     schemas = Schemas.builtin().with_crds(crds)
@@ -71,7 +71,7 @@ def _advise(
 
 
 def _patterns(policy: Policy) -> Iterator[tuple[Path, Any, bool]]:
-    """Each pattern with its path, and whether it may be meant for some kinds only."""
+    """Yield each pattern with its path, and whether it may be intended for some kinds only."""
     for index, validation in enumerate(policy.spec.validations):
         path: Path = ("spec", "validations", index)
         if validation.pattern is not None:
@@ -91,21 +91,21 @@ def _has_condition(tree: Any) -> bool:
 
 def _misfits(tree: Any, schema: SchemaType, path: Path) -> Iterator[Place]:
     if schema.scalar == Scalar.UNTYPED:
-        return  # a quantity, or what the schema leaves open
+        return  # a quantity, or a value that the schema does not restrict
     if isinstance(tree, dict):
         if schema.is_map:
             yield from _misfits_of_keys(tree, schema, path)
         elif schema.is_list:
-            yield path, Misfit("the field is a list, the pattern a map", "write [{...}]")
+            yield path, Misfit("the field is a list, but the pattern is a map", "write [{...}]")
         elif schema.scalar:
-            yield path, Misfit(f"the field is {_NAMES[schema.scalar]}, the pattern a map")
+            yield path, Misfit(f"the field is {_NAMES[schema.scalar]}, but the pattern is a map")
     elif isinstance(tree, list):
         if schema.is_list and schema.item is not None:
             for index, item in enumerate(tree):
                 yield from _misfits(item, schema.item.type, (*path, index))
         elif not schema.is_list:
-            form = "a map" if schema.is_map else _NAMES.get(schema.scalar, "no list")
-            yield path, Misfit(f"the field is {form}, the pattern a list")
+            form = "a map" if schema.is_map else _NAMES.get(schema.scalar, "not a list")
+            yield path, Misfit(f"the field is {form}, but the pattern is a list")
     else:
         yield from _misfit_of_leaf(tree, schema, path)
 
@@ -128,16 +128,17 @@ def _misfits_of_keys(tree: dict[str, Any], schema: SchemaType, path: Path) -> It
 
 def _misfit_of_leaf(value: Any, schema: SchemaType, path: Path) -> Iterator[Place]:
     while schema.is_list and schema.item is not None:
-        schema = schema.item.type  # a leaf asks each item
+        schema = schema.item.type  # a leaf is checked against each item
     if schema.scalar == Scalar.UNTYPED or value in _ANY:
         return
     if isinstance(value, bool):
         if schema.scalar != Scalar.BOOLEAN:
-            form = _NAMES.get(schema.scalar, "no scalar")
+            form = _NAMES.get(schema.scalar, "not a scalar")
             hint = f'write "{str(value).lower()}", in quotes' if schema.scalar else ""
-            yield path, Misfit(f"the field is {form}, the pattern a boolean", hint)
+            yield path, Misfit(f"the field is {form}, but the pattern is a boolean", hint)
     elif isinstance(value, int | float) and schema.scalar == Scalar.BOOLEAN:
-        yield path, Misfit("the field is a boolean, the pattern a number", "write true or false")
+        what = "the field is a boolean, but the pattern is a number"
+        yield path, Misfit(what, "write true or false")
     elif schema.is_map:
-        hint = 'only "*" and "?*" fit maps'
-        yield path, Misfit("the field is a map, the pattern a scalar", hint)
+        hint = 'only "*" and "?*" match maps'
+        yield path, Misfit("the field is a map, but the pattern is a scalar", hint)

@@ -1,8 +1,8 @@
-"""Advice on the rules of policies and bindings: groups, versions, resources, subresources and
-operations that there are not, and versions that Kubernetes removed.
+"""Advice on the match rules of policies and bindings: groups, versions, resources, subresources and
+operations that do not exist, and versions that Kubernetes removed.
 
-Told is only what is certain: of groups that are neither Kubernetes' own nor those of a known
-CustomResourceDefinition, nothing is.
+Only certain mistakes are reported: none for groups that are neither built in nor defined by a known
+CustomResourceDefinition.
 """
 
 import difflib
@@ -22,12 +22,12 @@ from policyd.policy.source.documents import Document
 RULE = "no-such-resource"
 REMOVED_RULE = "removed-version"
 EXACT_RULE = "exact-version"
-_CLOSE = 0.85  # how near a group must be to be taken for a known one
+_CLOSE = 0.85  # how similar a group must be to a known one to suggest that
 _CORE = ("core", "v1", "api", "core/v1")
 
 
 def advise_rules(run: LintRun) -> list[Problem]:
-    """The advice for all policies and bindings, in file order."""
+    """Return the advice for all policies and bindings, in file order."""
     known = known_resources(each.raw for each in definitions(run.sources).documents)
     return [
         document.problem(finding, "advice")
@@ -38,7 +38,7 @@ def advise_rules(run: LintRun) -> list[Problem]:
 
 
 def _rules(document: Document) -> Iterator[tuple[Path, NamedRuleWithOperations, bool]]:
-    """Each rule with its path, and whether only the versions count that it names."""
+    """Yield each rule with its path, and whether it matches only the versions that it names."""
     model = document.model
     match: MatchResources | None = None
     field = "matchConstraints"
@@ -56,7 +56,7 @@ def _rules(document: Document) -> Iterator[tuple[Path, NamedRuleWithOperations, 
 
 @dataclass(frozen=True, slots=True)
 class _RuleAdvice:
-    """One rule, looked at from all sides."""
+    """Checks one match rule."""
 
     rule: NamedRuleWithOperations
     path: Path
@@ -64,7 +64,7 @@ class _RuleAdvice:
     exact: bool
 
     def findings(self) -> Iterator[Finding]:
-        """What is wrong with it, field by field."""
+        """Yield what is wrong with the rule, field by field."""
         if "*" in self.rule.api_groups:
             return
         groups = list(self._groups())
@@ -83,8 +83,8 @@ class _RuleAdvice:
             if group in own:
                 continue
             hint = _group_hint(group, own)
-            if hint or "." not in group:  # whoever adds a group must give it a dot
-                yield self._finding("apiGroups", index, f"there is no API group {group!r}", hint)
+            if hint or "." not in group:  # the group of a CRD must contain a dot
+                yield self._finding("apiGroups", index, f"API group {group!r} does not exist", hint)
 
     def _versions(self) -> Iterator[Finding]:
         homes = [self._homes(resource) for resource in self.rule.resources]
@@ -94,22 +94,22 @@ class _RuleAdvice:
             if removed:
                 yield self._finding("apiVersions", index, *removed, rule=REMOVED_RULE)
             elif version not in ("*", *served) and all(homes):
-                message = f"{', '.join(self.rule.resources)}: there is no version {version!r}"
+                message = f"{', '.join(self.rule.resources)}: version {version!r} does not exist"
                 yield self._finding("apiVersions", index, message, f"write {' or '.join(served)}")
 
     def _removed(self, version: str) -> tuple[str, str] | None:
-        """What Kubernetes removed of what the rule names in that version, and what to write."""
+        """Return what Kubernetes removed in that version, and what to write instead."""
         for group in self.rule.api_groups:
             names = [each for each in self.rule.resources if (group, version, each) in REMOVED]
             if names:
                 release, now = REMOVED[group, version, names[0]]
                 message = (
-                    f"Kubernetes {release} removed {', '.join(names)} of {group}/{version}: "
-                    "nothing matches that, whatever matchPolicy says"
+                    f"Kubernetes {release} removed {', '.join(names)} from {group}/{version}: "
+                    "the version matches no request, with any matchPolicy"
                 )
                 there = now.rpartition("/")
                 named = there[0] in self.rule.api_groups and there[2] in self.rule.api_versions
-                return message, "leave it out" if named or not now else f"write {now}"
+                return message, "remove it" if named or not now else f"write {now}"
         return None
 
     def _resource(self, index: int, resource: str) -> Iterator[Finding]:
@@ -119,32 +119,34 @@ class _RuleAdvice:
         if not homes:
             if self._certain() and not self._was_there(name):
                 where = " and ".join(group or "the core group" for group in self.rule.api_groups)
-                message = f"there is no resource {name!r} in {where}"
+                message = f"resource {name!r} does not exist in {where}"
                 yield self._finding("resources", index, message, self._resource_hint(name))
         elif sub not in ("", "*", *subresources):
-            hint = f"there is {', '.join(subresources)}" if subresources else "it has none"
+            hint = f"it has {', '.join(subresources)}" if subresources else "it has none"
             message = f"{name} has no subresource {sub!r}"
             yield self._finding("resources", index, message, hint)
         else:
             yield from self._reach(index, resource, homes)
 
     def _reach(self, index: int, resource: str, homes: list[Resource]) -> Iterator[Finding]:
-        """Whether any request for a resource fits operations and scope."""
+        """Report a resource of which no request can match the operations and scope."""
         seen, asked = self._seen(resource), self.rule.operations
         if not seen:
-            message = f"no policy is asked about {resource}"
-            yield self._finding("resources", index, message, "leave it out")
+            message = f"Kubernetes calls no admission policies for {resource}"
+            yield self._finding("resources", index, message, "remove it")
         elif "*" not in asked and not seen.intersection(asked):
-            message = f"there is no {' or '.join(asked)} of {resource}"
-            yield self._finding("resources", index, message, f"there is {', '.join(sorted(seen))}")
+            message = f"{resource} does not support {' or '.join(asked)}"
+            yield self._finding(
+                "resources", index, message, f"it supports {', '.join(sorted(seen))}"
+            )
         wanted = {"Namespaced": True, "Cluster": False}.get(self.rule.scope)
         if wanted is not None and all(home.namespaced is (not wanted) for home in homes):
-            where = "no namespace" if wanted else "namespaces"
-            message = f"{resource} is in {where}: scope {self.rule.scope} leaves it out"
-            yield self._finding("resources", index, message, "leave scope out")
+            where = "cluster-scoped" if wanted else "namespaced"
+            message = f"{resource} is {where}, so scope {self.rule.scope} excludes it"
+            yield self._finding("resources", index, message, "remove scope")
 
     def _operations(self) -> Iterator[Finding]:
-        """Operations that none of the resources sees, beside others that some do."""
+        """Report operations that no resource of the rule supports, if it supports others."""
         asked, named = self.rule.operations, self.rule.resources
         seen_of_each = [self._seen(each) for each in named]
         if "*" in asked or not all(seen_of_each):
@@ -152,14 +154,14 @@ class _RuleAdvice:
         seen = frozenset[str]().union(*seen_of_each)
         for index, operation in enumerate(asked):
             if operation not in seen and seen.intersection(asked):
-                hint = f"there is {', '.join(sorted(seen))}"
+                hint = f"supported: {', '.join(sorted(seen))}"
                 if operation == "CONNECT":
                     hint = "CONNECT is for pods/exec, pods/attach, services/proxy and the like"
-                message = f"there is no {operation} of {', '.join(named)}"
+                message = f"{operation} is not supported by {', '.join(named)}"
                 yield self._finding("operations", index, message, hint)
 
     def _exactness(self) -> Iterator[Finding]:
-        """Served versions that matchPolicy Exact lets pass by."""
+        """Report served versions that the rule misses because matchPolicy is Exact."""
         if not self.exact or "*" in self.rule.api_versions:
             return
         homes = [home for each in self.rule.resources for home in self._homes(each)]
@@ -167,7 +169,7 @@ class _RuleAdvice:
         passing = sorted(served.difference(self.rule.api_versions))
         if passing and served.intersection(self.rule.api_versions):
             message = f"matchPolicy is Exact: requests of {', '.join(passing)} are not matched"
-            hint = "name these versions too, or write matchPolicy: Equivalent"
+            hint = "add these versions, or set matchPolicy: Equivalent"
             yield Finding((*self.path, "apiVersions"), message, hint, rule=EXACT_RULE)
 
     def _seen(self, resource: str) -> frozenset[str]:
@@ -175,14 +177,14 @@ class _RuleAdvice:
         return frozenset[str]().union(*(h.operations_of(sub) for h in self._homes(resource)))
 
     def _homes(self, resource: str) -> list[Resource]:
-        """The resource in each group of the rule that has it; none where that is not certain."""
+        """Return the resource in each group of the rule that has it; none if that is uncertain."""
         name = resource.partition("/")[0]
         found = (self.known.get((group, name)) for group in self.rule.api_groups)
         homes = [each for each in found if each is not None]
         return homes if self._certain() or len(homes) == len(self.rule.api_groups) else []
 
     def _certain(self) -> bool:
-        """Whether all is known that the groups can hold."""
+        """Whether all resources of the groups are known."""
         return BUILT_IN_GROUPS.issuperset(self.rule.api_groups)
 
     def _was_there(self, name: str) -> bool:
@@ -212,7 +214,7 @@ class _RuleAdvice:
 
 
 def _group_hint(group: str, known: Iterable[str]) -> str:
-    """What is meant by a group that there is not, if that can be told."""
+    """Suggest a group for one that does not exist."""
     name = group.rpartition("/")[0] or group  # apps/v1
     if group in _CORE:
         return 'the core group is written ""'

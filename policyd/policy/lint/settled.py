@@ -1,7 +1,7 @@
-"""Advice on conditions that the rules settle: false for every kind and operation that they name, so
-that the policy never acts, or true for all, so that a validation never refuses.
+"""Advice on conditions that the match rules decide: false for every kind and operation that they
+name, so the policy never acts, or true for all, so a validation never denies.
 
-What is the same for all requests of any kind is told by ``constant``.
+Conditions with one value for all requests of any kind are reported by ``constant``.
 """
 
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ _NOTHING = Case({}, {}, lambda place: False)
 
 
 def settled(run: LintRun) -> list[Problem]:
-    """The advice for all policies, in file order."""
+    """Return the advice for all policies, in file order."""
     with deep_recursion():
         return [
             document.problem(finding, "advice")
@@ -35,8 +35,11 @@ def _of_policy(policy: Checkable, typed: TypedPolicies) -> Iterator[Finding]:
     conditions = [each for each in typed.expressions(policy) if each.role is CONDITION]
     for condition in conditions:
         if every and all(_outcome(condition.text, *case) is False for case in every):
-            message = "is false for all kinds and operations of the rules: the policy never acts"
-            yield Finding(condition.path, message, "correct it, or the rules", rule=RULE)
+            message = (
+                "always false for the kinds and operations this policy matches, so it never acts"
+            )
+            hint = "correct the condition or the resourceRules"
+            yield Finding(condition.path, message, hint, rule=RULE)
             return
     left = [
         case
@@ -46,12 +49,15 @@ def _of_policy(policy: Checkable, typed: TypedPolicies) -> Iterator[Finding]:
     for each in typed.expressions(policy):
         settles = each.role is VALIDATION and left
         if settles and all(_outcome(each.text, *case) is True for case in left):
-            message = "is true for all kinds and operations of the rules: nothing is refused"
-            yield Finding(each.path, message, "correct it, or the rules", rule=RULE)
+            message = (
+                "always true for the kinds and operations this policy matches, so it never denies"
+            )
+            hint = "correct the validation or the resourceRules"
+            yield Finding(each.path, message, hint, rule=RULE)
 
 
 def _outcome(text: str, types: KindTypes, case: Case) -> bool | None:
-    """What kind and operation make of a condition, if it takes them to know."""
+    """Return the value of a condition, if the kind and operation decide it."""
     checked = types.checked(text)
     if checked is None or _NOTHING.decide(checked.expr) is not None:
         return None

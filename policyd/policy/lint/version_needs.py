@@ -1,7 +1,7 @@
-"""Which Kubernetes version an expression or a policy needs, and advice where a target is older.
+"""The Kubernetes version that an expression or policy needs, and errors where a target is older.
 
-Only what an older version would refuse counts: functions, macros, syntax, and the API versions of
-policies. What it would merely evaluate otherwise is in docs/reference/kubernetes-versions.md.
+Only what an older version would reject counts: functions, macros, syntax, and the API versions of
+policies. Differences in evaluation are in docs/reference/kubernetes-versions.md.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,7 +23,7 @@ from policyd.versions import ESCAPED_IDENTIFIERS, OLDEST, KubernetesVersion
 RULE = "newer-than-target"
 API_RULE = "newer-policy-api"
 
-# What API servers serve since when; a Policy is policyd's own.
+# The Kubernetes version since which API servers serve a kind; a Policy is policyd's own.
 SERVED = {
     ("MutatingAdmissionPolicy", "v1alpha1"): KubernetesVersion(1, 32),
     ("MutatingAdmissionPolicy", "v1beta1"): KubernetesVersion(1, 34),
@@ -32,7 +32,7 @@ SERVED = {
 
 
 class Need(NamedTuple):
-    """Something in an expression, at an offset, that came with a version."""
+    """A part of an expression, at an offset, that a Kubernetes version introduced."""
 
     version: KubernetesVersion
     what: str
@@ -40,7 +40,7 @@ class Need(NamedTuple):
 
 
 class PolicyNeed(NamedTuple):
-    """A policy, and the newest of what its expressions need."""
+    """A policy, and the newest version that its expressions need."""
 
     document: Document
     version: KubernetesVersion
@@ -48,7 +48,7 @@ class PolicyNeed(NamedTuple):
 
 
 def needs(checked: Checked) -> Iterator[Need]:
-    """Everything in an expression that came after the oldest supported version."""
+    """Yield everything in an expression that is newer than the oldest supported version."""
     for token in tokenize(checked.text)[0]:
         if token.kind == "ESC_IDENTIFIER":
             yield Need(ESCAPED_IDENTIFIERS.since, f"field {token.text} in backquotes", token.pos)
@@ -68,7 +68,7 @@ def needs(checked: Checked) -> Iterator[Need]:
 
 
 def needed_by_policy(expressions: Iterable[CheckedExpression]) -> list[PolicyNeed]:
-    """The policies that need a newer version than the oldest supported one, each with its need."""
+    """Return the policies that need a newer version than the oldest supported one."""
     found: dict[tuple[str, str], PolicyNeed] = {}
     for document, _, checked in expressions:
         key = document.kind, document.name
@@ -79,7 +79,7 @@ def needed_by_policy(expressions: Iterable[CheckedExpression]) -> list[PolicyNee
 
 
 def newer(run: LintRun) -> list[Problem]:
-    """What a Kubernetes of the target version would refuse; nothing if there is no target."""
+    """Return what Kubernetes of the target version would reject; nothing if there is no target."""
     target = run.target
     if target is None:
         return []
@@ -93,7 +93,7 @@ def newer(run: LintRun) -> list[Problem]:
 
 
 def _form(node: Comprehension) -> tuple[str, int]:
-    """Name and number of arguments of a macro, as far as versions tell them apart."""
+    """Return the name and number of arguments of a macro, as far as versions distinguish them."""
     if node.macro == "sortBy":
         return node.macro, 2
     return node.macro, 3 if node.iter_var2 else 0
@@ -114,9 +114,8 @@ def _newer_apis(sources: Sources, target: KubernetesVersion) -> Iterator[Problem
         if since is None or since <= target:
             continue
         newer = Problem(
-            f"API servers serve {document.kind} {version} since Kubernetes {since}; "
-            f"the target is {target}",
-            hint="policyd evaluates it from a file on every version",
+            f"{document.kind} {version} is served since Kubernetes {since}; the target is {target}",
+            hint="policyd evaluates it on every version, if it is loaded from a file",
             rule=API_RULE,
             severity="advice",
         )

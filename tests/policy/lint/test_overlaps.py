@@ -49,31 +49,31 @@ PRIORITY = [patch(add("'/spec/priority'", "1")), patch(add("'/spec/priority'", "
 @pytest.mark.parametrize(
     ("first", "second", "message"),
     [
-        (*PRIORITY, "sets spec.priority to 2, where policy 'a' sets it to 1"),
+        (*PRIORITY, "sets spec.priority to 2, but policy 'a' sets it to 1"),
         (
             patch(add("'/metadata/labels/' + jsonpatch.escapeKey('x.y/z')", "'1'")),
             apply("Object{metadata: Object.metadata{labels: {'x.y/z': '2'}}}"),
-            'sets metadata.labels[x.y/z] to "2", where policy \'a\' sets it to "1"',
+            'sets metadata.labels[x.y/z] to "2", but policy \'a\' sets it to "1"',
         ),
         (
             patch(add("'/metadata/labels'", "{'a': '1', 'b': '2'}")),
             patch(add("'/metadata/labels/b'", "'3'")),
-            'sets metadata.labels.b to "3", where policy \'a\' sets it to "2"',
+            'sets metadata.labels.b to "3", but policy \'a\' sets it to "2"',
         ),
         (
             patch(add("'/metadata/labels'", "{'a': '1'}")),
             patch(add("'/metadata/labels'", "{'a': '2'}")),
-            'sets metadata.labels to {"a":"2"}, where policy \'a\' sets it to {"a":"1"}',
+            'sets metadata.labels to {"a":"2"}, but policy \'a\' sets it to {"a":"1"}',
         ),
         (
             container("web", "1"),
             container("web", "2"),
-            'sets spec.containers[name=web].image to "2", where policy \'a\' sets it to "1"',
+            'sets spec.containers[name=web].image to "2", but policy \'a\' sets it to "1"',
         ),
         (
             patch("JSONPatch{op: 'remove', path: '/spec/priority'}"),
             PRIORITY[1],
-            "sets spec.priority to 2, where policy 'a' removes it",
+            "sets spec.priority to 2, but policy 'a' removes it",
         ),
     ],
 )

@@ -42,18 +42,18 @@ def advised(
         ({"spec": {"X(hostPath)": None}}, 'pattern.spec[X(hostPath)]: PodSpec has no field "hostPath" | '
          "did you mean hostPID?"),
         ({"spec": {"containers": {"image": "a"}}},
-         "pattern.spec.containers: the field is a list, the pattern a map | write [{...}]"),
+         "pattern.spec.containers: the field is a list, but the pattern is a map | write [{...}]"),
         ({"spec": {"containers": [{"imagePullPolicy": True}]}},
-         "pattern.spec.containers[0].imagePullPolicy: the field is a text, the pattern a boolean | "
+         "pattern.spec.containers[0].imagePullPolicy: the field is a string, but the pattern is a boolean | "
          'write "true", in quotes'),
         ({"metadata": {"labels": {"a": True}}},
-         'pattern.metadata.labels.a: the field is a text, the pattern a boolean | write "true", in quotes'),
+         'pattern.metadata.labels.a: the field is a string, but the pattern is a boolean | write "true", in quotes'),
         ({"spec": {"hostPID": 0}},
-         "pattern.spec.hostPID: the field is a boolean, the pattern a number | write true or false"),
+         "pattern.spec.hostPID: the field is a boolean, but the pattern is a number | write true or false"),
         ({"spec": {"securityContext": "x"}},
-         'pattern.spec.securityContext: the field is a map, the pattern a scalar | only "*" and "?*" fit maps'),
-        ({"spec": {"nodeName": [1]}}, "pattern.spec.nodeName: the field is a text, the pattern a list"),
-        ({"spec": {"nodeName": {}}}, "pattern.spec.nodeName: the field is a text, the pattern a map"),
+         'pattern.spec.securityContext: the field is a map, but the pattern is a scalar | only "*" and "?*" match maps'),
+        ({"spec": {"nodeName": [1]}}, "pattern.spec.nodeName: the field is a string, but the pattern is a list"),
+        ({"spec": {"nodeName": {}}}, "pattern.spec.nodeName: the field is a string, but the pattern is a map"),
         ({"spec": {"z*": "x"}}, 'pattern.spec[z*]: PodSpec has no field "z*"'),
     ],
 )  # fmt: skip

@@ -11,8 +11,8 @@ from tests.policy.builders import loaded, map_, policy, rule
 from tests.policy.lint.types.test_check import CRD, GADGETS, WORKLOADS
 
 DELETE = rule(operations=["DELETE"])
-NEVER = ("spec.matchConditions[0].expression", "is false for all kinds")
-ALWAYS = ("spec.validations[0].expression", "is true for all kinds")
+NEVER = ("spec.matchConditions[0].expression", "always false for the kinds")
+ALWAYS = ("spec.validations[0].expression", "always true for the kinds")
 
 
 def told(*rules: JSONObject, kind: Any = policy, **spec: Any) -> list[tuple[str, str]]:
@@ -21,7 +21,9 @@ def told(*rules: JSONObject, kind: Any = policy, **spec: Any) -> list[tuple[str,
     assert sources.problems == ()
     found = settled(LintRun(sources))
     assert all(each.rule == "constant-expression" and each.severity == "advice" for each in found)
-    return [(each.path, each.message[: len("is false for all kinds")].rstrip()) for each in found]
+    return [
+        (each.path, each.message[: len("always false for the kinds")].rstrip()) for each in found
+    ]
 
 
 CONDITIONS: list[tuple[str, list[JSONObject], bool]] = [

@@ -78,8 +78,7 @@ def test_policies_that_the_api_server_of_the_target_does_not_serve() -> None:
     sources = load_text(MUTATING, "early.yaml")
     (found,) = newer(LintRun(sources, target=KubernetesVersion(1, 33)))
     assert found.message == (
-        "API servers serve MutatingAdmissionPolicy v1beta1 since Kubernetes 1.34; "
-        "the target is 1.33"
+        "MutatingAdmissionPolicy v1beta1 is served since Kubernetes 1.34; the target is 1.33"
     )
     assert (found.rule, found.severity, found.line) == ("newer-policy-api", "advice", 1)
     assert newer(LintRun(sources, target=KubernetesVersion(1, 34))) == []

@@ -106,4 +106,4 @@ def test_fields_have_the_names_and_defaults_of_yaml() -> None:
     assert spec["failurePolicy"]["enum"] == ["Fail", "Ignore"]
     assert spec["failurePolicy"]["default"] == "Fail"
     assert spec["validationActions"]["default"] == ["Deny"]
-    assert spec["matchConstraints"]["description"].startswith("Which requests")
+    assert spec["matchConstraints"]["description"].startswith("The requests")

@@ -211,21 +211,25 @@ class _Walk:
             self._visit(part, there, inner)
 
     def _null(self, node: Expr, of: Expr, loops: Loops) -> bool:
-        """Tells a field of an object that is null in this operation."""
+        """Report a field of an object that is null in this operation."""
         place = self._case.place(of, loops)
         if place is None or self._case.known.get(place, PRESENT) is not None:
             return False
-        operation = f"on {self._case.known['request', 'operation']}"
+        operation = self._case.known["request", "operation"]
+        when, requests = f"on {operation}", f"{operation} request"
         if place == ("object",):
             hint = "write request.operation != 'DELETE' && …, or use oldObject"
         elif place == ("namespaceObject",):
             if self._text.path.startswith("spec.matchConditions"):
-                operation, hint = "in matchConditions", "write a namespaceSelector, or a validation"
+                when, hint = "in matchConditions", "write a namespaceSelector or a validation"
             else:
-                operation, hint = f"for {self._types.gvk}", "write namespaceObject == null || …"
+                when, hint = f"for {self._types.gvk}", "write namespaceObject == null || …"
+            requests = "request"
         else:
-            hint = "write oldObject == null || …, or a matchCondition request.operation == 'UPDATE'"
-        self._tell(NULL, node, f"{place[0]} is null {operation}: an error for each", hint)
+            hint = (
+                "write oldObject == null || …, or add matchCondition request.operation == 'UPDATE'"
+            )
+        self._tell(NULL, node, f"{place[0]} is null {when}, so every {requests} errors", hint)
         return True
 
     def _read(self, node: Expr, of: Expr, name: str, there: Places, loops: Loops) -> None:
@@ -239,20 +243,20 @@ class _Walk:
         if sources and all((*source, *place[1:]) in there for source in sources):
             return
         if "params" in (place[0], *(source[0] for source in sources)):
-            return  # who writes them knows the policy
+            return  # the author of the params knows the policy
         text = unparse(of)
         if kind.kind is Kind.MAP and _is_made(place[0], loops):
-            return  # the expression made the map, and knows what is in it
+            return  # the expression builds the map itself
         if kind.kind is Kind.MAP:
             key = f"'{name}'"
             hint = f"write {key} in {text} && …, or {text}[?{key}].orValue(…)"
-            self._tell(FIELD, node, f"{text} may be without {name}", hint)
+            self._tell(FIELD, node, f"{text}[{key}] may be missing", hint)
         elif self._types.objects.may_lack(kind, name) or self._request_lacks(place):
             hint = f"write has({text}.{name}) && …, or {text}.?{name}.orValue(…)"
-            self._tell(FIELD, node, f"{text} may be without {name}", hint)
+            self._tell(FIELD, node, f"{text}.{name} may be missing", hint)
 
     def _request_lacks(self, place: Place) -> bool:
-        """Whether requests are without a field that others have."""
+        """Whether some requests lack this field."""
         if place == ("request", "namespace"):
             return self._types.gvk is not None and in_no_namespace(self._types.gvk)
         if place in (("request", "subResource"), ("request", "requestSubResource")):
@@ -265,9 +269,7 @@ class _Walk:
 
 
 def _is_made(name: str, loops: Loops) -> bool:
-    """Whether what a loop gave that name is in a list, or a list of lists, of the expression's own
-    making.
-    """
+    """Whether a loop variable iterates over a list (of lists) that the expression builds."""
     sources = loops.elements.get(name, ())
     return name.startswith("@") and all(_is_made(source[0], loops) for source in sources)
 

@@ -45,10 +45,10 @@ def _of_object(node: StructExpr, schema: KindSchema, *, merging: bool) -> Iterat
         found = constant(member.value)
         expected = _WORDS.get(field.type.scalar)
         if expected is not None and not _fits(field, member.value, found):
-            yield Issue(member.value.pos, f"'{member.name}' of {node.type_name} is {expected}")
+            yield Issue(member.value.pos, f"'{member.name}' of {node.type_name} must be {expected}")
         elif merging and _atomic(field, member.value):
-            message = f"ApplyConfiguration may not change '{member.name}' of {node.type_name}"
-            yield Issue(member.pos, f"{message}, which is atomic; JSONPatch and Overlay may")
+            message = f"ApplyConfiguration cannot change '{member.name}' of {node.type_name}"
+            yield Issue(member.pos, f"{message}, which is atomic; use JSONPatch or Overlay")
 
 
 def _named(root: Field, names: list[str]) -> Field | None:
@@ -114,5 +114,5 @@ def _undefined(root: Field, steps: list[str]) -> str:
             field = kind.item
         else:
             above = "/" + "/".join(steps[:number])
-            return f"{above} has no '{step}': it is {_WORDS.get(kind.scalar, 'no object')}"
+            return f"{above} has no '{step}': it is {_WORDS.get(kind.scalar, 'not an object')}"
     return ""

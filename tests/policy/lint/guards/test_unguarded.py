@@ -105,22 +105,25 @@ def test_what_is_guarded_is_not_told(expression: str) -> None:
     assert told(expression) == []
 
 
-NODE = "object.spec may be without nodeName"
-LABELS, APP = "object.metadata may be without labels", "object.metadata.labels may be without app"
+NODE = "object.spec.nodeName may be missing"
+LABELS, APP = (
+    "object.metadata.labels may be missing",
+    "object.metadata.labels['app'] may be missing",
+)
 UNGUARDED: list[tuple[str, list[str]]] = [
     ("object.spec.nodeName == 'x'", [NODE]),
     ("object.spec['nodeName'] == 'x'", [NODE]),
-    ("object['spec'].nodeName == 'x'", ['object["spec"] may be without nodeName']),
+    ("object['spec'].nodeName == 'x'", ['object["spec"].nodeName may be missing']),
     ("object.metadata.labels['app'] == 'x'", [LABELS, APP]),
     ("has(object.metadata.labels) && object.metadata.labels['app'] == 'x'", [APP]),
     ("has(object.metadata.labels) && object.metadata.labels.app == 'x'", [APP]),
     ("has(object.metadata.labels.app)", [LABELS]),
     ("'app' in object.metadata.labels && object.metadata.labels['app'] == 'x'", [LABELS]),
     ("object.spec.containers.all(c, c.securityContext.privileged == true)",
-     ["c may be without securityContext", "c.securityContext may be without privileged"]),
+     ["c.securityContext may be missing", "c.securityContext.privileged may be missing"]),
     ("object.spec.containers.all(c, has(c.livenessProbe) && c.livenessProbe.httpGet.path == 'x')",
-     ["c.livenessProbe may be without httpGet"]),
-    ("object.spec.initContainers.all(c, c.image != '')", ["object.spec may be without initContainers"]),
+     ["c.livenessProbe.httpGet may be missing"]),
+    ("object.spec.initContainers.all(c, c.image != '')", ["object.spec.initContainers may be missing"]),
     ("has(object.spec.hostname) || object.spec.nodeName == 'x'", [NODE]),
     ("!has(object.spec.nodeName) && object.spec.nodeName == 'x'", [NODE]),
     ("!has(object.spec.nodeName) ? object.spec.nodeName == 'x' : true", [NODE]),
@@ -134,17 +137,17 @@ UNGUARDED: list[tuple[str, list[str]]] = [
     ("object.spec.?nodeName.orValue('x') == 'x' && object.spec.nodeName == 'x'", [NODE]),
     ("!object.spec.?nodeName.hasValue() && object.spec.nodeName == 'x'", [NODE]),
     ("object.spec.?volumes.orValue([]).all(v, v.hostPath.path == '/')", [
-     "v may be without hostPath"]),
+     "v.hostPath may be missing"]),
     ("object.spec.?volumes.orValue([]).size() >= 0 && object.spec.volumes.size() > 1", [
-     "object.spec may be without volumes"]),
+     "object.spec.volumes may be missing"]),
     ("object.spec.containers.exists(c, has(c.ports)) && object.spec.containers.all(c, c.ports.size() > 1)",
-     ["c may be without ports"]),
+     ["c.ports may be missing"]),
     ("object.spec.containers.all(c, has(c.ports)) || object.spec.containers.all(c, c.ports.size() > 1)",
-     ["c may be without ports"]),
+     ["c.ports may be missing"]),
     ("object.spec.containers.filter(c, has(c.ports)).all(c, has(c.lifecycle)) && "
-     "object.spec.containers.all(c, c.lifecycle.size() > 1)", ["c may be without lifecycle"]),
+     "object.spec.containers.all(c, c.lifecycle.size() > 1)", ["c.lifecycle may be missing"]),
     ("object.spec.containers.all(c, has(c.ports) && object.spec.?initContainers.orValue([])"
-     ".all(c, c.ports.size() > 1))", ["c may be without ports"]),
+     ".all(c, c.ports.size() > 1))", ["c.ports may be missing"]),
     ("object.spec.containers.all(c, object.spec.nodeName == c.name) && has(object.spec.volumes)", [NODE]),
 ]  # fmt: skip
 
@@ -170,7 +173,7 @@ def test_maps_that_the_policy_makes_are_its_own(made: str, expression: str) -> N
 VARIABLES: list[tuple[JSONObject, str, list[str]]] = [
     ({"spec": "object.spec"}, "has(object.spec.nodeName) && variables.spec.nodeName == 'x'", []),
     ({"spec": "object.spec"}, "variables.spec.nodeName == 'x'", [
-        "variables.spec may be without nodeName"]),
+        "variables.spec.nodeName may be missing"]),
     ({"on": "has(object.spec.nodeName)"}, "variables.on ? object.spec.nodeName == 'x' : true", []),
     ({"on": "has(object.spec.nodeName)"}, "variables.on || object.spec.nodeName == 'x'", [NODE]),
     ({"node": "object.spec.nodeName"}, "has(object.spec.nodeName) && variables.node == 'x'", []),
@@ -181,7 +184,7 @@ VARIABLES: list[tuple[JSONObject, str, list[str]]] = [
     ({"all": "object.spec.containers + object.spec.?initContainers.orValue([])"},
      "variables.all.all(c, has(c.ports)) && variables.all.all(d, d.ports.size() > 0)", []),
     ({"all": "object.spec.containers + object.spec.?initContainers.orValue([])"},
-     "variables.all.all(c, c.ports.size() > 0)", ["c may be without ports"]),
+     "variables.all.all(c, c.ports.size() > 0)", ["c.ports may be missing"]),
 ]  # fmt: skip
 
 
@@ -248,7 +251,7 @@ def test_kinds_are_told_apart() -> None:
     assert told(by_kind, rule(), WORKLOADS) == []
     by_resource = "request.resource.resource == 'pods' || object.spec.template.spec.nodeName == 'x'"
     assert told(by_resource, rule(), WORKLOADS) == [
-        "object.spec.template.spec may be without nodeName "
+        "object.spec.template.spec.nodeName may be missing "
         "(apps/v1, Kind=DaemonSet; apps/v1, Kind=Deployment)"
     ]
     by_field = "has(object.spec.template) ? true : object.spec.containers.size() > 0"
@@ -257,8 +260,8 @@ def test_kinds_are_told_apart() -> None:
 
 def test_custom_resources_lack_what_is_neither_required_nor_defaulted() -> None:
     assert told("object.spec.size > 1", GADGETS) == [
-        "object may be without spec",
-        "object.spec may be without size",
+        "object.spec may be missing",
+        "object.spec.size may be missing",
     ]
     assert told("object.metadata.name != object.kind", GADGETS) == []
     assert told("object.?spec.?size.orValue(2) > 1 || object.spec.size > 0", GADGETS) == []
@@ -270,8 +273,8 @@ def test_unknown_kinds_and_wildcards_are_left_out() -> None:
     assert told("object.spec.x == 'x'", rule(apiGroups=["a.b"], resources=["things"])) == []
 
 
-ON_CREATE = "oldObject is null on CREATE: an error for each"
-ON_DELETE = "object is null on DELETE: an error for each"
+ON_CREATE = "oldObject is null on CREATE, so every CREATE request errors"
+ON_DELETE = "object is null on DELETE, so every DELETE request errors"
 SAME = "object.metadata.name == oldObject.metadata.name"
 NULLS: list[tuple[str, list[JSONObject], list[str]]] = [
     (SAME, [rule()], [ON_CREATE]),
@@ -327,22 +330,22 @@ def test_conditions_on_the_operation_guard() -> None:
 
 NODES, EXEC = rule(resources=["nodes"]), rule(resources=["pods/exec"], operations=["CONNECT"])
 REQUESTS: list[tuple[str, list[JSONObject], list[str]]] = [
-    ("request.subResource == ''", [rule()], ["request may be without subResource"]),
+    ("request.subResource == ''", [rule()], ["request.subResource may be missing"]),
     ("request.?subResource.orValue('') == ''", [rule()], []),
     ("!has(request.subResource) || request.subResource == 'exec'", [rule()], []),
     ("request.subResource == 'exec'", [EXEC], []),
-    ("request.requestSubResource == ''", [rule(), EXEC], ["request may be without requestSubResource"]),
-    ("request.userInfo.extra.size() == 0", [rule()], ["request.userInfo may be without extra"]),
+    ("request.requestSubResource == ''", [rule(), EXEC], ["request.requestSubResource may be missing"]),
+    ("request.userInfo.extra.size() == 0", [rule()], ["request.userInfo.extra may be missing"]),
     ("request.userInfo.username == 'x' && request.userInfo.groups.size() > 1", [rule()], []),
     ("request.namespace == 'x' && request.name == 'y'", [rule()], []),
     ("request.namespace == 'x'", [rule(resources=["namespaces"])], []),
-    ("request.namespace == 'x'", [NODES], ["request may be without namespace"]),
+    ("request.namespace == 'x'", [NODES], ["request.namespace may be missing"]),
     ("namespaceObject.metadata.name == 'x'", [rule()], []),
     ("namespaceObject.metadata.name == 'x'", [NODES], [
-        "namespaceObject is null for /v1, Kind=Node: an error for each"]),
+        "namespaceObject is null for /v1, Kind=Node, so every request errors"]),
     ("namespaceObject == null || namespaceObject.metadata.name == 'x'", [NODES], []),
     ("namespaceObject.metadata.labels['a'] == 'x'", [rule()], [
-        "namespaceObject.metadata.labels may be without a"]),
+        "namespaceObject.metadata.labels['a'] may be missing"]),
 ]  # fmt: skip
 
 
@@ -357,7 +360,7 @@ def test_conditions_know_no_namespace() -> None:
     """As recorded: there it is null, whatever the object."""
     asked = conditions("namespaceObject.metadata.name == 'x'")
     assert told("namespaceObject.metadata.name == 'x'", matchConditions=asked) == [
-        "namespaceObject is null in matchConditions: an error for each"
+        "namespaceObject is null in matchConditions, so every request errors"
     ]
 
 
@@ -400,4 +403,4 @@ def test_variables_of_variables_end() -> None:
         f"v{n}": f"has(object.a{n}) ? variables.v{n - 1} : variables.v{n - 1}" for n in range(1, 40)
     }
     rows = variables(v0="object.spec.nodeName", **doubled)
-    assert told("variables.v39 == 'x'", variables=rows)[0].endswith("nodeName")
+    assert told("variables.v39 == 'x'", variables=rows)[0].endswith("nodeName may be missing")

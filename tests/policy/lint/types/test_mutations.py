@@ -43,13 +43,13 @@ def advice(text: str, *rules: JSONObject) -> list[str]:
             "Object.spec.containers{name: c.name, imaje: 'x'})}}",
             "undefined field 'imaje' of Object.spec.containers",
         ),
-        ("Object{spec: Object.spec{hostNetwork: 'yes'}}", "'hostNetwork' of Object.spec is a bool"),
-        ("Object{spec: Object.spec{priority: '1'}}", "'priority' of Object.spec is a number"),
-        ("Object{spec: Object.spec{hostname: ['x']}}", "'hostname' of Object.spec is a string"),
+        ("Object{spec: Object.spec{hostNetwork: 'yes'}}", "'hostNetwork' of Object.spec must be a bool"),
+        ("Object{spec: Object.spec{priority: '1'}}", "'priority' of Object.spec must be a number"),
+        ("Object{spec: Object.spec{hostname: ['x']}}", "'hostname' of Object.spec must be a string"),
         (
             "Object{spec: Object.spec{nodeSelector: {'a': 'b'}}}",
-            "ApplyConfiguration may not change 'nodeSelector' of Object.spec, which is atomic; "
-            "JSONPatch and Overlay may",
+            "ApplyConfiguration cannot change 'nodeSelector' of Object.spec, which is atomic; "
+            "use JSONPatch or Overlay",
         ),
         ("Object{spec: Object.spec{hostname: object.spec.hostnam}}", "undefined field 'hostnam'"),
         ("JSONPatch{op: 'add', path: '/spec/containerz', value: 1}", "undefined field 'containerz' of /spec"),
@@ -91,7 +91,7 @@ def test_what_fits_a_pod(text: str) -> None:
 
 def test_custom_resources() -> None:
     assert advice("Object{spec: Object.spec{size: 'x'}}", GADGETS) == [
-        "'size' of Object.spec is a number"
+        "'size' of Object.spec must be a number"
     ]
     for text in (
         "Object{spec: Object.spec{port: 'http', open: Object.spec.open{other: 1}}}",
