@@ -70,7 +70,7 @@ def test_a_rule_about_resources_is_not_for_paths() -> None:
     ]
     for rule, fits in rules:
         assert StaticAuthorizer([AuthorizerRule(**rule)]).check(path).allowed is fits
-    with pytest.raises(ValidationError, match="path goes with no group"):
+    with pytest.raises(ValidationError, match="path excludes group"):
         AuthorizerRule(path="/healthz", namespace="")
 
 

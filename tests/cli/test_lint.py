@@ -85,7 +85,7 @@ def test_json_is_a_list_of_problems(tmp_path: Path) -> None:
 def test_advice_is_no_error(tmp_path: Path) -> None:
     result = CliRunner().invoke(command, [write(tmp_path, vap())])
     assert result.exit_code == 0
-    assert "the policy does nothing [no-binding]\n" in result.stdout
+    assert "the policy has no effect [no-binding]\n" in result.stdout
 
 
 def test_strict_proves_that_mutations_are_idempotent(tmp_path: Path) -> None:
@@ -208,7 +208,9 @@ def test_comments_that_disable_nothing_are_told_with_strict(tmp_path: Path) -> N
     assert CliRunner().invoke(command, [file]).stdout == ""
     strict = CliRunner().invoke(command, [file, "--strict"])
     assert strict.exit_code == 0
-    assert f"{file}:2:1: advice: nothing is disabled here: there is no type-check" in strict.stdout
+    assert (
+        f"{file}:2:1: advice: the comment disables nothing: there is no type-check" in strict.stdout
+    )
 
 
 def test_sarif_names_the_rules(tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ spec:
         ("{pattern: {^(a): []}}", "9:22", "^() asks for items of a list"),
         ("{pattern: {(): []}}", "9:16", "there is no key inside the brackets of the mark"),
         ("{pattern: [a]}", "9:15", "expected an object, got a list"),
-        ("{anyPattern: []}", "9:18", "Required value: one of no patterns can never hold"),
+        ("{anyPattern: []}", "9:18", "Required value: an empty list of patterns never matches"),
         ("{anyPattern: [{a: 1}, {a: {b: '!'}}]}", "9:36", 'the operator ! of "!" has no value'),
         ("{anyPattern: {a: 1}}", "9:18", "expected a list, got an object"),
         ("{pattern: {}, expression: 'true'}", "9:6", "expression and pattern are mutually excl"),
@@ -67,7 +67,7 @@ def test_kubernetes_own_kinds_have_no_patterns() -> None:
     text = yaml.safe_dump(vap(validations=[{"pattern": {}}]))
     problem = compiler.check(loader.load_text(text))[0]
     assert problem.message == 'unknown field "pattern"'
-    assert problem.hint == "write a Policy of policyd.dev/v1: only there is pattern"
+    assert problem.hint == "write a policyd.dev/v1 Policy: only that kind has pattern"
 
 
 def test_the_depth_of_a_pattern_is_bounded() -> None:

@@ -1,8 +1,8 @@
-"""What the values of each kind of document must be, beyond their shape; ``CHECKS`` by model.
+"""Checks of the values of documents, beyond their shape; ``CHECKS`` is keyed by model.
 
-For VAP, MAP and bindings exactly what the API server refuses (kubernetes 1.36
-``pkg/apis/admissionregistration/validation/validation.go``), less what needs CEL; a Policy is
-stricter where leniency only hides mistakes (design: two variables of one name).
+For VAP, MAP and bindings they reject exactly what the API server rejects (kubernetes 1.36
+``pkg/apis/admissionregistration/validation/validation.go``), except for CEL. A Policy is stricter
+where leniency only hides mistakes, such as two variables with the same name.
 """
 
 import re
@@ -52,7 +52,7 @@ _MUTATING_OPERATIONS = ("*", "CONNECT", "CREATE", "UPDATE")
 
 
 def check(model: object) -> list[Finding]:
-    """Everything that is wrong with the values of a document."""
+    """Return everything that is wrong with the values of a document."""
     return list(CHECKS[type(model)](model))
 
 
@@ -92,7 +92,7 @@ def check_validations(validations: Sequence[Validation]) -> Iterator[Finding]:
 def check_audit_annotations(
     annotations: Sequence[AuditAnnotation], policy: str
 ) -> Iterator[Finding]:
-    """``spec.auditAnnotations``: with the policy's name each key must be a qualified name."""
+    """Check ``spec.auditAnnotations``: policy name and key together must be a qualified name."""
     path: Path = ("spec", "auditAnnotations")
     if len(annotations) > MAX_AUDIT_ANNOTATIONS:
         wrong = f"must not have more than {MAX_AUDIT_ANNOTATIONS} auditAnnotations"
@@ -161,7 +161,7 @@ def _check_map(policy: MutatingAdmissionPolicy) -> Iterator[Finding]:
 
 
 def _check_operations(match: MatchResources, path: Path) -> Iterator[Finding]:
-    """A MAP and its binding cannot ask for DELETE; ``*`` does not include it there."""
+    """Check that a MAP or its binding does not match DELETE, which ``*`` does not include there."""
     supported = ", ".join(f'"{operation}"' for operation in _MUTATING_OPERATIONS)
     for index, rule in enumerate(match.resource_rules):
         for number, operation in enumerate(rule.operations):
@@ -169,12 +169,12 @@ def _check_operations(match: MatchResources, path: Path) -> Iterator[Finding]:
                 yield Finding(
                     (*path, "resourceRules", index, "operations", number),
                     f'Unsupported value: "{operation}": supported values: {supported}',
-                    "there is nothing to mutate in a DELETE",
+                    "a DELETE has no object to mutate",
                 )
 
 
 def check_mutations(mutations: Sequence[Mutation]) -> Iterator[Finding]:
-    """``spec.mutations``: the field that patchType names, with an expression, and no other."""
+    """Check ``spec.mutations``: only the field that patchType names, with an expression."""
     for index, mutation in enumerate(mutations):
         at: Path = ("spec", "mutations", index)
         if not mutation.given("patch_type"):
@@ -205,7 +205,7 @@ def _check_map_binding(binding: MutatingAdmissionPolicyBinding) -> Iterator[Find
 
 
 def _check_policy(policy: Policy) -> Iterator[Finding]:
-    """The rules of VAP, MAP and binding together, then those of its own fields."""
+    """Check the fields shared with VAP, MAP and bindings, then the Policy's own fields."""
     spec = policy.spec
     yield from check_metadata(policy.metadata)
     yield from check_param_kind(spec.param_kind)

@@ -47,7 +47,7 @@ def check_metadata(meta: ObjectMeta) -> Iterator[Finding]:
     """The name, labels and annotations of a document."""
     path = ("metadata", "name")
     if not meta.name:
-        yield required(path, "documents are known by their names")
+        yield required(path, "every document needs a name")
     else:
         yield from invalid(path, meta.name, names.dns_subdomain(meta.name))
     yield from check_labels(meta.labels, ("metadata", "labels"))
@@ -101,7 +101,7 @@ def check_constraints(match: MatchResources, given: bool) -> Iterator[Finding]:
     """``spec.matchConstraints``, which must be there and say at least one rule."""
     path = ("spec", "matchConstraints")
     if not given:
-        yield required(path, "say which requests the policy is about")
+        yield required(path, "the requests that the policy matches")
         return
     yield from check_match_resources(match, path)
     if not match.resource_rules:

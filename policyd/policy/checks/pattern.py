@@ -1,6 +1,4 @@
-"""Rules of the validations that only a Policy has: one of three forms, and patterns that can be
-meant.
-"""
+"""Checks of the validations that only a Policy has: one of three forms, and valid patterns."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +10,7 @@ from policyd.policy.model.kinds import PolicyValidation
 
 
 def check_forms(validation: PolicyValidation, at: Path) -> Iterator[Finding]:
-    """``expression``, ``pattern`` or ``anyPattern``: exactly one of them, and no fault in it."""
+    """Check that exactly one of ``expression``, ``pattern`` and ``anyPattern`` is set and valid."""
     given = [
         name
         for name, value in (
@@ -26,13 +24,13 @@ def check_forms(validation: PolicyValidation, at: Path) -> Iterator[Finding]:
         yield required(at, "expression, pattern or anyPattern")
     for name in given[1:]:
         wrong = f"Forbidden: {given[0]} and {name} are mutually exclusive"
-        yield Finding((*at, name), wrong, "write two validations", at_key=True)
+        yield Finding((*at, name), wrong, "use two validations", at_key=True)
     if validation.pattern is not None:
         yield from _faults(compile_pattern, validation.pattern, (*at, "pattern"))
     if validation.any_pattern is not None:
         path = (*at, "anyPattern")
         if not validation.any_pattern:
-            yield required(path, "one of no patterns can never hold")
+            yield required(path, "an empty list of patterns never matches")
         yield from _faults(compile_any_pattern, list(validation.any_pattern), path)
 
 

@@ -1,4 +1,4 @@
-"""Rules of policyd's own kinds: what only a Policy has, and suites."""
+"""Checks of policyd's own kinds: the fields that only a Policy has, and suites."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _EXCEPTION_LISTS = ("namespaces", "names", "users", "groups", "operations", "val
 
 
 def check_policy(policy: Policy) -> Iterator[Finding]:
-    """The rules that only a Policy has."""
+    """Check the fields that only a Policy has."""
     spec = policy.spec
     if not (spec.validations or spec.mutations or spec.audit_annotations):
         detail = "a policy needs validations, mutations or auditAnnotations"
@@ -35,7 +35,7 @@ def check_policy(policy: Policy) -> Iterator[Finding]:
                 yield Finding(
                     ("spec", field),
                     "Forbidden: params and paramKind/paramRef are mutually exclusive",
-                    "params holds constants; paramKind and paramRef find objects",
+                    "params defines constants; paramKind and paramRef select objects",
                     at_key=True,
                 )
     elif spec.param_ref is not None and spec.param_kind is None:
@@ -45,7 +45,7 @@ def check_policy(policy: Policy) -> Iterator[Finding]:
         wrong = f"must be more than 0 and at most {MAX_TIMEOUT} seconds"
         yield from invalid(("spec", "timeoutSeconds"), timeout, [wrong])
     if spec.pod_controllers and not _matches_pods(spec.match_constraints):
-        wrong = "no resource rule matches pods, so there is nothing to extend to their controllers"
+        wrong = "no resource rule matches pods, so podControllers has no effect"
         yield from invalid(("spec", "podControllers"), True, [wrong])
     validation_names = [validation.name for validation in spec.validations]
     yield from duplicates(("spec", "validations"), validation_names, "name")
@@ -53,7 +53,7 @@ def check_policy(policy: Policy) -> Iterator[Finding]:
 
 
 def check_overlay(overlay: dict[str, Any], path: Path) -> Iterator[Finding]:
-    """``overlay`` of a mutation; whether it fits the kinds is seen when it is compiled."""
+    """Check the ``overlay`` of a mutation; it is checked against its kinds when it is compiled."""
     if not overlay:
         yield required(path, "an empty overlay changes nothing")
     if too_deep(overlay):
@@ -61,12 +61,12 @@ def check_overlay(overlay: dict[str, Any], path: Path) -> Iterator[Finding]:
 
 
 def _check_variable_names(variables: Sequence[Variable]) -> Iterator[Finding]:
-    """What the API server accepts and nobody means: two of one name, names that hide others."""
+    """Reject what the API server accepts but nobody intends: duplicate and misleading names."""
     path: Path = ("spec", "variables")
     yield from duplicates(path, (variable.name for variable in variables), "name")
     for index, variable in enumerate(variables):
         if variable.name in _TAKEN_NAMES:
-            wrong = "is easily taken for something else"
+            wrong = "is misleading; choose another name"
             yield from invalid((*path, index, "name"), variable.name, [wrong])
 
 
@@ -86,17 +86,17 @@ def _check_exceptions(
     for index, exception in enumerate(exceptions):
         at = (*path, index)
         if not exception.name:
-            yield required((*at, "name"), "audit annotations name the exception")
+            yield required((*at, "name"), "the audit annotation contains the name of the exception")
         for field in _EXCEPTION_LISTS:
             values = getattr(exception, field)
             if values is not None and not values:
-                detail = "an empty list exempts nothing; leave the field out, or name something"
+                detail = "an empty list exempts nothing; remove the field or add a value"
                 yield required((*at, field), detail)
         if exception.object_selector is not None:
             yield from check_selector(exception.object_selector, (*at, "objectSelector"))
         for number, name in enumerate(exception.validations or ()):
             if not name or name not in validation_names:
-                known = ", ".join(filter(None, validation_names)) or "none has a name"
+                known = ", ".join(filter(None, validation_names)) or "none"
                 yield Finding(
                     (*at, "validations", number),
                     f'Not found: "{name}": no validation has this name',
@@ -105,12 +105,12 @@ def _check_exceptions(
 
 
 def check_suite(suite: PolicyTest) -> Iterator[Finding]:
-    """A suite: named cases, each with a request and an expectation that can fail."""
+    """Check a suite: named cases, each with a request and an expectation."""
     yield from check_metadata(suite.metadata)
     if not suite.cases:
         yield required(("cases",), "a suite needs at least one case")
     if suite.policies is not None and not suite.policies:
-        yield required(("policies",), "leave it out to test the whole set")
+        yield required(("policies",), "remove the field to test all policies")
     yield from duplicates(("cases",), (case.name for case in suite.cases), "name")
     for index, case in enumerate(suite.cases):
         yield from _check_case(case, ("cases", index))
@@ -120,7 +120,7 @@ def _check_case(case: Case, path: Path) -> Iterator[Finding]:
     if not case.name.strip():
         yield required((*path, "name"))
     if not case.expect.model_fields_set:
-        yield required((*path, "expect"), "say at least whether the request is allowed")
+        yield required((*path, "expect"), "set at least allowed")
     request = case.request
     at = (*path, "request")
     for inline, file in (
@@ -135,7 +135,7 @@ def _check_case(case: Case, path: Path) -> Iterator[Finding]:
     if request.review is not None or request.review_file is not None:
         whole = {"review", "review_file", "namespace_labels"}
         if request.model_fields_set - whole:
-            yield Finding(at, "Forbidden: a whole review leaves no other field to give")
+            yield Finding(at, "Forbidden: review and reviewFile exclude all other fields")
     elif not (
         {"object", "object_file", "old_object", "old_object_file"} & request.model_fields_set
     ):

@@ -12,7 +12,7 @@ def faults(comments: Iterable[LintComment]) -> Iterator[Problem]:
     for comment in comments:
         if not comment.rules:
             hint = "write # policyd-lint: disable=RULE and the reason"
-            yield comment.fault("the comment cannot be read", hint)
+            yield comment.fault("invalid policyd-lint comment", hint)
         for name in comment.rules:
             reason = refused(name)
             if reason:

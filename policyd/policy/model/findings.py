@@ -55,7 +55,7 @@ _POLICY_ONLY = {
     "pattern": "validations",
     "anyPattern": "validations",
 }
-_WRITE_POLICY = "write a Policy of policyd.dev/v1: only there is {}"
+_WRITE_POLICY = "write a policyd.dev/v1 Policy: only that kind has {}"
 
 _EXPECTED = {
     "string_type": "a string",
@@ -115,7 +115,7 @@ def _unsupported_value(path: Path, value: object, error: ErrorDetails) -> Findin
     folded = {word.lower(): word for word in words}
     near = folded.get(value.lower()) if isinstance(value, str) else None
     if path[-1] == "patchType" and isinstance(value, str) and value in _OWN_KINDS:
-        return Finding(path, message, _WRITE_POLICY)
+        return Finding(path, message, _WRITE_POLICY.format(value))
     return Finding(path, message, f"write {near}" if near else "")
 
 
@@ -134,7 +134,7 @@ def _type_hint(kind: str, value: object) -> str:
     if kind == "string_type" and isinstance(value, bool | int | float):
         return "YAML reads this as a boolean or number: put it in quotes"
     if kind == "tuple_type":
-        return "write [a, b], or one item a line after '- '"
+        return "write [a, b], or one item per line after '- '"
     return ""
 
 

@@ -142,7 +142,7 @@ class AuthorizerRule(Model):
     @model_validator(mode="after")
     def _one_subject(self) -> Self:
         if self.path is not None and self.is_about_resources:
-            raise ValueError("path goes with no group, resource, subresource, namespace or name")
+            raise ValueError("path excludes group, resource, subresource, namespace and name")
         return self
 
 

@@ -15,7 +15,7 @@ from policyd.policy.model.suite import AuthorizerRule
 from policyd.policy.source.documents import Document
 from policyd.policy.source.splitting import read_located
 
-_HINT = "write one rule an item: - {user: bob, verb: create, resource: pods}"
+_HINT = "write one rule per list item: - {user: bob, verb: create, resource: pods}"
 
 
 class _Rules(Model):
@@ -29,7 +29,7 @@ def load_rules(data: bytes, name: str) -> tuple[AuthorizerRule, ...]:
     """
     values, problems = read_located(name, data)
     if not problems and len(values) != 1:
-        message = f"expected one list of rules, found {len(values)} documents"
+        message = f"expected one list of rules, got {len(values)} documents"
         problems = [Problem(message, file=name, hint=_HINT)]
     if problems:
         raise PolicySchemaError(problems)

@@ -25,5 +25,5 @@ def inside(suite: Document, name: str) -> Path:
         raise Outside(f"{name!r}: not a path") from None
     roots = {os.path.realpath(folder), suite.root or os.path.realpath(folder)}
     if not any(real.is_relative_to(root) for root in roots):
-        raise Outside(f"{name}: outside the policies' folder")
+        raise Outside(f"{name}: outside the directory of the policies")
     return real

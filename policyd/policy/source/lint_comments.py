@@ -58,7 +58,7 @@ class LintComment:
     def unused(self) -> Problem:
         """That the comment disables nothing."""
         return Problem(
-            f"nothing is disabled here: there is no {' or '.join(self.rules)}",
+            f"the comment disables nothing: there is no {' or '.join(self.rules)} here",
             file=self.file,
             line=self.line,
             column=self.column,

@@ -60,7 +60,7 @@ def read_one(data: bytes | str, name: str = "<text>") -> Any:
     """The one value in a YAML or JSON text (None: there is none); raises ``PolicySchemaError``."""
     values, problems = read_values(name, data if isinstance(data, bytes) else data.encode())
     if len(values) > 1:
-        problems = [Problem(f"expected one document, found {len(values)}", file=name)]
+        problems = [Problem(f"expected one document, got {len(values)}", file=name)]
     if problems:
         raise PolicySchemaError(problems)
     return values[0] if values else None
@@ -184,8 +184,8 @@ def _duplicate(document: Document, first: Document) -> Problem:
     before = f"{first.file}:{first.place('metadata.name')[0]}"
     message, hint = f"{document.label} is defined twice: first in {before}", ""
     if first.kind != document.kind:
-        message = f"{document.label} has the name of a {first.kind} in {before}"
-        hint = "the name of a Policy is unique across all policy kinds"
+        message = f"{document.label} has the same name as the {first.kind} in {before}"
+        hint = "the name of a Policy must be unique across all policy kinds"
     return Problem(
         message,
         file=document.file,

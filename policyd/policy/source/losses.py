@@ -48,11 +48,11 @@ def emptied(former: Holder | None, new: Holder) -> Iterator[str]:
     if new.policies:
         return
     if former is None or not former.policies:
-        yield "the sources hold no policies; --allow-empty accepts that"
+        yield "the sources hold no policies; set --allow-empty to accept that"
     else:
         yield (
-            f"the sources no longer hold policies; the {len(former.policies)} in use stay"
-            " (--allow-empty would remove them)"
+            f"the sources no longer hold policies; keeping the {len(former.policies)} in use"
+            " (set --allow-empty to remove them)"
         )
 
 
@@ -69,4 +69,4 @@ def truncated(former: Holder, new: Holder) -> Iterator[str]:
             lost = [OTHERS]
         if lost and os.path.lexists(file):
             names = " and ".join(lost)
-            yield f"{shown(file)}: held {names} and holds none now; remove the file to remove them"
+            yield f"{shown(file)}: no longer holds {names}; delete the file to remove them"

@@ -47,7 +47,7 @@ def _values(name: str, data: bytes) -> tuple[list[tuple[Chunk, int, Any]], list[
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return [], [Problem("not UTF-8 text", file=name, line=line, column=1, rule="syntax")]
+        return [], [Problem("not valid UTF-8", file=name, line=line, column=1, rule="syntax")]
     whole = Chunk(name, text, 0)
     problems: list[Problem] = []
     found: list[tuple[Chunk, int, Any]] = []
@@ -142,7 +142,7 @@ def _json_values(whole: Chunk) -> list[tuple[Chunk, int, Any]] | None:
     lone = lone_surrogate(text)
     if lone is not None:
         before = text[:lone]
-        message = f"{text[lone : lone + 6]} is half of a surrogate pair, which is no character"
+        message = f"{text[lone : lone + 6]} is half of a surrogate pair, not a character"
         raise YamlError(message, before.count("\n") + 1, len(before) - before.rfind("\n"))
     return values
 

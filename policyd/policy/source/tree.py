@@ -55,7 +55,7 @@ def walk(path: str) -> Tree:
         entries = _entries(next_one, seen, tree)
         names += len(entries)
         if names > MAX_NAMES:
-            tree.faults.append(Fault(path, f"more than {MAX_NAMES} files and folders below it"))
+            tree.faults.append(Fault(path, f"contains more than {MAX_NAMES} files and directories"))
             break
         pending += reversed(entries)
     return tree
@@ -93,10 +93,10 @@ def _entries(folder: _Folder, seen: set[_Identity], tree: Tree) -> list[_Folder 
 
 def _reason(path: str, error: OSError) -> str:
     if error.errno == errno.ELOOP:
-        return "a symbolic link that leads back to itself"
+        return "a symbolic link that points to itself"
     if error.errno == errno.ENOENT:
         linked = Path(path).is_symlink()
-        return "a symbolic link to nothing" if linked else "no such file or directory"
+        return "a dangling symbolic link" if linked else "no such file or directory"
     return f"cannot be read: {error.strerror or error}"
 
 

@@ -152,7 +152,7 @@ class _Constructor:
         places: dict[str, yaml.Node] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                raise _error(key_node, "a key must be a text, not a list or mapping")
+                raise _error(key_node, "a key must be a string, not a list or mapping")
             tag, key = scalar(key_node)
             if tag == MERGE:
                 merged.update(self._merged(value_node))
@@ -160,7 +160,7 @@ class _Constructor:
             name = key if type(key) is str else _key_text(key_node, key)
             if name in places:
                 first = places[name].start_mark.line + 1
-                raise _error(key_node, f'duplicate key "{name}"', f"first given in line {first}")
+                raise _error(key_node, f'duplicate key "{name}"', f"first defined in line {first}")
             places[name] = key_node
             own[name] = self.build(value_node)
         return {**merged, **own} if merged else own
@@ -229,7 +229,9 @@ def _json_number(node: yaml.Node, value: Any) -> Any:
         return float(value)
     if type(value) is float:
         if not math.isfinite(value):
-            raise _error(node, f"{node.value} is no JSON value", "quote it if it is a text")
+            raise _error(
+                node, f"{node.value} is not a JSON value", "put it in quotes if it is a string"
+            )
         if value.is_integer() and -(1 << 63) <= value < (1 << 63):
             return int(value)
     return value
@@ -238,7 +240,7 @@ def _json_number(node: yaml.Node, value: Any) -> Any:
 def _key_text(node: yaml.Node, key: Any) -> str:
     """A key that YAML reads as something else, as the text that JSON needs."""
     if key is None:
-        raise _error(node, "a key must not be null", "quote it if it is a text")
+        raise _error(node, "a key must not be null", "put it in quotes if it is a string")
     if isinstance(key, bool):
         return "true" if key else "false"
     if isinstance(key, float):

@@ -104,7 +104,7 @@ def problems(results: list[CaseResult]) -> list[Problem]:
     return [
         Problem(
             f"case {result.name!r} failed: {_differing(result)}",
-            hint="policyd test shows what was expected and what was found",
+            hint="policyd test shows the expected and the found values",
             file=result.file,
             line=result.line,
             rule="suite",
@@ -116,8 +116,8 @@ def problems(results: list[CaseResult]) -> list[Problem]:
 
 def _differing(result: CaseResult) -> str:
     if result.error:
-        return "it cannot be run"
-    return f"other {', '.join(each.key for each in result.mismatches)} than expected"
+        return "the case cannot be run"
+    return f"unexpected {', '.join(each.key for each in result.mismatches)}"
 
 
 def _run_case(
@@ -134,7 +134,7 @@ def _run_case(
         admission_review = _review_of(case.request, document)
         if case.request.namespace_labels is not None:
             if with_namespace is None:
-                raise _CaseError("namespaceLabels cannot be given to these policies")
+                raise _CaseError("namespaceLabels cannot be set for these policies")
             review = with_namespace(_namespace(admission_review, case.request.namespace_labels))
         answer = _ask(admission_review, case.webhook, review)
         mismatches = (

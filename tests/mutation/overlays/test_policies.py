@@ -122,7 +122,7 @@ def test_only_a_policy_has_overlays() -> None:
         "spec.mutations[0].patchType",
         "spec.mutations[0].overlay",
     ]
-    assert all("write a Policy of policyd.dev/v1" in problem.hint for problem in found)
+    assert all("write a policyd.dev/v1 Policy" in problem.hint for problem in found)
 
 
 FORMS: list[tuple[Json, str]] = [

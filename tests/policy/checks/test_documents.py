@@ -252,7 +252,7 @@ REFUSED: list[tuple[str, JSONObject, str]] = [
         policy(variables=[{"name": "a", "expression": "1"}] * 2),
         'spec.variables[1].name: Duplicate value: "a"',
     ),
-    ("hiding", policy(variables=[{"name": "_", "expression": "1"}]), "easily taken for something"),
+    ("hiding", policy(variables=[{"name": "_", "expression": "1"}]), "is misleading"),
     (
         "same validation",
         policy(validations=[{**VALIDATION, "name": "a"}] * 2),

@@ -44,7 +44,7 @@ def test_an_emptied_folder_is_a_failed_reload(tmp_path: Path) -> None:
     store = two(tmp_path)
     for file in tmp_path.iterdir():
         file.unlink()
-    assert "no longer hold policies; the 3 in use stay" in errors(store)
+    assert "no longer hold policies; keeping the 3 in use" in errors(store)
     assert loaded(store) == ["a", "b", "c"]
     assert store.unready == ""
 
@@ -65,7 +65,7 @@ PARAM = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}'
 def test_a_file_that_lost_its_policies_is_named(tmp_path: Path, left: str) -> None:
     store = two(tmp_path)
     (tmp_path / "a.yaml").write_text(left)
-    assert f"{tmp_path}/a.yaml: held policies and holds none now" in errors(store)
+    assert f"{tmp_path}/a.yaml: no longer holds policies" in errors(store)
     assert loaded(store) == ["a", "b", "c"]
     (tmp_path / "a.yaml").unlink()
     assert errors(store) == ""
@@ -77,7 +77,7 @@ def test_a_file_that_lost_its_bindings_is_named(tmp_path: Path) -> None:
     write(tmp_path / "b.yaml", vap_binding())
     store = started(tmp_path)
     (tmp_path / "b.yaml").write_text("")
-    assert "b.yaml: held bindings and holds none now" in errors(store)
+    assert "b.yaml: no longer holds bindings" in errors(store)
 
 
 def test_a_document_may_be_removed_from_a_file_that_keeps_others(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_keys_of_a_config_map_are_files(tmp_path: Path) -> None:
     swap(tmp_path, "v1", a=vap("a"), b=vap("b"))
     store = started(tmp_path)
     swap(tmp_path, "v2", a=vap("a"), b=None)
-    assert "b.yaml: held policies" in errors(store)
+    assert "b.yaml: no longer holds policies" in errors(store)
     swap(tmp_path, "v3", a=vap("a"))
     assert errors(store) == ""
     assert loaded(store) == ["a"]

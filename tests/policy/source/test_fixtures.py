@@ -67,7 +67,7 @@ def test_a_path_that_leads_out_is_refused_unread(folder: Path, name: str) -> Non
         assert document.problems
         return
     result = ran(folder)
-    assert "outside the policies' folder" in result.error or "not a path" in result.error
+    assert "outside the directory of the policies" in result.error or "not a path" in result.error
     assert "sesame" not in result.error
 
 
@@ -126,7 +126,7 @@ def test_a_server_reads_no_policies_of_other_folders(folder: Path, name: str) ->
     made = suite(policies=[name.format(folder.parent)], cases=[case("pod.yaml")])
     (folder / "suite.yaml").write_text(text(made))
     (failure,) = served(folder)
-    assert "outside the policies' folder" in failure
+    assert "outside the directory of the policies" in failure
     assert "sesame" not in failure
 
 

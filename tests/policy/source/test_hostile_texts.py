@@ -76,7 +76,7 @@ WRONG: dict[str, tuple[str | bytes, str, str]] = {
     "half a pair in bytes": (
         (HEAD + CHECK % ("'true'", "x")).encode() + b"# \xed\xa0\x80",
         ":9:",
-        "not UTF-8 text",
+        "not valid UTF-8",
     ),
     "a NUL": (HEAD + CHECK % ("'true'", "a\0b"), ":8:", "control characters are not allowed"),
     "a variable of itself": (

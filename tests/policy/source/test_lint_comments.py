@@ -61,10 +61,10 @@ def test_lists_and_reasons() -> None:
     ("comment", "message", "hint"),
     [
         ("disable=wildcrad", "there is no rule 'wildcrad'", "did you mean wildcard?"),
-        ("disable=qqqqqq", "there is no rule 'qqqqqq'", "policyd lint --rules lists them"),
+        ("disable=qqqqqq", "there is no rule 'qqqqqq'", "policyd lint --rules lists the rules"),
         ("disable=cel", "cel is an error: only advice can be disabled", ""),
-        ("disable", "the comment cannot be read", "write # policyd-lint: disable=RULE"),
-        ("ignore wildcard", "the comment cannot be read", "write # policyd-lint: disable=RULE"),
+        ("disable", "invalid policyd-lint comment", "write # policyd-lint: disable=RULE"),
+        ("ignore wildcard", "invalid policyd-lint comment", "write # policyd-lint: disable=RULE"),
     ],
 )
 def test_faults(comment: str, message: str, hint: str) -> None:

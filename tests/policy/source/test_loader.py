@@ -212,8 +212,8 @@ def test_names_are_unique() -> None:
     sources = loaded(vap("a"), map_("a"), vap("a"), policy("b"), vap("b"), policy("a"))
     assert [each.message for each in sources.problems] == [
         "ValidatingAdmissionPolicy a is defined twice: first in t.yaml:1",
-        "ValidatingAdmissionPolicy b has the name of a Policy in t.yaml:4",
-        "Policy a has the name of a ValidatingAdmissionPolicy in t.yaml:1",
+        "ValidatingAdmissionPolicy b has the same name as the Policy in t.yaml:4",
+        "Policy a has the same name as the ValidatingAdmissionPolicy in t.yaml:1",
     ]
     assert [each.model is None for each in sources.documents] == [
         False,
@@ -255,7 +255,7 @@ def test_directories_are_read_as_a_mounted_config_map_has_them(tmp_path: Path) -
         ("absent.yaml", None, "no such file or directory"),
         ("bad.yaml.gz", b"no gzip", "cannot be read: Not a gzipped file"),
         ("cut.yaml.gz", gzip.compress(b"a: 1" * 100)[:20], "cannot be read: Compressed file"),
-        ("latin.yaml", b"a: 1\nb: \xe9\n", "not UTF-8 text"),
+        ("latin.yaml", b"a: 1\nb: \xe9\n", "not valid UTF-8"),
     ],
 )
 def test_files_that_cannot_be_read_are_problems(

@@ -43,7 +43,7 @@ def test_a_link_to_itself_is_a_fault_with_its_path(tmp_path: Path) -> None:
     (tmp_path / "a.yaml").write_text("a: 1")
     found, (problem,) = read([tmp_path])
     assert len(found) == 1
-    assert str(problem) == f"{tmp_path}/loop: a symbolic link that leads back to itself"
+    assert str(problem) == f"{tmp_path}/loop: a symbolic link that points to itself"
     before = fingerprint([tmp_path])
     (tmp_path / "loop").unlink()
     assert fingerprint([tmp_path]) != before
@@ -54,7 +54,7 @@ def test_too_many_names_are_a_fault(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for name in "abc":
         (tmp_path / f"{name}.yaml").write_text("a: 1")
     (problem,) = read([tmp_path])[1]
-    assert "more than 2 files and folders" in str(problem)
+    assert "contains more than 2 files and directories" in str(problem)
 
 
 def test_what_is_no_regular_file_is_an_error_and_never_opened(tmp_path: Path) -> None:

@@ -326,7 +326,7 @@ def test_cases_are_selected_and_placed() -> None:
     document = load_text(text, "s.yaml").documents[0]
     results = run(document, Judge(), select=re.compile("s/two"))
     assert [(each.name, each.line) for each in results] == [("two", 8)]
-    assert suites.problems(results)[0].message == ("case 'two' failed: other allowed than expected")
+    assert suites.problems(results)[0].message == ("case 'two' failed: unexpected allowed")
 
 
 def test_a_broken_suite_does_not_run() -> None:
