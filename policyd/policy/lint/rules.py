@@ -186,7 +186,7 @@ RULES: Mapping[str, LintRule] = {rule.name: rule for rule in _RULES}
 def nearest(name: str) -> str:
     """``did you mean X?`` for a name that is no rule's."""
     found = difflib.get_close_matches(name, RULES, n=1)
-    return f"did you mean {found[0]}?" if found else "policyd lint --rules lists them"
+    return f"did you mean {found[0]}?" if found else "policyd lint --rules lists the rules"
 
 
 def refused(name: str) -> str:
