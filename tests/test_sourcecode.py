@@ -16,7 +16,8 @@ FUNCTION_LINES = 70
 MARKS = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError|stub)\b")
 # Where any exception is caught, and what becomes of it.
 BROAD = {
-    "policyd/admission/engine.py": "failurePolicy decides, and it is logged",
+    "policyd/admission/findings.py": "failurePolicy decides, and it is logged",
+    "policyd/admission/validating.py": "failurePolicy decides, and it is logged",
     "policyd/admission/rounds.py": "failurePolicy decides, and it is logged",
     "policyd/http/endpoints.py": "counted and raised again",
     "policyd/policy/live/watch.py": "inotify's library fails; looks go on without it, and it is logged",

@@ -59,8 +59,8 @@ class Finding:
 
 @dataclass(slots=True)
 class Verdict:
-    """What all policies together said of one request; filled by the engine, in the order of
-    decisions.
+    """What all policies together found for one request, in the order of decisions; filled by
+    ``Findings``.
     """
 
     findings: list[Finding] = field(default_factory=list)

@@ -2,14 +2,12 @@
 
 Order, reinvocation and errors are those of MutatingAdmissionPolicy (k8s.io/apiserver,
 admission/plugin/policy/mutating/dispatcher.go), but for defaulting between mutations, which only
-the API server can do. No validation is judged here.
+the API server can do. No validation is invocation here.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Iterable
+from functools import partial
 from time import perf_counter_ns
-from typing import TYPE_CHECKING
 
 import orjson
 
@@ -17,37 +15,59 @@ from policyd._core.json.equality import equal
 from policyd._core.json.sendable import unsendable
 from policyd._core.json.size import MAX_PATCH_BYTES, TOO_LARGE, patch_bytes
 from policyd._core.patch.apply import apply, diff
+from policyd._core.plan.mutation import MutationPlan
+from policyd._core.plan.plan import Stopped, Subject
 from policyd.admission import rounds
+from policyd.admission.applicable import Applicable
 from policyd.admission.conflicts import Conflicts
+from policyd.admission.deadlines import deadline_of
 from policyd.admission.decision import refused, respond
-from policyd.admission.waiting import Wait, answer_by
+from policyd.admission.findings import ADMIT, Findings
+from policyd.admission.invocation import Invocation, InvocationKey, Matched, key_of
+from policyd.admission.lookups import Evaluation, answered, timed
+from policyd.admission.review import AdmissionResponse
 from policyd.errors import InternalError, MutationError, StatusError, Unanswered
+from policyd.json_types import JSON, JSONObject
+from policyd.mutation import Target
 from policyd.mutation.decoding import converted
+from policyd.policy.compile.compiled import CompiledPolicy, Mutation
 from policyd.policy.kinds.controllers import with_pod
 
-if TYPE_CHECKING:
-    from policyd._core.plan.mutation import MutationPlan
-    from policyd._core.plan.plan import Stopped, Subject
-    from policyd.admission.engine import Engine, Judged, Matched
-    from policyd.admission.review import AdmissionResponse
-    from policyd.json_types import JSON, JSONObject
-    from policyd.mutation import Target
-    from policyd.policy.compile.compiled import CompiledPolicy, Mutation
 
-_ADMIT = 0
+def mutate(
+    applicable: Applicable, findings: Findings, matches: list[Matched], deadline: int
+) -> Evaluation[AdmissionResponse]:
+    """Mutate and answer; yields what must be looked up first.
+
+    No patch for DELETE and CONNECT, whose objects cannot be changed.
+    """
+    request, generation, recorder = findings.request, findings.generation, findings.recorder
+    if request.operation in ("DELETE", "CONNECT") or request.object is None:
+        return respond(request, findings.verdict, generation)
+    tree = MutatedObject(applicable, findings, deadline)
+    try:
+        yield from timed(tree.mutate(matches), partial(recorder.phase, "evaluate"))
+    except StatusError as error:
+        return refused(request, error, generation)
+    evaluated = perf_counter_ns()
+    patch = _patch(findings, tree) if tree.current is not request.object else None
+    recorder.phase("patch", perf_counter_ns() - evaluated)
+    return respond(request, findings.verdict, generation, patch)
 
 
-class Tree:
+class MutatedObject:
     """The object while it is being mutated."""
 
-    at_once = True  # no note is taken of policies that are matched anew and not invoked
-
-    def __init__(self, engine: Engine) -> None:
-        self.engine = engine
-        self.current: JSON = engine.request.object
+    def __init__(self, applicable: Applicable, findings: Findings, deadline: int) -> None:
+        self.applicable = applicable
+        self.findings = findings
+        self.deadline = deadline
+        self.request = findings.request
+        self._observer = findings.observer
+        self.current: JSON = self.request.object
         self.writers: list[CompiledPolicy] = []
-        target = engine.policies.schemas.target(engine.request.kind)
-        self._targets = {engine.request.kind: target}
+        target = applicable.policies.schemas.target(self.request.kind)
+        self._targets = {self.request.kind: target}
         self._keys = None if target.schema is None else target.schema.list_keys
         self._conflicts = Conflicts(self.current, self._keys)
         # Bytes of patch that the accepted mutations wrote; no less than what remains of it.
@@ -56,135 +76,148 @@ class Tree:
         self._changes = 0
         self._operations: list[JSONObject] = []
         self._latest: list[JSONObject] = []
-        # Told when the invocation is over: one that has to wait for an answer begins anew.
+        # Noted when the invocation is over: one that has to wait for a lookup begins anew.
         self._failures: list[str | Stopped] = []
         # How policies see the tree as it is now, by how they saw it when they were matched.
         self._subjects: dict[Subject, Subject] = {}
         # The second round: what each invocation of the first with IfNeeded saw.
-        self.again = False
-        self._saw: dict[rounds.Key, JSON] = {}
+        self._again = False
+        self._saw: dict[InvocationKey, JSON] = {}
 
-    def mutate(self, matches: list[Matched]) -> Iterator[Wait]:
+    def mutate(self, matches: list[Matched]) -> Evaluation[None]:
         """Two rounds, if the first changes anything. The second matches all policies anew, with the
         object as it is then; invoked are those that the first invoked, with IfNeeded. Of other
         policies that match now only the errors count: of their configuration and matchConditions.
-
-        Yields where a cluster has to answer first.
         """
-        self._saw = yield from self._each(rounds.first(self.engine, matches))
-        engine = self.engine
-        if self.writers and not engine.verdict.findings and engine.policies.second_round:
-            self.again = True
-            again = yield from rounds.second(engine, self.current, self._saw, at_once=self.at_once)
+        applicable, findings = self.applicable, self.findings
+        self._saw = yield from self._each(rounds.first(applicable, findings, matches))
+        if self.writers and not findings.verdict.findings and applicable.policies.second_round:
+            self._again = True
+            again = yield from rounds.second(
+                applicable, findings, self.deadline, self.current, self._saw
+            )
             yield from self._each(again)
 
-    def passed_over(self, judged: Judged) -> bool:
+    def _passed_over(self, invocation: Invocation) -> bool:
         """Whether only errors of its matchConditions count, as it is not invoked once more."""
-        if not self.again:
+        if not self._again:
             return False
-        return not judged.policy.reinvoke or rounds.key(judged) not in self._saw
+        return not invocation.policy.reinvoke or key_of(invocation) not in self._saw
 
-    def _each(self, invocations: Iterable[Judged]) -> Generator[Wait, None, dict[rounds.Key, JSON]]:
+    def _each(self, invocations: Iterable[Invocation]) -> Evaluation[dict[InvocationKey, JSON]]:
         """Apply them in order; what those saw that may have to be invoked once more."""
-        runs: dict[rounds.Key, JSON] = {}
-        engine = self.engine
-        for judged in invocations:
-            policy, saw = judged.policy, self.current
-            if self.again and policy.reinvoke and self._saw.get(rounds.key(judged)) is saw:
+        runs: dict[InvocationKey, JSON] = {}
+        for invocation in invocations:
+            policy, saw = invocation.policy, self.current
+            if self._again and policy.reinvoke and self._saw.get(key_of(invocation)) is saw:
                 continue  # It would see what it saw, and do nothing.
-            deadline = engine.deadline_of(policy) if policy.timeout_ns else engine.deadline
+            deadline = deadline_of(policy, self.deadline) if policy.timeout_ns else self.deadline
             try:
-                invoked = self._guarded(judged, deadline)
+                invoked = self._guarded(invocation, deadline)
             except Unanswered as unknown:
-                invoked = yield from self._answered(judged, deadline, unknown)
+                again = partial(self._guarded, invocation, deadline)
+                try:
+                    invoked = yield from answered(again, unknown, deadline)
+                except Unanswered as in_vain:
+                    self.findings.failed(policy, invocation.binding, str(in_vain))
+                    invoked = None
             if invoked and policy.reinvoke:
-                runs[rounds.key(judged)] = saw
+                runs[key_of(invocation)] = saw
         return runs
-
-    def _answered(
-        self, judged: Judged, deadline: int, unknown: Unanswered
-    ) -> Generator[Wait, None, bool | None]:
-        """One invocation once its questions are answered; one asked again in vain is an error."""
-        while True:
-            question = unknown.question
-            yield Wait(frozenset((question,)), answer_by(deadline))
-            if question in self.engine.pending:
-                break
-            try:
-                return self._guarded(judged, deadline)
-            except Unanswered as another:
-                if another.question == question:
-                    break
-                unknown = another
-        self.engine.failed(judged.policy, judged.binding, str(unknown))
-        return None
 
     def patch(self) -> list[JSONObject]:
         """The one patch from the object that was sent to what became of it."""
         if len(self.writers) == 1:
             return self._latest
-        return diff(self.engine.request.object, self.current, self._keys)
+        return diff(self.request.object, self.current, self._keys)
 
-    def _guarded(self, judged: Judged, deadline: int) -> bool | None:
+    def _guarded(self, invocation: Invocation, deadline: int) -> bool | None:
         """One invocation; one that does not come to its end leaves the tree as it was."""
-        before, run = self.current, None
+        before, invoked = self.current, None
+        work = self._invoke if self._observer is None else self._observed
         try:
-            run = self.engine.guarded(judged.policy, self._invoke, judged, deadline)
+            invoked = self.findings.guarded(invocation.policy, work, invocation, deadline)
         finally:
-            if run is None and self.current is not before:
+            if invoked is None and self.current is not before:
                 self.current = before
                 self._subjects.clear()
-        return run
+        return invoked
 
-    def _invoke(self, judged: Judged, deadline: int) -> bool:
+    def _observed(self, invocation: Invocation, deadline: int) -> bool:
+        """The same as ``_invoke``, shown to the observer."""
+        refused = ""
+        try:
+            return self._invoke(invocation, deadline)
+        except StatusError as error:
+            refused = str(error)
+            raise
+        finally:
+            if self._observer is not None:
+                self._observer.invoked(
+                    invocation,
+                    again=self._again,
+                    passed_over=self._passed_over(invocation),
+                    refused=refused,
+                )
+
+    def _invoke(self, invocation: Invocation, deadline: int) -> bool:
         """One invocation; False if its matchConditions did not hold."""
-        policy, before = judged.policy, self.current
-        passed_over = self.passed_over(judged)
+        policy, before = invocation.policy, self.current
+        passed_over = self._passed_over(invocation)
         if policy.mutation is None:
             return False
-        if judged.hit.mismatch and not passed_over:
-            text = f"failed to convert object version: {judged.hit.mismatch}"
-            self.engine.failed(policy, judged.binding, text)
+        if invocation.hit.mismatch and not passed_over:
+            text = f"failed to convert object version: {invocation.hit.mismatch}"
+            self.findings.failed(policy, invocation.binding, text)
             return False
-        subject = self._subject(judged)
-        matched = policy.mutation.matches(subject, judged.param, deadline)
+        subject = self._subject(invocation)
+        matched = policy.mutation.matches(subject, invocation.param, deadline)
         if matched is not True:
             if matched is not False:
-                self.engine.failed(policy, judged.binding, matched)
+                self.findings.failed(policy, invocation.binding, matched)
             return False
         if passed_over:
             return False
         self._changes, self._failures = 0, []
         for mutation in policy.mutations:
             if self._changes:
-                subject = self._subject(judged)
-            self._mutate(judged, mutation, subject, deadline)
+                subject = self._subject(invocation)
+            self._mutate(invocation, mutation, subject, deadline)
         for failure in self._failures:
-            self.engine.failed(policy, judged.binding, failure)
+            self.findings.failed(policy, invocation.binding, failure)
         if not self._failures:
-            policy.counters.count(_ADMIT)
+            policy.counters.count(ADMIT)
         if self.current is not before:
             self._note(policy, before)
         return True
 
-    def _mutate(self, judged: Judged, mutation: Mutation, subject: Subject, deadline: int) -> None:
+    def _mutate(
+        self, invocation: Invocation, mutation: Mutation, subject: Subject, deadline: int
+    ) -> None:
         """Apply one mutation to the current tree, which the policy sees as ``subject``; a failure
         leaves the tree as it was.
         """
-        policy, before = judged.policy, self.current
+        policy, before = invocation.policy, self.current
         target = subject.object
         if policy.mutation is None or not isinstance(target, dict) or not isinstance(before, dict):
             return
         try:
-            after, error = self._applied(policy.mutation, judged, mutation, subject, deadline)
+            after, error = self._applied(policy.mutation, invocation, mutation, subject, deadline)
         except MutationError as failure:
             after, error = target, str(failure)
+        except StatusError as failure:
+            if self._observer is not None:
+                self._observer.mutated(invocation, mutation, target, target, str(failure))
+            raise
+        if self._observer is not None:
+            text = "" if error is None else str(error)
+            self._observer.mutated(invocation, mutation, target, after, text)
         if error is not None:
             self._failures.append(error)
             return
         if after is target:
             return
-        if judged.as_pod:
+        if invocation.as_pod:
             self._accept(with_pod(before, target, after))
         else:
             self._accept(_in_version_of(before, after))
@@ -192,20 +225,20 @@ class Tree:
     def _applied(
         self,
         plan: MutationPlan,
-        judged: Judged,
+        invocation: Invocation,
         mutation: Mutation,
         subject: Subject,
         deadline: int,
     ) -> tuple[JSONObject, str | Stopped | None]:
         """What one mutation makes of the object that its policy sees, and its error."""
-        target, seen = self._target(judged), subject.object
+        target, seen = self._target(invocation), subject.object
         if mutation.overlay is not None:
             bound = mutation.overlay.bound(target)
-            after, error = plan.merge(bound, subject, judged.param, deadline)
+            after, error = plan.merge(bound, subject, invocation.param, deadline)
             if error is not None or after is seen:
                 return seen, error
             return converted(after, seen, target), None
-        value, error = plan.evaluate(mutation.index, subject, judged.param, deadline)
+        value, error = plan.evaluate(mutation.index, subject, invocation.param, deadline)
         if error is not None or mutation.mutator is None:
             return seen, error
         sources = (
@@ -213,26 +246,26 @@ class Tree:
             subject.old_object,
             subject.request,
             _namespace_seen(plan, subject),
-            judged.param,
+            invocation.param,
         )
         return mutation.mutator.apply(value, seen, target, sources), None
 
-    def _target(self, judged: Judged) -> Target:
+    def _target(self, invocation: Invocation) -> Target:
         """The kind that the policy's mutations work on."""
-        kind = ("", "v1", "Pod") if judged.as_pod else judged.hit.kind
+        kind = ("", "v1", "Pod") if invocation.as_pod else invocation.hit.kind
         target = self._targets.get(kind)
         if target is None:
-            target = self._targets[kind] = self.engine.policies.schemas.target(kind)
+            target = self._targets[kind] = self.applicable.policies.schemas.target(kind)
         return target
 
-    def _subject(self, judged: Judged) -> Subject:
+    def _subject(self, invocation: Invocation) -> Subject:
         """What the policy sees of the tree as it is now."""
-        if self.current is self.engine.object:
-            return judged.subject
-        subject = self._subjects.get(judged.subject)
+        if self.current is self.applicable.object:
+            return invocation.subject
+        subject = self._subjects.get(invocation.subject)
         if subject is None:
-            seen = self.engine.subjects.seen(self.current, judged.hit, judged.as_pod)
-            subject = self._subjects[judged.subject] = judged.subject.seeing(seen)
+            seen = self.applicable.subjects.seen(self.current, invocation.hit, invocation.as_pod)
+            subject = self._subjects[invocation.subject] = invocation.subject.seeing(seen)
         return subject
 
     def _accept(self, changed: JSONObject) -> None:
@@ -253,14 +286,14 @@ class Tree:
         self._bytes += size
         if self._bytes > MAX_PATCH_BYTES >= size:
             # What former mutations wrote may be gone by now.
-            operations = diff(self.engine.request.object, changed, self._keys)
+            operations = diff(self.request.object, changed, self._keys)
             self._bytes = size = patch_bytes(operations, MAX_PATCH_BYTES)
         return TOO_LARGE if size > MAX_PATCH_BYTES else None
 
     def _note(self, policy: CompiledPolicy, before: JSON) -> None:
-        """Count the operations of an invocation, and tell what another policy had written."""
-        recorder = self.engine.recorder
-        # Of several mutations of one policy, only all together tell what it changed.
+        """Count the operations of an invocation, and report what another policy had written."""
+        recorder = self.findings.recorder
+        # Of several mutations of one policy, only all together say what it changed.
         once = self._changes == 1
         operations = self._operations if once else diff(before, self.current, self._keys)
         self._latest = operations
@@ -271,56 +304,20 @@ class Tree:
             recorder.mutation_conflict(policy.name)
             recorder.happened(
                 "conflict",
-                self.engine.request,
+                self.request,
                 policy=policy.name,
-                generation=self.engine.policies.generation,
+                generation=self.findings.generation,
                 message=conflict.text,
             )
 
 
-def run(
-    engine: Engine, matches: list[Matched], grow: Callable[[Engine], Tree] = Tree
-) -> AdmissionResponse:
-    """Mutate and answer, without waiting for an authorizer. ``grow`` makes the tree."""
-    work = steps(engine, matches, grow)
-    while True:
-        try:
-            next(work)
-        except StopIteration as done:
-            response: AdmissionResponse = done.value
-            return response
-
-
-def steps(
-    engine: Engine, matches: list[Matched], grow: Callable[[Engine], Tree] = Tree
-) -> Generator[Wait, None, AdmissionResponse]:
-    """Mutate and answer; yields where the authorizer has to answer first.
-
-    No patch for DELETE and CONNECT, whose objects cannot be changed.
-    """
-    request, generation = engine.request, engine.policies.generation
-    started, waited = perf_counter_ns(), engine.waited_ns
-    if request.operation in ("DELETE", "CONNECT") or request.object is None:
-        return respond(request, engine.verdict, generation)
-    tree = grow(engine)
-    try:
-        yield from tree.mutate(matches)
-    except StatusError as error:
-        return refused(request, error, generation)
-    evaluated = perf_counter_ns()
-    engine.recorder.phase("evaluate", evaluated - started - (engine.waited_ns - waited))
-    patch = _patch(engine, tree) if tree.current is not request.object else None
-    engine.recorder.phase("patch", perf_counter_ns() - evaluated)
-    return respond(request, engine.verdict, generation, patch)
-
-
-def _patch(engine: Engine, tree: Tree) -> bytes | None:
+def _patch(findings: Findings, tree: MutatedObject) -> bytes | None:
     """The patch as JSON, tried on the object before it is sent."""
     operations = tree.patch()
-    if not equal(apply(operations, engine.request.object), tree.current):
-        error = InternalError(f"the patch of request {engine.request.uid} does not replay")
+    if not equal(apply(operations, findings.request.object), tree.current):
+        error = InternalError(f"the patch of request {findings.request.uid} does not replay")
         for policy in tree.writers:
-            engine.broken(policy, error)
+            findings.broken(policy, error)
         return None
     return orjson.dumps(operations) if operations else None
 

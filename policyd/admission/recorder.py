@@ -1,19 +1,18 @@
-"""Recorder: the interface through which the engine and the endpoints tell what happened.
+"""Recorder: the interface through which the engine and the endpoints report what happened.
 
 Nothing here knows how it is shown; Prometheus and the log are one implementation
 (``observability/metrics.py``). Durations are nanoseconds of ``perf_counter_ns``. What is counted
-once per policy and request is not told here: it lives in the core as plain integers.
+once per policy and request is not reported here: it lives in the core as plain integers.
 """
 
 from typing import Literal, Protocol
 
 from policyd.admission.review import AdmissionRequest
 
-Webhook = Literal["validate", "mutate"]
-Result = Literal["allowed", "denied", "error", "shed", "bad_request"]
+RequestResult = Literal["allowed", "denied", "error", "shed", "bad_request"]
 Phase = Literal["decode", "queue", "match", "lookup", "evaluate", "patch", "encode"]
 ShedReason = Literal["requests", "bytes", "stalled", "deadline"]
-Question = Literal["authorizer", "namespace", "param", "kind", "definition"]
+LookupKind = Literal["authorizer", "namespace", "param", "kind", "definition"]
 LookupResult = Literal["success", "error", "timeout"]
 Happening = Literal["denial", "warning", "error", "conflict"]
 
@@ -21,7 +20,9 @@ Happening = Literal["denial", "warning", "error", "conflict"]
 class Recorder(Protocol):
     """Takes notes; never fails, never waits. Every method is cheap enough for the request path."""
 
-    def request(self, webhook: str, operation: str, result: Result, nanoseconds: int) -> None:
+    def request(
+        self, webhook: str, operation: str, result: RequestResult, nanoseconds: int
+    ) -> None:
         """A request was answered; ``operation`` is empty where none could be read."""
 
     def phase(self, phase: Phase, nanoseconds: int) -> None:
@@ -30,7 +31,7 @@ class Recorder(Protocol):
     def shed(self, reason: ShedReason) -> None:
         """A request was refused for lack of room, or came too late to be evaluated."""
 
-    def lookup(self, what: Question, result: LookupResult, nanoseconds: int) -> None:
+    def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
         """The cluster was asked something."""
 
     def reload(self, succeeded: bool) -> None:
@@ -57,7 +58,9 @@ class Recorder(Protocol):
 class NullRecorder:
     """Forgets everything: for the command line, for tests and for benchmarks of the engine."""
 
-    def request(self, webhook: str, operation: str, result: Result, nanoseconds: int) -> None:
+    def request(
+        self, webhook: str, operation: str, result: RequestResult, nanoseconds: int
+    ) -> None:
         """Forgotten."""
 
     def phase(self, phase: Phase, nanoseconds: int) -> None:
@@ -66,7 +69,7 @@ class NullRecorder:
     def shed(self, reason: ShedReason) -> None:
         """Forgotten."""
 
-    def lookup(self, what: Question, result: LookupResult, nanoseconds: int) -> None:
+    def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
         """Forgotten."""
 
     def reload(self, succeeded: bool) -> None:

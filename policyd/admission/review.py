@@ -27,7 +27,7 @@ KIND = "AdmissionReview"
 class AdmissionResponse(NamedTuple):
     """What is answered. ``code``, ``reason``, ``message``, ``causes`` are only sent with a denial.
 
-    A cause is its message, or a whole StatusCause. ``patch`` is RFC 6902 as JSON bytes.
+    ``patch`` is RFC 6902 as JSON bytes.
     """
 
     uid: str
@@ -35,7 +35,7 @@ class AdmissionResponse(NamedTuple):
     code: int = 0
     reason: str = ""
     message: str = ""
-    causes: tuple[str | dict[str, Any], ...] = ()
+    causes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     audit_annotations: Mapping[str, str] = MappingProxyType({})
     patch: bytes | None = None
@@ -94,10 +94,7 @@ def _status(response: AdmissionResponse) -> dict[str, Any]:
     if response.code:
         status["code"] = response.code
     if response.causes:
-        causes = [
-            {"message": cause} if isinstance(cause, str) else cause for cause in response.causes
-        ]
-        status["details"] = {"causes": causes}
+        status["details"] = {"causes": [{"message": cause} for cause in response.causes]}
     return status
 
 

@@ -1,19 +1,18 @@
 """One request as policies see it: the values of ``object``, ``request``, ``namespaceObject`` and
 the rest.
 
-Does not match and does not judge.
+Does not match and does not evaluate.
 """
 
+from policyd._core.match.equivalents import Gvk
 from policyd._core.match.matcher import Hit
 from policyd._core.plan.plan import Subject
 from policyd._core.values.errors import CelError
 from policyd.admission.authorizer import Authorizer
+from policyd.admission.lookup_sources import NamespaceSource
 from policyd.admission.review import AdmissionRequest
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile.params import Namespaces
 from policyd.policy.kinds.controllers import pod_of, template_path
-
-Gvk = tuple[str, str, str]
 
 
 class Subjects:
@@ -24,11 +23,12 @@ class Subjects:
     def __init__(
         self,
         request: AdmissionRequest,
-        namespaces: Namespaces,
+        namespaces: NamespaceSource,
         authorizer: Authorizer | None = None,
     ) -> None:
         self.request = request
         self.object: JSON = request.object
+        self.namespaces = namespaces
         self.authorizer = authorizer
         self._shown = request.shown()
         # Null for cluster-scoped objects and for Namespaces.

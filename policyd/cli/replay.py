@@ -18,8 +18,8 @@ from policyd.cli.shared.progress import with_progress
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError, ReviewError
 from policyd.json_types import JSONObject
-from policyd.offline.judging import Judge
-from policyd.offline.replaying import WHAT, Change, Recorded, changes, read_line
+from policyd.offline.admitting import Admitter
+from policyd.offline.replaying import WHAT, DecisionChange, Recorded, changes, read_line
 from policyd.policy.compile import compiler
 from policyd.policy.source.files import read_bytes
 from policyd.policy.source.loader import load
@@ -44,7 +44,7 @@ class _Changed:
 
     place: str
     request: str
-    change: Change
+    change: DecisionChange
 
 
 @click.command("replay", epilog=_EPILOG)
@@ -94,10 +94,10 @@ def command(
     record its webhook is mutated and then validated. Captures omit the values of Secrets, so
     policies that read them may decide differently than they did.
     """
-    new = Judge(compiler.compile_strict(load(paths, version=version)), authorizer)
+    new = Admitter(compiler.compile_strict(load(paths, version=version)), authorizer)
     old = None
     if against:
-        old = Judge(compiler.compile_strict(load(against, version=version)), authorizer)
+        old = Admitter(compiler.compile_strict(load(against, version=version)), authorizer)
     lines = list(_lines(captures))
     if not lines:
         raise ConfigError(f"no reviews in {', '.join(map(str, captures))}")
@@ -132,13 +132,13 @@ def _lines(captures: Iterable[Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def _changed(
-    lines: Iterable[tuple[str, bytes]], new: Judge, old: Judge | None
+    lines: Iterable[tuple[str, bytes]], new: Admitter, old: Admitter | None
 ) -> Iterator[_Changed]:
     for place, line in lines:
         try:
             recorded = read_line(line)
-            before = recorded.answered() if old is None else recorded.judged(old)
-            after = recorded.judged(new)
+            before = recorded.answered() if old is None else recorded.evaluated(old)
+            after = recorded.evaluated(new)
         except ReviewError as error:
             raise ReviewError(f"{place}: {error}") from None
         for change in changes(before, after):

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs
 
 from policyd._core.json.weight import decoded_bytes
 from policyd.admission.partial import MAX_DECODED_BYTES
-from policyd.admission.recorder import Recorder, Result, ShedReason
+from policyd.admission.recorder import Recorder, RequestResult, ShedReason
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode
 from policyd.errors import ReviewError
 from policyd.http.lifecycle import Lifecycle
@@ -55,7 +55,7 @@ class ReviewEvaluator(Protocol):
 
 
 class AsyncReviewEvaluator(Protocol):
-    """``admission.asking.review_with`` and whom it asks: one that can wait for answers."""
+    """``admission.with_cluster.review_with`` and whom it asks: one that can wait for answers."""
 
     async def __call__(
         self,
@@ -134,7 +134,7 @@ class Reviews:
             finally:
                 room.leave()
         except ReviewError as error:
-            result: Result = "shed" if error.status == 503 else "bad_request"
+            result: RequestResult = "shed" if error.status == 503 else "bad_request"
             self._recorder.request(webhook, "", result, perf_counter_ns() - arrived)
             await refuse(scope, body, send, error, closing=self._lifecycle.draining)
         except Disconnected:
@@ -254,7 +254,7 @@ def _allowance_ns(query: bytes, longest: float) -> int:
     return max(0, int((seconds - max(0.1 * seconds, 0.020)) * 1e9))
 
 
-def _result(response: AdmissionResponse) -> Result:
+def _result(response: AdmissionResponse) -> RequestResult:
     if response.allowed:
         return "allowed"
     return "error" if response.code >= 500 else "denied"

@@ -1,7 +1,7 @@
 """Which parts of policies the cases of suites brought about: conditions, selectors and validations
 that were true and false; rules, bindings, mutations, exceptions and audit annotations that applied.
 
-What happened is read from stories (``explaining.py``); a request that nobody asks about costs
+What happened is read from stories (``explaining.py``); a request that nobody explains costs
 nothing. Prints nothing.
 """
 
@@ -14,12 +14,12 @@ from policyd.offline.stories import PolicyStory, Visit, WebhookStory
 from policyd.policy.model import kinds
 from policyd.policy.source.documents import Document
 
-Outcome = Literal["true", "false", "applied"]
-_BOTH: tuple[Outcome, ...] = ("true", "false")
+PartOutcome = Literal["true", "false", "applied"]
+_BOTH: tuple[PartOutcome, ...] = ("true", "false")
 _MATCH = "matchConstraints"
 _SELECTORS = ("namespaceSelector", "objectSelector")
 # A policy: the real path of its file, its kind, its name.
-Key = tuple[str, str, str]
+_PolicyKey = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class Part:
     name: str
     file: str
     line: int
-    wanted: tuple[Outcome, ...]
-    missing: tuple[Outcome, ...] = ()
+    wanted: tuple[PartOutcome, ...]
+    missing: tuple[PartOutcome, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,10 @@ class Coverage:
     """What was seen of policies so far."""
 
     def __init__(self) -> None:
-        self._documents: dict[Key, Document] = {}
-        self._bindings: dict[Key, dict[str, Document]] = {}
-        self._seen: set[tuple[Key, str, Outcome]] = set()
-        self._matched: set[Key] = set()
+        self._documents: dict[_PolicyKey, Document] = {}
+        self._bindings: dict[_PolicyKey, dict[str, Document]] = {}
+        self._seen: set[tuple[_PolicyKey, str, PartOutcome]] = set()
+        self._matched: set[_PolicyKey] = set()
 
     def expect(self, documents: Iterable[Document]) -> None:
         """Count these policies and their bindings, too."""
@@ -95,7 +95,7 @@ class Coverage:
         """Every policy that counts, in the order in which they came."""
         return [self._policy(key, document) for key, document in self._documents.items()]
 
-    def _policy(self, key: Key, document: Document) -> PolicyCoverage:
+    def _policy(self, key: _PolicyKey, document: Document) -> PolicyCoverage:
         parts = []
         for path, name, wanted in _parts(document):
             line, _ = document.place(f"spec.{path}")
@@ -107,7 +107,9 @@ class Coverage:
             parts.append(Part("binding", name, binding.file, line, ("applied",), missing))
         return PolicyCoverage(document, tuple(parts), key in self._matched)
 
-    def _missing(self, key: Key, path: str, wanted: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    def _missing(
+        self, key: _PolicyKey, path: str, wanted: tuple[PartOutcome, ...]
+    ) -> tuple[PartOutcome, ...]:
         return tuple(each for each in wanted if (key, path, each) not in self._seen)
 
 
@@ -133,11 +135,11 @@ def _binding(name: str) -> str:
     return f"binding {name}"
 
 
-def _key(document: Document) -> Key:
+def _key(document: Document) -> _PolicyKey:
     return (str(Path(document.file).resolve()), document.kind, document.name)
 
 
-def _parts(document: Document) -> Iterator[tuple[str, str, tuple[Outcome, ...]]]:
+def _parts(document: Document) -> Iterator[tuple[str, str, tuple[PartOutcome, ...]]]:
     """Path, name and possible outcomes of each part. A mere ``false`` can be nothing else."""
     policy = document.model
     if not isinstance(policy, _POLICIES):
@@ -168,14 +170,14 @@ def _parts(document: Document) -> Iterator[tuple[str, str, tuple[Outcome, ...]]]
             yield f"exceptions[{index}]", exception.name, ("applied",)
 
 
-def _possible(expression: str | None) -> tuple[Outcome, ...]:
+def _possible(expression: str | None) -> tuple[PartOutcome, ...]:
     text = (expression or "").strip()
     if text == "true":
         return ("true",)
     return ("false",) if text == "false" else _BOTH
 
 
-def _outcomes(story: PolicyStory) -> Iterator[tuple[str, Outcome]]:
+def _outcomes(story: PolicyStory) -> Iterator[tuple[str, PartOutcome]]:
     """What one policy did in one webhook."""
     policy = story.document.model
     yield from _matching(story)
@@ -193,7 +195,7 @@ def _outcomes(story: PolicyStory) -> Iterator[tuple[str, Outcome]]:
             yield from _patterns(story, visit)
 
 
-def _matching(story: PolicyStory) -> Iterator[tuple[str, Outcome]]:
+def _matching(story: PolicyStory) -> Iterator[tuple[str, PartOutcome]]:
     """Which rule led to the policy, or which rule or selector away from it."""
     reason = story.reason
     if reason.applies or reason.place.startswith("exclude"):
@@ -204,7 +206,7 @@ def _matching(story: PolicyStory) -> Iterator[tuple[str, Outcome]]:
         yield from ((f"{_MATCH}.{place}", "true") for place in _SELECTORS)
 
 
-def _expressions(visit: Visit) -> Iterator[tuple[str, Outcome]]:
+def _expressions(visit: Visit) -> Iterator[tuple[str, PartOutcome]]:
     lifted = {f"validations[{index}]" for index in visit.lifted}
     for each in visit.expressions:
         path, _, last = each.label.removeprefix("spec.").rpartition(".")
@@ -218,7 +220,7 @@ def _expressions(visit: Visit) -> Iterator[tuple[str, Outcome]]:
             yield path, "true" if value else "false"
 
 
-def _patterns(story: PolicyStory, visit: Visit) -> Iterator[tuple[str, Outcome]]:
+def _patterns(story: PolicyStory, visit: Visit) -> Iterator[tuple[str, PartOutcome]]:
     """Patterns leave no evaluation behind: what is not found to fail was true."""
     plan = story.policy.validation
     if plan is None or visit.stopped or any(each.error for each in visit.findings):

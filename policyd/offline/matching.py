@@ -1,4 +1,4 @@
-"""Why the rules of a policy or binding fit a request, or do not: for people. Judges nothing.
+"""Why the rules of a policy or binding fit a request, or do not: for people. Evaluates nothing.
 
 The core is asked part by part, by rules that name only the part in question: what is said here
 cannot differ from what it does.
@@ -26,7 +26,7 @@ _PARTS = ("operations", "apiGroups", "resources", "apiVersions", "scope", "resou
 
 
 @dataclass(frozen=True, slots=True)
-class Reason:
+class MatchReason:
     """Why something applies or does not. ``place`` is the field that decided
     (``resourceRules[0]``, ``namespaceSelector``); ``more`` are further lines.
     """
@@ -37,12 +37,12 @@ class Reason:
     more: tuple[str, ...] = ()
 
 
-def why(constraints: JSONObject, view: MatchInput) -> Reason:
+def why(constraints: JSONObject, view: MatchInput) -> MatchReason:
     """Why these MatchResources (plain JSON) fit the request, or not."""
     if view.never_matched:
         group, _, resource = view.request_resource
         named = f"{resource}.{group}" if group else resource
-        return Reason(False, f"Kubernetes exempts {named} from admission policies")
+        return MatchReason(False, f"Kubernetes exempts {named} from admission policies")
     rules = constraints.get("resourceRules") or []
     policy = constraints.get("matchPolicy") or "Equivalent"
     ruled = _ruled(rules, policy, view)
@@ -51,20 +51,20 @@ def why(constraints: JSONObject, view: MatchInput) -> Reason:
     for index, rule in enumerate(constraints.get("excludeResourceRules") or []):
         if MatchRules([rule], match_policy=policy).match(view) is not None:
             place = f"excludeResourceRules[{index}]"
-            return Reason(False, f"{place} excludes the request", place, (shown_rule(rule),))
+            return MatchReason(False, f"{place} excludes the request", place, (shown_rule(rule),))
     return _selected(constraints, view) or ruled
 
 
-def _ruled(rules: list[JSONObject], policy: str, view: MatchInput) -> Reason:
+def _ruled(rules: list[JSONObject], policy: str, view: MatchInput) -> MatchReason:
     """Which rule fits, or what each rule lacks."""
     if not rules:
-        return Reason(True, "no resourceRules: every resource matches")
+        return MatchReason(True, "no resourceRules: every resource matches")
     for way in ("Exact", "Equivalent"):
         for index, rule in enumerate(rules):
             hit = MatchRules([rule], match_policy=way).match(view)
             if hit is not None and policy in (way, "Equivalent"):
                 place = f"resourceRules[{index}]"
-                return Reason(True, f"{place} matches{_as_other(hit, view)}", place)
+                return MatchReason(True, f"{place} matches{_as_other(hit, view)}", place)
     missing = [list(_missing(rule, policy, view)) for rule in rules]
     nearest = min(range(len(rules)), key=lambda index: len(missing[index]))
     place = f"resourceRules[{nearest}]"
@@ -73,7 +73,7 @@ def _ruled(rules: list[JSONObject], policy: str, view: MatchInput) -> Reason:
         for index, parts in enumerate(missing)
         if index != nearest
     ]
-    return Reason(False, f"{place}: {'; '.join(missing[nearest])}", place, tuple(others))
+    return MatchReason(False, f"{place}: {'; '.join(missing[nearest])}", place, tuple(others))
 
 
 def _as_other(hit: Hit, view: MatchInput) -> str:
@@ -115,7 +115,7 @@ def _missing(rule: JSONObject, policy: str, view: MatchInput) -> Iterator[str]:
         yield "the rule does not name the resource of the request"
 
 
-def _selected(constraints: JSONObject, view: MatchInput) -> Reason | None:
+def _selected(constraints: JSONObject, view: MatchInput) -> MatchReason | None:
     """The selector that refuses the request; None if both accept it."""
     for place in ("namespaceSelector", "objectSelector"):
         selector = constraints.get(place)
@@ -127,10 +127,10 @@ def _selected(constraints: JSONObject, view: MatchInput) -> Reason | None:
             object_selector=only.get("objectSelector"),
         ).match(view)
         if hit is not None and hit.error:
-            return Reason(True, f"{place} is invalid: {hit.error}", place)
+            return MatchReason(True, f"{place} is invalid: {hit.error}", place)
         if hit is None:
             seen = tuple(_seen(place, selector, view))
-            return Reason(False, f"{place} does not match", place, seen)
+            return MatchReason(False, f"{place} does not match", place, seen)
     return None
 
 

@@ -1,4 +1,4 @@
-"""What changes for a recorded request when other policies judge it. Reads no files.
+"""What changes for a recorded request when other policies evaluate it. Reads no files.
 
 A recorded line is an AdmissionReview with a request, as ``policyd serve --capture`` writes it with
 its response and, under ``captured``, the webhook; reviews recorded otherwise have neither.
@@ -15,11 +15,10 @@ import orjson
 from policyd._core.json.equality import equal
 from policyd._core.patch.apply import apply
 from policyd.admission.confidential import without_text
-from policyd.admission.engine import Webhook
 from policyd.errors import ReviewError
 from policyd.json_types import JSON, JSONObject
-from policyd.offline.judging import Judge, causes_of
-from policyd.offline.stories import BOTH
+from policyd.offline.admitting import BOTH, Admitter
+from policyd.policy.model.suite import Webhook
 
 What = Literal["now denied", "now admitted", "other reasons", "other warnings", "other object"]
 WHAT: tuple[What, ...] = get_args(What)  # the most important ones first
@@ -28,7 +27,7 @@ _WEBHOOKS: Mapping[JSON, tuple[Webhook, ...]] = {"mutate": ("mutate",), "validat
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class ComparedDecision:
     """What can be compared of an answer; ``reasons`` are the texts of a denial's causes."""
 
     allowed: bool
@@ -38,7 +37,7 @@ class Decision:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class DecisionChange:
     """One difference between two decisions, and the text that says it. ``policy`` is empty where it
     is no single one's.
     """
@@ -65,18 +64,18 @@ class Recorded:
         request = self.review["request"]
         return request if isinstance(request, dict) else {}
 
-    def judged(self, judge: Judge) -> Decision:
-        """What these policies say; raises ReviewError for what is no AdmissionReview."""
-        judgement = judge.judge(self.review, self.webhooks)
-        after = None if self.redacted else judgement.after
-        return Decision(
-            judgement.allowed,
-            self._texts(judgement.causes),
-            self._texts(judgement.warnings),
+    def evaluated(self, admitter: Admitter) -> ComparedDecision:
+        """What these policies decide; raises ReviewError for what is no AdmissionReview."""
+        admission = admitter.admit(self.review, self.webhooks)
+        after = None if self.redacted else admission.after
+        return ComparedDecision(
+            admission.allowed,
+            self._texts(admission.causes),
+            self._texts(admission.warnings),
             after,
         )
 
-    def answered(self) -> Decision:
+    def answered(self) -> ComparedDecision:
         """What was answered when it was recorded; raises ReviewError where that is not known."""
         if self.response is None:
             raise ReviewError(
@@ -85,9 +84,9 @@ class Recorded:
         after = None if self.redacted else self.request.get("object")
         if "patch" in self.response:
             after = apply(orjson.loads(b64decode(self.response["patch"])), after)
-        return Decision(
+        return ComparedDecision(
             bool(self.response.get("allowed")),
-            self._texts(causes_of(self.response)),
+            self._texts(_causes(self.response)),
             self._texts(self.response.get("warnings") or ()),
             after,
         )
@@ -119,9 +118,9 @@ def read_line(line: bytes) -> Recorded:
     )
 
 
-def changes(before: Decision, after: Decision) -> list[Change]:
+def changes(before: ComparedDecision, after: ComparedDecision) -> list[DecisionChange]:
     """The differences, the most important ones first."""
-    found: list[Change] = []
+    found: list[DecisionChange] = []
     if before.allowed and not after.allowed:
         found += _each("now denied", after.reasons)
     elif after.allowed and not before.allowed:
@@ -131,19 +130,28 @@ def changes(before: Decision, after: Decision) -> list[Change]:
     if before.allowed and after.allowed:
         found += _between("other warnings", before.warnings, after.warnings)
         if not equal(before.after, after.after):
-            found.append(Change("other object", "", "the mutated object differs"))
+            found.append(DecisionChange("other object", "", "the mutated object differs"))
     return found
 
 
-def _between(what: What, before: frozenset[str], after: frozenset[str]) -> list[Change]:
+def _between(what: What, before: frozenset[str], after: frozenset[str]) -> list[DecisionChange]:
     return [*_each(what, after - before), *_each(what, before - after, "no longer: ")]
 
 
-def _each(what: What, texts: frozenset[str], prefix: str = "") -> list[Change]:
-    return [Change(what, _policy_in(text), prefix + text) for text in sorted(texts)]
+def _each(what: What, texts: frozenset[str], prefix: str = "") -> list[DecisionChange]:
+    return [DecisionChange(what, _policy_in(text), prefix + text) for text in sorted(texts)]
 
 
 def _policy_in(text: str) -> str:
     """Whose denial or warning it is: every one begins with the name in quotes."""
     named = _NAMED.search(text)
     return named.group(1) if named else ""
+
+
+def _causes(response: JSONObject) -> tuple[str, ...]:
+    """The messages of a denial, one for each violation; none for what is allowed."""
+    if response.get("allowed"):
+        return ()
+    status = response.get("status") or {}
+    causes = (status.get("details") or {}).get("causes") or [status]
+    return tuple(str(cause.get("message", "")) for cause in causes)

@@ -1,4 +1,4 @@
-"""What happened to one request on its way, as data: for people. ``explaining.py`` finds it, the
+"""What happened to one request on its way, as data: for people. ``observing.py`` finds it, the
 command line shows it.
 """
 
@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from policyd.admission.decision import Finding
-from policyd.admission.engine import Webhook
 from policyd.cel.trace.steps import Steps
 from policyd.json_types import JSON, JSONObject
-from policyd.offline.matching import Reason
+from policyd.offline.matching import MatchReason
 from policyd.policy.compile.compiled import CompiledPolicy
+from policyd.policy.model.suite import Webhook
 from policyd.policy.source.documents import Document
 
-BOTH: tuple[Webhook, ...] = ("mutate", "validate")
-Outcome = Literal[
+PolicyOutcome = Literal[
     "denies", "warns", "audits", "ignores an error", "changes it", "changes nothing", "admits",
     "exempt", "condition not met", "not bound", "no params", "left alone", "not matched",
 ]  # fmt: skip
@@ -32,9 +31,9 @@ class Applied:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """A policy judged under one binding and parameter: every expression that ran, in order.
+    """A policy evaluated under one binding and param: every expression that ran, in order.
 
-    ``validates``: by the validating webhook, which alone asks patterns. ``again``: invoked once
+    ``validates``: by the validating webhook, which alone checks patterns. ``again``: invoked once
     more because a later policy had changed the object. ``lifted`` are the validations that
     exceptions lift. ``ignored`` are errors that failurePolicy Ignore lets pass. ``refused``: the
     request fails because of this, whatever failurePolicy says.
@@ -66,24 +65,24 @@ class Visit:
 class PolicyStory:
     """One policy and one webhook: why it matched or not, and what it found.
 
-    ``bindings`` are those that were asked, with the reason; ``findings`` those outside of visits,
+    ``bindings`` are those that were tried, with the reason; ``findings`` those outside of visits,
     errors of the configuration. ``exceptions`` are the names of those that applied.
     """
 
     policy: CompiledPolicy
     document: Document
     matched: bool
-    reason: Reason
-    controllers: Reason | None = None
+    reason: MatchReason
+    controllers: MatchReason | None = None
     exceptions: tuple[str, ...] = ()
-    bindings: tuple[tuple[str, Reason], ...] = ()
+    bindings: tuple[tuple[str, MatchReason], ...] = ()
     params: tuple[tuple[str, int], ...] = ()
     visits: tuple[Visit, ...] = ()
     findings: tuple[Finding, ...] = ()
     ignored: tuple[Finding, ...] = ()
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> PolicyOutcome:
         """What the policy makes of the request, in a word."""
         findings = [*self.findings, *(each for visit in self.visits for each in visit.findings)]
         for action, outcome in _BY_ACTION:
@@ -105,7 +104,7 @@ class PolicyStory:
         return "changes nothing" if applied else "admits"
 
     @property
-    def _unvisited(self) -> Outcome:
+    def _unvisited(self) -> PolicyOutcome:
         if self.exceptions:
             return "exempt"
         if self.policy.bindings and not self.bindings:
@@ -113,7 +112,7 @@ class PolicyStory:
         return "no params" if any(reason.applies for _, reason in self.bindings) else "not bound"
 
 
-_BY_ACTION: tuple[tuple[str, Outcome], ...] = (
+_BY_ACTION: tuple[tuple[str, PolicyOutcome], ...] = (
     ("Deny", "denies"),
     ("Warn", "warns"),
     ("Audit", "audits"),

@@ -29,7 +29,7 @@ class Witness:
         """Of the policies that a suite is about, with its ``authorizer``."""
         rules = suite.model.authorizer if isinstance(suite.model, PolicyTest) else None
         authorizer = None if rules is None else StaticAuthorizer(rules)
-        return cls(Explainer(suite_sources(suite, whole)), tell, authorizer)
+        return cls(Explainer.of_sources(suite_sources(suite, whole)), tell, authorizer)
 
     def review(self, review: JSONObject, webhook: Webhook) -> JSONObject:
         """The AdmissionReview that answers; raises ReviewError."""

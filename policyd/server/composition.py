@@ -20,7 +20,7 @@ from hypercorn.asyncio.worker_context import WorkerContext
 from hypercorn.config import Config
 from hypercorn.typing import ASGIFramework
 
-from policyd.admission.asking import review_with
+from policyd.admission.with_cluster import review_with
 from policyd.config import Settings
 from policyd.errors import ConfigError
 from policyd.http.app import Application, create_app

@@ -9,7 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from policyd.admission import engine, mutating
+from policyd.admission import mutating
+from policyd.admission.applicable import Applicable
+from policyd.admission.invocation import Invocation
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from tests.admission.lookups.test_authorizer import never, waited
@@ -53,7 +55,7 @@ def test_a_defect_in_what_applies_is_one_of_the_policy(
     def defect(*_: object) -> None:
         raise RuntimeError("a defect")
 
-    monkeypatch.setattr(engine.Engine, "_exempt", defect)
+    monkeypatch.setattr(Applicable, "_exempt", defect)
     work = {"mutations": [labels("'1'")]} if webhook == "mutate" else {"validations": [TRUE]}
     broken = policy("a", exceptions=EXEMPT, failurePolicy=failure_policy, **work)
     answer = ask(load(broken, policy("b", **work)), webhook=webhook)
@@ -67,14 +69,16 @@ def test_a_defect_in_what_applies_is_one_of_the_policy(
 def test_a_defect_between_two_mutations_leaves_nothing_of_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = mutating.Tree._mutate
+    whole = mutating.MutatedObject._mutate
 
-    def mutate(self: mutating.Tree, judged: engine.Judged, mutation: Any, *seen: Any) -> None:
-        if judged.policy.name == "a" and mutation.index == 1:
+    def mutate(
+        self: mutating.MutatedObject, invocation: Invocation, mutation: Any, *seen: Any
+    ) -> None:
+        if invocation.policy.name == "a" and mutation.index == 1:
             raise RuntimeError("a defect")
-        whole(self, judged, mutation, *seen)
+        whole(self, invocation, mutation, *seen)
 
-    monkeypatch.setattr(mutating.Tree, "_mutate", mutate)
+    monkeypatch.setattr(mutating.MutatedObject, "_mutate", mutate)
     half = policy("a", mutations=[labels("'1'", "y"), labels("'2'")], failurePolicy="Ignore")
     answer = ask(load(half, policy("b", mutations=[labels("'3'", "z")])), webhook="mutate")
     assert patched(answer) == {"app": "web", "z": "3"}
@@ -90,7 +94,7 @@ def test_a_defect_in_what_has_to_wait_is_one_of_the_policy(
 
     asking = {"expression": "namespaceObject.metadata.name == 'shop'"}
     waiting = policy("a", validations=[asking], failurePolicy=failure_policy)
-    monkeypatch.setattr(engine.Engine, "validate_each", defect)
+    monkeypatch.setattr(Applicable, "invocations", defect)
     policies = compiler.compile_strict(loader.load_text(json.dumps(waiting)))
     response = waited(never, policies)
     assert response.allowed is allowed

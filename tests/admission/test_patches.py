@@ -148,7 +148,7 @@ def test_a_patch_that_does_not_replay_is_never_sent(
             for name in "ab"[:count]
         )
     )
-    monkeypatch.setattr(mutating.Tree, "patch", lambda self: broken)
+    monkeypatch.setattr(mutating.MutatedObject, "patch", lambda self: broken)
     answer = policies.review(build_review(POD), "mutate")["response"]
     assert answer["allowed"] is (failure_policy == "Ignore")
     assert "patch" not in answer

@@ -226,13 +226,12 @@ def test_allowed_answer_holds_only_uid_and_allowed() -> None:
 
 
 def test_denial_has_status_and_causes() -> None:
-    cause = {"reason": "FieldValueInvalid", "message": "two", "field": "spec.x"}
-    response = AdmissionResponse("u", False, 422, "Invalid", "no", ("one", cause))
+    response = AdmissionResponse("u", False, 422, "Invalid", "no", ("one", "two"))
     assert to_dict(response)["response"]["status"] == {
         "code": 422,
         "reason": "Invalid",
         "message": "no",
-        "details": {"causes": [{"message": "one"}, cause]},
+        "details": {"causes": [{"message": "one"}, {"message": "two"}]},
     }
 
 

@@ -173,7 +173,7 @@ def test_a_uid_has_a_maximum() -> None:
 
 @pytest.mark.parametrize("text", ["a\ud800", "\udc00\ud800", "\U0001f600\udfff"])
 def test_half_of_a_surrogate_pair_never_stops_an_answer(text: str) -> None:
-    causes = (text, {"reason": text})
+    causes = (text, text)
     response = AdmissionResponse(text, False, 422, "Invalid", text, causes, (text,), {text: text})
     answer = orjson.loads(encode(response))["response"]
     shown = encodable(text)

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 
 from policyd import PolicySet
 from policyd.cli import policyd
-from policyd.offline.replaying import Change, Decision, changes
+from policyd.offline.replaying import ComparedDecision, DecisionChange, changes
 from policyd.policy.suite.reviews import build_review
 
 Expression = str
@@ -133,8 +133,8 @@ def test_bad_input_is_told_with_its_place(arguments: list[str], message: str, fo
 
 def decision(
     allowed: bool, *reasons: str, warnings: tuple[str, ...] = (), after: Any = 1
-) -> Decision:
-    return Decision(allowed, frozenset(reasons), frozenset(warnings), after)
+) -> ComparedDecision:
+    return ComparedDecision(allowed, frozenset(reasons), frozenset(warnings), after)
 
 
 DIFFERENCES = [
@@ -144,26 +144,28 @@ DIFFERENCES = [
         decision(False, "policy 'p' denied request: a"),
         decision(False, "policy 'q' denied request: b"),
         [
-            Change("other reasons", "q", "policy 'q' denied request: b"),
-            Change("other reasons", "p", "no longer: policy 'p' denied request: a"),
+            DecisionChange("other reasons", "q", "policy 'q' denied request: b"),
+            DecisionChange("other reasons", "p", "no longer: policy 'p' denied request: a"),
         ],
     ),
     (
         decision(True, warnings=("Validation failed for policy 'p': w",)),
         decision(True, warnings=('Policy "x.y" warns',)),
         [
-            Change("other warnings", "x.y", 'Policy "x.y" warns'),
-            Change("other warnings", "p", "no longer: Validation failed for policy 'p': w"),
+            DecisionChange("other warnings", "x.y", 'Policy "x.y" warns'),
+            DecisionChange("other warnings", "p", "no longer: Validation failed for policy 'p': w"),
         ],
     ),
     (
         decision(True, after={"a": 1}),
         decision(True, after={"a": True}),
-        [Change("other object", "", "the mutated object differs")],
+        [DecisionChange("other object", "", "the mutated object differs")],
     ),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("before, after, expected", DIFFERENCES)
-def test_differences(before: Decision, after: Decision, expected: list[Change]) -> None:
+def test_differences(
+    before: ComparedDecision, after: ComparedDecision, expected: list[DecisionChange]
+) -> None:
     assert changes(before, after) == expected

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import pytest
 
 from policyd._core.lib.authorization import Failure
-from policyd.admission.asked_params import KindOf, ParamsOf
+from policyd.admission.lookup_params import KindOf, ParamsOf
 from policyd.cluster import cache, connect
 from policyd.cluster.client import ClusterClient
 from policyd.policy.live.reach import Served

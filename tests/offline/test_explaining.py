@@ -19,7 +19,7 @@ from tests.shared import ROOT, conformance, reviews
 
 @cache
 def library() -> Explainer:
-    return Explainer(loader.load([ROOT / "policies"]))
+    return Explainer.of_sources(loader.load([ROOT / "policies"]))
 
 
 def consistent(stories: list[WebhookStory]) -> None:
@@ -56,7 +56,7 @@ def test_explanations_agree_with_the_engine_on_rows_of_an_api_server(name: str) 
     explained = 0
     for row in conformance(f"apiserver/{name}.jsonl"):
         try:
-            explainer = Explainer(sources(row))
+            explainer = Explainer.of_sources(sources(row))
         except PolicyError:
             continue
         webhook: Any = "mutate" if name == "map" else "validate"
@@ -88,7 +88,7 @@ def policy(**spec: Any) -> JSONObject:
 
 def explainer(*documents: JSONObject) -> Explainer:
     text = "\n---\n".join(map(json.dumps, documents))
-    return Explainer(loader.load_text(text))
+    return Explainer.of_sources(loader.load_text(text))
 
 
 def story(

@@ -19,7 +19,7 @@ from policyd.cli.shared.request import GROUP, NAMESPACE_LABELS, OPERATION, USER
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.offline.judging import Judge
+from policyd.offline.admitting import Admitter
 from policyd.policy.compile import compiler
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.loader import load
@@ -155,8 +155,8 @@ def command(
     if not manifests:
         raise ConfigError(f"no manifests in {', '.join(map(str, resources))}")
     before = {identity(each): each.raw for each in read_manifests(old)}
-    judge, tally = Judge(policies, authorizer), Tally()
-    checked = list(_check(judge, manifests, before, requester, namespace_labels))
+    admitter, tally = Admitter(policies, authorizer), Tally()
+    checked = list(_check(admitter, manifests, before, requester, namespace_labels))
     for each in checked:
         tally.add(each)
     write(form, checked, about, style, tally)
@@ -171,7 +171,7 @@ def command(
 
 
 def _check(
-    judge: Judge,
+    admitter: Admitter,
     manifests: list[Document],
     before: dict[tuple[str, str, str, str], JSONObject],
     requester: Requester,
@@ -179,16 +179,16 @@ def _check(
 ) -> Iterator[CheckedObject]:
     for document in manifests:
         if document.kind == "Namespace" and not document.group:
-            judge = judge.knowing(document.raw)
+            admitter = admitter.knowing(document.raw)
     for document in with_progress(manifests, "checking"):
         review = requester.review(document.raw, before.get(identity(document)))
-        chosen = judge
+        chosen = admitter
         name = review["request"].get("namespace")
         if labels is not None and name:
-            chosen = judge.knowing(namespace(name, labels))
+            chosen = admitter.knowing(namespace(name, labels))
         started = perf_counter_ns()
-        judgement = chosen.judge(review)
-        yield CheckedObject(document, judgement, (perf_counter_ns() - started) / 1e9)
+        admission = chosen.admit(review)
+        yield CheckedObject(document, admission, (perf_counter_ns() - started) / 1e9)
 
 
 def _descriptions(sources: Sources) -> dict[str, str]:

@@ -11,7 +11,7 @@ import jsonpatch
 from policyd.cli.shared.output import counted, echo_json, styled
 from policyd.cli.shared.reports import ReportEntry, ReportLevel, github, junit, sarif
 from policyd.json_types import JSONObject
-from policyd.offline.judging import Judgement, Said
+from policyd.offline.admitting import Admission, Violation
 from policyd.policy.source.documents import Document
 from policyd.policy.source.yaml_output import dump
 
@@ -28,15 +28,15 @@ class CheckedObject:
     """An object and the result of its check; an object of a cluster has no file."""
 
     document: Document
-    judgement: Judgement
+    admission: Admission
     seconds: float = 0.0
 
     @property
     def result(self) -> JSONObject:
         """The manifest with the changes of mutations; its keys keep their order."""
-        if not self.judgement.patch:
+        if not self.admission.patch:
             return self.document.raw
-        operations: Any = self.judgement.patch
+        operations: Any = self.admission.patch
         before = self.document.raw
         if "metadata" not in before:
             before = {**before, "metadata": {}}
@@ -44,12 +44,12 @@ class CheckedObject:
         return changed
 
     @property
-    def findings(self) -> tuple[Said, ...]:
+    def findings(self) -> tuple[Violation, ...]:
         """The findings of the policies, plus the denial if none of them caused it."""
-        judgement = self.judgement
-        if judgement.allowed or any(each.outcome == "deny" for each in judgement.said):
-            return judgement.said
-        return (*judgement.said, Said("", "", "", "deny", judgement.message, True))
+        admission = self.admission
+        if admission.allowed or any(each.outcome == "deny" for each in admission.violations):
+            return admission.violations
+        return (*admission.violations, Violation("", "", "", "deny", admission.message, True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +73,8 @@ class Tally:
     def add(self, checked: CheckedObject) -> None:
         """Count one object."""
         self.objects += 1
-        self.denied += not checked.judgement.allowed
-        self.mutated += bool(checked.judgement.patch)
+        self.denied += not checked.admission.allowed
+        self.mutated += bool(checked.admission.patch)
         self.warnings += sum(finding.outcome == "warn" for finding in checked.findings)
 
     @property
@@ -116,8 +116,8 @@ def _rows(checked: CheckedObject, style: TextOptions) -> Iterator[Row]:
     for finding in checked.findings:
         message = " ".join(finding.message.split())
         yield (_WORDS[finding.outcome], label, finding.policy or "-", message)
-    if style.verbose and checked.judgement.allowed:
-        names = checked.judgement.matched
+    if style.verbose and checked.admission.allowed:
+        names = checked.admission.matched
         reason = "no policy matches it"
         if names:
             reason = f"checked by {names[0]}" + (
@@ -135,7 +135,7 @@ def _line(row: Row, widths: Sequence[int]) -> str:
 
 def _diff(checked: CheckedObject) -> Iterator[str]:
     """Yield the changes of mutations as a unified diff."""
-    if not checked.judgement.patch:
+    if not checked.admission.patch:
         return
     document = checked.document
     name = f"{document.file}: {document.label}" if document.file else document.label
@@ -156,7 +156,7 @@ def _json(checked: Sequence[CheckedObject], about: Descriptions, style: TextOpti
 
 
 def _as_json(checked: CheckedObject) -> dict[str, Any]:
-    document, judgement = checked.document, checked.judgement
+    document, admission = checked.document, checked.admission
     place = {"file": document.file, "line": document.place()[0]} if document.file else {}
     return {
         **place,
@@ -164,13 +164,13 @@ def _as_json(checked: CheckedObject) -> dict[str, Any]:
         "kind": document.kind,
         "namespace": document.namespace,
         "name": document.name,
-        "allowed": judgement.allowed,
-        "message": judgement.message,
-        "code": judgement.code,
-        "policies": judgement.matched,
+        "allowed": admission.allowed,
+        "message": admission.message,
+        "code": admission.code,
+        "policies": admission.matched,
         "findings": checked.findings,
-        "warnings": judgement.warnings,
-        "patch": judgement.patch,
+        "warnings": admission.warnings,
+        "patch": admission.patch,
     }
 
 

@@ -9,17 +9,17 @@ from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import Any, Protocol
 
-from policyd.admission.asked_namespace import AskedNamespaces, NamespaceName
-from policyd.admission.asked_params import AskedParams, KindOf, ParamsOf
 from policyd.admission.authorizer import Authorizer, Failure
 from policyd.admission.engine import Webhook
+from policyd.admission.lookup_namespaces import LookedUpNamespaces, NamespaceName
+from policyd.admission.lookup_params import KindOf, LookedUpParams, ParamsOf
 from policyd.cli.apply.output import CheckedObject, Tally
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.progress import Advance
 from policyd.cluster.listing import ApiReader, ApiReadError, Page, list_path, pages, served
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
-from policyd.offline.judging import Judge, Judgement
+from policyd.offline.admitting import Admission, Admitter
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.policy_set import PolicySet
 from policyd.policy.live.reach import Key, Reach, Served, Target
@@ -92,9 +92,12 @@ class ClusterScan:
             ]
         self._reach = Reach(sources, (each.sort_key for each in self._policies))
         self._namespaces: dict[str, JSONObject] = {}
-        params = AskedParams(policies.params, reader.kind, reader.params)
-        known = policies.knowing(AskedNamespaces(self._namespace), params)
-        self._judge = Judge(known, authorizer)
+        self._admitter = Admitter(
+            policies,
+            authorizer,
+            namespaces=LookedUpNamespaces(self._namespace),
+            params=LookedUpParams(policies.params, reader.kind, reader.params),
+        )
         # The kinds of objects that each policy has checked: (group, kind).
         self._seen: dict[Key, set[tuple[str, str]]] = {}
         self.report = ScanReport()
@@ -185,11 +188,11 @@ class ClusterScan:
         document = _document(item, target.served)
         review = self._review(document, target.served)
         started = perf_counter_ns()
-        judgement = self._evaluate(review, lambda policy: policy.sort_key in keys)
-        checked = CheckedObject(document, judgement, (perf_counter_ns() - started) / 1e9)
+        admission = self._evaluate(review, lambda policy: policy.sort_key in keys)
+        checked = CheckedObject(document, admission, (perf_counter_ns() - started) / 1e9)
         self.report.tally.add(checked)
-        if checked.findings or judgement.patch or self._options.everything:
-            self.report.checked.append(checked if judgement.patch else _slim(checked))
+        if checked.findings or admission.patch or self._options.everything:
+            self.report.checked.append(checked if admission.patch else _slim(checked))
 
     def _policies_for(self, item: JSONObject, target: Target) -> frozenset[Key]:
         """The policies that check the object: not those that have checked its owner's kind."""
@@ -203,21 +206,21 @@ class ClusterScan:
                 return target.policies - checked_owner
         return target.policies
 
-    def _evaluate(self, review: JSONObject, only: Callable[[CompiledPolicy], bool]) -> Judgement:
+    def _evaluate(self, review: JSONObject, only: Callable[[CompiledPolicy], bool]) -> Admission:
         """Check the object as it is; if wanted, also find what mutations would change."""
-        judgement = self._judge.judge(review, self._webhooks, only)
+        admission = self._admitter.admit(review, self._webhooks, only)
         if not self._options.changes:
-            return judgement
-        changed = self._judge.judge(review, ("mutate",), only)
-        refused = judgement if changed.allowed else changed
+            return admission
+        changed = self._admitter.admit(review, ("mutate",), only)
+        refused = admission if changed.allowed else changed
         return replace(
-            judgement,
-            allowed=judgement.allowed and changed.allowed,
-            message=judgement.message or refused.message,
-            code=judgement.code or refused.code,
-            said=(*changed.said, *judgement.said),
-            warnings=(*changed.warnings, *judgement.warnings),
-            matched=tuple(dict.fromkeys((*changed.matched, *judgement.matched))),
+            admission,
+            allowed=admission.allowed and changed.allowed,
+            message=admission.message or refused.message,
+            code=admission.code or refused.code,
+            violations=(*changed.violations, *admission.violations),
+            warnings=(*changed.warnings, *admission.warnings),
+            matched=tuple(dict.fromkeys((*changed.matched, *admission.matched))),
             patch=changed.patch,
         )
 
@@ -253,5 +256,5 @@ def _document(item: JSONObject, resource: Served) -> Document:
 def _slim(checked: CheckedObject) -> CheckedObject:
     """Drop the object: all objects of a cluster may not fit in memory."""
     return CheckedObject(
-        replace(checked.document, raw={}), replace(checked.judgement, after=None), checked.seconds
+        replace(checked.document, raw={}), replace(checked.admission, after=None), checked.seconds
     )

@@ -9,7 +9,7 @@ from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.trace.steps import Step, Steps
 from policyd.cli.shared.values import to_json
 from policyd.json_types import JSONObject
-from policyd.offline.matching import Reason
+from policyd.offline.matching import MatchReason
 from policyd.offline.stories import PolicyStory, Visit, WebhookStory
 
 
@@ -49,7 +49,7 @@ def _policy(story: PolicyStory) -> JSONObject:
     return made
 
 
-def _reason(reason: Reason) -> JSONObject:
+def _reason(reason: MatchReason) -> JSONObject:
     return {
         "applies": reason.applies,
         "place": reason.place,

@@ -9,7 +9,7 @@ from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.shared.values import cut
 from policyd.json_types import JSONObject
-from policyd.offline.matching import Reason
+from policyd.offline.matching import MatchReason
 from policyd.offline.stories import PolicyStory, WebhookStory
 
 _COLOURS = {
@@ -106,7 +106,7 @@ def short_lines(story: PolicyStory, style: TreeStyle) -> Iterator[str]:
         yield from _reasons(story)
 
 
-def _reason(story: PolicyStory) -> Reason:
+def _reason(story: PolicyStory) -> MatchReason:
     """Prefer the reason of podControllers if the policy's own rules do not match."""
     if story.controllers is not None and (not story.reason.applies):
         return story.controllers

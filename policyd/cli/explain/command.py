@@ -19,8 +19,8 @@ from policyd.cli.shared.request import RequestOptions, request_options
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
+from policyd.offline.admitting import BOTH
 from policyd.offline.explaining import Explainer
-from policyd.offline.stories import BOTH
 from policyd.policy.source.loader import load, require
 from policyd.versions import KubernetesVersion
 
@@ -99,7 +99,7 @@ def command(
     """
     sources = require(load(paths, version=version))
     review = request.review(file)
-    explainer = Explainer(sources)
+    explainer = Explainer.of_sources(sources)
     namespace = request.namespace(review)
     if namespace is not None:
         explainer = explainer.knowing(namespace)

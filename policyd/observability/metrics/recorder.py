@@ -3,14 +3,21 @@
 from time import time
 
 from policyd._core.counting.histogram import Histogram
-from policyd.admission.recorder import Happening, LookupResult, Phase, Question, Result, ShedReason
+from policyd.admission.recorder import (
+    Happening,
+    LookupKind,
+    LookupResult,
+    Phase,
+    RequestResult,
+    ShedReason,
+)
 from policyd.admission.review import AdmissionRequest
 from policyd.observability.logs import Log
 from policyd.tls.handshakes import REFUSALS, Refusal
 
 WEBHOOKS = ("validate", "mutate")
 PHASES: tuple[Phase, ...] = ("decode", "queue", "match", "lookup", "evaluate", "patch", "encode")
-QUESTIONS: tuple[Question, ...] = (
+QUESTIONS: tuple[LookupKind, ...] = (
     "authorizer",
     "namespace",
     "param",
@@ -47,7 +54,9 @@ class PrometheusRecorder:
         self.patches: dict[str, int] = {}
         self.conflicts: dict[str, int] = {}
 
-    def request(self, webhook: str, operation: str, result: Result, nanoseconds: int) -> None:
+    def request(
+        self, webhook: str, operation: str, result: RequestResult, nanoseconds: int
+    ) -> None:
         """A request was answered."""
         key = (webhook, operation, result)
         self.requests[key] = self.requests.get(key, 0) + 1
@@ -63,7 +72,7 @@ class PrometheusRecorder:
         """A request was refused for lack of room, or came too late to be evaluated."""
         self.sheds[reason] += 1
 
-    def lookup(self, what: Question, result: LookupResult, nanoseconds: int) -> None:
+    def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
         """The cluster was asked something."""
         self.lookups[what, result] = self.lookups.get((what, result), 0) + 1
         self.lookup_durations[what].observe(nanoseconds)

@@ -89,34 +89,42 @@ class ParamStore:
 
     def collect(self, kind: ParamKind, ref: ParamRef, namespace: str) -> list[JSONObject]:
         """The params of a binding for a request in ``namespace``, in the order of their names."""
-        if not kind.namespaced and ref.namespace:
-            raise ParamError(
-                "paramRef.namespace must not be provided for a cluster-scoped `paramKind`"
-            )
-        where = (ref.namespace or namespace) if kind.namespaced else ""
-        if kind.namespaced and not where:
-            raise ParamError(
-                "cannot use namespaced paramRef in policy binding that matches "
-                "cluster-scoped resources"
-            )
-        hits = self.find(kind, ref, where)
-        if not hits and ref.deny_when_missing:
-            raise ParamError(
-                "no params found for policy binding with `Deny` parameterNotFoundAction"
-            )
-        return hits
+        return collect(kind, ref, namespace, find)
 
-    def find(self, kind: ParamKind, ref: ParamRef, where: str) -> list[JSONObject]:
-        """The objects that ``ref`` means in a namespace."""
-        if ref.name:
-            obj = kind.objects.get((where, ref.name))
-            return [] if obj is None else [obj]
-        selector = Selector(dict(ref.selector or {}))
-        return [
-            obj
-            for key, obj in kind.objects.items()
-            if key[0] == where and selector.matches(labels_of(obj))
-        ]
+
+def collect(
+    kind: ParamKind,
+    ref: ParamRef,
+    namespace: str,
+    search: Callable[[ParamKind, ParamRef, str], list[JSONObject]],
+) -> list[JSONObject]:
+    """The params of a binding for a request in ``namespace``; ``search`` gives the objects that a
+    reference means in one namespace, as ``find`` does.
+    """
+    if not kind.namespaced and ref.namespace:
+        raise ParamError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
+    where = (ref.namespace or namespace) if kind.namespaced else ""
+    if kind.namespaced and not where:
+        raise ParamError(
+            "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources"
+        )
+    hits = search(kind, ref, where)
+    if not hits and ref.deny_when_missing:
+        raise ParamError("no params found for policy binding with `Deny` parameterNotFoundAction")
+    return hits
+
+
+def find(kind: ParamKind, ref: ParamRef, where: str) -> list[JSONObject]:
+    """The objects of ``kind`` that ``ref`` means in a namespace."""
+    if ref.name:
+        obj = kind.objects.get((where, ref.name))
+        return [] if obj is None else [obj]
+    selector = Selector(dict(ref.selector or {}))
+    return [
+        obj
+        for key, obj in kind.objects.items()
+        if key[0] == where and selector.matches(labels_of(obj))
+    ]
 
 
 def unknown_kind(param_kind: tuple[str, str]) -> str:

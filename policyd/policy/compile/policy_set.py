@@ -11,7 +11,7 @@ from policyd._core.match.matcher import Hit, Index, MatchInput
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.validation import ValidationPlan
 from policyd.errors import Problem
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.params import Namespaces, ParamStore
@@ -106,14 +106,8 @@ class PolicySet:
 
     def with_namespaces(self, namespaces: Namespaces) -> "PolicySet":
         """The same policies, knowing other namespaces."""
-        return self.knowing(namespaces, self.params)
-
-    def knowing(self, namespaces: Namespaces, params: ParamStore) -> "PolicySet":
-        """The same policies, knowing other namespaces and other params."""
         copy = object.__new__(PolicySet)
-        copy.__dict__.update(self.__dict__)
-        copy.namespaces = namespaces
-        copy.params = params
+        copy.__dict__.update(self.__dict__, namespaces=namespaces)
         return copy
 
     @property
@@ -124,12 +118,6 @@ class PolicySet:
     def counters(self) -> list[PolicyCounters]:
         """The counters of every policy that was ever loaded."""
         return self.registry.all()
-
-    def view(self, request: JSONObject, *objects: JSON) -> MatchInput:
-        """The request as the matcher sees it; ``objects`` (object, oldObject) replace those of the
-        request.
-        """
-        return MatchInput(request, self.namespaces.labels, *objects, equivalents=self.equivalents)
 
     def match(self, request: MatchInput, webhook: str) -> list[tuple[CompiledPolicy, Hit]]:
         """The policies whose matchConstraints fit, in the order of decisions; ``webhook`` may be

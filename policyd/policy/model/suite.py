@@ -6,6 +6,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from policyd.policy.model.base import Many, Model, Object, Text
 
+Webhook = Literal["validate", "mutate"]
+
 
 class UserInfo(Model):
     """Who sends the request."""
@@ -95,7 +97,7 @@ class Case(Model):
     """
 
     name: str = ""
-    webhook: Literal["validate", "mutate"] | None = None
+    webhook: Webhook | None = None
     idempotent: bool = True
     request: SuiteRequest = SuiteRequest()
     expect: Expect = Expect()

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.admission.authorizer import AccessDecision, Attributes, Failure
+from policyd.admission.lookup_params import KindOf, ParamsOf
 from policyd.policy.live.reach import Served
 
 Json = dict[str, Any]

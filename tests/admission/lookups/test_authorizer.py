@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.asking import review_with
 from policyd.admission.authorizer import (
     AccessDecision,
     Attributes,
@@ -20,6 +19,7 @@ from policyd.admission.authorizer import (
 from policyd.admission.engine import Webhook
 from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import AdmissionResponse, decode, to_dict
+from policyd.admission.with_cluster import review_with
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import PolicySet
 from policyd.policy.source import loader

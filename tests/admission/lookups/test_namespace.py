@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.asking import review_with
 from policyd.admission.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.engine import Webhook
 from policyd.admission.review import AdmissionResponse, decode
+from policyd.admission.with_cluster import review_with
 from policyd.policy.compile.policy_set import PolicySet
 from policyd.policy.suite.reviews import build_review
 from tests.admission.lookups import clusters

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.asked_params import KindOf, ParamsOf, selector_text
-from policyd.admission.asking import review_with
 from policyd.admission.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.engine import Webhook
+from policyd.admission.lookup_params import KindOf, ParamsOf, selector_text
 from policyd.admission.review import AdmissionResponse, decode
+from policyd.admission.with_cluster import review_with
 from policyd.policy.compile.policy_set import PolicySet
 from policyd.policy.live.reach import Served
 from policyd.policy.suite.reviews import build_review

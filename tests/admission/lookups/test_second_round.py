@@ -5,8 +5,8 @@ from time import perf_counter_ns
 
 import pytest
 
-from policyd.admission.asking import review_with
 from policyd.admission.review import decode
+from policyd.admission.with_cluster import review_with
 from policyd.policy.compile.policy_set import PolicySet
 from policyd.policy.suite.reviews import build_review
 from tests.admission.lookups.test_authorizer import Json, load

@@ -1,6 +1,6 @@
-"""The namespace of one request, from a cluster that has to be asked for it.
+"""The namespace of one request, as it is looked up in a cluster.
 
-Judges nothing; ``asking.py`` has what it does not know fetched.
+Evaluates nothing, and fetches nothing: ``lookup_tasks.py`` does.
 """
 
 from collections.abc import Callable
@@ -19,14 +19,13 @@ class NamespaceName(NamedTuple):
     name: str
 
 
-class AskedNamespaces(Namespaces):
-    """Namespaces as ``look`` gives them; None: not known yet, which ends the evaluation
-    (Unanswered). Within one request a namespace stays as it was first seen.
+class LookedUpNamespaces:
+    """A NamespaceSource: namespaces as ``look_up`` gives them; None: not known yet, which ends the
+    evaluation (Unanswered). Within one request a namespace stays as it was first seen.
     """
 
-    def __init__(self, look: Callable[[NamespaceName], JSONObject | Failure | None]) -> None:
-        super().__init__()
-        self._look = look
+    def __init__(self, look_up: Callable[[NamespaceName], JSONObject | Failure | None]) -> None:
+        self._look_up = look_up
         self._seen: dict[str, Namespaces | Failure] = {}
 
     def labels(self, name: str) -> dict[str, str] | str:
@@ -49,7 +48,7 @@ class AskedNamespaces(Namespaces):
     def _find(self, name: str) -> Namespaces | Failure:
         seen = self._seen.get(name)
         if seen is None:
-            answer = self._look(NamespaceName(name))
+            answer = self._look_up(NamespaceName(name))
             if answer is None:
                 unknown = f"it is not known in time what namespace {name!r} is"
                 raise Unanswered(NamespaceName(name), unknown)

@@ -1,23 +1,28 @@
-"""The params of one request, from a cluster that has to be asked for those that no document gives.
+"""The params of one request: those of the sources, and those that are looked up in a cluster.
 
-Judges nothing; ``asking.py`` has what it does not know fetched.
+Evaluates nothing, and fetches nothing: ``lookup_tasks.py`` does.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from policyd._core.lib.authorization import Failure
 from policyd.errors import Unanswered
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile.compiled import ParamRef
-from policyd.policy.compile.params import ParamError, ParamKind, ParamStore, key_of, unknown_kind
+from policyd.policy.compile.params import (
+    ParamError,
+    ParamKind,
+    ParamStore,
+    collect,
+    find,
+    key_of,
+    unknown_kind,
+)
 from policyd.policy.live.reach import Served
 
-if TYPE_CHECKING:
-    from policyd.admission.engine import Engine, Matched
-
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
 
 class KindOf(NamedTuple):
@@ -39,21 +44,24 @@ class ParamsOf(NamedTuple):
     selector: str = ""
 
 
-LookKind = Callable[[KindOf], "tuple[Served, ...] | Failure | None"]
-LookParams = Callable[[ParamsOf], "tuple[JSONObject, ...] | Failure | None"]
+LookUpKind = Callable[[KindOf], "tuple[Served, ...] | Failure | None"]
+LookUpParams = Callable[[ParamsOf], "tuple[JSONObject, ...] | Failure | None"]
 
 
-class AskedParams(ParamStore):
-    """Params of the sources and, as ``look_…`` give them, of a cluster; what the sources have wins.
+class LookedUpParams:
+    """A ParamSource: params of the sources and, as ``look_up_…`` give them, of a cluster; what the
+    sources have wins.
 
     None means not known yet, which ends the evaluation (Unanswered). Within one request everything
     stays as it was first seen.
     """
 
-    def __init__(self, given: ParamStore, look_kind: LookKind, look_params: LookParams) -> None:
+    def __init__(
+        self, given: ParamStore, look_up_kind: LookUpKind, look_up_params: LookUpParams
+    ) -> None:
         self._given = given
-        self._look_kind = look_kind
-        self._look_params = look_params
+        self._look_up_kind = look_up_kind
+        self._look_up_params = look_up_params
         self._seen: dict[object, object] = {}
 
     def kind(self, param_kind: tuple[str, str]) -> ParamKind:
@@ -61,7 +69,7 @@ class AskedParams(ParamStore):
         if self._given.is_certain(param_kind):
             return self._given.kind(param_kind)
         question = KindOf(*param_kind)
-        served = self._answer(question, self._look_kind, f"what a {param_kind[1]} is")
+        served = self._answer(question, self._look_up_kind, f"what a {param_kind[1]} is")
         if isinstance(served, Failure):
             if not self._given.knows(param_kind):
                 raise ParamError(f"{unknown_kind(param_kind)}: {served.why}")
@@ -70,15 +78,21 @@ class AskedParams(ParamStore):
             return self._given.kind(param_kind)
         return self._given.kind_in(param_kind, served[0].namespaced)
 
-    def find(self, kind: ParamKind, ref: ParamRef, where: str) -> list[JSONObject]:
+    def collect(self, kind: ParamKind, ref: ParamRef, namespace: str) -> list[JSONObject]:
+        """The params of a binding for a request in ``namespace``, in the order of their names."""
+        return collect(kind, ref, namespace, self._find)
+
+    def _find(self, kind: ParamKind, ref: ParamRef, where: str) -> list[JSONObject]:
         """Those of the sources, and beside them those of the cluster."""
-        given = super().find(kind, ref, where)
+        given = find(kind, ref, where)
         if ref.name and given:
             return given
         api_version, name = kind.name
         selector = "" if ref.name else selector_text(ref.selector or {})
         question = ParamsOf(api_version, name, where, ref.name, selector)
-        found = self._answer(question, self._look_params, f"which params of kind {name} there are")
+        found = self._answer(
+            question, self._look_up_params, f"which params of kind {name} there are"
+        )
         if not isinstance(found, Failure) and not all(map(_is_identified, found)):
             found = Failure("the API server answered with something else than objects with names")
         if isinstance(found, Failure):
@@ -89,50 +103,22 @@ class AskedParams(ParamStore):
         typed = ({**each, "apiVersion": api_version, "kind": name} for each in found)
         objects = {key_of(each, kind.namespaced): each for each in typed}
         objects = {key: each for key, each in objects.items() if key not in kind.objects}
-        live = super().find(replace(kind, objects=objects), ref, where)
+        live = find(replace(kind, objects=objects), ref, where)
         return sorted([*given, *live], key=lambda each: key_of(each, kind.namespaced))
 
     def _answer(
         self,
         question: object,
-        look: Callable[..., Answer | Failure | None],
+        look_up: Callable[..., _Answer | Failure | None],
         what: str,
-    ) -> Answer | Failure:
-        answer: Answer | Failure | None = self._seen.get(question)  # type: ignore[assignment]
+    ) -> _Answer | Failure:
+        answer: _Answer | Failure | None = self._seen.get(question)  # type: ignore[assignment]
         if answer is None:
-            answer = look(question)
+            answer = look_up(question)
             if answer is None:
                 raise Unanswered(question, f"it is not known in time {what}")
             self._seen[question] = answer
         return answer
-
-
-def open_questions(engine: "Engine", match: "Matched") -> list[object]:
-    """What must be answered before a policy can have its params: for its bindings, too."""
-    policy, hit = match
-    questions: list[object] = []
-    param_kind = None if policy.problem or hit.error else policy.param_kind
-    kind: ParamKind | None = None
-    try:
-        if param_kind is not None and policy.bindings:
-            kind = engine.policies.params.kind(param_kind)
-    except ParamError:
-        pass  # said when the policy is judged
-    except Unanswered as unknown:
-        questions.append(unknown.question)
-    for binding in policy.bindings:
-        try:
-            if binding.rules is not None:
-                fits = binding.rules.match(engine.view)
-                if fits is None or fits.error:
-                    continue
-            if kind is not None and binding.param_ref is not None:
-                engine.policies.params.collect(kind, binding.param_ref, engine.request.namespace)
-        except ParamError:
-            continue
-        except Unanswered as unknown:
-            questions.append(unknown.question)
-    return questions
 
 
 def _is_identified(obj: object) -> bool:

@@ -1,0 +1,240 @@
+"""What applies to one request: the policies that match it, under which bindings and params, less
+what exceptions lift. Evaluates no expression.
+"""
+
+from collections.abc import Callable, Iterator
+
+from policyd._core.match.matcher import Hit, MatchInput
+from policyd._core.plan.plan import Subject
+from policyd._core.values.errors import CelError
+from policyd.admission.findings import ADMIT, Findings
+from policyd.admission.invocation import NO_VALIDATIONS, Invocation, Matched
+from policyd.admission.lookup_sources import ParamSource
+from policyd.admission.subject import Subjects
+from policyd.errors import Unanswered
+from policyd.json_types import JSON
+from policyd.policy.compile.compiled import Binding, CompiledPolicy
+from policyd.policy.compile.params import ParamError, ParamKind, without_type
+from policyd.policy.compile.policy_set import AGAIN, PolicySet
+from policyd.policy.kinds.controllers import CONTROLLERS
+from policyd.policy.model.suite import Webhook
+
+PolicyFilter = Callable[[CompiledPolicy], bool]
+_NONE: frozenset[tuple[str, str]] = frozenset()
+
+
+class Applicable:
+    """What applies to one request at one webhook. ``match`` comes first; ``match_anew`` begins the
+    second round of mutations, in which policies see the object as the first one changed it.
+    """
+
+    __slots__ = (
+        *("policies", "subjects", "request", "object", "view", "by_template"),
+        *("_params", "_webhook", "_only", "_found"),
+    )
+
+    def __init__(
+        self, policies: PolicySet, subjects: Subjects, params: ParamSource, webhook: Webhook
+    ) -> None:
+        self.policies = policies
+        self.subjects = subjects
+        self.request = subjects.request
+        self.object: JSON = subjects.request.object  # as it was when policies were matched
+        self.view = MatchInput(
+            subjects.request.raw, subjects.namespaces.labels, equivalents=policies.equivalents
+        )
+        # The policies (by sort_key) that see the Pod that the object's template will become.
+        self.by_template = _NONE
+        self._params = params
+        self._webhook: Webhook = webhook
+        self._only: PolicyFilter | None = None
+        self._found: list[Matched] = []
+
+    def match(self, only: PolicyFilter | None) -> list[Matched]:
+        """The policies that the request concerns, in the order of decisions."""
+        self._only = only
+        self._found = self._matches(self._webhook)
+        return self._found
+
+    def match_anew(self, changed: JSON) -> list[Matched]:
+        """Those of the policies with a part in a second round that concern the changed object; from
+        now on policies see it so.
+        """
+        self.object, self.subjects = changed, self.subjects.showing(changed)
+        if self.policies.steady and self.request.resource[2] not in CONTROLLERS:
+            return self._found
+        self.view = self._view(changed)
+        self.by_template = _NONE
+        return self._matches(AGAIN)
+
+    def as_pod(self, policy: CompiledPolicy) -> bool:
+        """Whether the policy sees the Pod that the object's template will become."""
+        return bool(self.by_template) and policy.sort_key in self.by_template
+
+    def pod_view(self, obj: JSON) -> MatchInput | None:
+        """The request with the Pod of the template of ``obj`` as its object; None without one."""
+        pod = self.subjects.pod(obj)
+        if pod is None:
+            return None
+        return self._view(pod, self.subjects.pod(self.request.old_object))
+
+    def invocations(self, match: Matched, findings: Findings) -> Iterator[Invocation]:
+        """A matched policy under each binding and param that applies; ``findings`` takes the errors
+        of its configuration.
+        """
+        policy, hit = match
+        plain = policy.plain and not hit.error
+        if not plain and not self._usable(policy, hit, findings):
+            return
+        as_pod, observer = self.as_pod(policy), findings.observer
+        subject, exempt = self.subjects.subject(hit, as_pod), NO_VALIDATIONS
+        if plain:
+            invocation = Invocation(policy, policy.bindings[0], policy.params, subject, hit, as_pod)
+            if observer is not None:
+                observer.applies(invocation)
+            yield invocation
+            return
+        if policy.exemptions:
+            lifted = self._exempt(policy, subject, findings)
+            if lifted is None:
+                policy.counters.count(ADMIT)
+                return
+            exempt = lifted
+        for binding in policy.bindings:
+            fits = self._fits(policy, binding, findings)
+            if observer is not None:
+                observer.matched_binding(policy, binding, fits)
+            if not fits:
+                continue
+            for param in self._collected(policy, binding, findings):
+                invocation = Invocation(policy, binding, param, subject, hit, as_pod, exempt)
+                if observer is not None:
+                    observer.applies(invocation)
+                yield invocation
+
+    def questions(self, match: Matched) -> list[object]:
+        """What must be answered before a policy can have its bindings and params."""
+        policy, hit = match
+        questions: list[object] = []
+        param_kind = None if policy.problem or hit.error else policy.param_kind
+        kind: ParamKind | None = None
+        try:
+            if param_kind is not None and policy.bindings:
+                kind = self._params.kind(param_kind)
+        except ParamError:
+            pass  # a finding when the policy is evaluated
+        except Unanswered as unknown:
+            questions.append(unknown.question)
+        for binding in policy.bindings:
+            try:
+                if binding.rules is not None:
+                    fits = binding.rules.match(self.view)
+                    if fits is None or fits.error:
+                        continue
+                if kind is not None and binding.param_ref is not None:
+                    self._params.collect(kind, binding.param_ref, self.request.namespace)
+            except ParamError:
+                continue
+            except Unanswered as unknown:
+                questions.append(unknown.question)
+        return questions
+
+    def _view(self, *objects: JSON) -> MatchInput:
+        """The request as the matcher sees it; ``objects`` (object, oldObject) replace its own."""
+        return MatchInput(
+            self.request.raw,
+            self.subjects.namespaces.labels,
+            *objects,
+            equivalents=self.policies.equivalents,
+        )
+
+    def _matches(self, index: str) -> list[Matched]:
+        request, only = self.request, self._only
+        found = self.policies.match(self.view, index)
+        if request.resource[2] in CONTROLLERS and not request.sub_resource:
+            found = self._with_controllers(found, index)
+        return found if only is None else [match for match in found if only(match[0])]
+
+    def _with_controllers(self, found: list[Matched], index: str) -> list[Matched]:
+        """``found`` and the policies that look at the template; such a one sees the Pod only."""
+        view = self.pod_view(self.object)
+        if view is None:
+            return found
+        as_pods = self.policies.match_controllers(view, index)
+        if as_pods:
+            self.by_template = frozenset(policy.sort_key for policy, _ in as_pods)
+            found = [match for match in found if match[0].sort_key not in self.by_template]
+            found += as_pods
+            found.sort(key=lambda match: match[0].sort_key)
+        return found
+
+    def _usable(self, policy: CompiledPolicy, hit: Hit, findings: Findings) -> bool:
+        """False (and noted) if the policy's configuration cannot be used for this request."""
+        problem = policy.problem or hit.error
+        if not problem and policy.param_kind is not None and policy.bindings:
+            try:
+                self._params.kind(policy.param_kind)
+            except ParamError as error:
+                problem = str(error)
+        if problem:
+            findings.misconfigured(policy, f"failed to configure policy: {problem}", None)
+        return not problem
+
+    def _fits(self, policy: CompiledPolicy, binding: Binding, findings: Findings) -> bool:
+        """Whether the binding's own rules fit the request."""
+        if binding.rules is None:
+            return True
+        hit = binding.rules.match(self.view)
+        if hit is not None and hit.error:
+            text = f"failed to configure binding: {hit.error}"
+            findings.misconfigured(policy, text, binding.name)
+            return False
+        return hit is not None
+
+    def _collected(
+        self, policy: CompiledPolicy, binding: Binding, findings: Findings
+    ) -> list[JSON]:
+        """The values of ``params`` under which a binding applies, in the order of their names."""
+        if policy.param_kind is None or binding.param_ref is None:
+            return [policy.params]
+        found: list[JSON] = []
+        try:
+            kind = self._params.kind(policy.param_kind)
+            found += self._params.collect(kind, binding.param_ref, self.request.namespace)
+            # A MutatingAdmissionPolicy does not see the type of built-in kinds (measured).
+            if kind.builtin and policy.kind == "MutatingAdmissionPolicy":
+                found = [without_type(param) for param in found]
+        except ParamError as error:
+            findings.misconfigured(policy, f"failed to configure binding: {error}", binding.name)
+        if findings.observer is not None:
+            findings.observer.found_params(policy, binding, len(found))
+        return found
+
+    def _exempt(
+        self, policy: CompiledPolicy, subject: Subject, findings: Findings
+    ) -> frozenset[int] | None:
+        """Indexes of the validations that exceptions lift; None if they lift the whole policy."""
+        request, lifted = self.request, set[int]()
+        labels = self._labels(policy, subject)
+        who = (request.operation, request.namespace, request.name, request.user_info, labels)
+        applying = [each for each in policy.exemptions if each.applies(*who)]
+        if findings.observer is not None:
+            findings.observer.exempted(policy, applying)
+        for exemption in applying:
+            findings.verdict.exempt(policy.name, exemption.name, exemption.reason)
+            if not exemption.validations:
+                return None
+            lifted |= exemption.validations
+        return frozenset(lifted)
+
+    def _labels(self, policy: CompiledPolicy, subject: Subject) -> dict[str, str] | None:
+        """The labels of the object that the policy sees; None if they cannot be read."""
+        seen = subject.object if subject.object is not None else subject.old_object
+        if self.request.unreadable:  # then its object is an error, but its labels may be known
+            sent = self.request.object or self.request.old_object
+            seen = self.subjects.pod(sent) if self.as_pod(policy) else sent
+        metadata = seen.get("metadata") if isinstance(seen, dict) else None
+        labels = metadata.get("labels") if isinstance(metadata, dict) else None
+        if isinstance(labels, CelError):
+            return None
+        return {k: str(v) for k, v in labels.items()} if isinstance(labels, dict) else {}

@@ -1,0 +1,160 @@
+"""What policies find for one request: notes it for the decision, counts it and logs it. A defect of
+ours becomes a finding of the policy in which it shows, so that its failurePolicy decides.
+
+Evaluates nothing. What is answered follows from the notes (``decision.py``).
+"""
+
+import logging
+from collections.abc import Callable
+from typing import Literal, TypeVar, TypeVarTuple
+
+from policyd._core.counting.counters import DECISIONS
+from policyd._core.plan.plan import Stopped, TimedOut
+from policyd._core.plan.validation import ValidationOutcome
+from policyd.admission.confidential import WITHHELD, is_confidential
+from policyd.admission.decision import Finding, Verdict
+from policyd.admission.observer import Observer
+from policyd.admission.recorder import Recorder
+from policyd.admission.review import AdmissionRequest
+from policyd.errors import StatusError, Unanswered
+from policyd.policy.compile.compiled import Binding, CompiledPolicy
+from policyd.policy.model.suite import Webhook
+from policyd.texts import bounded
+
+_Result = TypeVar("_Result")
+_Arguments = TypeVarTuple("_Arguments")
+_log = logging.getLogger("policyd.engine")
+ADMIT, _DENY, _WARN, _AUDIT, _ERROR, _TIMEOUT = map(
+    DECISIONS.index, ("admit", "deny", "warn", "audit", "error", "timeout")
+)
+
+
+class Findings:
+    """The notes on one request, in the order of decisions: what is found after a policy that waits
+    for a lookup is noted apart (``following``) and added when that one is done (``join``).
+    """
+
+    __slots__ = (
+        *("request", "webhook", "generation", "recorder", "observer", "verdict"),
+        "_noted",
+    )
+
+    def __init__(
+        self,
+        request: AdmissionRequest,
+        webhook: Webhook,
+        generation: str,
+        recorder: Recorder,
+        observer: Observer | None = None,
+        *,
+        before: "Findings | None" = None,
+    ) -> None:
+        self.request = request
+        self.webhook = webhook
+        self.generation = generation
+        self.recorder = recorder
+        self.observer = observer
+        self.verdict: Verdict = Verdict() if before is None else before.verdict
+        self._noted: list[Finding] = self.verdict.findings if before is None else []
+
+    def following(self) -> "Findings":
+        """Notes on the policies after the one that was evaluated last; ``join`` adds them."""
+        return Findings(
+            self.request, self.webhook, self.generation, self.recorder, self.observer, before=self
+        )
+
+    def join(self, following: "Findings") -> None:
+        """Add the notes on policies that come later."""
+        self._noted += following._noted
+
+    def misconfigured(self, policy: CompiledPolicy, text: str, binding: str | None) -> None:
+        """A configuration error: denies whatever the actions, unless failurePolicy is Ignore."""
+        policy.counters.count(_ERROR)
+        text = bounded(text)
+        if self.webhook == "mutate":
+            finding = Finding(policy, binding, text, "Forbidden", code=403, error=True)
+        else:
+            finding = Finding(policy, binding, text, error=True)
+        self._add(finding, policy.fail)
+
+    def failed(self, policy: CompiledPolicy, binding: Binding, error: str | Stopped) -> None:
+        """An evaluation error: follows the binding's actions, unless failurePolicy is Ignore."""
+        policy.counters.count(_TIMEOUT if isinstance(error, TimedOut) else _ERROR)
+        actions, code = (("Deny",), 403) if self.webhook == "mutate" else (binding.actions, 0)
+        name = None if policy.kind == "Policy" else binding.name
+        text = bounded(str(error))
+        finding = Finding(policy, name, text, actions=actions, code=code, error=True)
+        self._add(finding, policy.fail)
+
+    def validated(
+        self, policy: CompiledPolicy, binding: Binding, outcome: ValidationOutcome
+    ) -> None:
+        """What the validations of a policy came to under one binding and param."""
+        name = None if policy.kind == "Policy" else binding.name
+        for index, text, reason, error in outcome.failures:
+            self._add(
+                Finding(policy, name, bounded(text), reason, index, binding.actions, error=error),
+                True,
+            )
+        for text in outcome.annotation_errors:
+            self._add(Finding(policy, name, bounded(text), error=True), True)
+        for text in outcome.ignored:
+            self._add(Finding(policy, name, bounded(text), error=True), False)
+        for key, value in outcome.annotations:
+            self.verdict.annotate(policy.name, key, value)
+        policy.counters.count(_decision(outcome, binding.actions))
+
+    def guarded(
+        self, policy: CompiledPolicy, work: Callable[[*_Arguments], _Result], *args: *_Arguments
+    ) -> _Result | None:
+        """What ``work`` gives; a defect of ours in it follows the policy's failurePolicy."""
+        try:
+            return work(*args)
+        except (StatusError, Unanswered):
+            raise
+        except Exception as error:
+            self.broken(policy, error)
+            return None
+
+    def broken(self, policy: CompiledPolicy, error: Exception) -> None:
+        """A defect of ours: logged once, and the policy's failurePolicy decides."""
+        if is_confidential(self.request):
+            # The traceback's lines are those of the code; the error's text may quote the object.
+            shown = RuntimeError(f"{type(error).__name__}: {WITHHELD}")
+            error = shown.with_traceback(error.__traceback__)
+        _log.error("policy %s: internal error", policy.name, exc_info=error)
+        self.misconfigured(policy, "internal error: see the log of policyd", None)
+
+    def _add(self, finding: Finding, counts: bool) -> None:
+        """Note a finding; one that failurePolicy Ignore drops is only logged."""
+        if counts:
+            self._noted.append(finding)
+        if self.observer is not None:
+            self.observer.found(finding, counts)
+        what: Literal["denial", "warning", "error"] = "denial"
+        if finding.error:
+            what = "error"
+        elif "Deny" not in finding.actions:
+            if "Warn" not in finding.actions:
+                return
+            what = "warning"
+        self.recorder.happened(
+            what,
+            self.request,
+            policy=finding.policy.name,
+            generation=self.generation,
+            message=finding.message,
+        )
+
+
+def _decision(outcome: ValidationOutcome, actions: tuple[str, ...]) -> int:
+    """How a policy's decision is counted (``_core/counting/counters.pxd``)."""
+    if outcome.timed_out:
+        return _TIMEOUT
+    if outcome.annotation_errors or outcome.ignored or any(f[3] for f in outcome.failures):
+        return _ERROR
+    if not outcome.failures:
+        return ADMIT
+    if "Deny" in actions:
+        return _DENY
+    return _WARN if "Warn" in actions else _AUDIT

@@ -1,0 +1,89 @@
+"""The validating webhook: the validations of every policy that matches. Mutates nothing.
+
+Policies are evaluated in the order of decisions. One that needs a lookup waits for it while those
+after it are evaluated; what is found stays in order.
+"""
+
+from functools import partial
+
+from policyd.admission.applicable import Applicable
+from policyd.admission.deadlines import deadline_of
+from policyd.admission.findings import Findings
+from policyd.admission.invocation import NO_VALIDATIONS, Matched
+from policyd.admission.lookups import Evaluation, Paused, answered, together
+from policyd.errors import Unanswered
+
+
+def validate(
+    applicable: Applicable, findings: Findings, matches: list[Matched], deadline: int
+) -> Evaluation[None] | None:
+    """Run the validations of every matched policy; what is left to do where some wait for lookups.
+
+    ``deadline`` is a moment of ``perf_counter_ns`` (0: none).
+    """
+    usual = not applicable.by_template and findings.observer is None
+    subjects, following = applicable.subjects, findings
+    paused: list[Paused] = []
+    parts: list[Findings] = []
+    seen, subject = None, None
+    for match in matches:
+        policy, hit = match
+        plan = policy.validation
+        if usual and policy.simple and plan is not None and not hit.error:
+            # The usual case, short: one binding that adds nothing, and no params to find.
+            try:
+                if subject is None or hit is not seen:
+                    seen, subject = hit, subjects.subject(hit, False)
+                outcome = plan.run(subject, policy.params, deadline, NO_VALIDATIONS)
+                if outcome is not None:
+                    following.validated(policy, policy.bindings[0], outcome)
+                continue
+            except Exception as error:
+                if not isinstance(error, Unanswered):  # which is evaluated below, once more
+                    following.broken(policy, error)
+                    continue
+        evaluation = _each(applicable, following, match, deadline)
+        lookup = next(evaluation, None)
+        if lookup is not None:
+            paused.append(Paused(evaluation, lookup))
+            following = findings.following()
+            parts.append(following)
+    return _rest(findings, paused, parts) if paused else None
+
+
+def _rest(findings: Findings, paused: list[Paused], parts: list[Findings]) -> Evaluation[None]:
+    """Go on with the policies that wait; then put together what was found."""
+    yield from together(paused)
+    for part in parts:
+        findings.join(part)
+
+
+def _each(
+    applicable: Applicable, findings: Findings, match: Matched, deadline: int
+) -> Evaluation[None]:
+    """One policy under its bindings and params, in their order: where one of these waits, so do
+    those after it.
+    """
+    policy = match[0]
+    try:
+        for invocation in applicable.invocations(match, findings):
+            _, binding, param, subject, _, _, exempt = invocation
+            if policy.validation is None:
+                continue
+            by = deadline_of(policy, deadline)
+            run = policy.validation.run
+            try:
+                outcome = run(subject, param, by, exempt)
+            except Unanswered as unknown:
+                try:
+                    again = partial(run, subject, param, by, exempt)
+                    outcome = yield from answered(again, unknown, by)
+                except Unanswered as in_vain:
+                    findings.failed(policy, binding, str(in_vain))
+                    outcome = None
+            if outcome is not None:
+                findings.validated(policy, binding, outcome)
+            if findings.observer is not None:
+                findings.observer.validated(invocation)
+    except Exception as error:
+        findings.broken(policy, error)

@@ -1,0 +1,143 @@
+"""``engine.review`` where a cluster is asked for what policies look up: evaluations wait for their
+lookups, and the event loop goes on meanwhile.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter_ns
+
+from policyd.admission.applicable import Applicable, PolicyFilter
+from policyd.admission.deadlines import deadline_of, lookup_deadline
+from policyd.admission.decision import respond
+from policyd.admission.findings import Findings
+from policyd.admission.invocation import Matched
+from policyd.admission.lookup_namespaces import LookedUpNamespaces
+from policyd.admission.lookup_params import LookedUpParams
+from policyd.admission.lookup_tasks import LookupClient, LookupTasks
+from policyd.admission.lookups import Evaluation, Lookup, timed
+from policyd.admission.mutating import mutate
+from policyd.admission.recorder import NullRecorder, Recorder
+from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.admission.subject import Subjects
+from policyd.admission.validating import validate
+from policyd.errors import Unanswered
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.model.suite import Webhook
+
+
+async def review_with(
+    client: LookupClient,
+    policy_set: PolicySet,
+    request: AdmissionRequest,
+    *,
+    webhook: Webhook,
+    deadline: int = 0,
+    recorder: Recorder | None = None,
+    only: PolicyFilter | None = None,
+) -> AdmissionResponse:
+    """``engine.review`` that asks ``client``.
+
+    What policies need at the same time is looked up at the same time. An answer that is not there
+    shortly before the deadline of its policy, which may be earlier than the request's, is an error.
+    """
+    recorder = recorder or NullRecorder()
+    tasks = LookupTasks(client, recorder)
+    subjects = Subjects(request, LookedUpNamespaces(tasks.namespace), tasks)
+    params = LookedUpParams(policy_set.params, tasks.kind, tasks.params)
+    applicable = Applicable(policy_set, subjects, params, webhook)
+    findings = Findings(request, webhook, policy_set.generation, recorder)
+    evaluation = _evaluation(
+        applicable, findings, deadline=deadline, only=only, give_up=tasks.give_up
+    )
+    try:
+        response = await tasks.finished(evaluation)
+    finally:
+        tasks.close()
+    if tasks.waited_ns:
+        recorder.phase("lookup", tasks.waited_ns)
+    return response
+
+
+def _evaluation(
+    applicable: Applicable,
+    findings: Findings,
+    *,
+    deadline: int,
+    only: PolicyFilter | None,
+    give_up: Callable[[object], None],
+) -> Evaluation[AdmissionResponse]:
+    """Match, evaluate and answer."""
+    phase = findings.recorder.phase
+    matching = _match(applicable, findings, deadline=deadline, only=only, give_up=give_up)
+    matches = yield from timed(matching, partial(phase, "match"))
+    if findings.webhook == "mutate":
+        return (yield from mutate(applicable, findings, matches, deadline))
+    validating = _validate(applicable, findings, matches, deadline)
+    yield from timed(validating, partial(phase, "evaluate"))
+    return respond(findings.request, findings.verdict, findings.generation)
+
+
+def _validate(
+    applicable: Applicable, findings: Findings, matches: list[Matched], deadline: int
+) -> Evaluation[None]:
+    rest = validate(applicable, findings, matches, deadline)
+    if rest is not None:
+        yield from rest
+
+
+def _match(
+    applicable: Applicable,
+    findings: Findings,
+    *,
+    deadline: int,
+    only: PolicyFilter | None,
+    give_up: Callable[[object], None],
+) -> Evaluation[list[Matched]]:
+    """The policies that the request concerns, when all is known that their bindings and params
+    depend on. ``give_up`` takes the questions for which it is too late.
+    """
+    started = perf_counter_ns()
+    broken: set[tuple[str, str]] = set()
+    while True:
+        matches: list[Matched] = []
+        try:
+            matches = [each for each in applicable.match(only) if each[0].sort_key not in broken]
+            wanted = _wanted(
+                applicable, findings, matches, deadline=deadline, started=started, broken=broken
+            )
+        except Unanswered as unknown:
+            wanted = {unknown.question: lookup_deadline(deadline, started)}
+        if not wanted:
+            return [each for each in matches if each[0].sort_key not in broken]
+        until = min((by for by in wanted.values() if by), default=0)
+        yield Lookup(frozenset(wanted), until)
+        now = perf_counter_ns()
+        for question, by in wanted.items():
+            if 0 < by <= now:
+                give_up(question)
+
+
+def _wanted(
+    applicable: Applicable,
+    findings: Findings,
+    matches: list[Matched],
+    *,
+    deadline: int,
+    started: int,
+    broken: set[tuple[str, str]],
+) -> dict[object, int]:
+    """What must be answered before these policies can be evaluated, and until when (0: whenever):
+    for as long as one of those who ask may wait. A policy with a defect is noted in ``broken``.
+    """
+    wanted: dict[object, int] = {}
+    for match in matches:
+        policy = match[0]
+        questions = findings.guarded(policy, applicable.questions, match)
+        if questions is None:
+            broken.add(policy.sort_key)
+        elif questions:
+            by = lookup_deadline(deadline_of(policy, deadline, started), started)
+            for question in questions:
+                known = wanted.get(question, by)
+                wanted[question] = max(by, known) if by and known else 0
+    return wanted

@@ -1,0 +1,167 @@
+"""One request through the webhooks as the API server calls them, first the mutating and then the
+validating one, for commands that do this with many objects. The answers are those of the server.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import orjson
+
+from policyd._core.patch.apply import apply
+from policyd.admission.applicable import Applicable, PolicyFilter
+from policyd.admission.authorizer import Authorizer
+from policyd.admission.decision import Finding
+from policyd.admission.engine import evaluate
+from policyd.admission.findings import Findings
+from policyd.admission.lookup_sources import NamespaceSource, ParamSource
+from policyd.admission.recorder import NullRecorder
+from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
+from policyd.admission.subject import Subjects
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.model.suite import Webhook
+
+BOTH: tuple[Webhook, ...] = ("mutate", "validate")
+Effect = Literal["deny", "warn", "audit"]
+_EFFECTS: Mapping[str, Effect] = {"Deny": "deny", "Warn": "warn", "Audit": "audit"}
+
+
+class WebhookAnswer(NamedTuple):
+    """What one webhook answered. ``operations`` are its patch, ``after`` is the object with it."""
+
+    webhook: Webhook
+    response: AdmissionResponse
+    before: JSON
+    operations: list[JSONObject]
+    after: JSON
+
+
+def in_turn(
+    review: Mapping[str, JSON] | bytes,
+    webhooks: tuple[Webhook, ...],
+    call: Callable[[AdmissionRequest, Webhook], AdmissionResponse],
+) -> Iterator[WebhookAnswer]:
+    """The webhooks one after the other: each is sent the object as the one before it left it, and a
+    denial is the last answer. Raises ReviewError for what is no AdmissionReview.
+    """
+    request = decode(review if isinstance(review, bytes) else dict(review))
+    for webhook in webhooks:
+        response = call(request, webhook)
+        before = after = request.object
+        operations: list[JSONObject] = []
+        if response.patch is not None:
+            operations = orjson.loads(response.patch)
+            after = apply(operations, before)
+        yield WebhookAnswer(webhook, response, before, operations, after)
+        if not response.allowed:
+            return
+        request = AdmissionRequest({**request.raw, "object": after}, request.unreadable)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One thing that a policy had against the request. ``error``: it could not be evaluated."""
+
+    policy: str
+    kind: str
+    binding: str
+    outcome: Effect
+    message: str
+    error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What the webhooks made of a request together.
+
+    ``matched`` are the names of the policies that had to do with it. ``after`` is the object with
+    the ``patch`` of the mutating webhook. ``message`` is that of the denial.
+    """
+
+    allowed: bool
+    message: str
+    causes: tuple[str, ...]
+    code: int
+    violations: tuple[Violation, ...]
+    warnings: tuple[str, ...]
+    matched: tuple[str, ...]
+    patch: tuple[JSONObject, ...]
+    after: JSON
+
+
+class Admitter:
+    """Evaluates requests by compiled policies. ``authorizer`` answers the checks of expressions;
+    ``namespaces`` and ``params`` give what is looked up, if it is not the policies' own sources.
+    """
+
+    def __init__(
+        self,
+        policies: PolicySet,
+        authorizer: Authorizer | None = None,
+        *,
+        namespaces: NamespaceSource | None = None,
+        params: ParamSource | None = None,
+    ) -> None:
+        self._policies = policies
+        self._authorizer = authorizer
+        self._namespaces: NamespaceSource = namespaces or policies.namespaces
+        self._params: ParamSource = params or policies.params
+
+    def knowing(self, namespace: JSONObject) -> "Admitter":
+        """The same; its namespaces are those of the policies' own sources and this one."""
+        policies = self._policies.with_namespace(namespace)
+        return Admitter(policies, self._authorizer, params=self._params)
+
+    def admit(
+        self,
+        review: Mapping[str, JSON] | bytes,
+        webhooks: tuple[Webhook, ...] = BOTH,
+        only: PolicyFilter | None = None,
+    ) -> Admission:
+        """The mutating webhook, and the validating one on what it made. ``only`` says which
+        policies are evaluated.
+
+        Raises ReviewError for what is no AdmissionReview.
+        """
+        violations: list[Violation] = []
+        matched: dict[str, None] = {}
+
+        def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
+            subjects = Subjects(request, self._namespaces, self._authorizer)
+            applicable = Applicable(self._policies, subjects, self._params, webhook)
+            matches = applicable.match(only)
+            matched.update((policy.name, None) for policy, _ in matches)
+            findings = Findings(request, webhook, self._policies.generation, NullRecorder())
+            response = evaluate(applicable, findings, matches, 0)
+            for finding in findings.verdict.findings:
+                violations.extend(_violations(finding))
+            return response
+
+        answers = list(in_turn(review, webhooks, call))
+        last = answers[-1].response
+        return Admission(
+            allowed=last.allowed,
+            message="" if last.allowed else last.message,
+            causes=() if last.allowed else last.causes or (last.message,),
+            code=0 if last.allowed else last.code,
+            violations=tuple(violations),
+            warnings=tuple(each for one in answers for each in one.response.warnings),
+            matched=tuple(matched),
+            patch=tuple(each for one in answers for each in one.operations),
+            after=answers[-1].after,
+        )
+
+
+def _violations(finding: Finding) -> Iterator[Violation]:
+    """One for each action of the binding."""
+    policy = finding.policy
+    for action in finding.actions:
+        yield Violation(
+            policy.name,
+            policy.kind,
+            finding.binding or "",
+            _EFFECTS[action],
+            finding.message,
+            finding.error,
+        )

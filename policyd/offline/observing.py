@@ -1,0 +1,116 @@
+"""The Observer that notes what each policy did with one request, as visits of its story. It decides
+nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from policyd._core.eval.tracing import Tracer
+from policyd._core.patch.apply import diff
+from policyd.admission.decision import Finding
+from policyd.admission.invocation import Invocation
+from policyd.cel.trace.steps import steps
+from policyd.json_types import JSONObject
+from policyd.offline.stories import Applied, Visit
+from policyd.policy.compile.compiled import Binding, CompiledPolicy, Mutation
+from policyd.policy.compile.exemptions import Exemption
+
+
+@dataclass(slots=True)
+class Notes:
+    """What was seen of one policy so far; ``findings`` and ``ignored`` outside of visits."""
+
+    visits: list[Visit] = field(default_factory=list)
+    bindings: list[tuple[str, bool]] = field(default_factory=list)
+    params: list[tuple[str, int]] = field(default_factory=list)
+    exceptions: list[str] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    ignored: list[Finding] = field(default_factory=list)
+
+
+class StoryObserver:
+    """Notes on all policies of one request. ``tracer`` records their expressions."""
+
+    def __init__(self, tracer: Tracer) -> None:
+        self.notes: dict[tuple[str, str], Notes] = {}
+        self._tracer = tracer
+        self._again = False
+        # Since the last visit: findings and whether each counts, and what mutations did.
+        self._found: list[tuple[Finding, bool]] = []
+        self._applied: list[Applied] = []
+
+    def of(self, policy: CompiledPolicy) -> Notes:
+        """The notes on a policy."""
+        return self.notes.setdefault(policy.sort_key, Notes())
+
+    def second_round(self) -> None:
+        self._again = True
+
+    def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:
+        self.of(policy).exceptions += [each.name for each in exemptions]
+
+    def matched_binding(self, policy: CompiledPolicy, binding: Binding, fits: bool) -> None:
+        if not self._again:
+            self.of(policy).bindings.append((binding.name, fits))
+
+    def found_params(self, policy: CompiledPolicy, binding: Binding, count: int) -> None:
+        if not self._again:
+            self.of(policy).params.append((binding.name, count))
+
+    def applies(self, invocation: Invocation) -> None:
+        self.done()  # what was found before it is of its policy's configuration
+
+    def validated(self, invocation: Invocation) -> None:
+        self.of(invocation.policy).visits.append(self._visit(invocation, validates=True))
+
+    def mutated(
+        self,
+        invocation: Invocation,
+        mutation: Mutation,
+        before: JSONObject,
+        after: JSONObject,
+        error: str,
+    ) -> None:
+        mutations = invocation.policy.mutations
+        number = next(i for i, each in enumerate(mutations) if each is mutation)
+        kind = "Overlay" if mutation.mutator is None else type(mutation.mutator).__name__
+        self._applied.append(Applied(number, kind, tuple(diff(before, after, None)), error))
+
+    def invoked(
+        self, invocation: Invocation, *, again: bool, passed_over: bool, refused: str
+    ) -> None:
+        visit = self._visit(invocation, again=again, refused=refused)
+        if visit.findings or not passed_over:
+            self.of(invocation.policy).visits.append(visit)
+
+    def found(self, finding: Finding, counts: bool) -> None:
+        self._found.append((finding, counts))
+
+    def done(self) -> None:
+        """Note what was found outside of visits: errors of the configuration, defects of ours."""
+        self._tracer.take()
+        for finding, counts in self._take_found():
+            notes = self.of(finding.policy)
+            (notes.findings if counts else notes.ignored).append(finding)
+
+    def _visit(self, invocation: Invocation, **more: Any) -> Visit:
+        """What was seen since the last one."""
+        found = self._take_found()
+        applied, self._applied = tuple(self._applied), []
+        return Visit(
+            binding=invocation.binding.name,
+            actions=invocation.binding.actions,
+            param=invocation.param,
+            as_pod=invocation.as_pod,
+            lifted=invocation.exempt,
+            expressions=tuple(map(steps, self._tracer.take())),
+            mutations=applied,
+            findings=tuple(finding for finding, counts in found if counts),
+            ignored=tuple(finding for finding, counts in found if not counts),
+            **more,
+        )
+
+    def _take_found(self) -> list[tuple[Finding, bool]]:
+        found, self._found = self._found, []
+        return found
