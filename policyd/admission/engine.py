@@ -9,7 +9,7 @@ from time import perf_counter_ns
 
 from policyd.admission.applicable import Applicable, PolicyFilter
 from policyd.admission.authorizer import Authorizer
-from policyd.admission.decision import respond
+from policyd.admission.decision import Verdict, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
 from policyd.admission.lookups import run
@@ -33,9 +33,11 @@ def review(
     recorder: Recorder | None = None,
     only: PolicyFilter | None = None,
     authorizer: Authorizer | None = None,
+    verdict: Verdict | None = None,
 ) -> AdmissionResponse:
     """Evaluate one request. ``deadline`` is a moment of ``perf_counter_ns`` (0: none);
-    ``authorizer`` answers what expressions ask of theirs (None: such a check is an error).
+    ``authorizer`` answers what expressions ask of theirs (None: such a check is an error). The
+    findings behind the answer go into ``verdict``, if one is given.
 
     Whatever goes wrong inside a policy, a defect of ours included, follows its failurePolicy.
     """
@@ -45,7 +47,7 @@ def review(
     applicable = Applicable(policy_set, subjects, policy_set.params, webhook)
     matches = applicable.match(only)
     recorder.phase("match", perf_counter_ns() - started)
-    findings = Findings(request, webhook, policy_set.generation, recorder)
+    findings = Findings(request, webhook, policy_set.generation, recorder, verdict=verdict)
     return evaluate(applicable, findings, matches, deadline)
 
 

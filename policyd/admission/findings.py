@@ -48,13 +48,14 @@ class Findings:
         observer: Observer | None = None,
         *,
         before: "Findings | None" = None,
+        verdict: Verdict | None = None,
     ) -> None:
         self.request = request
         self.webhook = webhook
         self.generation = generation
         self.recorder = recorder
         self.observer = observer
-        self.verdict: Verdict = Verdict() if before is None else before.verdict
+        self.verdict: Verdict = (verdict or Verdict()) if before is None else before.verdict
         self._noted: list[Finding] = self.verdict.findings if before is None else []
 
     def following(self) -> "Findings":

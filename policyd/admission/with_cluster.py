@@ -8,7 +8,7 @@ from time import perf_counter_ns
 
 from policyd.admission.applicable import Applicable, PolicyFilter
 from policyd.admission.deadlines import deadline_of, lookup_deadline
-from policyd.admission.decision import respond
+from policyd.admission.decision import Verdict, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
 from policyd.admission.lookup_namespaces import LookedUpNamespaces
@@ -34,6 +34,7 @@ async def review_with(
     deadline: int = 0,
     recorder: Recorder | None = None,
     only: PolicyFilter | None = None,
+    verdict: Verdict | None = None,
 ) -> AdmissionResponse:
     """``engine.review`` that asks ``client``.
 
@@ -45,7 +46,7 @@ async def review_with(
     subjects = Subjects(request, LookedUpNamespaces(tasks.namespace), tasks)
     params = LookedUpParams(policy_set.params, tasks.kind, tasks.params)
     applicable = Applicable(policy_set, subjects, params, webhook)
-    findings = Findings(request, webhook, policy_set.generation, recorder)
+    findings = Findings(request, webhook, policy_set.generation, recorder, verdict=verdict)
     evaluation = _evaluation(
         applicable, findings, deadline=deadline, only=only, give_up=tasks.give_up
     )
