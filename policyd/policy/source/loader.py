@@ -5,10 +5,12 @@ another's problems.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import orjson
 
 from policyd.errors import PolicySchemaError, Problem
 from policyd.policy.model.kinds import KINDS, PolicyTest
@@ -18,7 +20,7 @@ from policyd.policy.source.fixtures import Outside, inside
 from policyd.policy.source.lint_comments import MARK, LintComment, comments_in
 from policyd.policy.source.modelling import with_model
 from policyd.policy.source.pace import full_speed
-from policyd.policy.source.splitting import read_values, split
+from policyd.policy.source.splitting import read_values, split, split_built
 from policyd.versions import NEWEST, KubernetesVersion
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "Sources",
     "fixture_names",
     "load",
+    "load_built",
     "load_text",
     "named_policies",
     "read_one",
@@ -56,6 +59,22 @@ def load_text(text: str, name: str = "<text>", *, version: KubernetesVersion = N
     return _load([SourceFile(name, name, data)], [], version)
 
 
+def load_built(objects: Iterable[Mapping[str, Any]], *, version: KubernetesVersion) -> Sources:
+    """The documents that a program built. Problems name the first as ``documents[0]`` and no line.
+
+    Raises TypeError for a value that JSON cannot hold.
+    """
+    files = []
+    for index, each in enumerate(objects):
+        name = f"documents[{index}]"
+        try:
+            data = orjson.dumps(each)
+        except TypeError as error:
+            raise TypeError(f"{name}: {error}") from None
+        files.append(SourceFile(name, name, data))
+    return _load(files, [], version, splitter=split_built)
+
+
 def read_one(data: bytes | str, name: str = "<text>") -> Any:
     """The one value in a YAML or JSON text (None: there is none); raises ``PolicySchemaError``."""
     values, problems = read_values(name, data if isinstance(data, bytes) else data.encode())
@@ -78,10 +97,11 @@ def _load(
     problems: list[Problem],
     version: KubernetesVersion,
     breathe: Callable[[], None] = full_speed,
+    splitter: Callable[[str, bytes, str], tuple[list[Document], list[Problem]]] = split,
 ) -> Sources:
     by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
     for file in files:
-        documents, broken = split(file.name, file.data, file.root)
+        documents, broken = splitter(file.name, file.data, file.root)
         by_file[file.real] = ([with_model(document) for document in documents], broken)
         breathe()
     for fixture in list(_fixtures(by_file)):
@@ -181,7 +201,8 @@ def _rivals(document: Document) -> list[tuple[str, ...]]:
 
 def _duplicate(document: Document, first: Document) -> Problem:
     line, column = document.place("metadata.name")
-    before = f"{first.file}:{first.place('metadata.name')[0]}"
+    there = first.place("metadata.name")[0]
+    before = f"{first.file}:{there}" if there else first.file
     message, hint = f"{document.label} is defined twice: first in {before}", ""
     if first.kind != document.kind:
         message = f"{document.label} has the same name as the {first.kind} in {before}"

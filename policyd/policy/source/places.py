@@ -7,10 +7,14 @@ import yaml
 
 from policyd.policy.source.yaml_nodes import YamlError, compose, scalar
 
+NO_TEXT = -1
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The text of one YAML document (or one JSON file); ``line`` is where it starts, from 0."""
+    """The text of one YAML document (or one JSON file); ``line`` is where it starts, from 0, or
+    NO_TEXT for a document that a program built: nothing in it has a place.
+    """
 
     file: str
     text: str
@@ -39,8 +43,10 @@ class Origin:
     def find(self, path: str, *, at_key: bool) -> tuple[int, int]:
         """Line and column, from 1, of the value at ``path``, or of the nearest that is there.
 
-        ``at_key``: of the name of the field instead.
+        ``at_key``: of the name of the field instead. 0 and 0 where there is no text.
         """
+        if self.chunk.line == NO_TEXT:
+            return 0, 0
         key, node = self._step(path)
         if node is None:
             return self.chunk.line + 1, 1

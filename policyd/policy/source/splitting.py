@@ -9,7 +9,7 @@ from typing import Any
 from policyd.errors import Problem
 from policyd.policy.model.findings import Finding
 from policyd.policy.source.documents import Document
-from policyd.policy.source.places import Chunk, Origin
+from policyd.policy.source.places import NO_TEXT, Chunk, Origin
 from policyd.policy.source.surrogates import lone_surrogate
 from policyd.policy.source.yaml_nodes import MAX_DEPTH, YamlError, compose, construct
 
@@ -26,6 +26,14 @@ def split(name: str, data: bytes, root: str = "") -> tuple[list[Document], list[
     """Every document of a file below ``root``, and what could not be read of it."""
     found, problems = _values(name, data)
     documents, more = _documents(found, root)
+    return documents, problems + more
+
+
+def split_built(name: str, data: bytes, root: str = "") -> tuple[list[Document], list[Problem]]:
+    """The same of JSON that a program built: no problem names a line that nobody wrote."""
+    found, problems = _values(name, data)
+    nowhere = Chunk(name, "", NO_TEXT)
+    documents, more = _documents([(nowhere, number, value) for _, number, value in found], root)
     return documents, problems + more
 
 
