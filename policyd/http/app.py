@@ -13,26 +13,13 @@ from starlette.routing import Route
 from policyd.admission.recorder import Recorder
 from policyd.config import Settings
 from policyd.http.admin_gate import AdminGate, App
-from policyd.http.endpoints import (
-    AsyncReviewEvaluator,
-    PolicyFilter,
-    ReviewEvaluator,
-    Reviews,
-    ReviewSink,
-)
+from policyd.http.endpoints import AsyncReviewEvaluator, ReviewEvaluator, Reviews, ReviewSink
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.http.messages import ASGIScope, Receive, Send, not_found
+from policyd.http.routes import ROUTES, route_of_policy
 from policyd.http.status import MetricsRenderer, Status
 from policyd.policy.live.store import Store
-
-# Paths of a webhook; what follows "/policy/" is the name of the only policy to ask.
-ONLY: dict[str, PolicyFilter | None] = {
-    "": None,
-    "/fail": lambda policy: policy.fail,
-    "/ignore": lambda policy: not policy.fail,
-}
-WEBHOOKS = ("validate", "mutate")
 
 
 class Application:
@@ -43,31 +30,18 @@ class Application:
         self._admin = admin
         self._store = store
         self._lifecycle = lifecycle
-        self._table = {
-            f"/{webhook}{path}": (webhook, only)
-            for webhook in WEBHOOKS
-            for path, only in ONLY.items()
-        }
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         if scope["type"] != "http" or scope["scheme"] != "https":
             await self._admin(scope, receive, send)
             return
-        route = self._table.get(scope["path"]) or self._named(scope["path"])
+        path = scope["path"]
+        route = ROUTES.get(path) or route_of_policy(path, self._store.current.policies)
         if route is None:
             await not_found(scope, receive, send, closing=self._lifecycle.draining)
         else:
             await self._reviews(scope, receive, send, *route)
-
-    def _named(self, path: str) -> tuple[str, PolicyFilter] | None:
-        """The route of ``/validate/policy/NAME``, if a policy of that name is loaded."""
-        webhook, _, name = path[1:].partition("/policy/")
-        if webhook not in WEBHOOKS:
-            return None
-        if not any(policy.name == name for policy in self._store.current.policies):
-            return None
-        return webhook, lambda policy: policy.name == name
 
 
 def create_app(

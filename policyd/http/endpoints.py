@@ -5,7 +5,7 @@ HTTP status it earns.
 """
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import lru_cache
 from time import perf_counter_ns
 from typing import Any, Protocol
@@ -28,7 +28,7 @@ from policyd.http.messages import (
     refuse,
     respond,
 )
-from policyd.policy.live.store import Policy, PolicySet
+from policyd.policy.live.store import Policy
 from policyd.units import duration
 
 PolicyFilter = Callable[[Policy], bool]
@@ -37,6 +37,14 @@ PolicyFilter = Callable[[Policy], bool]
 # was read, and whose it is.
 ARRIVED = "policyd.arrived"
 PEER = "policyd.peer"
+
+
+class Evaluated(Protocol):
+    """What the endpoint itself needs to know of a set of policies."""
+
+    @property
+    def asking(self) -> Container[str]:
+        """The webhooks whose policies may have to wait for a lookup."""
 
 
 class ReviewEvaluator(Protocol):
@@ -83,7 +91,7 @@ class Reviews:
     def __init__(
         self,
         evaluate: ReviewEvaluator,
-        policies: Callable[[], PolicySet],
+        policies: Callable[[], Evaluated],
         recorder: Recorder,
         in_flight: InFlight,
         lifecycle: Lifecycle,

@@ -1,0 +1,27 @@
+"""The paths of the webhooks: which one is called, and for which policies. Answers nothing."""
+
+from collections.abc import Iterable
+
+from policyd.http.endpoints import PolicyFilter
+from policyd.policy.live.store import Policy
+
+WEBHOOKS = ("validate", "mutate")
+_ONLY: dict[str, PolicyFilter | None] = {
+    "": None,
+    "/fail": lambda policy: policy.fail,
+    "/ignore": lambda policy: not policy.fail,
+}
+# The webhook of each fixed path, and which policies it evaluates (None: all).
+ROUTES: dict[str, tuple[str, PolicyFilter | None]] = {
+    f"/{webhook}{path}": (webhook, only) for webhook in WEBHOOKS for path, only in _ONLY.items()
+}
+
+
+def route_of_policy(path: str, policies: Iterable[Policy]) -> tuple[str, PolicyFilter] | None:
+    """The same for ``/validate/policy/NAME`` or ``/mutate/policy/NAME``; None if no policy of that
+    name is loaded.
+    """
+    webhook, _, name = path[1:].partition("/policy/")
+    if webhook not in WEBHOOKS or not any(policy.name == name for policy in policies):
+        return None
+    return webhook, lambda policy: policy.name == name
