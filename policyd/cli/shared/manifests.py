@@ -14,7 +14,7 @@ from policyd.policy.source.documents import Document
 from policyd.policy.source.files import read
 from policyd.policy.source.splitting import split
 from policyd.policy.source.yaml_output import dump
-from policyd.policy.suite.reviews import build_review
+from policyd.policy.suite.reviews import build_review, in_namespace
 
 _STDIN = "stdin.yaml"
 Identity = tuple[str, str, str, str]
@@ -42,15 +42,7 @@ class Requester:
         review = build_review(
             manifest, old_object=old, operation=self.operation, overrides=overrides
         )
-        # The API server sets the request's namespace in the object before it calls webhooks.
-        request = review["request"]
-        for field in ("object", "oldObject"):
-            obj, namespace = request[field], request.get("namespace")
-            if isinstance(obj, dict) and namespace and obj.get("kind") != "Namespace":
-                metadata = obj.get("metadata")
-                metadata = metadata if isinstance(metadata, dict) else {}
-                request[field] = {**obj, "metadata": {**metadata, "namespace": namespace}}
-        return review
+        return in_namespace(review)
 
 
 def read_manifests(paths: Iterable[Path]) -> list[Document]:

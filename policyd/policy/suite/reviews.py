@@ -5,6 +5,7 @@ For tests and people.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from policyd.json_types import JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
 
@@ -68,6 +69,23 @@ def build_review(
         if not request.get(absent):
             request.pop(absent, None)  # the API server leaves empty ones out
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+
+
+def in_namespace(review: JSONObject) -> JSONObject:
+    """The review with its namespace written into its objects, as the API server does before it
+    calls webhooks. Options of CONNECT have no namespace.
+    """
+    request = dict(review["request"])
+    namespace = request.get("namespace")
+    if not namespace or request["operation"] == "CONNECT":
+        return review
+    for field in ("object", "oldObject"):
+        obj = request[field]
+        if isinstance(obj, Mapping) and obj.get("kind") != "Namespace":
+            metadata = obj.get("metadata")
+            metadata = metadata if isinstance(metadata, Mapping) else {}
+            request[field] = {**obj, "metadata": {**metadata, "namespace": namespace}}
+    return {**review, "request": request}
 
 
 def namespace(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
