@@ -1,18 +1,77 @@
-"""policyd: a Kubernetes admission webhook that means what the API server means."""
+"""policyd: a Kubernetes admission webhook that means what the API server means.
 
+The names in ``__all__`` are the public Python API (docs/embedding.md); everything else may change
+in any release.
+"""
+
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from policyd.api.policy_set import PolicySet as PolicySet
+    from policyd.admission.authorizer import (
+        Attributes,
+        Authorizer,
+        Decision,
+        Failure,
+        StaticAuthorizer,
+    )
+    from policyd.api.asgi import asgi
+    from policyd.api.lookups import Lookups
+    from policyd.api.policy_set import PolicySet
+    from policyd.api.requests import build_review
+    from policyd.api.result import ReviewResult, Violation
+    from policyd.errors import PolicydError, PolicyError, Problem, ReviewError
+    from policyd.versions import KubernetesVersion
 
 __version__ = "0.1.0"
-__all__ = ["PolicySet", "__version__"]
+__all__ = [
+    "Attributes",
+    "Authorizer",
+    "Decision",
+    "Failure",
+    "KubernetesVersion",
+    "Lookups",
+    "PolicyError",
+    "PolicySet",
+    "PolicydError",
+    "Problem",
+    "ReviewError",
+    "ReviewResult",
+    "StaticAuthorizer",
+    "Violation",
+    "__version__",
+    "asgi",
+    "build_review",
+]
 
+# Imported when a name is used, so that `policyd --help` imports no engine.
+_MODULES = {
+    "Attributes": "policyd.admission.authorizer",
+    "Authorizer": "policyd.admission.authorizer",
+    "Decision": "policyd.admission.authorizer",
+    "Failure": "policyd.admission.authorizer",
+    "KubernetesVersion": "policyd.versions",
+    "Lookups": "policyd.api.lookups",
+    "PolicyError": "policyd.errors",
+    "PolicySet": "policyd.api.policy_set",
+    "PolicydError": "policyd.errors",
+    "Problem": "policyd.errors",
+    "ReviewError": "policyd.errors",
+    "ReviewResult": "policyd.api.result",
+    "StaticAuthorizer": "policyd.admission.authorizer",
+    "Violation": "policyd.api.result",
+    "asgi": "policyd.api.asgi",
+    "build_review": "policyd.api.requests",
+}
 
-def __getattr__(name: str) -> object:
-    # Lazily, so that `policyd --help` imports no engine.
-    if name == "PolicySet":
-        from policyd.api.policy_set import PolicySet
+if not TYPE_CHECKING:  # a type checker reports names that are not in __all__
 
-        return PolicySet
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    def __getattr__(name: str) -> object:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(_MODULES[name]), name)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

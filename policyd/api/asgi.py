@@ -1,0 +1,173 @@
+"""asgi: the webhook endpoints as an ASGI app, for a program that has a server of its own.
+
+Metrics, logs of denials, reloads and TLS are the program's.
+"""
+
+from collections.abc import Callable
+from math import ceil
+
+from policyd.admission.recorder import NullRecorder, Recorder
+from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.api.evaluation import Call, Evaluator, Webhook
+from policyd.api.lookups import Lookups
+from policyd.api.policy_set import PolicySet
+from policyd.http.endpoints import Only, PatientJudge, Reviews
+from policyd.http.lifecycle import Lifecycle
+from policyd.http.limits import SHARE, InFlight
+from policyd.http.messages import Receive, Scope, Send, not_found, respond
+from policyd.http.routes import ROUTES, route_of_policy
+
+HEALTH = frozenset(("/livez", "/readyz", "/healthz"))
+TEXT = b"text/plain; charset=utf-8"
+
+
+def asgi(
+    policies: PolicySet | Callable[[], PolicySet],
+    *,
+    lookups: Lookups | None = None,
+    timeout: float = 10.0,
+    max_body_bytes: int = 16 * 2**20,
+    body_timeout: float = 5.0,
+    max_in_flight: int = 256,
+    max_in_flight_bytes: int = 160 * 2**20,
+) -> "PolicyApp":
+    """An ASGI 3 app that answers AdmissionReviews, to mount in Starlette or FastAPI or to run by
+    itself; it needs asyncio.
+
+    ``POST /validate`` and ``POST /mutate`` evaluate all policies; ``/validate/fail`` and
+    ``/validate/ignore`` those of that failurePolicy, ``/validate/policy/NAME`` one (the same for
+    ``/mutate``): the paths, status codes and bodies of ``policyd serve``. ``GET /livez``,
+    ``/readyz`` and ``/healthz`` answer ``ok``. There is no page of metrics or policies.
+
+    ``policies`` is a set, or a function that returns the set to use, called for each request: so a
+    program takes a new set into use. ``lookups`` is asked for what policies need to know of a
+    cluster.
+
+    ``timeout`` is in seconds: a request is answered within it, or within the ``?timeout=10s`` of
+    its URL if that is shorter, less 10 % and at least 20 ms. ``body_timeout`` is how many seconds a
+    body may take to arrive; later it is a 408. A body of more than ``max_body_bytes`` is a 413.
+    More than ``max_in_flight`` requests at a time, or ``max_in_flight_bytes`` of memory of the
+    requests and answers under way, is a 503 with Retry-After. The defaults are those of
+    ``policyd serve``.
+    """
+    return PolicyApp(
+        policies if callable(policies) else lambda: policies,
+        lookups,
+        InFlight(_shared(max_in_flight), _shared(max_in_flight_bytes)),
+        timeout=timeout,
+        max_body_bytes=max_body_bytes,
+        body_timeout=body_timeout,
+    )
+
+
+class PolicyApp:
+    """The ASGI app; ``asgi`` makes it."""
+
+    def __init__(
+        self,
+        policies: Callable[[], PolicySet],
+        lookups: Lookups | None,
+        in_flight: InFlight,
+        *,
+        timeout: float,
+        max_body_bytes: int,
+        body_timeout: float,
+    ) -> None:
+        self._policies = policies
+        self._reviews = Reviews(
+            _answer,
+            lambda: policies()._evaluator,
+            NullRecorder(),
+            in_flight,
+            Lifecycle(),
+            timeout=timeout,
+            max_body_bytes=max_body_bytes,
+            body_timeout=body_timeout,
+            patient=None if lookups is None else _looking_up(lookups),
+        )
+
+    def __repr__(self) -> str:
+        return f"<policyd.asgi of {self._policies()!r}>"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request, or the lifespan of a server that runs this app by itself."""
+        if scope["type"] == "lifespan":
+            await _live(receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close"})
+        else:
+            await self._respond(scope, receive, send)
+
+    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = _path(scope)
+        if path in HEALTH:
+            await _healthy(scope, send)
+            return
+        route = ROUTES.get(path) or route_of_policy(
+            path, self._policies()._evaluator.policies.policies
+        )
+        if route is None:
+            await not_found(scope, receive, send, closing=False)
+        else:
+            await self._reviews(scope, receive, send, *route)
+
+
+def _answer(
+    policy_set: Evaluator,
+    request: AdmissionRequest,
+    *,
+    webhook: Webhook,
+    deadline: int,
+    recorder: Recorder,
+    only: Only | None = None,
+) -> AdmissionResponse:
+    return policy_set.answer(Call(request, webhook, deadline, None, recorder, only))
+
+
+def _looking_up(lookups: Lookups) -> PatientJudge:
+    async def answer(
+        policy_set: Evaluator,
+        request: AdmissionRequest,
+        *,
+        webhook: Webhook,
+        deadline: int,
+        recorder: Recorder,
+        only: Only | None = None,
+    ) -> AdmissionResponse:
+        call = Call(request, webhook, deadline, None, recorder, only)
+        return await policy_set.look_up(call, lookups)
+
+    return answer
+
+
+def _path(scope: Scope) -> str:
+    """The path below the place where the app is mounted."""
+    path: str = scope["path"]
+    root = scope.get("root_path", "").rstrip("/")
+    return path[len(root) :] if root and path.startswith(f"{root}/") else path
+
+
+def _shared(limit: int) -> int:
+    """The room of which SHARE is ``limit``. The server keeps the rest for other clients; a program
+    does not say who its clients are, so they share the part of one.
+    """
+    return ceil(limit / SHARE)
+
+
+async def _healthy(scope: Scope, send: Send) -> None:
+    """A set of policies is always there: it came with the app."""
+    if scope["method"] in ("GET", "HEAD"):
+        await respond(scope, send, 200, b"ok", content_type=TEXT)
+    else:
+        await respond(
+            scope, send, 405, b"use GET", content_type=TEXT, headers=((b"allow", b"GET, HEAD"),)
+        )
+
+
+async def _live(receive: Receive, send: Send) -> None:
+    """There is nothing to start or stop."""
+    while True:
+        message = await receive()
+        await send({"type": f"{message['type']}.complete"})
+        if message["type"] == "lifespan.shutdown":
+            return

@@ -1,0 +1,78 @@
+"""What policies decided about one request, as typed values. Decides nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from policyd.json_types import JSONObject
+
+Action = Literal["Deny", "Warn", "Audit"]
+_SHOWN_CHARS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """One validation that failed, or one error, under one binding of a policy.
+
+    ``kind`` is the policy's: ``ValidatingAdmissionPolicy``, ``MutatingAdmissionPolicy`` or
+    ``Policy``. ``binding`` is empty where the binding is part of the policy, or the error concerns
+    all bindings. ``message`` is the policy's own, without the ``policy '…' denied request: `` that
+    ``ReviewResult.message`` begins with. ``reason`` is a StatusReason of Kubernetes (``Invalid``,
+    ``Forbidden`` …; k8s.io/apimachinery pkg/apis/meta/v1/types.go). ``actions`` are the binding's
+    validationActions. ``index`` counts ``spec.validations`` from 0; 0 for an error without one.
+
+    ``error`` tells an evaluation or configuration error from a validation that is plainly false. An
+    error that failurePolicy Ignore lets pass is no violation.
+    """
+
+    policy: str
+    kind: str
+    binding: str
+    message: str
+    reason: str
+    actions: tuple[Action, ...]
+    index: int = 0
+    error: bool = False
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ReviewResult:
+    """The decision about one request.
+
+    ``code`` (an HTTP status), ``reason`` and ``message`` are those of the Status that the client of
+    the API server sees, less the ``RESOURCE "NAME" is forbidden: `` that the API server puts in
+    front; 0 and empty when allowed. ``warnings`` are the Warning headers. ``audit_annotations`` are
+    as the webhook answers them: the API server puts the webhook's name in front of each key.
+
+    ``patch`` is the JSON Patch (RFC 6902) of the mutating webhook, a list of operations like
+    ``{"op": "add", "path": "/metadata/labels", "value": {}}``; empty when nothing changed.
+    ``object`` is the object after it: as it was sent where nothing changed, None for DELETE. Both
+    are plain JSON values that share what is equal with the request: copy them before you change
+    them.
+
+    ``violations`` has every one, those with the actions Warn and Audit included, in the order of
+    decisions: of the mutating webhook first, then by policy name.
+    """
+
+    allowed: bool
+    code: int = 0
+    reason: str = ""
+    message: str = ""
+    warnings: tuple[str, ...] = ()
+    audit_annotations: Mapping[str, str] = field(default_factory=dict)
+    patch: list[JSONObject] = field(default_factory=list)
+    object: JSONObject | None = None
+    violations: tuple[Violation, ...] = ()
+
+    def __repr__(self) -> str:
+        parts = ["allowed" if self.allowed else f"denied {self.code} {self.reason}: {self.message}"]
+        if len(parts[0]) > _SHOWN_CHARS:
+            parts[0] = parts[0][:_SHOWN_CHARS] + "…"
+        for count, name in (
+            (len(self.patch), "patch operation"),
+            (len(self.warnings), "warning"),
+            (len(self.violations), "violation"),
+        ):
+            if count:
+                parts.append(f"{count} {name}{'s' if count > 1 else ''}")
+        return f"<ReviewResult {', '.join(parts)}>"
