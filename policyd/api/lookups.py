@@ -49,8 +49,9 @@ class Lookups(Protocol):
         """The objects of a paramKind that a paramRef means, whole, with ``metadata.name``.
 
         ``namespace`` is empty for cluster-scoped kinds. Either ``name`` is given, or ``selector``
-        in the API server's words (``env in (prod,test),!legacy``; empty: all). Nothing found is an
-        empty list: parameterNotFoundAction decides.
+        in the API server's words (``env in (prod,test),!legacy``; empty: all). Objects of other
+        namespaces, names and labels are left out. Nothing found is an empty list:
+        parameterNotFoundAction decides.
         """
         return _NOT_LOOKED_UP
 

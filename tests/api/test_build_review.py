@@ -1,0 +1,142 @@
+"""build_review: the request that an API server makes of a manifest, for every operation."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from policyd import PolicySet, build_review
+from tests.api.objects import POD, Json, policy
+
+OLD: Json = {**POD, "metadata": {"name": "web", "labels": {"old": "yes"}}}
+PLACED: Json = {**POD, "metadata": {"name": "web", "namespace": "default"}}
+OLD_PLACED: Json = {**OLD, "metadata": {**OLD["metadata"], "namespace": "default"}}
+ROLE: Json = {
+    "apiVersion": "rbac.authorization.k8s.io/v1",
+    "kind": "ClusterRole",
+    "metadata": {"name": "all"},
+}
+NAMESPACE: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+EXEC: Json = {"apiVersion": "v1", "kind": "PodExecOptions", "command": ["sh"]}
+SCALE: Json = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}}
+CUSTOM: Json = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": {"name": "b"}}
+
+
+def request(*objects: Any, **given: Any) -> Json:
+    found: Json = build_review(*objects, **given)["request"]
+    return found
+
+
+OPERATIONS: list[tuple[tuple[Any, ...], str, Any, Any]] = [
+    ((POD,), "CREATE", PLACED, None),
+    ((POD, None, "CREATE"), "CREATE", PLACED, None),
+    ((POD, OLD), "UPDATE", PLACED, OLD_PLACED),
+    ((POD, OLD, "UPDATE"), "UPDATE", PLACED, OLD_PLACED),
+    ((POD, None, "UPDATE"), "UPDATE", PLACED, PLACED),
+    ((None, OLD), "DELETE", None, OLD_PLACED),
+    ((POD, None, "DELETE"), "DELETE", None, PLACED),
+    ((POD, OLD, "DELETE"), "DELETE", None, OLD_PLACED),
+    ((EXEC, None, "CONNECT"), "CONNECT", EXEC, None),
+]
+
+
+@pytest.mark.parametrize(("objects", "operation", "object_", "old"), OPERATIONS)
+def test_operations(objects: tuple[Any, ...], operation: str, object_: Any, old: Any) -> None:
+    before = copy.deepcopy(objects)
+    found = request(*objects)
+    assert (found["operation"], found["object"], found["oldObject"]) == (operation, object_, old)
+    assert objects == before
+
+
+@pytest.mark.parametrize("operation", ["CREATE", "UPDATE", "DELETE", "CONNECT"])
+def test_a_policy_set_takes_what_it_returns(operation: Any) -> None:
+    policies = PolicySet.from_documents(policy("operation", f"request.operation == '{operation}'"))
+    assert policies.evaluate(build_review(POD, operation=operation)).allowed
+    other: Any = "UPDATE" if operation == "CREATE" else "CREATE"
+    result = policies.evaluate(build_review(POD, operation=other))
+    assert [each.policy for each in result.violations] == ["operation"]
+
+
+PLACES: list[tuple[Json, dict[str, Any], str | None]] = [
+    (POD, {}, "default"),
+    (POD, {"namespace": "shop"}, "shop"),
+    (PLACED, {"namespace": "default"}, "default"),
+    (ROLE, {}, None),
+    (NAMESPACE, {}, "shop"),
+    (CUSTOM, {}, "default"),
+    (CUSTOM, {"namespace": ""}, None),
+]
+
+
+@pytest.mark.parametrize(("obj", "given", "namespace"), PLACES)
+def test_namespaces(obj: Json, given: dict[str, Any], namespace: str | None) -> None:
+    found = request(obj, **given)
+    assert found.get("namespace") == namespace
+    written = None if obj is NAMESPACE else namespace
+    assert found["object"]["metadata"].get("namespace") == written
+
+
+RESOURCES: list[tuple[Json, dict[str, Any], tuple[str, str, str], str | None]] = [
+    (POD, {}, ("", "v1", "pods"), None),
+    (CUSTOM, {}, ("example.com", "v1", "boxes"), None),
+    (CUSTOM, {"resource": "boxen"}, ("example.com", "v1", "boxen"), None),
+    (POD, {"subresource": "status"}, ("", "v1", "pods"), "status"),
+    (EXEC, {"resource": "v1/pods", "subresource": "exec"}, ("", "v1", "pods"), "exec"),
+    (
+        SCALE,
+        {"resource": "apps/v1/deployments", "subresource": "scale"},
+        ("apps", "v1", "deployments"),
+        "scale",
+    ),
+]
+
+
+@pytest.mark.parametrize(("obj", "given", "resource", "subresource"), RESOURCES)
+def test_resources(
+    obj: Json, given: dict[str, Any], resource: tuple[str, str, str], subresource: str | None
+) -> None:
+    found = request(obj, **given)
+    wanted = dict(zip(("group", "version", "resource"), resource, strict=True))
+    assert found["resource"] == found["requestResource"] == wanted
+    assert found.get("subResource") == found.get("requestSubResource") == subresource
+
+
+def test_who_and_how() -> None:
+    found = request(POD, user="ann", groups=["dev"], name="other", dry_run=True)
+    assert found["userInfo"] == {"username": "ann", "groups": ["dev"]}
+    assert (found["name"], found["dryRun"]) == ("other", True)
+    assert found["options"]["kind"] == "CreateOptions"
+    assert found["options"]["dryRun"] == ["All"]
+    usual = request(POD)
+    assert (usual["name"], usual["dryRun"]) == ("web", False)
+    assert "dryRun" not in usual["options"]
+    assert request(EXEC, operation="CONNECT", dry_run=True)["options"] is None
+
+
+def test_the_review_may_be_changed() -> None:
+    review = build_review(POD)
+    review["request"]["userInfo"]["uid"] = "1"
+    assert (
+        PolicySet.from_documents(policy("uid", "request.userInfo.uid == '1'"))
+        .evaluate(review)
+        .allowed
+    )
+
+
+WRONG: list[tuple[tuple[Any, ...], dict[str, Any], str]] = [
+    ((None,), {}, "object or old is needed"),
+    (({"kind": "Pod"},), {}, "the object needs apiVersion, a string; got None"),
+    (({"apiVersion": "v1", "kind": 1},), {}, "the object needs kind, a string; got 1"),
+    ((POD, {"apiVersion": "v1"}), {}, "the object needs kind"),
+    ((POD, None, "PATCH"), {}, "operation must be one of CREATE, UPDATE, DELETE, CONNECT"),
+    ((ROLE,), {"namespace": "shop"}, "a ClusterRole is cluster-scoped, so it has no namespace"),
+    ((PLACED,), {"namespace": "shop"}, "the object is in namespace 'default', not in 'shop'"),
+]
+
+
+@pytest.mark.parametrize(("objects", "given", "message"), WRONG)
+def test_what_cannot_be_a_request(
+    objects: tuple[Any, ...], given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        build_review(*objects, **given)
