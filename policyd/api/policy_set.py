@@ -132,10 +132,15 @@ class PolicySet:
         return to_dict(self._with(authorizer).answer(call))
 
     def review_bytes(
-        self, review: bytes, webhook: Webhook = "validate", *, timeout: float | None = None
+        self,
+        review: bytes,
+        webhook: Webhook = "validate",
+        *,
+        timeout: float | None = None,
+        authorizer: Authorizer | None = None,
     ) -> bytes:
         """``review`` from the body of a request to the body of its answer."""
-        return encode(self._evaluator.answer(call_of(review, webhook, timeout)))
+        return encode(self._with(authorizer).answer(call_of(review, webhook, timeout)))
 
     def evaluate(
         self,
@@ -164,15 +169,17 @@ class PolicySet:
         *,
         lookups: Lookups | None = None,
         timeout: float | None = None,
+        authorizer: Authorizer | None = None,
     ) -> dict[str, JSON]:
         """``review`` that looks up what policies need to know of a cluster: authorizer checks,
         namespaces and params.
 
         The event loop runs on while it waits, but not while expressions are evaluated. Nothing is
-        looked up that no policy needs.
+        looked up that no policy needs, nor what an ``authorizer`` answers. Without ``lookups`` it
+        is ``review``.
         """
         call = call_of(review, webhook, timeout)
-        return to_dict(await self._evaluator.look_up(call, lookups))
+        return to_dict(await self._with(authorizer).look_up(call, lookups))
 
     async def aevaluate(
         self,
@@ -181,11 +188,13 @@ class PolicySet:
         *,
         lookups: Lookups | None = None,
         timeout: float | None = None,
+        authorizer: Authorizer | None = None,
     ) -> ReviewResult:
         """``evaluate`` that looks up what policies need to know, as ``areview`` does."""
+        evaluator = self._with(authorizer)
         result = Result(review, webhook, timeout)
         for call in result.calls():
-            result.add(call, await self._evaluator.look_up(call, lookups))
+            result.add(call, await evaluator.look_up(call, lookups))
         return result.finish()
 
     def __repr__(self) -> str:

@@ -70,10 +70,13 @@ def test_the_authorizer_is_looked_up_once(user: str, allowed: bool) -> None:
     assert known.asked == [f"'{user}' may delete pods in namespace shop"]
 
 
-def test_an_authorizer_of_the_set_answers_first() -> None:
+def test_an_authorizer_of_the_set_or_of_the_call_answers_first() -> None:
     known = Known()
     rules = StaticAuthorizer([{"user": "ann"}])
     assert evaluated(known, policy("a", MAY), user="ann", authorizer=rules).allowed
+    policies, review = PolicySet.from_documents(policy("a", MAY)), build_review(POD, user="ann")
+    work = policies.areview(review, lookups=known, authorizer=rules)
+    assert asyncio.run(work)["response"]["allowed"]
     assert known.asked == []
 
 

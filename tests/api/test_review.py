@@ -218,6 +218,9 @@ def test_the_authorizer_of_the_set_or_of_the_call_answers(user: str, allowed: bo
     without = PolicySet.from_documents(asks)
     assert without.evaluate(review, authorizer=BOB).allowed is allowed
     assert without.review(review, authorizer=BOB)["response"]["allowed"] is allowed
+    body = json.dumps(review).encode()
+    answer = json.loads(without.review_bytes(body, authorizer=BOB))
+    assert answer["response"]["allowed"] is allowed
     (error,) = without.evaluate(review).violations
     assert error.error
 
