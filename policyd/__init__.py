@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from policyd.api.lookups import Lookups
     from policyd.api.policy_set import PolicySet
     from policyd.api.requests import build_review
-    from policyd.api.result import ReviewResult, Violation
+    from policyd.api.result import PolicyViolation, ReviewResult
     from policyd.errors import PolicydError, PolicyError, Problem, ReviewError
     from policyd.versions import KubernetesVersion
 
@@ -33,12 +33,12 @@ __all__ = [
     "Lookups",
     "PolicyError",
     "PolicySet",
+    "PolicyViolation",
     "PolicydError",
     "Problem",
     "ReviewError",
     "ReviewResult",
     "StaticAuthorizer",
-    "Violation",
     "__version__",
     "asgi",
     "build_review",
@@ -54,12 +54,12 @@ _MODULES = {
     "Lookups": "policyd.api.lookups",
     "PolicyError": "policyd.errors",
     "PolicySet": "policyd.api.policy_set",
+    "PolicyViolation": "policyd.api.result",
     "PolicydError": "policyd.errors",
     "Problem": "policyd.errors",
     "ReviewError": "policyd.errors",
     "ReviewResult": "policyd.api.result",
     "StaticAuthorizer": "policyd.admission.authorizer",
-    "Violation": "policyd.api.result",
     "asgi": "policyd.api.asgi",
     "build_review": "policyd.api.requests",
 }

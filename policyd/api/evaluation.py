@@ -18,7 +18,7 @@ from policyd.admission.engine import Only, Webhook
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode, to_dict
 from policyd.api.lookups import LookupCluster, Lookups
-from policyd.api.result import Action, ReviewResult, Violation
+from policyd.api.result import Action, PolicyViolation, ReviewResult
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile.policy_set import PolicySet as CompiledSet
 
@@ -101,7 +101,7 @@ class Result:
         self._warnings: list[str] = []
         self._annotations: dict[str, str] = {}
         self._patch: list[JSONObject] = []
-        self._violations: list[Violation] = []
+        self._violations: list[PolicyViolation] = []
 
     def calls(self) -> Iterator[Call]:
         """The calls that the API server makes: each one sees what the one before it changed, and a
@@ -140,8 +140,8 @@ class Result:
         )
 
 
-def _violation(finding: Finding) -> Violation:
-    return Violation(
+def _violation(finding: Finding) -> PolicyViolation:
+    return PolicyViolation(
         policy=finding.policy.name,
         kind=finding.policy.kind,
         binding=finding.binding or "",

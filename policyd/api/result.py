@@ -11,7 +11,7 @@ _SHOWN_CHARS = 120
 
 
 @dataclass(frozen=True, slots=True)
-class Violation:
+class PolicyViolation:
     """One validation that failed, or one error, under one binding of a policy.
 
     ``kind`` is the policy's: ``ValidatingAdmissionPolicy``, ``MutatingAdmissionPolicy`` or
@@ -62,7 +62,7 @@ class ReviewResult:
     audit_annotations: Mapping[str, str] = field(default_factory=dict)
     patch: list[JSONObject] = field(default_factory=list)
     object: JSONObject | None = None
-    violations: tuple[Violation, ...] = ()
+    violations: tuple[PolicyViolation, ...] = ()
 
     def __repr__(self) -> str:
         parts = ["allowed" if self.allowed else f"denied {self.code} {self.reason}: {self.message}"]

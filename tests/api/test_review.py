@@ -12,10 +12,10 @@ import pytest
 
 from policyd import (
     PolicySet,
+    PolicyViolation,
     ReviewError,
     ReviewResult,
     StaticAuthorizer,
-    Violation,
     build_review,
 )
 from tests.api.objects import POD, RULE, Json, in_tree, labels, policy
@@ -102,8 +102,8 @@ def test_a_denial_has_the_status_that_the_client_sees() -> None:
     assert (result.code, result.reason) == (422, "Invalid") == (status["code"], status["reason"])
     assert result.message == "policy 'a' denied request: a 1 (and 1 more)" == status["message"]
     assert result.violations == (
-        Violation("a", "Policy", "", "a 1", "Invalid", ("Deny",), index=1),
-        Violation("b", "Policy", "", "b 0", "Invalid", ("Deny",)),
+        PolicyViolation("a", "Policy", "", "a 1", "Invalid", ("Deny",), index=1),
+        PolicyViolation("b", "Policy", "", "b 0", "Invalid", ("Deny",)),
     )
     assert repr(result) == (
         "<ReviewResult denied 422 Invalid: policy 'a' denied request: a 1 (and 1 more), "

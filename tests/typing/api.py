@@ -17,11 +17,11 @@ from policyd import (
     PolicydError,
     PolicyError,
     PolicySet,
+    PolicyViolation,
     Problem,
     ReviewError,
     ReviewResult,
     StaticAuthorizer,
-    Violation,
     asgi,
     build_review,
 )
@@ -72,7 +72,7 @@ async def answers(policies: PolicySet, body: bytes, review: dict[str, Any], it: 
     assert_type(await policies.aevaluate(body, "validate", lookups=None), ReviewResult)
 
 
-def results(result: ReviewResult, violation: Violation) -> None:
+def results(result: ReviewResult, violation: PolicyViolation) -> None:
     assert_type(result.allowed, bool)
     assert_type(result.code, int)
     assert_type(result.reason, str)
@@ -81,7 +81,7 @@ def results(result: ReviewResult, violation: Violation) -> None:
     assert_type(result.audit_annotations, Mapping[str, str])
     assert_type(result.patch, list[dict[str, Any]])
     assert_type(result.object, dict[str, Any] | None)
-    assert_type(result.violations, tuple[Violation, ...])
+    assert_type(result.violations, tuple[PolicyViolation, ...])
     assert_type(violation.policy, str)
     assert_type(violation.kind, str)
     assert_type(violation.binding, str)

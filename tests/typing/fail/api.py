@@ -3,7 +3,7 @@
 from typing import Any
 
 import policyd
-from policyd import Lookups, PolicySet, ReviewResult, Violation, build_review
+from policyd import Lookups, PolicySet, PolicyViolation, ReviewResult, build_review
 
 
 class Partly:
@@ -11,7 +11,7 @@ class Partly:
         return {"metadata": {"name": name}}
 
 
-def mistakes(policies: PolicySet, result: ReviewResult, violation: Violation) -> None:
+def mistakes(policies: PolicySet, result: ReviewResult, violation: PolicyViolation) -> None:
     print(policyd.Engine)  # want: attr-defined
     PolicySet.load(1)  # want: arg-type
     PolicySet.load("a", kubernetes_version=1.36)  # want: arg-type
