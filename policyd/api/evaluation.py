@@ -11,12 +11,12 @@ from typing import NamedTuple, cast
 
 from policyd._core.patch.apply import apply
 from policyd.admission import engine
-from policyd.admission.asking import review_with
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Finding, Verdict
-from policyd.admission.engine import Only, Webhook
+from policyd.admission.engine import PolicyFilter, Webhook
 from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode, to_dict
+from policyd.admission.with_cluster import review_with
 from policyd.api.lookups import LookupCluster, Lookups
 from policyd.api.result import Action, PolicyViolation, ReviewResult
 from policyd.json_types import JSON, JSONObject
@@ -37,7 +37,7 @@ class Call(NamedTuple):
     deadline: int = 0
     verdict: Verdict | None = None
     recorder: Recorder | None = None
-    only: Only | None = None
+    only: PolicyFilter | None = None
 
 
 @dataclass(frozen=True, slots=True)

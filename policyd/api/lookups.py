@@ -4,8 +4,8 @@ import logging
 from collections.abc import Awaitable, Sequence
 from typing import Protocol, TypeVar
 
-from policyd.admission.asked_params import KindOf, ParamsOf
 from policyd.admission.authorizer import Attributes, Authorizer, Decision, Failure
+from policyd.admission.lookup_params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served
 
