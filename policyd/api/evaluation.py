@@ -3,13 +3,11 @@
 Decides nothing; the engine and its findings are those of the server.
 """
 
-import json
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import NamedTuple, cast
 
-from policyd._core.patch.apply import apply
 from policyd.admission import engine
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Finding, Verdict
@@ -19,12 +17,11 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
 from policyd.admission.with_cluster import review_with
 from policyd.api.lookups import LookupCluster, Lookups
 from policyd.api.result import Action, PolicyViolation, ReviewResult
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON
+from policyd.offline.admitting import BOTH, Turns, WebhookAnswer
 from policyd.policy.compile.policy_set import PolicySet as CompiledSet
 
 __all__ = ["Call", "CompiledSet", "Evaluator", "Result", "Webhook", "call_of", "encode", "to_dict"]
-
-WEBHOOKS: tuple[Webhook, ...] = ("mutate", "validate")
 
 
 class Call(NamedTuple):
@@ -94,48 +91,41 @@ class Result:
     def __init__(
         self, review: Mapping[str, JSON] | bytes, webhook: str | None, timeout: float | None
     ) -> None:
-        self._webhooks = WEBHOOKS if webhook is None else (_webhook(webhook),)
+        webhooks = BOTH if webhook is None else (_webhook(webhook),)
+        self._turns = Turns(_request(review), webhooks)
         self._deadline = _deadline(timeout)
-        self._request = _request(review)
-        self._response = AdmissionResponse(self._request.uid, True)
-        self._warnings: list[str] = []
-        self._annotations: dict[str, str] = {}
-        self._patch: list[JSONObject] = []
+        self._answers: list[WebhookAnswer] = []
         self._violations: list[PolicyViolation] = []
 
     def calls(self) -> Iterator[Call]:
         """The calls that the API server makes: each one sees what the one before it changed, and a
         denial is the last.
         """
-        for webhook in self._webhooks:
-            if self._response.allowed:
-                yield Call(self._request, webhook, self._deadline, Verdict())
+        for request, webhook in self._turns:
+            yield Call(request, webhook, self._deadline, Verdict())
 
     def add(self, call: Call, response: AdmissionResponse) -> None:
         """Take in the answer to a call."""
-        self._response = response
-        self._warnings += response.warnings
-        self._annotations |= response.audit_annotations
+        self._answers.append(self._turns.add(response))
         if call.verdict is not None:
             self._violations += map(_violation, call.verdict.findings)
-        if response.patch is not None:
-            self._patch = json.loads(response.patch)
-            changed = apply(self._patch, self._request.object)
-            raw = {**self._request.raw, "object": changed}
-            self._request = AdmissionRequest(raw, self._request.unreadable)
 
     def finish(self) -> ReviewResult:
         """The result of all calls."""
-        last, denied = self._response, not self._response.allowed
+        responses = [each.response for each in self._answers]
+        last, denied = responses[-1], not responses[-1].allowed
+        annotations: dict[str, str] = {}
+        for response in responses:
+            annotations |= response.audit_annotations
         return ReviewResult(
             allowed=last.allowed,
             code=last.code if denied else 0,
             reason=last.reason if denied else "",
             message=last.message if denied else "",
-            warnings=tuple(self._warnings),
-            audit_annotations=self._annotations,
-            patch=self._patch,
-            object=self._request.object,
+            warnings=tuple(each for response in responses for each in response.warnings),
+            audit_annotations=annotations,
+            patch=[each for answer in self._answers for each in answer.operations],
+            object=self._answers[-1].after,
             violations=tuple(self._violations),
         )
 
@@ -166,7 +156,7 @@ def _deadline(timeout: float | None) -> int:
 
 
 def _webhook(name: str) -> Webhook:
-    for webhook in WEBHOOKS:
+    for webhook in BOTH:
         if name == webhook:
             return webhook
     raise ValueError(f"webhook must be 'validate' or 'mutate', not {name!r}")

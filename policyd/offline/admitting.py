@@ -45,18 +45,40 @@ def in_turn(
     """The webhooks one after the other: each is sent the object as the one before it left it, and a
     denial is the last answer. Raises ReviewError for what is no AdmissionReview.
     """
-    request = decode(review if isinstance(review, bytes) else dict(review))
-    for webhook in webhooks:
-        response = call(request, webhook)
+    turns = Turns(decode(review if isinstance(review, bytes) else dict(review)), webhooks)
+    for request, webhook in turns:
+        yield turns.add(call(request, webhook))
+
+
+class Turns:
+    """The requests of webhooks that are called one after the other. Who calls them, and whether he
+    waits for the answer, is left to the caller: he adds each answer before he takes the next one.
+    """
+
+    def __init__(self, request: AdmissionRequest, webhooks: tuple[Webhook, ...]) -> None:
+        self._request = request
+        self._webhooks = webhooks
+        self._webhook = webhooks[0]
+        self._allowed = True
+
+    def __iter__(self) -> Iterator[tuple[AdmissionRequest, Webhook]]:
+        for webhook in self._webhooks:
+            if self._allowed:
+                self._webhook = webhook
+                yield self._request, webhook
+
+    def add(self, response: AdmissionResponse) -> WebhookAnswer:
+        """The answer to the latest request, and what its patch makes of the object."""
+        request = self._request
         before = after = request.object
         operations: list[JSONObject] = []
         if response.patch is not None:
             operations = orjson.loads(response.patch)
             after = apply(operations, before)
-        yield WebhookAnswer(webhook, response, before, operations, after)
-        if not response.allowed:
-            return
-        request = AdmissionRequest({**request.raw, "object": after}, request.unreadable)
+            raw = {**request.raw, "object": after}
+            self._request = AdmissionRequest(raw, request.unreadable)
+        self._allowed = response.allowed
+        return WebhookAnswer(self._webhook, response, before, operations, after)
 
 
 @dataclass(frozen=True, slots=True)
