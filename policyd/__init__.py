@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from policyd.admission.authorizer import (
+        AccessDecision,
         Attributes,
         Authorizer,
-        Decision,
         Failure,
         StaticAuthorizer,
     )
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "AccessDecision",
     "Attributes",
     "Authorizer",
-    "Decision",
     "Failure",
     "KubernetesVersion",
     "Lookups",
@@ -48,7 +48,7 @@ __all__ = [
 _MODULES = {
     "Attributes": "policyd.admission.authorizer",
     "Authorizer": "policyd.admission.authorizer",
-    "Decision": "policyd.admission.authorizer",
+    "AccessDecision": "policyd.admission.authorizer",
     "Failure": "policyd.admission.authorizer",
     "KubernetesVersion": "policyd.versions",
     "Lookups": "policyd.api.lookups",

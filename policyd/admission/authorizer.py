@@ -6,7 +6,7 @@ Asks no cluster: what does stands above, and is handed to the engine.
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from policyd._core.lib.authorization import Attributes, AccessDecision, Failure
+from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
 from policyd.json_types import JSON
 from policyd.policy.model.suite import AuthorizerRule
 

@@ -11,10 +11,10 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.api.evaluation import Call, Evaluator, Webhook
 from policyd.api.lookups import Lookups
 from policyd.api.policy_set import PolicySet
-from policyd.http.endpoints import Only, PatientJudge, Reviews
+from policyd.http.endpoints import AsyncReviewEvaluator, PolicyFilter, Reviews
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import SHARE, InFlight
-from policyd.http.messages import Receive, Scope, Send, not_found, respond
+from policyd.http.messages import ASGIScope, Receive, Send, not_found, respond
 from policyd.http.routes import ROUTES, route_of_policy
 
 HEALTH = frozenset(("/livez", "/readyz", "/healthz"))
@@ -83,13 +83,13 @@ class PolicyApp:
             timeout=timeout,
             max_body_bytes=max_body_bytes,
             body_timeout=body_timeout,
-            patient=None if lookups is None else _looking_up(lookups),
+            evaluate_async=None if lookups is None else _looking_up(lookups),
         )
 
     def __repr__(self) -> str:
         return f"<policyd.asgi of {self._policies()!r}>"
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         """Answer one request, or the lifespan of a server that runs this app by itself."""
         if scope["type"] == "lifespan":
             await _live(receive, send)
@@ -98,7 +98,7 @@ class PolicyApp:
         else:
             await self._respond(scope, receive, send)
 
-    async def _respond(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _respond(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         path = _path(scope)
         if path in HEALTH:
             await _healthy(scope, send)
@@ -119,12 +119,12 @@ def _answer(
     webhook: Webhook,
     deadline: int,
     recorder: Recorder,
-    only: Only | None = None,
+    only: PolicyFilter | None = None,
 ) -> AdmissionResponse:
     return policy_set.answer(Call(request, webhook, deadline, None, recorder, only))
 
 
-def _looking_up(lookups: Lookups) -> PatientJudge:
+def _looking_up(lookups: Lookups) -> AsyncReviewEvaluator:
     async def answer(
         policy_set: Evaluator,
         request: AdmissionRequest,
@@ -132,7 +132,7 @@ def _looking_up(lookups: Lookups) -> PatientJudge:
         webhook: Webhook,
         deadline: int,
         recorder: Recorder,
-        only: Only | None = None,
+        only: PolicyFilter | None = None,
     ) -> AdmissionResponse:
         call = Call(request, webhook, deadline, None, recorder, only)
         return await policy_set.look_up(call, lookups)
@@ -140,7 +140,7 @@ def _looking_up(lookups: Lookups) -> PatientJudge:
     return answer
 
 
-def _path(scope: Scope) -> str:
+def _path(scope: ASGIScope) -> str:
     """The path below the place where the app is mounted."""
     path: str = scope["path"]
     root = scope.get("root_path", "").rstrip("/")
@@ -154,7 +154,7 @@ def _shared(limit: int) -> int:
     return ceil(limit / SHARE)
 
 
-async def _healthy(scope: Scope, send: Send) -> None:
+async def _healthy(scope: ASGIScope, send: Send) -> None:
     """A set of policies is always there: it came with the app."""
     if scope["method"] in ("GET", "HEAD"):
         await respond(scope, send, 200, b"ok", content_type=TEXT)

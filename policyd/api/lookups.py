@@ -4,7 +4,7 @@ import logging
 from collections.abc import Awaitable, Sequence
 from typing import Protocol, TypeVar
 
-from policyd.admission.authorizer import Attributes, Authorizer, Decision, Failure
+from policyd.admission.authorizer import AccessDecision, Attributes, Authorizer, Failure
 from policyd.admission.lookup_params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served
@@ -26,7 +26,7 @@ class Lookups(Protocol):
     failurePolicy decides. So does an exception, which is logged by ``policyd.lookups``.
     """
 
-    async def authorize(self, attributes: Attributes) -> Decision | Failure:
+    async def authorize(self, attributes: Attributes) -> AccessDecision | Failure:
         """Whether a user may do something, for the CEL variable ``authorizer``; ask with a
         SubjectAccessReview (authorization.k8s.io/v1).
         """
@@ -63,7 +63,7 @@ class LookupCluster:
         self._lookups = lookups
         self._authorizer = authorizer
 
-    async def may(self, asked: Attributes) -> Decision | Failure:
+    async def may(self, asked: Attributes) -> AccessDecision | Failure:
         """Whether a user may do something."""
         known = None if self._authorizer is None else self._authorizer.check(asked)
         return await _found(self._lookups.authorize(asked)) if known is None else known

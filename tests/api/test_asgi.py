@@ -13,7 +13,7 @@ from starlette.routing import Mount, Route
 from starlette.testclient import TestClient
 
 import policyd
-from policyd import Attributes, Decision, Failure, Lookups, PolicySet, build_review
+from policyd import AccessDecision, Attributes, Failure, Lookups, PolicySet, build_review
 from policyd.api.asgi import _shared
 from policyd.http.limits import share
 from tests.api.objects import POD, labels, policy
@@ -182,8 +182,8 @@ def test_a_function_gives_the_set_in_use() -> None:
 
 def test_lookups_are_asked() -> None:
     class Bob(Lookups):
-        async def authorize(self, attributes: Attributes) -> Decision | Failure:
-            return Decision(attributes.user == "bob")
+        async def authorize(self, attributes: Attributes) -> AccessDecision | Failure:
+            return AccessDecision(attributes.user == "bob")
 
     asks = PolicySet.from_documents(
         policy("asks", "authorizer.path('/healthz').check('get').allowed()")

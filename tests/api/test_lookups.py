@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from policyd import (
+    AccessDecision,
     Attributes,
-    Decision,
     Failure,
     Lookups,
     PolicySet,
@@ -29,9 +29,9 @@ class Known(Lookups):
     def __init__(self) -> None:
         self.asked: list[Any] = []
 
-    async def authorize(self, attributes: Attributes) -> Decision | Failure:
+    async def authorize(self, attributes: Attributes) -> AccessDecision | Failure:
         self.asked.append(str(attributes))
-        return Decision(attributes.user == "bob")
+        return AccessDecision(attributes.user == "bob")
 
     async def namespace(self, name: str) -> Json | Failure:
         self.asked.append(name)
@@ -136,7 +136,7 @@ def test_what_nobody_looks_up_is_an_error_of_the_policy(lookups: Lookups | None)
 
 def test_an_exception_is_logged_and_its_text_stays_there(caplog: pytest.LogCaptureFixture) -> None:
     class Broken(Lookups):
-        async def authorize(self, attributes: Attributes) -> Decision | Failure:
+        async def authorize(self, attributes: Attributes) -> AccessDecision | Failure:
             raise OSError("token abc")
 
     with caplog.at_level(logging.ERROR, "policyd.lookups"):
@@ -169,9 +169,9 @@ def test_lookups_of_one_request_run_together() -> None:
             super().__init__()
             self.both = asyncio.Barrier(2)
 
-        async def authorize(self, attributes: Attributes) -> Decision | Failure:
+        async def authorize(self, attributes: Attributes) -> AccessDecision | Failure:
             await self.both.wait()
-            return Decision(True)
+            return AccessDecision(True)
 
     other = MAY.replace("delete", "create")
     assert evaluated(Together(), policy("a", MAY), policy("b", other), timeout=20).allowed

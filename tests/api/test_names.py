@@ -9,9 +9,9 @@ import pytest
 import policyd
 
 NAMES = [
+    "AccessDecision",
     "Attributes",
     "Authorizer",
-    "Decision",
     "Failure",
     "KubernetesVersion",
     "Lookups",

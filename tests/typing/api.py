@@ -8,9 +8,9 @@ from typing import Any, Literal, assert_type
 
 import policyd
 from policyd import (
+    AccessDecision,
     Attributes,
     Authorizer,
-    Decision,
     Failure,
     KubernetesVersion,
     Lookups,
@@ -106,15 +106,15 @@ def errors(policy: PolicyError, review: ReviewError, problem: Problem) -> None:
 class Everybody:
     """Fulfils the protocol without inheriting from it."""
 
-    def check(self, attributes: Attributes) -> Decision | Failure | None:
+    def check(self, attributes: Attributes) -> AccessDecision | Failure | None:
         assert_type((attributes.user, attributes.verb), tuple[str, str])
         assert_type(attributes.groups, tuple[str, ...])
-        return Decision(True, reason="because") if attributes.path else Failure("not known")
+        return AccessDecision(True, reason="because") if attributes.path else Failure("not known")
 
 
-def authorizers(own: Everybody, failure: Failure, decision: Decision) -> None:
+def authorizers(own: Everybody, failure: Failure, decision: AccessDecision) -> None:
     listed: list[Authorizer] = [own, StaticAuthorizer([{"user": "bob", "verb": "create"}])]
-    assert_type(listed[0].check(Attributes("ann", "get")), Decision | Failure | None)
+    assert_type(listed[0].check(Attributes("ann", "get")), AccessDecision | Failure | None)
     assert_type(failure.why, str)
     assert_type((decision.allowed, decision.reason, decision.error), tuple[bool, str, str])
 
@@ -129,7 +129,7 @@ class Namespaces(Lookups):
 async def looked_up(it: Lookups) -> None:
     own: Lookups = Namespaces()
     assert_type(own, Lookups)
-    assert_type(await it.authorize(Attributes("ann", "get")), Decision | Failure)
+    assert_type(await it.authorize(Attributes("ann", "get")), AccessDecision | Failure)
     assert_type(await it.namespace("shop"), dict[str, Any] | Failure)
     assert_type(await it.is_namespaced("v1", "ConfigMap"), bool | Failure | None)
     found = await it.params("v1", "ConfigMap", namespace="a", name="b", selector="")
