@@ -14,8 +14,8 @@ from policyd.admission.subject import Subjects
 from policyd.errors import Unanswered
 from policyd.json_types import JSON
 from policyd.policy.compile.compiled import Binding, CompiledPolicy
-from policyd.policy.compile.params import ParamError, ParamKind, without_type
-from policyd.policy.compile.policy_set import AGAIN, PolicySet
+from policyd.policy.compile.params import KnownParamKind, ParamError, without_type
+from policyd.policy.compile.policy_set import AGAIN, CompiledPolicySet
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.model.suite import Webhook
 
@@ -34,7 +34,7 @@ class Applicable:
     )
 
     def __init__(
-        self, policies: PolicySet, subjects: Subjects, params: ParamSource, webhook: Webhook
+        self, policies: CompiledPolicySet, subjects: Subjects, params: ParamSource, webhook: Webhook
     ) -> None:
         self.policies = policies
         self.subjects = subjects
@@ -117,7 +117,7 @@ class Applicable:
         policy, hit = match
         questions: list[object] = []
         param_kind = None if policy.problem or hit.error else policy.param_kind
-        kind: ParamKind | None = None
+        kind: KnownParamKind | None = None
         try:
             if param_kind is not None and policy.bindings:
                 kind = self._params.kind(param_kind)

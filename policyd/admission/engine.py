@@ -18,14 +18,14 @@ from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
 from policyd.admission.validating import validate
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
 __all__ = ["PolicyFilter", "Webhook", "evaluate", "review"]
 
 
 def review(
-    policy_set: PolicySet,
+    policy_set: CompiledPolicySet,
     request: AdmissionRequest,
     *,
     webhook: Webhook,

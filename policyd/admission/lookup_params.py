@@ -10,10 +10,10 @@ from typing import NamedTuple, TypeVar
 from policyd._core.lib.authorization import Failure
 from policyd.errors import Unanswered
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile.compiled import ParamRef
+from policyd.policy.compile.compiled import CompiledParamRef
 from policyd.policy.compile.params import (
+    KnownParamKind,
     ParamError,
-    ParamKind,
     ParamStore,
     collect,
     find,
@@ -64,7 +64,7 @@ class LookedUpParams:
         self._look_up_params = look_up_params
         self._seen: dict[object, object] = {}
 
-    def kind(self, param_kind: tuple[str, str]) -> ParamKind:
+    def kind(self, param_kind: tuple[str, str]) -> KnownParamKind:
         """The kind, as the sources or the cluster know it; ParamError if neither does."""
         if self._given.is_certain(param_kind):
             return self._given.kind(param_kind)
@@ -78,11 +78,13 @@ class LookedUpParams:
             return self._given.kind(param_kind)
         return self._given.kind_in(param_kind, served[0].namespaced)
 
-    def collect(self, kind: ParamKind, ref: ParamRef, namespace: str) -> list[JSONObject]:
+    def collect(
+        self, kind: KnownParamKind, ref: CompiledParamRef, namespace: str
+    ) -> list[JSONObject]:
         """The params of a binding for a request in ``namespace``, in the order of their names."""
         return collect(kind, ref, namespace, self._find)
 
-    def _find(self, kind: ParamKind, ref: ParamRef, where: str) -> list[JSONObject]:
+    def _find(self, kind: KnownParamKind, ref: CompiledParamRef, where: str) -> list[JSONObject]:
         """Those of the sources, and beside them those of the cluster."""
         given = find(kind, ref, where)
         if ref.name and given:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Protocol
 
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile.compiled import ParamRef
-from policyd.policy.compile.params import ParamKind
+from policyd.policy.compile.compiled import CompiledParamRef
+from policyd.policy.compile.params import KnownParamKind
 
 
 class NamespaceSource(Protocol):
@@ -25,8 +25,10 @@ class ParamSource(Protocol):
     cannot be had are a ParamError.
     """
 
-    def kind(self, param_kind: tuple[str, str]) -> ParamKind:
+    def kind(self, param_kind: tuple[str, str]) -> KnownParamKind:
         """The kind and its objects in the sources."""
 
-    def collect(self, kind: ParamKind, ref: ParamRef, namespace: str) -> list[JSONObject]:
+    def collect(
+        self, kind: KnownParamKind, ref: CompiledParamRef, namespace: str
+    ) -> list[JSONObject]:
         """The params of a binding for a request in ``namespace``, in the order of their names."""

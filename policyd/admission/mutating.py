@@ -30,7 +30,7 @@ from policyd.errors import InternalError, MutationError, StatusError, Unanswered
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation import Target
 from policyd.mutation.decoding import converted
-from policyd.policy.compile.compiled import CompiledPolicy, Mutation
+from policyd.policy.compile.compiled import CompiledMutation, CompiledPolicy
 from policyd.policy.kinds.controllers import with_pod
 
 
@@ -192,7 +192,7 @@ class MutatedObject:
         return True
 
     def _mutate(
-        self, invocation: Invocation, mutation: Mutation, subject: Subject, deadline: int
+        self, invocation: Invocation, mutation: CompiledMutation, subject: Subject, deadline: int
     ) -> None:
         """Apply one mutation to the current tree, which the policy sees as ``subject``; a failure
         leaves the tree as it was.
@@ -226,7 +226,7 @@ class MutatedObject:
         self,
         plan: MutationPlan,
         invocation: Invocation,
-        mutation: Mutation,
+        mutation: CompiledMutation,
         subject: Subject,
         deadline: int,
     ) -> tuple[JSONObject, str | Stopped | None]:

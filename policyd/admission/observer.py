@@ -9,7 +9,7 @@ from typing import Protocol
 from policyd.admission.decision import Finding
 from policyd.admission.invocation import Invocation
 from policyd.json_types import JSONObject
-from policyd.policy.compile.compiled import Binding, CompiledPolicy, Mutation
+from policyd.policy.compile.compiled import Binding, CompiledMutation, CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
 
 
@@ -37,7 +37,7 @@ class Observer(Protocol):
     def mutated(
         self,
         invocation: Invocation,
-        mutation: Mutation,
+        mutation: CompiledMutation,
         before: JSONObject,
         after: JSONObject,
         error: str,

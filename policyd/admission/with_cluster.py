@@ -21,13 +21,13 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
 from policyd.admission.validating import validate
 from policyd.errors import Unanswered
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
 
 async def review_with(
     client: LookupClient,
-    policy_set: PolicySet,
+    policy_set: CompiledPolicySet,
     request: AdmissionRequest,
     *,
     webhook: Webhook,

@@ -11,7 +11,7 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.api.evaluation import Call, Evaluator, Webhook
 from policyd.api.lookups import Lookups
 from policyd.api.policy_set import PolicySet
-from policyd.http.endpoints import AsyncReviewEvaluator, PolicyFilter, Reviews
+from policyd.http.endpoints import AsyncReviewEvaluator, LoadedPolicyFilter, Reviews
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import SHARE, InFlight
 from policyd.http.messages import ASGIScope, Receive, Send, not_found, respond
@@ -119,7 +119,7 @@ def _answer(
     webhook: Webhook,
     deadline: int,
     recorder: Recorder,
-    only: PolicyFilter | None = None,
+    only: LoadedPolicyFilter | None = None,
 ) -> AdmissionResponse:
     return policy_set.answer(Call(request, webhook, deadline, None, recorder, only))
 
@@ -132,7 +132,7 @@ def _looking_up(lookups: Lookups) -> AsyncReviewEvaluator:
         webhook: Webhook,
         deadline: int,
         recorder: Recorder,
-        only: PolicyFilter | None = None,
+        only: LoadedPolicyFilter | None = None,
     ) -> AdmissionResponse:
         call = Call(request, webhook, deadline, None, recorder, only)
         return await policy_set.look_up(call, lookups)

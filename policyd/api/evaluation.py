@@ -19,7 +19,7 @@ from policyd.api.lookups import LookupCluster, Lookups
 from policyd.api.result import Action, PolicyViolation, ReviewResult
 from policyd.json_types import JSON
 from policyd.offline.admitting import BOTH, Turns, WebhookAnswer
-from policyd.policy.compile.policy_set import PolicySet as CompiledSet
+from policyd.policy.compile.policy_set import CompiledPolicySet as CompiledSet
 
 __all__ = ["Call", "CompiledSet", "Evaluator", "Result", "Webhook", "call_of", "encode", "to_dict"]
 

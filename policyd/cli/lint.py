@@ -16,7 +16,7 @@ from policyd.errors import PolicyError, Problem
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
 from policyd.policy.compile.checked import checked_expressions
-from policyd.policy.compile.policy_set import PolicySet as CompiledSet
+from policyd.policy.compile.policy_set import CompiledPolicySet as CompiledSet
 from policyd.policy.lint.all import all_advice
 from policyd.policy.lint.disabling import faults, suppress
 from policyd.policy.lint.rules import RULES, nearest, refused

@@ -20,7 +20,7 @@ from lightkube.config.kubeconfig import SingleConfig
 from policyd.cluster.bounds import MAX_ANSWER_BYTES, InvalidAnswer, json_object, named
 from policyd.cluster.client import PROBLEMS, describe, plain, raise_for_status, trusted
 from policyd.json_types import JSONObject
-from policyd.policy.live.definitions import EVERY, Wanted, slim
+from policyd.policy.live.definitions import EVERY, WantedDefinition, slim
 
 PATH = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 # Metadata is enough to tell what is there and whether it changed.
@@ -51,13 +51,13 @@ class ClusterDefinitions:
         self._thread: threading.Thread | None = None
         self._made: httpx2.AsyncClient | None = None
         self._room = asyncio.Semaphore(AT_A_TIME)
-        self._wanted: frozenset[Wanted] = frozenset()
+        self._wanted: frozenset[WantedDefinition] = frozenset()
         self._known: dict[str, JSONObject] = {}
         self._versions: dict[str, str] = {}
         self._said = ("", "")  # the version of Kubernetes, or why it is not known
         self.problem = ""
 
-    def fetch(self, wanted: frozenset[Wanted]) -> list[JSONObject]:
+    def fetch(self, wanted: frozenset[WantedDefinition]) -> list[JSONObject]:
         """These definitions as they are now, or were when the API server last answered."""
         self._wanted = wanted
         if wanted:
@@ -130,15 +130,15 @@ class ClusterDefinitions:
         self.problem = ""
         return found
 
-    async def _fetch(self, wanted: frozenset[Wanted]) -> bool:
+    async def _fetch(self, wanted: frozenset[WantedDefinition]) -> bool:
         """Read what is wanted and keep all that is answered; raises the first problem."""
         return any(await self._each(wanted, self._learn))
 
-    async def _differing(self, wanted: frozenset[Wanted]) -> bool:
+    async def _differing(self, wanted: frozenset[WantedDefinition]) -> bool:
         return any(await self._each(wanted, self._differs))
 
     async def _each(
-        self, wanted: frozenset[Wanted], ask: Callable[[str], Coroutine[Any, Any, bool]]
+        self, wanted: frozenset[WantedDefinition], ask: Callable[[str], Coroutine[Any, Any, bool]]
     ) -> list[bool]:
         """The answers for every name; where one says yes the problems of the others do not count,
         else the first problem is raised.
@@ -177,7 +177,7 @@ class ClusterDefinitions:
         found = await self._get(f"{PATH}/{name}", "", as_metadata="PartialObjectMetadata")
         return found is not None and _version(named(found, name)) != self._versions.get(name)
 
-    async def _names(self, wanted: frozenset[Wanted]) -> list[str]:
+    async def _names(self, wanted: frozenset[WantedDefinition]) -> list[str]:
         """The names of all that is wanted; an EVERY is looked up."""
         groups = {each.group for each in wanted if each.plural == EVERY}
         names = {each.name for each in wanted if each.group not in groups}
@@ -235,6 +235,6 @@ def _version(crd: JSONObject) -> str:
     return f"{metadata.get('uid')} {metadata.get('generation')}"
 
 
-def _belongs(name: str, wanted: frozenset[Wanted]) -> bool:
+def _belongs(name: str, wanted: frozenset[WantedDefinition]) -> bool:
     plural, _, group = name.partition(".")
-    return Wanted(group, plural) in wanted or Wanted(group, EVERY) in wanted
+    return WantedDefinition(group, plural) in wanted or WantedDefinition(group, EVERY) in wanted

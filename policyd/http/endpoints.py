@@ -28,10 +28,10 @@ from policyd.http.messages import (
     refuse,
     respond,
 )
-from policyd.policy.live.store import Policy
+from policyd.policy.live.store import LoadedPolicy
 from policyd.units import duration
 
-PolicyFilter = Callable[[Policy], bool]
+LoadedPolicyFilter = Callable[[LoadedPolicy], bool]
 
 # Set by server/http.py and server/tcp.py in scope["state"]: perf_counter_ns when the request's head
 # was read, and whose it is.
@@ -120,7 +120,7 @@ class Reviews:
         receive: Receive,
         send: Send,
         webhook: str,
-        only: PolicyFilter | None,
+        only: LoadedPolicyFilter | None,
     ) -> None:
         """Answer one request to a review path."""
         state = scope.get("state", {})
@@ -217,7 +217,12 @@ class Reviews:
             await asyncio.sleep(0)
 
     async def _review(
-        self, data: bytes, webhook: str, only: PolicyFilter | None, arrived: int, deadline: int
+        self,
+        data: bytes,
+        webhook: str,
+        only: LoadedPolicyFilter | None,
+        arrived: int,
+        deadline: int,
     ) -> bytes:
         """From the bytes of a review to the bytes of its answer."""
         recorder = self._recorder

@@ -2,22 +2,24 @@
 
 from collections.abc import Iterable
 
-from policyd.http.endpoints import PolicyFilter
-from policyd.policy.live.store import Policy
+from policyd.http.endpoints import LoadedPolicyFilter
+from policyd.policy.live.store import LoadedPolicy
 
 WEBHOOKS = ("validate", "mutate")
-_ONLY: dict[str, PolicyFilter | None] = {
+_ONLY: dict[str, LoadedPolicyFilter | None] = {
     "": None,
     "/fail": lambda policy: policy.fail,
     "/ignore": lambda policy: not policy.fail,
 }
 # The webhook of each fixed path, and which policies it evaluates (None: all).
-ROUTES: dict[str, tuple[str, PolicyFilter | None]] = {
+ROUTES: dict[str, tuple[str, LoadedPolicyFilter | None]] = {
     f"/{webhook}{path}": (webhook, only) for webhook in WEBHOOKS for path, only in _ONLY.items()
 }
 
 
-def route_of_policy(path: str, policies: Iterable[Policy]) -> tuple[str, PolicyFilter] | None:
+def route_of_policy(
+    path: str, policies: Iterable[LoadedPolicy]
+) -> tuple[str, LoadedPolicyFilter] | None:
     """The same for ``/validate/policy/NAME`` or ``/mutate/policy/NAME``; None if no policy of that
     name is loaded.
     """

@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from policyd.http.admin_gate import TRUSTED
 from policyd.http.lifecycle import Lifecycle
-from policyd.policy.live.store import Policy, Store
+from policyd.policy.live.store import LoadedPolicy, Store
 
 # Rendering may take this part of the time, and so many seconds at once. Beyond that the last text
 # is shown again: whoever asks for metrics in a loop must not keep reviews waiting.
@@ -143,7 +143,7 @@ def _reload(store: Store, trusted: bool) -> dict[str, Any] | None:
     return {**shown, "errors": list(last.errors)} if trusted else shown
 
 
-def _policy(policy: Policy, counters: Any, trusted: bool) -> dict[str, Any]:
+def _policy(policy: LoadedPolicy, counters: Any, trusted: bool) -> dict[str, Any]:
     shown: dict[str, Any] = {"name": policy.name, "kind": policy.kind, "state": policy.state}
     if trusted:
         shown["source"] = policy.source

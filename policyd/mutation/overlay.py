@@ -17,8 +17,8 @@ from policyd.mutation.overlays.tree import (
     Conditions,
     Fault,
     Map,
+    OverlayReader,
     Path,
-    Reader,
     global_conditions,
 )
 from policyd.mutation.schemas.schemas import Gvk, KindSchema, Target
@@ -64,7 +64,7 @@ class Overlay:
 
 def read(value: JSONObject, path: Path, compiler: Compiler) -> tuple[Overlay, list[Fault]]:
     """The overlay at ``path`` of a document; not to be used if there are faults."""
-    reader = Reader(compiler)
+    reader = OverlayReader(compiler)
     tree = reader.read_map(value, path)
     guard = global_conditions(value)
     condition = compiler.guard(guard, path) if guard else None

@@ -19,7 +19,7 @@ from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
 BOTH: tuple[Webhook, ...] = ("mutate", "validate")
@@ -119,7 +119,7 @@ class Admitter:
 
     def __init__(
         self,
-        policies: PolicySet,
+        policies: CompiledPolicySet,
         authorizer: Authorizer | None = None,
         *,
         namespaces: NamespaceSource | None = None,

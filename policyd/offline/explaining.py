@@ -24,7 +24,7 @@ from policyd.offline.observing import Notes, StoryObserver
 from policyd.offline.stories import PolicyStory, WebhookStory
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.kinds.controllers import CONTROLLERS, controller_constraints
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.documents import Document, Sources
@@ -36,7 +36,11 @@ class Explainer:
     """Policies, ready to be explained."""
 
     def __init__(
-        self, documents: _Documents, tracer: Tracer, plain: PolicySet, traced: PolicySet
+        self,
+        documents: _Documents,
+        tracer: Tracer,
+        plain: CompiledPolicySet,
+        traced: CompiledPolicySet,
     ) -> None:
         self._documents = documents
         self._tracer = tracer
@@ -124,7 +128,7 @@ class _Sent(NamedTuple):
     template as its object. ``matched`` policies are those of which some see the template only.
     """
 
-    policies: PolicySet
+    policies: CompiledPolicySet
     request: AdmissionRequest
     webhook: Webhook
     view: MatchInput

@@ -13,7 +13,7 @@ from policyd.admission.invocation import Invocation
 from policyd.cel.trace.steps import steps
 from policyd.json_types import JSONObject
 from policyd.offline.stories import Applied, Visit
-from policyd.policy.compile.compiled import Binding, CompiledPolicy, Mutation
+from policyd.policy.compile.compiled import Binding, CompiledMutation, CompiledPolicy
 from policyd.policy.compile.exemptions import Exemption
 
 
@@ -67,7 +67,7 @@ class StoryObserver:
     def mutated(
         self,
         invocation: Invocation,
-        mutation: Mutation,
+        mutation: CompiledMutation,
         before: JSONObject,
         after: JSONObject,
         error: str,

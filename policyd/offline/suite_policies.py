@@ -8,7 +8,7 @@ from policyd.admission.engine import Webhook
 from policyd.admission.review import decode, to_dict
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile import compiler
-from policyd.policy.compile.policy_set import PolicySet as CompiledSet
+from policyd.policy.compile.policy_set import CompiledPolicySet as CompiledSet
 from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Document

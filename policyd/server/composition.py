@@ -31,7 +31,7 @@ from policyd.observability.log_writer import LogWriter
 from policyd.observability.logs import Bridge, Log, background_log
 from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
-from policyd.policy.live.store import PolicySet, Reload, Store
+from policyd.policy.live.store import LoadedPolicySet, Reload, Store
 from policyd.server import signals
 from policyd.server.capture import Capture, CaptureOutcome
 from policyd.server.cluster import LiveDefinitions
@@ -62,7 +62,7 @@ class Server:
     def __init__(
         self,
         settings: Settings,
-        load: Callable[..., PolicySet],
+        load: Callable[..., LoadedPolicySet],
         evaluate: ReviewEvaluator,
         *,
         verify: Callable[[Any], Sequence[str]] = lambda _: (),

@@ -10,7 +10,7 @@ from pathlib import Path
 from policyd.errors import PolicyError
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.live.definitions import Fetch, wanted, with_definitions
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Document, Sources
@@ -26,15 +26,15 @@ class PolicyLoader:
     def __init__(self) -> None:
         self._sources: Sources | None = None
         self._breathe: Callable[[], None] = full_speed
-        self._last: PolicySet | None = None
-        self._last_tested: PolicySet | None = None
+        self._last: CompiledPolicySet | None = None
+        self._last_tested: CompiledPolicySet | None = None
 
     def load(
         self,
         paths: Sequence[Path],
         definitions: Fetch | None = None,
         version: Callable[[], KubernetesVersion] = lambda: NEWEST,
-    ) -> PolicySet:
+    ) -> CompiledPolicySet:
         """The set of these sources, broken policies quarantined.
 
         After the first one requests are answered meanwhile: the work then rests in between. Raises
@@ -54,7 +54,7 @@ class PolicyLoader:
             raise PolicyError(policies.unusable)
         return policies
 
-    def verify(self, policies: PolicySet) -> list[str]:
+    def verify(self, policies: CompiledPolicySet) -> list[str]:
         """A text for each failing case of the suites in the set, which was the last one loaded."""
         sources, self._sources = self._sources, None
         if sources is None or not policies.suites:
@@ -71,7 +71,7 @@ class PolicyLoader:
         return failures
 
 
-def _failures(policies: PolicySet, document: Document) -> list[str]:
+def _failures(policies: CompiledPolicySet, document: Document) -> list[str]:
     """A text for each failing case of a suite. It may name policies of the sources only: texts of
     other files must not get into the log.
     """

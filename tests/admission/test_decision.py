@@ -9,7 +9,7 @@ from policyd._core.counting.counters import PolicyCounters
 from policyd._core.match.matcher import MatchRules
 from policyd.admission.decision import Finding, Verdict, annotation_key, limited, respond
 from policyd.admission.review import decode
-from policyd.policy.compile.compiled import CompiledPolicy, Kind
+from policyd.policy.compile.compiled import CompiledPolicy, PolicyKind
 
 REQUEST = decode(
     {
@@ -26,7 +26,7 @@ REQUEST = decode(
 )
 
 
-def policy(kind: Kind = "Policy", name: str = "p") -> CompiledPolicy:
+def policy(kind: PolicyKind = "Policy", name: str = "p") -> CompiledPolicy:
     rules = MatchRules([], [], None, None, "Equivalent")
     return CompiledPolicy(kind, name, "file", True, rules, PolicyCounters(name))
 
@@ -49,7 +49,9 @@ def answer(*findings: Finding) -> Any:
         ("MutatingAdmissionPolicy", None, 'policy "p" denied request: no'),
     ],
 )
-def test_denials_have_the_words_of_their_kind(kind: Kind, binding: str | None, text: str) -> None:
+def test_denials_have_the_words_of_their_kind(
+    kind: PolicyKind, binding: str | None, text: str
+) -> None:
     response = answer(Finding(policy(kind), binding, "no"))
     assert (response.allowed, response.message, response.causes) == (False, text, (text,))
 

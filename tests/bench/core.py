@@ -14,7 +14,7 @@ from policyd.admission import engine
 from policyd.admission.engine import Webhook
 from policyd.admission.review import decode, encode
 from policyd.policy.compile import compiler
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
 from tests import shared
 from tests.bench.timing import Timing, compare
@@ -34,13 +34,13 @@ def bodies(name: str = "bodies") -> list[bytes]:
     return list(shared.lines(DATA / f"{name}.jsonl.gz"))
 
 
-def policies(*paths: Path) -> PolicySet:
+def policies(*paths: Path) -> CompiledPolicySet:
     """A compiled set of the given files."""
     return compiler.compile_strict(loader.load(list(paths)))
 
 
 def judge(
-    policy_set: PolicySet, lines: list[bytes], webhook: Webhook = "validate"
+    policy_set: CompiledPolicySet, lines: list[bytes], webhook: Webhook = "validate"
 ) -> Callable[[], None]:
     """Work that judges every body once, bytes to bytes."""
 

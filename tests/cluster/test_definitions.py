@@ -8,12 +8,12 @@ import pytest
 
 from policyd.cluster import connect, open_definitions
 from policyd.cluster.definitions import PATH, ClusterDefinitions
-from policyd.policy.live.definitions import EVERY, Wanted, slim
+from policyd.policy.live.definitions import EVERY, WantedDefinition, slim
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 from tests.e2e.builders import custom_resource_definition
 
 Json = dict[str, Any]
-WIDGETS = Wanted("e2e.policyd.dev", "widgets")
+WIDGETS = WantedDefinition("e2e.policyd.dev", "widgets")
 NAMES = ("gadgets", "widgets", "things")
 
 
@@ -68,7 +68,7 @@ def plurals(found: list[Json]) -> list[str]:
 def test_only_what_is_wanted_is_asked_for(
     server: ApiServer, asked: Asked, crds: dict[str, Json]
 ) -> None:
-    missing = Wanted("nowhere.dev", "things")
+    missing = WantedDefinition("nowhere.dev", "things")
     assert asked.found.fetch(frozenset([WIDGETS, missing])) == [slim(crds[WIDGETS.name])]
     assert sorted(call.path for call in server.calls) == [
         f"/{PATH}/things.nowhere.dev",
@@ -79,7 +79,7 @@ def test_only_what_is_wanted_is_asked_for(
 
 
 def test_every_definition_of_a_group(server: ApiServer, asked: Asked) -> None:
-    wanted = frozenset([Wanted(WIDGETS.group, EVERY), WIDGETS])
+    wanted = frozenset([WantedDefinition(WIDGETS.group, EVERY), WIDGETS])
     assert plurals(asked.found.fetch(wanted)) == sorted(NAMES)
     assert plurals(asked.found.fetch(frozenset([WIDGETS]))) == ["widgets"]
 
@@ -91,7 +91,7 @@ def test_nothing_wanted_asks_nothing(server: ApiServer, asked: Asked) -> None:
 
 
 def test_what_counts_as_a_change(asked: Asked, crds: dict[str, Json]) -> None:
-    wanted = frozenset([Wanted(WIDGETS.group, EVERY)])
+    wanted = frozenset([WantedDefinition(WIDGETS.group, EVERY)])
     asked.found.fetch(wanted)
     crds[WIDGETS.name]["status"] = {"conditions": []}
     crds["others.other.dev"] = crd("others", "other.dev", 2)
@@ -121,7 +121,7 @@ def test_what_counts_as_a_change(asked: Asked, crds: dict[str, Json]) -> None:
 )
 def test_no_answer_changes_nothing(server: ApiServer, asked: Asked, reply: Reply, why: str) -> None:
     right = server.answer
-    wanted = frozenset([WIDGETS, Wanted(WIDGETS.group, EVERY)])
+    wanted = frozenset([WIDGETS, WantedDefinition(WIDGETS.group, EVERY)])
     known = asked.found.fetch(wanted)
     server.answer = lambda _: reply
     assert asked.found.fetch(wanted) == known

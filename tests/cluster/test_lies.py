@@ -12,7 +12,7 @@ from policyd.admission.lookup_params import KindOf, ParamsOf
 from policyd.cluster import bounds, cache, client, connect
 from policyd.cluster.client import ClusterClient
 from policyd.cluster.definitions import ClusterDefinitions
-from policyd.policy.live.definitions import EVERY, Wanted
+from policyd.policy.live.definitions import EVERY, WantedDefinition
 from tests.cluster import lies
 from tests.cluster.lies import LIES, MEGABYTE, lying, once, whole
 
@@ -60,7 +60,7 @@ def test_a_lie_about_definitions_is_a_problem_in_time(tmp_path: Path, name: str)
         config = client.configuration(liar.kubeconfig(tmp_path))
         found = ClusterDefinitions(config, SECONDS, lambda *_: None)
         try:
-            for wanted in (Wanted("x.io", "things"), Wanted("x.io", EVERY)):
+            for wanted in (WantedDefinition("x.io", "things"), WantedDefinition("x.io", EVERY)):
                 started = time.monotonic()
                 assert found.fetch(frozenset([wanted])) == []
                 assert found.problem
@@ -169,7 +169,9 @@ def test_one_definition_that_hangs_keeps_no_other_from_being_read(tmp_path: Path
         config = client.configuration(liar.kubeconfig(tmp_path))
         found = ClusterDefinitions(config, SECONDS, lambda answered, _: told.append(answered))
         try:
-            got = found.fetch(frozenset([Wanted("x.io", "a"), Wanted("x.io", "b")]))
+            got = found.fetch(
+                frozenset([WantedDefinition("x.io", "a"), WantedDefinition("x.io", "b")])
+            )
             assert [each["metadata"]["name"] for each in got] == ["b.x.io"]
             assert sorted(told) == [False, True]
             assert found.problem

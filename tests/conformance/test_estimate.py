@@ -8,7 +8,7 @@ import pytest
 from policyd._core.eval.estimates import Range
 from policyd.cel.check.checker import check
 from policyd.cel.env import AUTHORIZER
-from policyd.cel.estimate.cost import Path, Sizes, estimate
+from policyd.cel.estimate.cost import SizePath, Sizes, estimate
 from policyd.cel.syntax.parser import parse
 from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature, parse_type
 from policyd.cel.types.functions import functions as known
@@ -38,7 +38,7 @@ def judge(row: Row, variables: Mapping[str, Type], sizes: Sizes, want: dict[str,
 
 
 def test_estimates_of_the_libraries_of_kubernetes(capsys: Capture) -> None:
-    def sizes(path: Path, kind: Type) -> Range | None:
+    def sizes(path: SizePath, kind: Type) -> Range | None:
         return Range(0, 12) if kind.name in ("string", "bytes") else None
 
     rows = conformance("k8s-cel-library/cost-tests.jsonl")
@@ -68,7 +68,7 @@ HINTS = {
 def hinted(row: Row) -> Sizes:
     hints = row.get("hints") or HINTS.get(row["expr"], {})
 
-    def sizes(path: Path, kind: Type) -> Range | None:
+    def sizes(path: SizePath, kind: Type) -> Range | None:
         most = hints.get(".".join(path))
         return None if most is None else Range(0, most)
 

@@ -13,7 +13,7 @@ from policyd.admission.recorder import Happening, NullRecorder
 from policyd.admission.review import AdmissionRequest, decode
 from policyd.policy.compile import compiler
 from policyd.policy.compile.params import Namespaces
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
 
 Thing = dict[str, Any]
@@ -53,13 +53,13 @@ class _Listener(NullRecorder):
         self.told.append((what, policy, message))
 
 
-def together(paths: Sequence[Path], namespaces: Iterable[Thing] = ()) -> PolicySet:
+def together(paths: Sequence[Path], namespaces: Iterable[Thing] = ()) -> CompiledPolicySet:
     """The policies of some folders, with the namespaces that they know."""
     policies = compiler.compile_strict(loader.load(paths))
     return policies.with_namespaces(Namespaces(namespaces))
 
 
-def mutated(policies: PolicySet, review: Thing) -> Mutated:
+def mutated(policies: CompiledPolicySet, review: Thing) -> Mutated:
     """What the policies make of a review's object, by a patch library that is not theirs."""
     listener = _Listener()
     request = decode(review)

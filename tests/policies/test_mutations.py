@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from policyd.mutation.decoding import decoded
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.suite.reviews import build_review
 from tests import shared
 from tests.policies.mutating import Mutated, Thing, mutated, together, with_object
@@ -43,7 +43,7 @@ def large() -> list[Thing]:
     return [row["review"] for row in shared.reviews("large.jsonl.gz")]
 
 
-def knowing(reviews: Iterable[Thing]) -> PolicySet:
+def knowing(reviews: Iterable[Thing]) -> CompiledPolicySet:
     """The whole library, and the namespaces of some reviews, all with the labels that it reads."""
     names = {each["request"].get("namespace") or "default" for each in reviews}
     metadata = [
@@ -54,7 +54,7 @@ def knowing(reviews: Iterable[Thing]) -> PolicySet:
     return together([LIBRARY], namespaces)
 
 
-def settled(policies: PolicySet, review: Thing) -> Mutated:
+def settled(policies: CompiledPolicySet, review: Thing) -> Mutated:
     """What all of them make of an object, which must be the end of it."""
     once = mutated(policies, review)
     assert once.told == []

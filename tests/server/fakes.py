@@ -17,7 +17,7 @@ from policyd.admission.recorder import Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.config import resolve
 from policyd.errors import PolicyError, Problem
-from policyd.policy.live.store import PolicySet
+from policyd.policy.live.store import LoadedPolicySet
 from policyd.versions import NEWEST, KubernetesVersion
 
 
@@ -127,7 +127,7 @@ def main() -> None:
     Server(resolve(flags, {}), load, judge).run()
 
 
-def is_policy_set(fake: FakeSet) -> PolicySet:
+def is_policy_set(fake: FakeSet) -> LoadedPolicySet:
     """A FakeSet is what the server expects of a set: mypy proves it."""
     return fake
 

@@ -42,7 +42,7 @@ def test_an_emptied_folder_leaves_the_policies_in_use(tmp_path: Path) -> None:
     with serving(tmp_path, folder) as server:
         file.write_text("")
         until(lambda: not last_reload(server)["succeeded"], "the refusal")
-        assert f"{file}: held policies" in last_reload(server)["errors"][0]
+        assert f"{file}: no longer holds policies" in last_reload(server)["errors"][0]
         file.unlink()
         until(lambda: "no longer hold" in str(last_reload(server)["errors"]), "the refusal")
         obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}

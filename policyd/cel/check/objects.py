@@ -21,7 +21,7 @@ _ANY_MAP = types.map_of(STRING, DYN)
 _EITHER = {"_?_:_": ("conditional",), "orValue": ("optional_orValue_value",)}
 
 
-class ObjectTypes(TypeProvider, Protocol):
+class KindTypeProvider(TypeProvider, Protocol):
     """The struct types of kinds."""
 
     def is_object(self, t: Type) -> bool:
@@ -32,7 +32,7 @@ class ObjectTypes(TypeProvider, Protocol):
 
 
 def check_objects(
-    text: str, expr: Expr, scope: Scope, objects: ObjectTypes
+    text: str, expr: Expr, scope: Scope, objects: KindTypeProvider
 ) -> tuple[Checked, list[Issue]]:
     """The checked expression and everything that is wrong with it."""
     checker = _ObjectChecker(scope, objects)
@@ -44,7 +44,7 @@ def check_objects(
 class _ObjectChecker(Checker):
     """One pass over one expression."""
 
-    def __init__(self, scope: Scope, objects: ObjectTypes) -> None:
+    def __init__(self, scope: Scope, objects: KindTypeProvider) -> None:
         super().__init__(scope)
         self._objects = objects
 

@@ -31,8 +31,8 @@ from policyd.cel.types.functions import functions
 from policyd.cel.types.types import Kind, Type, is_optional
 
 # ("object", "spec", "containers", "@items", "name"); empty for what no variable holds.
-Path = tuple[str, ...]
-Sizes = Callable[[Path, Type], Range | None]
+SizePath = tuple[str, ...]
+Sizes = Callable[[SizePath, Type], Range | None]
 
 _MAKE_LIST, _MAKE_MAP, _MAKE_STRUCT = exactly(10), exactly(30), exactly(40)
 _SCALARS = (
@@ -47,7 +47,7 @@ _WITH_FIELDS = (Kind.MAP, Kind.STRUCT, Kind.PARAM)
 _JOINING = ("add_string", "add_bytes", "add_list")
 
 
-def nothing_known(path: Path, kind: Type) -> Range | None:
+def nothing_known(path: SizePath, kind: Type) -> Range | None:
     return None
 
 
@@ -79,7 +79,7 @@ class _Parts:
 class _Local:
     """A variable of a macro."""
 
-    path: Path
+    path: SizePath
     size: Range | None
     parts: _Parts | None = None
 
@@ -91,7 +91,7 @@ class _Estimator:
     checked: Checked
     sizes: Sizes
     dyn_fields: bool
-    paths: dict[int, Path] = field(default_factory=dict)
+    paths: dict[int, SizePath] = field(default_factory=dict)
     known: dict[int, Range] = field(default_factory=dict)
     parts: dict[int, _Parts] = field(default_factory=dict)
     locals: dict[str, _Local] = field(default_factory=dict)
@@ -129,7 +129,7 @@ class _Estimator:
     def _type(self, node: Expr) -> Type:
         return self.checked.types[node.id]
 
-    def _path(self, node: Expr) -> Path:
+    def _path(self, node: Expr) -> SizePath:
         return self.paths.get(node.id, ())
 
     def _known(self, node: Expr) -> Range | None:

@@ -5,14 +5,14 @@ there, or from an assumption.
 from collections.abc import Iterator, Mapping
 
 from policyd._core.eval.estimates import Range
-from policyd.cel.estimate.cost import Path, Sizes
+from policyd.cel.estimate.cost import SizePath, Sizes
 from policyd.cel.types.types import Type
 
 
 def measured(variables: Mapping[str, object]) -> Sizes:
     """The sizes of what the variables hold; nothing is known of results in between."""
 
-    def sizes(path: Path, kind: Type) -> Range | None:
+    def sizes(path: SizePath, kind: Type) -> Range | None:
         if not path or path[0] not in variables:
             return None
         values = [variables[path[0]]]
@@ -29,7 +29,7 @@ def assumed(size: int) -> Sizes:
     bound = Range(0, size)
     one = Range(1, 1)
 
-    def sizes(path: Path, kind: Type) -> Range | None:
+    def sizes(path: SizePath, kind: Type) -> Range | None:
         return one if kind.name in ("bool", "int", "uint", "double") else bound
 
     return sizes

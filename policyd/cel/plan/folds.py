@@ -12,14 +12,14 @@ from policyd._core.eval.nodes import Const, Node
 from policyd.cel.plan.attributes import BoundBase, SlotBase
 from policyd.cel.syntax.ast import Call, Comprehension, Expr, ListExpr, Literal, MapExpr
 
-Names = dict[str, SlotBase | BoundBase]
+FoldSlots = dict[str, SlotBase | BoundBase]
 ONE_VARIABLE = -1
 # What cel-go charges for making a list and a map.
 LIST_COST = 10
 MAP_COST = 30
 
 
-class Planner(Protocol):
+class PartPlanner(Protocol):
     """What folds need of the planner: it plans their parts, which may be folds again."""
 
     layout: Layout
@@ -35,11 +35,11 @@ class Planner(Protocol):
         ``begins`` it. ``notable`` is a result that stands out among the rounds.
         """
 
-    def scope(self, names: Names) -> AbstractContextManager[None]:
+    def scope(self, names: FoldSlots) -> AbstractContextManager[None]:
         """Within it expressions also see ``names``."""
 
 
-def plan_fold(planner: Planner, expr: Comprehension) -> Node:
+def plan_fold(planner: PartPlanner, expr: Comprehension) -> Node:
     """The node of a macro: ``all``, ``exists``, ``exists_one``, ``map``, ``filter``,
     ``transform…``, or the binding of a name that optMap, optFlatMap and sortBy are made of.
     """
@@ -48,14 +48,14 @@ def plan_fold(planner: Planner, expr: Comprehension) -> Node:
     ranging = planner.node(expr.iter_range)
     slot = planner.layout.take()
     second = planner.layout.take() if expr.iter_var2 else ONE_VARIABLE
-    names: Names = {expr.iter_var: SlotBase(slot, expr.iter_var)}
+    names: FoldSlots = {expr.iter_var: SlotBase(slot, expr.iter_var)}
     if expr.iter_var2:
         names[expr.iter_var2] = SlotBase(second, expr.iter_var2)
     with planner.scope(names):
         return _loop(planner, expr, (ranging, slot, second))
 
 
-def _loop(planner: Planner, expr: Comprehension, over: tuple[Node, int, int]) -> Node:
+def _loop(planner: PartPlanner, expr: Comprehension, over: tuple[Node, int, int]) -> Node:
     match expr.accu_init, expr.loop_step:
         case Literal(value=bool()), Call(function="_&&_", args=(_, test)):
             return AllNode(*over, planner.in_round(test, over, begins=True))
@@ -89,7 +89,7 @@ def _step(step: Expr) -> tuple[Expr | None, Call]:
     raise TypeError(f"not the step of a fold: {step!r}")
 
 
-def _bind(planner: Planner, expr: Comprehension) -> Node:
+def _bind(planner: PartPlanner, expr: Comprehension) -> Node:
     """A fold over nothing: its result, in which the accumulator's name means the initial value."""
     slot = planner.layout.take()
     with planner.scope({expr.accu_var: BoundBase(slot, planner.node(expr.accu_init))}):
@@ -97,6 +97,6 @@ def _bind(planner: Planner, expr: Comprehension) -> Node:
         return _charged(planner, Bind(slot, planner.node(expr.result)), LIST_COST)
 
 
-def _charged(planner: Planner, made: Node, units: int) -> Node:
+def _charged(planner: PartPlanner, made: Node, units: int) -> Node:
     """A fold with the cost of the empty list or map that it begins with, unless that is folded."""
     return made if planner.folds else Chain(made, (), units)

@@ -26,7 +26,7 @@ from policyd._core.eval.program import Program, VariableOptional, VariableTest, 
 from policyd._core.values.types import TypeValue, UInt, qualifier_type
 from policyd.cel.plan.attributes import Attribute, Hop, Mode, NodeBase, SlotBase, VariableBase
 from policyd.cel.plan.calls import all_const, computed, make_call, membership, refuse
-from policyd.cel.plan.folds import Names, plan_fold
+from policyd.cel.plan.folds import FoldSlots, plan_fold
 from policyd.cel.plan.reads import only_reads
 from policyd.cel.plan.specialise import conjunction
 from policyd.cel.syntax.ast import (
@@ -95,7 +95,7 @@ class Planner:
         self._version = version
         self._dot_is_global = bool(types) and version.has(versions.LEADING_DOT_IS_GLOBAL)
         self._functions = functions(version)
-        self._locals: Names = {}
+        self._locals: FoldSlots = {}
         self.folds = fold
         self._types = types
         self._references = references
@@ -112,7 +112,7 @@ class Planner:
         return self.node(expr)
 
     @contextmanager
-    def scope(self, names: Names) -> Iterator[None]:
+    def scope(self, names: FoldSlots) -> Iterator[None]:
         """See ``folds.Planner``."""
         outer = self._locals
         self._locals = {**outer, **names}

@@ -12,7 +12,7 @@ from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, Literal, MapExpr
 from policyd.cel.syntax.lexer import EOF, RESERVED, Token
 from policyd.cel.syntax.literals import parse_literal
 from policyd.cel.syntax.recovery import END, GivenUp, Kinds, RuleError
-from policyd.cel.syntax.remains import Tree
+from policyd.cel.syntax.remains import RemainingTree
 from policyd.cel.syntax.source import NOWHERE, Issue
 from policyd.versions import ESCAPED_IDENTIFIERS, NEWEST, KubernetesVersion
 
@@ -44,7 +44,7 @@ def explain(text: str, tokens: list[Token], version: KubernetesVersion = NEWEST)
     return replay.issues
 
 
-class _Replay(Tree):
+class _Replay(RemainingTree):
     """The rules of cel-go's grammar, as ANTLR's generated parser walks them."""
 
     def start(self) -> None:

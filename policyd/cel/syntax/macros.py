@@ -75,7 +75,7 @@ class Factory:
     def presence(self, operand: Expr, field: str) -> Select:
         return Select(next(self._ids), self.pos, operand, field, test_only=True)
 
-    def fold(self, over: Expr, names: "Names", parts: "Fold", macro: str) -> Comprehension:
+    def fold(self, over: Expr, names: "FoldVariables", parts: "Fold", macro: str) -> Comprehension:
         return Comprehension(
             next(self._ids), self.pos, over, names.first, names.second, names.accumulator,
             parts.init, parts.condition, parts.step, parts.result, macro,
@@ -109,7 +109,7 @@ class Factory:
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class FoldVariables:
     """The variables of a fold."""
 
     first: str
@@ -152,7 +152,7 @@ def _has(make: Factory, arg: Expr) -> Expr:
     return make.presence(arg.operand, arg.field)
 
 
-def _names(args: Sequence[Expr], message: str = "argument must be a simple name") -> Names:
+def _names(args: Sequence[Expr], message: str = "argument must be a simple name") -> FoldVariables:
     """The iteration variables that a macro's first one or two arguments name."""
     names = []
     for arg in args:
@@ -164,7 +164,7 @@ def _names(args: Sequence[Expr], message: str = "argument must be a simple name"
     for arg, name in zip(args, names, strict=True):
         if name in (ACCUMULATOR, "__result__"):
             raise MacroError(arg.pos, "iteration variable overwrites accumulator variable")
-    return Names(*names)
+    return FoldVariables(*names)
 
 
 def _all(make: Factory, target: Expr, args: Sequence[Expr]) -> Expr:
@@ -249,7 +249,7 @@ def _transform_map_entry(make: Factory, target: Expr, args: Sequence[Expr]) -> E
 def _bind(make: Factory, name: str, value: Expr, body: Expr, macro: str) -> Comprehension:
     """A fold over nothing whose accumulator is a variable of ``body``."""
     parts = Fold(value, make.literal(False), make.ident(name), body)
-    return make.fold(make.list(), Names(_UNUSED, accumulator=name), parts, macro)
+    return make.fold(make.list(), FoldVariables(_UNUSED, accumulator=name), parts, macro)
 
 
 def _opt_flat_map(make: Factory, target: Expr, args: Sequence[Expr]) -> Expr:

@@ -18,7 +18,7 @@ from policyd.versions import KubernetesVersion
 _NOTHING = Literal(0, BEFORE, None)
 
 
-class Tree(Recovery):
+class RemainingTree(Recovery):
     """The nodes that the rules of a replay make."""
 
     def __init__(self, text: str, tokens: list[Token], version: KubernetesVersion) -> None:

@@ -15,7 +15,7 @@ from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.progress import counting
 from policyd.cluster import open_reader
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.documents import Sources
 from policyd.versions import NEWEST, KubernetesVersion, nearest
 
@@ -66,7 +66,7 @@ def scan_cluster(
     options: ClusterOptions,
     *,
     sources: Sources,
-    policies: PolicySet,
+    policies: CompiledPolicySet,
     authorizer: Authorizer | None,
     requester: Requester,
     form: str,

@@ -21,8 +21,8 @@ from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Admitter
 from policyd.policy.compile.compiled import CompiledPolicy
-from policyd.policy.compile.policy_set import PolicySet
-from policyd.policy.live.reach import Key, Reach, Served, Target
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.live.reach import ListedResource, PolicyKey, Reach, Served
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.suite.reviews import build_review
 
@@ -76,7 +76,7 @@ class ClusterScan:
         reader: ScanReader,
         *,
         sources: Sources,
-        policies: PolicySet,
+        policies: CompiledPolicySet,
         authorizer: Authorizer | None,
         requester: Requester,
         options: ScanOptions,
@@ -99,7 +99,7 @@ class ClusterScan:
             params=LookedUpParams(policies.params, reader.kind, reader.params),
         )
         # The kinds of objects that each policy has checked: (group, kind).
-        self._seen: dict[Key, set[tuple[str, str]]] = {}
+        self._seen: dict[PolicyKey, set[tuple[str, str]]] = {}
         self.report = ScanReport()
 
     def run(self, advance: Advance) -> ScanReport:
@@ -112,7 +112,7 @@ class ClusterScan:
         self._read_namespaces()
         if self._options.namespaces:
             targets = [each for each in targets if self._is_within(each.served)]
-        reached = frozenset[Key]().union(*(target.policies for target in targets))
+        reached = frozenset[PolicyKey]().union(*(target.policies for target in targets))
         idle = {each.name for each in self._policies if each.sort_key not in reached}
         self.report.idle += sorted(idle)
         for target in targets:
@@ -153,7 +153,7 @@ class ClusterScan:
 
     # Objects
 
-    def _scan(self, target: Target, advance: Advance) -> None:
+    def _scan(self, target: ListedResource, advance: Advance) -> None:
         """Check every object of a resource; report what cannot be read and continue."""
         doing, done = f"checking {target.served.label}", 0
         for where, listed in self._lists(target.served):
@@ -180,7 +180,7 @@ class ClusterScan:
             for name in names:
                 yield f" in {name}", pages(self._reader, list_path(resource, name))
 
-    def _check(self, item: JSONObject, target: Target) -> None:
+    def _check(self, item: JSONObject, target: ListedResource) -> None:
         keys = self._policies_for(item, target)
         if not keys:
             self.report.left_out += 1
@@ -194,7 +194,7 @@ class ClusterScan:
         if checked.findings or admission.patch or self._options.everything:
             self.report.checked.append(checked if admission.patch else _slim(checked))
 
-    def _policies_for(self, item: JSONObject, target: Target) -> frozenset[Key]:
+    def _policies_for(self, item: JSONObject, target: ListedResource) -> frozenset[PolicyKey]:
         """The policies that check the object: not those that have checked its owner's kind."""
         if self._options.owned:
             return target.policies

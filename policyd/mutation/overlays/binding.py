@@ -23,11 +23,11 @@ from policyd.mutation.overlays.lists import bind_list
 from policyd.mutation.overlays.tree import (
     Conditions,
     Fault,
-    Leaf,
     List,
     Map,
-    Node,
     Nothing,
+    OverlayLeaf,
+    OverlayNode,
     Path,
     Template,
     conditions,
@@ -65,16 +65,16 @@ class Binder:
     native: bool
     faults: list[Fault] = field(default_factory=list)
 
-    def change(self, node: Node, at: Field, where: str) -> OverlayChange:
+    def change(self, node: OverlayNode, at: Field, where: str) -> OverlayChange:
         """What the node does to a value of the type; ``where`` is for messages of requests."""
         match node:
             case Template():
                 return self._template(node, at.type, where)
-            case Leaf(value=None):
+            case OverlayLeaf(value=None):
                 return RemovalChange()
             case Nothing():
                 return MapChange((), ())
-            case Leaf():
+            case OverlayLeaf():
                 if not fits(node.value, at.type):
                     self.unfit(node.path, at.type, in_words(node.value), node.value)
                     return RemovalChange()

@@ -20,11 +20,11 @@ from policyd._core.schema.merge import MergeError
 from policyd._core.schema.types import Field, Relation, SchemaType
 from policyd.mutation.overlays.tree import (
     Fault,
-    Leaf,
     List,
     Map,
-    Node,
     Nothing,
+    OverlayLeaf,
+    OverlayNode,
     Path,
     Template,
     conditions,
@@ -35,12 +35,12 @@ _REPLACED = "the items of this list have no keys: it is replaced as a whole"
 _ALL_OR_NONE = "give all of its items conditions, or none"
 
 
-class Binder(Protocol):
+class ItemBinder(Protocol):
     """What lists need of the binder: it binds their items, which may hold lists again."""
 
     faults: list[Fault]
 
-    def change(self, node: Node, at: Field, where: str) -> OverlayChange:
+    def change(self, node: OverlayNode, at: Field, where: str) -> OverlayChange:
         """What a node does to a value of the type; ``where`` is for messages of requests."""
 
     def constant(self, value: object, at: Field, path: Path) -> OverlayChange:
@@ -50,7 +50,7 @@ class Binder(Protocol):
         """Note that what was ``found`` does not fit the type."""
 
 
-def bind_list(binder: Binder, node: List, at: Field, where: str) -> OverlayChange:
+def bind_list(binder: ItemBinder, node: List, at: Field, where: str) -> OverlayChange:
     """The change of one list; ``at`` is of a list type."""
     kind = at.type
     assert kind.item is not None
@@ -73,7 +73,7 @@ def bind_list(binder: Binder, node: List, at: Field, where: str) -> OverlayChang
 class _Keyed:
     """A list whose items have merge keys."""
 
-    binder: Binder
+    binder: ItemBinder
     kind: SchemaType
     item: Field
     where: str
@@ -96,7 +96,7 @@ class _Keyed:
             each.name: each.node
             for each in node.members
             if each.name in self.kind.keys
-            and not (isinstance(each.node, Leaf) and each.node.value is None)
+            and not (isinstance(each.node, OverlayLeaf) and each.node.value is None)
         }
         scope = conditions(node)
         if not keys and not scope:
@@ -117,7 +117,7 @@ class _Keyed:
         elif item is not None:
             (self.removed if node.deleted else self.items).append(item)
 
-    def _key(self, keys: dict[str, Node], path: Path) -> Any:
+    def _key(self, keys: dict[str, OverlayNode], path: Path) -> Any:
         """The key of an item; None if an expression takes part in it."""
         if any(_computed(node) for node in keys.values()):
             return None
@@ -145,22 +145,26 @@ class _Keyed:
         self.binder.faults.append(Fault(path, message, hint))
 
 
-def _set(binder: Binder, node: List, kind: SchemaType, item: Field, where: str) -> OverlayChange:
+def _set(
+    binder: ItemBinder, node: List, kind: SchemaType, item: Field, where: str
+) -> OverlayChange:
     """A list of scalars that are their own keys: those that are missing are added."""
     items = []
     for index, each in enumerate(node.items):
-        if not isinstance(each, Leaf | Template) or (isinstance(each, Leaf) and each.value is None):
+        if not isinstance(each, OverlayLeaf | Template) or (
+            isinstance(each, OverlayLeaf) and each.value is None
+        ):
             binder.unfit(each.path, item.type, "what cannot be an item of a set")
             continue
         change = binder.change(each, item, f"{where}[{index}]")
         items.append(
-            ItemChange(change, key_in(each.value, kind) if isinstance(each, Leaf) else None)
+            ItemChange(change, key_in(each.value, kind) if isinstance(each, OverlayLeaf) else None)
         )
     return ListChange(kind, items, path=where)
 
 
 def _conditioned(
-    binder: Binder, node: List, kind: SchemaType, item: Field, where: str
+    binder: ItemBinder, node: List, kind: SchemaType, item: Field, where: str
 ) -> OverlayChange:
     """A list without keys: each item that fulfils the conditions is changed where it is."""
     found = []
@@ -174,12 +178,12 @@ def _conditioned(
     return ListChange(kind, each=found, path=where)
 
 
-def _kept(node: Node) -> Node:
+def _kept(node: OverlayNode) -> OverlayNode:
     """An item without its ``$patch``."""
     return replace(node, deleted=False) if isinstance(node, Map) else node
 
 
-def _only_values(binder: Binder, node: Node) -> None:
+def _only_values(binder: ItemBinder, node: OverlayNode) -> None:
     """In a list that is replaced there is nothing that marks could refer to."""
     if isinstance(node, Map):
         if node.deleted:
@@ -194,7 +198,7 @@ def _only_values(binder: Binder, node: Node) -> None:
             _only_values(binder, item)
 
 
-def _computed(node: Node) -> bool:
+def _computed(node: OverlayNode) -> bool:
     """Whether there is an expression in it."""
     if isinstance(node, Map):
         return any(_computed(member.node) for member in node.members)

@@ -60,7 +60,7 @@ class Compiler(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class OverlayLeaf:
     """A value without structure, as it is written."""
 
     value: Any
@@ -81,7 +81,7 @@ class Member:
     """A key of a map; ``added``: it has the mark +."""
 
     name: str
-    node: "Node"
+    node: "OverlayNode"
     path: Path
     added: bool = False
 
@@ -104,7 +104,7 @@ class Map:
 class List:
     """A list."""
 
-    items: "tuple[Node, ...]"
+    items: "tuple[OverlayNode, ...]"
     path: Path
 
 
@@ -115,14 +115,14 @@ class Nothing:
     path: Path
 
 
-Node = Leaf | Template | Map | List | Nothing
+OverlayNode = OverlayLeaf | Template | Map | List | Nothing
 
 
 # Each with the path from the map that they belong to.
 Conditions = list[tuple[tuple[str, ...], Condition]]
 
 
-def conditions(node: Node, at: tuple[str, ...] = ()) -> Conditions:
+def conditions(node: OverlayNode, at: tuple[str, ...] = ()) -> Conditions:
     """Those of a map and the maps in it, less what is inside lists: their items have their own."""
     if not isinstance(node, Map):
         return []
@@ -198,33 +198,33 @@ def _is_written(key: str) -> bool:
         return False
 
 
-def plain(node: Node) -> Any:
+def plain(node: OverlayNode) -> Any:
     """The value that was written, of a node without expressions."""
     if isinstance(node, Map):
         return {member.name: plain(member.node) for member in node.members}
     if isinstance(node, List):
         return [plain(item) for item in node.items]
-    return node.value if isinstance(node, Leaf) else ""
+    return node.value if isinstance(node, OverlayLeaf) else ""
 
 
 @dataclass(slots=True)
-class Reader:
+class OverlayReader:
     """Reads one overlay. ``faults`` are found on the way; ``count`` numbers the expressions."""
 
     compiler: Compiler
     faults: list[Fault] = field(default_factory=list)
     count: int = 0
 
-    def read(self, value: Any, path: Path) -> Node:
+    def read(self, value: Any, path: Path) -> OverlayNode:
         if isinstance(value, dict):
             return self.read_map(value, path)
         if isinstance(value, list):
             return self._list(value, path)
         if isinstance(value, str):
             return self._text(value, path)
-        return Leaf(value, path)
+        return OverlayLeaf(value, path)
 
-    def _list(self, value: list[Any], path: Path) -> Node:
+    def _list(self, value: list[Any], path: Path) -> OverlayNode:
         items = []
         for index, item in enumerate(value):
             node = self.read(item, (*path, index))
@@ -270,7 +270,7 @@ class Reader:
             self.faults.append(Fault(at, f"Unsupported value: {value[DIRECTIVE]!r}", hint))
         return True
 
-    def _no_conditions(self, node: Node) -> None:
+    def _no_conditions(self, node: OverlayNode) -> None:
         """Inside what is added nothing is there that a condition could look at."""
         if isinstance(node, Map):
             if node.condition is not None or node.deleted:
@@ -292,12 +292,12 @@ class Reader:
         elif isinstance(value, str) and "${" in value:
             self.faults.append(Fault(path, "an expression in a condition", NO_EXPRESSION))
 
-    def _text(self, text: str, path: Path) -> Node:
+    def _text(self, text: str, path: Path) -> OverlayNode:
         if "${" not in text:
             if _FOREIGN.search(text):
                 hint = "write CEL: ${request.namespace}, ${object.metadata.name}"
                 self.faults.append(Fault(path, "Kyverno's variables are not known here", hint))
-            return Leaf(text, path)
+            return OverlayLeaf(text, path)
         parts: list[str | OverlayExpression] = []
         types: list[Type] = []
         failed = False
@@ -320,5 +320,5 @@ class Reader:
         if failed:
             return Nothing(path)
         if not types:
-            return Leaf("".join(part for part in parts if isinstance(part, str)), path)
+            return OverlayLeaf("".join(part for part in parts if isinstance(part, str)), path)
         return Template(tuple(parts), path, types[0] if len(parts) == 1 else None)

@@ -13,7 +13,7 @@ from policyd._core.lib.quantity import canonical_text
 from policyd._core.schema.decode import Base64Error
 from policyd.mutation.schemas import go_times
 
-Leaf = Callable[[object], object]
+LeafConverter = Callable[[object], object]
 
 BASE64 = f"{ascii_letters}{digits}+/\r\n"
 
@@ -102,7 +102,7 @@ def text_of(value: object) -> str:
 
 
 # By the Go type. Types that are not here and decode themselves accept any JSON.
-LEAVES: dict[str, Leaf] = {
+LEAVES: dict[str, LeafConverter] = {
     "resource.Quantity": quantity,
     "intstr.IntOrString": int_or_string,
     "[]uint8": octets,

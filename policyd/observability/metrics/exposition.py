@@ -10,8 +10,8 @@ from prometheus_client.metrics_core import Metric
 
 from policyd.http.limits import InFlight
 from policyd.observability.metrics.recorder import PrometheusRecorder
-from policyd.observability.metrics.scrape import Connections, Scrape
-from policyd.policy.live.store import PolicySet
+from policyd.observability.metrics.scrape import CountedConnections, Scrape
+from policyd.policy.live.store import LoadedPolicySet
 
 # Functions of modules of this package; each is given a Scrape. A new metric is a file and a line
 # here, or a line in one of these; it is documented in docs/run/metrics.md.
@@ -32,7 +32,7 @@ class Loaded(Protocol):
     """Where the set in use comes from: the store."""
 
     @property
-    def current(self) -> PolicySet:
+    def current(self) -> LoadedPolicySet:
         """The set in use; raises LookupError before the first one is loaded."""
 
 
@@ -52,7 +52,7 @@ class Exposition:
         *,
         watches: Callable[[], Mapping[str, bool]] = dict,
         log_lines_lost: Callable[[], int] = int,
-        connections: Mapping[str, Connections] | None = None,
+        connections: Mapping[str, CountedConnections] | None = None,
     ) -> None:
         self._recorder = recorder
         self._store = store

@@ -10,10 +10,10 @@ from prometheus_client.metrics_core import Metric
 from policyd._core.counting.histogram import Histogram
 from policyd.http.limits import InFlight
 from policyd.observability.metrics.recorder import PrometheusRecorder
-from policyd.policy.live.store import PolicySet
+from policyd.policy.live.store import LoadedPolicySet
 
 
-class Connections(Protocol):
+class CountedConnections(Protocol):
     """The connections of a port: ``server.connections.Connections``."""
 
     closed: dict[Any, int]
@@ -37,12 +37,12 @@ class Scrape:
     """
 
     recorder: PrometheusRecorder
-    policies: PolicySet
+    policies: LoadedPolicySet
     in_flight: InFlight
     certificate_expiry: float | None
     watches: Mapping[str, bool]
     log_lines_lost: int
-    connections: Mapping[str, Connections]
+    connections: Mapping[str, CountedConnections]
 
 
 def counter(name: str, doc: str, labels: str, rows: Iterable[tuple[list[str], float]]) -> Metric:

@@ -26,7 +26,7 @@ from policyd.policy.checks.match import (
 from policyd.policy.checks.pattern import check_forms
 from policyd.policy.checks.policy import check_overlay, check_policy, check_suite
 from policyd.policy.model import names
-from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.findings import FormProblem, Path
 from policyd.policy.model.kinds import (
     AuditAnnotation,
     MutatingAdmissionPolicy,
@@ -51,12 +51,12 @@ _LINE_BREAK = re.compile(r"[\n\r]")
 _MUTATING_OPERATIONS = ("*", "CONNECT", "CREATE", "UPDATE")
 
 
-def check(model: object) -> list[Finding]:
+def check(model: object) -> list[FormProblem]:
     """Return everything that is wrong with the values of a document."""
     return list(CHECKS[type(model)](model))
 
 
-def _check_vap(policy: ValidatingAdmissionPolicy) -> Iterator[Finding]:
+def _check_vap(policy: ValidatingAdmissionPolicy) -> Iterator[FormProblem]:
     spec = policy.spec
     yield from check_metadata(policy.metadata)
     yield from check_param_kind(spec.param_kind)
@@ -70,7 +70,7 @@ def _check_vap(policy: ValidatingAdmissionPolicy) -> Iterator[Finding]:
     yield from check_audit_annotations(spec.audit_annotations, policy.metadata.name)
 
 
-def check_validations(validations: Sequence[Validation]) -> Iterator[Finding]:
+def check_validations(validations: Sequence[Validation]) -> Iterator[FormProblem]:
     """``spec.validations``."""
     for index, validation in enumerate(validations):
         at: Path = ("spec", "validations", index)
@@ -91,12 +91,12 @@ def check_validations(validations: Sequence[Validation]) -> Iterator[Finding]:
 
 def check_audit_annotations(
     annotations: Sequence[AuditAnnotation], policy: str
-) -> Iterator[Finding]:
+) -> Iterator[FormProblem]:
     """Check ``spec.auditAnnotations``: policy name and key together must be a qualified name."""
     path: Path = ("spec", "auditAnnotations")
     if len(annotations) > MAX_AUDIT_ANNOTATIONS:
         wrong = f"must not have more than {MAX_AUDIT_ANNOTATIONS} auditAnnotations"
-        yield Finding(path, wrong)
+        yield FormProblem(path, wrong)
     for index, annotation in enumerate(annotations):
         at = (*path, index)
         if policy:  # without one, that is the error to report
@@ -107,18 +107,18 @@ def check_audit_annotations(
             yield required((*at, "valueExpression"), "valueExpression is not specified")
         elif len(expression.encode()) > MAX_VALUE_EXPRESSION:
             wrong = f"must not exceed {MAX_VALUE_EXPRESSION} bytes in length"
-            yield Finding((*at, "valueExpression"), f"Too long: {wrong}")
+            yield FormProblem((*at, "valueExpression"), f"Too long: {wrong}")
     yield from duplicates(path, (annotation.key for annotation in annotations), "key")
 
 
-def _check_vap_binding(binding: ValidatingAdmissionPolicyBinding) -> Iterator[Finding]:
+def _check_vap_binding(binding: ValidatingAdmissionPolicyBinding) -> Iterator[FormProblem]:
     spec = binding.spec
     yield from check_metadata(binding.metadata)
     yield from _check_binding_spec(spec)
     yield from check_validation_actions(spec.validation_actions)
 
 
-def check_validation_actions(actions: Sequence[str]) -> Iterator[Finding]:
+def check_validation_actions(actions: Sequence[str]) -> Iterator[FormProblem]:
     """``spec.validationActions``."""
     path: Path = ("spec", "validationActions")
     if not actions:
@@ -134,7 +134,7 @@ def check_validation_actions(actions: Sequence[str]) -> Iterator[Finding]:
 
 def _check_binding_spec(
     spec: ValidatingAdmissionPolicyBindingSpec | MutatingAdmissionPolicyBindingSpec,
-) -> Iterator[Finding]:
+) -> Iterator[FormProblem]:
     path: Path = ("spec", "policyName")
     if not spec.policy_name:
         yield required(path)
@@ -145,7 +145,7 @@ def _check_binding_spec(
         yield from check_match_resources(spec.match_resources, ("spec", "matchResources"))
 
 
-def _check_map(policy: MutatingAdmissionPolicy) -> Iterator[Finding]:
+def _check_map(policy: MutatingAdmissionPolicy) -> Iterator[FormProblem]:
     spec = policy.spec
     yield from check_metadata(policy.metadata)
     yield from check_param_kind(spec.param_kind)
@@ -160,20 +160,20 @@ def _check_map(policy: MutatingAdmissionPolicy) -> Iterator[Finding]:
         yield required(("spec", "reinvocationPolicy"), "Never or IfNeeded")
 
 
-def _check_operations(match: MatchResources, path: Path) -> Iterator[Finding]:
+def _check_operations(match: MatchResources, path: Path) -> Iterator[FormProblem]:
     """Check that a MAP or its binding does not match DELETE, which ``*`` does not include there."""
     supported = ", ".join(f'"{operation}"' for operation in _MUTATING_OPERATIONS)
     for index, rule in enumerate(match.resource_rules):
         for number, operation in enumerate(rule.operations):
             if operation not in _MUTATING_OPERATIONS:
-                yield Finding(
+                yield FormProblem(
                     (*path, "resourceRules", index, "operations", number),
                     f'Unsupported value: "{operation}": supported values: {supported}',
                     "a DELETE has no object to mutate",
                 )
 
 
-def check_mutations(mutations: Sequence[Mutation]) -> Iterator[Finding]:
+def check_mutations(mutations: Sequence[Mutation]) -> Iterator[FormProblem]:
     """Check ``spec.mutations``: only the field that patchType names, with an expression."""
     for index, mutation in enumerate(mutations):
         at: Path = ("spec", "mutations", index)
@@ -194,17 +194,17 @@ def check_mutations(mutations: Sequence[Mutation]) -> Iterator[Finding]:
                     yield required((*path, "expression"))
             elif holder is not None:
                 wrong = f"must not be specified when patchType is {mutation.patch_type}"
-                yield Finding(path, f"Invalid value: {wrong}", at_key=True)
+                yield FormProblem(path, f"Invalid value: {wrong}", at_key=True)
 
 
-def _check_map_binding(binding: MutatingAdmissionPolicyBinding) -> Iterator[Finding]:
+def _check_map_binding(binding: MutatingAdmissionPolicyBinding) -> Iterator[FormProblem]:
     yield from check_metadata(binding.metadata)
     yield from _check_binding_spec(binding.spec)
     if binding.spec.match_resources is not None:
         yield from _check_operations(binding.spec.match_resources, ("spec", "matchResources"))
 
 
-def _check_policy(policy: Policy) -> Iterator[Finding]:
+def _check_policy(policy: Policy) -> Iterator[FormProblem]:
     """Check the fields shared with VAP, MAP and bindings, then the Policy's own fields."""
     spec = policy.spec
     yield from check_metadata(policy.metadata)
@@ -220,7 +220,7 @@ def _check_policy(policy: Policy) -> Iterator[Finding]:
     yield from check_policy(policy)
 
 
-CHECKS: dict[type, Callable[[Any], Iterator[Finding]]] = {
+CHECKS: dict[type, Callable[[Any], Iterator[FormProblem]]] = {
     ValidatingAdmissionPolicy: _check_vap,
     ValidatingAdmissionPolicyBinding: _check_vap_binding,
     MutatingAdmissionPolicy: _check_map,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from policyd._core.match.labels import key_errors, value_errors
 from policyd.policy.model import names
 from policyd.policy.model.base import LabelSelector, ObjectMeta
-from policyd.policy.model.findings import Finding, Path, quoted
+from policyd.policy.model.findings import FormProblem, Path, quoted
 from policyd.policy.model.match import (
     MatchCondition,
     MatchResources,
@@ -23,27 +23,27 @@ MAX_MATCH_CONDITIONS = 64
 MAX_ANNOTATIONS_SIZE = 256 * 1024  # bytes of keys and values
 
 
-def required(path: Path, detail: str = "") -> Finding:
+def required(path: Path, detail: str = "") -> FormProblem:
     """A field that must be given."""
-    return Finding(path, f"Required value: {detail}" if detail else "Required value")
+    return FormProblem(path, f"Required value: {detail}" if detail else "Required value")
 
 
-def invalid(path: Path, value: object, wrongs: Iterable[str]) -> Iterator[Finding]:
+def invalid(path: Path, value: object, wrongs: Iterable[str]) -> Iterator[FormProblem]:
     """One finding for each thing that is wrong with a value."""
     for wrong in wrongs:
-        yield Finding(path, f"Invalid value: {quoted(value)}: {wrong}")
+        yield FormProblem(path, f"Invalid value: {quoted(value)}: {wrong}")
 
 
-def duplicates(path: Path, values: Iterable[str], *field: str) -> Iterator[Finding]:
+def duplicates(path: Path, values: Iterable[str], *field: str) -> Iterator[FormProblem]:
     """Each value that occurred before; ``field`` is where in the item it stands."""
     seen: set[str] = set()
     for index, value in enumerate(values):
         if value and value in seen:
-            yield Finding((*path, index, *field), f"Duplicate value: {quoted(value)}")
+            yield FormProblem((*path, index, *field), f"Duplicate value: {quoted(value)}")
         seen.add(value)
 
 
-def check_metadata(meta: ObjectMeta) -> Iterator[Finding]:
+def check_metadata(meta: ObjectMeta) -> Iterator[FormProblem]:
     """The name, labels and annotations of a document."""
     path = ("metadata", "name")
     if not meta.name:
@@ -56,17 +56,19 @@ def check_metadata(meta: ObjectMeta) -> Iterator[Finding]:
         size += len(key.encode()) + len(value.encode())
         yield from invalid(("metadata", "annotations", key), key, key_errors(key.lower()))
     if size > MAX_ANNOTATIONS_SIZE:
-        yield Finding(("metadata", "annotations"), "Too long: may not be more than 262144 bytes")
+        yield FormProblem(
+            ("metadata", "annotations"), "Too long: may not be more than 262144 bytes"
+        )
 
 
-def check_labels(labels: dict[str, str], path: Path) -> Iterator[Finding]:
+def check_labels(labels: dict[str, str], path: Path) -> Iterator[FormProblem]:
     """Keys and values of labels, also those that a selector asks for."""
     for key, value in labels.items():
         yield from invalid((*path, key), key, key_errors(key))
         yield from invalid((*path, key), value, value_errors(value))
 
 
-def check_selector(selector: LabelSelector, path: Path) -> Iterator[Finding]:
+def check_selector(selector: LabelSelector, path: Path) -> Iterator[FormProblem]:
     """A label selector."""
     yield from check_labels(selector.match_labels, (*path, "matchLabels"))
     for index, requirement in enumerate(selector.match_expressions):
@@ -76,7 +78,7 @@ def check_selector(selector: LabelSelector, path: Path) -> Iterator[Finding]:
         elif requirement.operator in ("In", "NotIn") and not requirement.values:
             yield required((*at, "values"), "must be specified when `operator` is 'In' or 'NotIn'")
         elif requirement.operator in ("Exists", "DoesNotExist") and requirement.values:
-            yield Finding(
+            yield FormProblem(
                 (*at, "values"),
                 "Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
             )
@@ -85,7 +87,7 @@ def check_selector(selector: LabelSelector, path: Path) -> Iterator[Finding]:
             yield from invalid((*at, "values", number), value, value_errors(value))
 
 
-def check_match_resources(match: MatchResources, path: Path) -> Iterator[Finding]:
+def check_match_resources(match: MatchResources, path: Path) -> Iterator[FormProblem]:
     """Rules and selectors of a policy or binding."""
     if match.given("namespace_selector"):
         yield from check_selector(match.namespace_selector, (*path, "namespaceSelector"))
@@ -97,7 +99,7 @@ def check_match_resources(match: MatchResources, path: Path) -> Iterator[Finding
         yield from _check_rule(rule, (*path, "excludeResourceRules", index))
 
 
-def check_constraints(match: MatchResources, given: bool) -> Iterator[Finding]:
+def check_constraints(match: MatchResources, given: bool) -> Iterator[FormProblem]:
     """``spec.matchConstraints``, which must be there and say at least one rule."""
     path = ("spec", "matchConstraints")
     if not given:
@@ -108,7 +110,7 @@ def check_constraints(match: MatchResources, given: bool) -> Iterator[Finding]:
         yield required((*path, "resourceRules"), "at least one rule")
 
 
-def _check_rule(rule: NamedRuleWithOperations, path: Path) -> Iterator[Finding]:
+def _check_rule(rule: NamedRuleWithOperations, path: Path) -> Iterator[FormProblem]:
     for index, name in enumerate(rule.resource_names):
         yield from invalid((*path, "resourceNames", index), name, names.path_segment(name))
     yield from duplicates((*path, "resourceNames"), rule.resource_names)
@@ -128,7 +130,7 @@ def _check_rule(rule: NamedRuleWithOperations, path: Path) -> Iterator[Finding]:
     yield from _check_resources(rule.resources, (*path, "resources"))
 
 
-def _check_resources(resources: Sequence[str], path: Path) -> Iterator[Finding]:
+def _check_resources(resources: Sequence[str], path: Path) -> Iterator[FormProblem]:
     """Wildcards must not overlap: ``r/*`` with a later ``r/s``, ``*/s`` with a later ``r/s``."""
     if not resources:
         yield required(path)
@@ -162,12 +164,14 @@ def _check_resources(resources: Sequence[str], path: Path) -> Iterator[Finding]:
         yield from invalid(path, resources, [wrong])
 
 
-def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[Finding]:
+def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[FormProblem]:
     """``spec.matchConditions``: at most 64, uniquely named."""
     path: Path = ("spec", "matchConditions")
     if len(conditions) > MAX_MATCH_CONDITIONS:
         count = len(conditions)
-        yield Finding(path, f"Too many: {count}: must have at most {MAX_MATCH_CONDITIONS} items")
+        yield FormProblem(
+            path, f"Too many: {count}: must have at most {MAX_MATCH_CONDITIONS} items"
+        )
     for index, condition in enumerate(conditions):
         at = (*path, index)
         if not condition.expression.strip():
@@ -180,7 +184,7 @@ def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[Fin
     yield from duplicates(path, (condition.name for condition in conditions), "name")
 
 
-def check_variables(variables: Sequence[Variable]) -> Iterator[Finding]:
+def check_variables(variables: Sequence[Variable]) -> Iterator[FormProblem]:
     """``spec.variables``: names that CEL can say."""
     for index, variable in enumerate(variables):
         at: Path = ("spec", "variables", index)
@@ -192,7 +196,7 @@ def check_variables(variables: Sequence[Variable]) -> Iterator[Finding]:
             yield required((*at, "expression"), "expression is not specified")
 
 
-def check_param_kind(kind: ParamKind | None) -> Iterator[Finding]:
+def check_param_kind(kind: ParamKind | None) -> Iterator[FormProblem]:
     """``spec.paramKind``."""
     if kind is None:
         return
@@ -218,7 +222,7 @@ def check_param_kind(kind: ParamKind | None) -> Iterator[Finding]:
         )
 
 
-def check_param_ref(ref: ParamRef | None) -> Iterator[Finding]:
+def check_param_ref(ref: ParamRef | None) -> Iterator[FormProblem]:
     """``spec.paramRef``: a name or a selector, and what to do when nothing is found."""
     if ref is None:
         return
@@ -229,8 +233,8 @@ def check_param_ref(ref: ParamRef | None) -> Iterator[Finding]:
     if ref.selector is not None:
         yield from check_selector(ref.selector, (*path, "selector"))
         if ref.name:
-            yield Finding((*path, "name"), exclusive)
-            yield Finding((*path, "selector"), exclusive)
+            yield FormProblem((*path, "name"), exclusive)
+            yield FormProblem((*path, "selector"), exclusive)
     elif not ref.name:
         yield required(path, "one of name or selector must be specified")
     if not ref.given("parameter_not_found_action"):

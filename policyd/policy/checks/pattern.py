@@ -5,11 +5,11 @@ from typing import Any
 
 from policyd.pattern import Pattern, PatternError, compile_any_pattern, compile_pattern
 from policyd.policy.checks.match import required
-from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.findings import FormProblem, Path
 from policyd.policy.model.kinds import PolicyValidation
 
 
-def check_forms(validation: PolicyValidation, at: Path) -> Iterator[Finding]:
+def check_forms(validation: PolicyValidation, at: Path) -> Iterator[FormProblem]:
     """Check that exactly one of ``expression``, ``pattern`` and ``anyPattern`` is set and valid."""
     given = [
         name
@@ -24,7 +24,7 @@ def check_forms(validation: PolicyValidation, at: Path) -> Iterator[Finding]:
         yield required(at, "expression, pattern or anyPattern")
     for name in given[1:]:
         wrong = f"Forbidden: {given[0]} and {name} are mutually exclusive"
-        yield Finding((*at, name), wrong, "use two validations", at_key=True)
+        yield FormProblem((*at, name), wrong, "use two validations", at_key=True)
     if validation.pattern is not None:
         yield from _faults(compile_pattern, validation.pattern, (*at, "pattern"))
     if validation.any_pattern is not None:
@@ -34,11 +34,11 @@ def check_forms(validation: PolicyValidation, at: Path) -> Iterator[Finding]:
         yield from _faults(compile_any_pattern, list(validation.any_pattern), path)
 
 
-def _faults(make: Callable[[Any], Pattern], tree: Any, path: Path) -> Iterator[Finding]:
+def _faults(make: Callable[[Any], Pattern], tree: Any, path: Path) -> Iterator[FormProblem]:
     try:
         make(tree)
     except PatternError as error:
         for fault in error.faults:
-            yield Finding(
+            yield FormProblem(
                 (*path, *fault.path), fault.message, fault.hint, fault.at_key, rule="pattern"
             )

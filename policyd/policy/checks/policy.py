@@ -12,7 +12,7 @@ from policyd.policy.checks.match import (
     invalid,
     required,
 )
-from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.findings import FormProblem, Path
 from policyd.policy.model.kinds import Exception_, Policy, PolicyTest
 from policyd.policy.model.match import MatchResources, Variable
 from policyd.policy.model.suite import Case
@@ -22,7 +22,7 @@ _TAKEN_NAMES = ("object", "variables", "_")
 _EXCEPTION_LISTS = ("namespaces", "names", "users", "groups", "operations", "validations")
 
 
-def check_policy(policy: Policy) -> Iterator[Finding]:
+def check_policy(policy: Policy) -> Iterator[FormProblem]:
     """Check the fields that only a Policy has."""
     spec = policy.spec
     if not (spec.validations or spec.mutations or spec.audit_annotations):
@@ -32,7 +32,7 @@ def check_policy(policy: Policy) -> Iterator[Finding]:
     if spec.params is not None:
         for field, value in (("paramKind", spec.param_kind), ("paramRef", spec.param_ref)):
             if value is not None:
-                yield Finding(
+                yield FormProblem(
                     ("spec", field),
                     "Forbidden: params and paramKind/paramRef are mutually exclusive",
                     "params defines constants; paramKind and paramRef select objects",
@@ -52,15 +52,15 @@ def check_policy(policy: Policy) -> Iterator[Finding]:
     yield from _check_exceptions(spec.exceptions, validation_names)
 
 
-def check_overlay(overlay: dict[str, Any], path: Path) -> Iterator[Finding]:
+def check_overlay(overlay: dict[str, Any], path: Path) -> Iterator[FormProblem]:
     """Check the ``overlay`` of a mutation; it is checked against its kinds when it is compiled."""
     if not overlay:
         yield required(path, "an empty overlay changes nothing")
     if too_deep(overlay):
-        yield Finding(path, f"the overlay is deeper than {MAX_DEPTH} levels")
+        yield FormProblem(path, f"the overlay is deeper than {MAX_DEPTH} levels")
 
 
-def _check_variable_names(variables: Sequence[Variable]) -> Iterator[Finding]:
+def _check_variable_names(variables: Sequence[Variable]) -> Iterator[FormProblem]:
     """Reject what the API server accepts but nobody intends: duplicate and misleading names."""
     path: Path = ("spec", "variables")
     yield from duplicates(path, (variable.name for variable in variables), "name")
@@ -80,7 +80,7 @@ def _matches_pods(match: MatchResources) -> bool:
 
 def _check_exceptions(
     exceptions: Sequence[Exception_], validation_names: Sequence[str]
-) -> Iterator[Finding]:
+) -> Iterator[FormProblem]:
     path: Path = ("spec", "exceptions")
     yield from duplicates(path, (exception.name for exception in exceptions), "name")
     for index, exception in enumerate(exceptions):
@@ -97,14 +97,14 @@ def _check_exceptions(
         for number, name in enumerate(exception.validations or ()):
             if not name or name not in validation_names:
                 known = ", ".join(filter(None, validation_names)) or "none"
-                yield Finding(
+                yield FormProblem(
                     (*at, "validations", number),
                     f'Not found: "{name}": no validation has this name',
                     f"named validations: {known}",
                 )
 
 
-def check_suite(suite: PolicyTest) -> Iterator[Finding]:
+def check_suite(suite: PolicyTest) -> Iterator[FormProblem]:
     """Check a suite: named cases, each with a request and an expectation."""
     yield from check_metadata(suite.metadata)
     if not suite.cases:
@@ -116,7 +116,7 @@ def check_suite(suite: PolicyTest) -> Iterator[Finding]:
         yield from _check_case(case, ("cases", index))
 
 
-def _check_case(case: Case, path: Path) -> Iterator[Finding]:
+def _check_case(case: Case, path: Path) -> Iterator[FormProblem]:
     if not case.name.strip():
         yield required((*path, "name"))
     if not case.expect.model_fields_set:
@@ -131,11 +131,11 @@ def _check_case(case: Case, path: Path) -> Iterator[Finding]:
         if getattr(request, inline) is not None and getattr(request, file) is not None:
             alias = {"object": "object", "old_object": "oldObject", "review": "review"}[inline]
             wrong = f"Forbidden: {alias} and {alias}File are mutually exclusive"
-            yield Finding((*at, f"{alias}File"), wrong, at_key=True)
+            yield FormProblem((*at, f"{alias}File"), wrong, at_key=True)
     if request.review is not None or request.review_file is not None:
         whole = {"review", "review_file", "namespace_labels"}
         if request.model_fields_set - whole:
-            yield Finding(at, "Forbidden: review and reviewFile exclude all other fields")
+            yield FormProblem(at, "Forbidden: review and reviewFile exclude all other fields")
     elif not (
         {"object", "object_file", "old_object", "old_object_file"} & request.model_fields_set
     ):

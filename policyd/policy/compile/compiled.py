@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from policyd.mutation.overlay import Overlay
     from policyd.policy.compile.exemptions import Exemption
 
-Kind = Literal["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy"]
+PolicyKind = Literal["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy"]
 
 
 @dataclass(frozen=True, slots=True)
-class ParamRef:
+class CompiledParamRef:
     """Where a binding finds its params; exactly one of ``name`` and ``selector`` is given."""
 
     name: str = ""
@@ -38,11 +38,11 @@ class Binding:
     name: str = ""
     rules: MatchRules | None = None
     actions: tuple[str, ...] = ("Deny",)
-    param_ref: ParamRef | None = None
+    param_ref: CompiledParamRef | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Mutation:
+class CompiledMutation:
     """One entry of ``mutations``: the program at ``index`` in the MutationPlan, and what applies
     its value; or an overlay, which has neither.
     """
@@ -63,7 +63,7 @@ class CompiledPolicy:
     ``made_of`` is a hash of its texts (``policy/compile/reuse.py``), empty in quarantine.
     """
 
-    kind: Kind
+    kind: PolicyKind
     name: str
     source: str
     fail: bool
@@ -73,7 +73,7 @@ class CompiledPolicy:
     bindings: tuple[Binding, ...] = ()
     validation: ValidationPlan | None = None
     mutation: MutationPlan | None = None
-    mutations: tuple[Mutation, ...] = ()
+    mutations: tuple[CompiledMutation, ...] = ()
     reinvoke: bool = False
     exemptions: tuple[Exemption, ...] = ()
     param_kind: tuple[str, str] | None = None

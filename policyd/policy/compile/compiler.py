@@ -15,13 +15,19 @@ from policyd._core.plan.validation import PlannedValidation, ValidationPlan
 from policyd.errors import PolicyError, Problem
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
-from policyd.policy.compile.compiled import Binding, CompiledPolicy, Kind, Mutation, ParamRef
+from policyd.policy.compile.compiled import (
+    Binding,
+    CompiledMutation,
+    CompiledParamRef,
+    CompiledPolicy,
+    PolicyKind,
+)
 from policyd.policy.compile.exemptions import Exemption, end_of, wildcard
 from policyd.policy.compile.expressions import Expressions
 from policyd.policy.compile.missing_schemas import merges, missing
 from policyd.policy.compile.overlays import KnownKinds, OverlayCompiler, bind, needed
 from policyd.policy.compile.params import Namespaces, ParamStore
-from policyd.policy.compile.policy_set import CounterRegistry, PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet, CounterRegistry
 from policyd.policy.compile.reuse import made_of, reusable
 from policyd.policy.compile.unmodelled import expression_problems
 from policyd.policy.kinds.controllers import controller_constraints
@@ -36,7 +42,7 @@ from policyd.policy.source.losses import held
 from policyd.policy.source.pace import full_speed
 from policyd.versions import KubernetesVersion
 
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, PolicyKind] = {
     "ValidatingAdmissionPolicy": "ValidatingAdmissionPolicy",
     "MutatingAdmissionPolicy": "MutatingAdmissionPolicy",
     "Policy": "Policy",
@@ -44,7 +50,7 @@ _KINDS: dict[str, Kind] = {
 _DEFAULT_REASON = "Invalid"
 
 
-def compile_strict(sources: Sources) -> PolicySet:
+def compile_strict(sources: Sources) -> CompiledPolicySet:
     """The PolicySet of error-free sources; raises PolicyError with every problem of
     every document.
     """
@@ -62,11 +68,11 @@ def check(sources: Sources) -> list[Problem]:
 
 def compile_sources(
     sources: Sources,
-    former: PolicySet | None = None,
+    former: CompiledPolicySet | None = None,
     *,
     breathe: Callable[[], None] = full_speed,
     tracer: Tracer | None = None,
-) -> PolicySet:
+) -> CompiledPolicySet:
     """The PolicySet of all documents, with everything that is wrong in its ``problems``.
 
     A policy with problems is in the set, quarantined, if it can say what it matches. The counters
@@ -98,7 +104,7 @@ def compile_sources(
     suites = sources.of_kind("PolicyTest")
     for suite in suites:
         excused.update(suite.problems)
-    return PolicySet(
+    return CompiledPolicySet(
         policies,
         generation=sources.generation,
         params=ParamStore([document.raw for document in others], crds),
@@ -229,19 +235,19 @@ class _Compiler:
 
     def _mutation_plan(
         self, policy: AnyPolicy, expressions: Expressions
-    ) -> tuple[MutationPlan | None, tuple[Mutation, ...]]:
+    ) -> tuple[MutationPlan | None, tuple[CompiledMutation, ...]]:
         if isinstance(policy, model.ValidatingAdmissionPolicy) or not policy.spec.mutations:
             return None, ()
         programs: list[Program] = []
-        mutations: list[Mutation] = []
+        mutations: list[CompiledMutation] = []
         overlays = OverlayCompiler(self.document, expressions)
         for each in mutations_of(self.document.raw):
             if each.kind.mutator is None:
                 overlay = overlays.compile(each.held, each.path)
-                mutations.append(Mutation(-1, None, "", overlay))
+                mutations.append(CompiledMutation(-1, None, "", overlay))
                 continue
             text = each.held["expression"]
-            mutations.append(Mutation(len(programs), each.kind.mutator, text))
+            mutations.append(CompiledMutation(len(programs), each.kind.mutator, text))
             program = expressions.program((*each.path, "expression"))
             if program is not None:
                 programs.append(program)
@@ -342,12 +348,12 @@ def _param_kind(policy: AnyPolicy) -> tuple[str, str] | None:
     return None if kind is None else (kind.api_version, kind.kind)
 
 
-def _param_ref(ref: model.ParamRef | None) -> ParamRef | None:
+def _param_ref(ref: model.ParamRef | None) -> CompiledParamRef | None:
     if ref is None:
         return None
     selector = None if ref.selector is None else ref.selector.plain()
     deny = ref.parameter_not_found_action == "Deny"
-    return ParamRef(ref.name, ref.namespace, selector, deny)
+    return CompiledParamRef(ref.name, ref.namespace, selector, deny)
 
 
 def _binding(binding: AnyBinding) -> Binding:

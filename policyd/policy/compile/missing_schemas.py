@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from policyd.errors import Problem
 from policyd.mutation.schemas.schemas import builtin_table
 from policyd.policy.compile.overlays import MISSING_SCHEMA, KnownKinds, remedy
-from policyd.policy.model.findings import Finding
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
 from policyd.policy.source.documents import Document
 
@@ -39,7 +39,7 @@ def missing(document: Document, kinds: KnownKinds) -> Iterator[Problem]:
                 what = _unknown(group, rule.api_versions, plural, kinds)
                 if plural != "*" and what:
                     path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
-                    finding = Finding(
+                    finding = FormProblem(
                         path,
                         f"no schema of {what} is known: ApplyConfiguration cannot merge without",
                         f"{remedy(f'{plural}.{group}')}, or write a JSONPatch mutation",

@@ -15,7 +15,7 @@ from policyd.pattern import Pattern, PatternError, compile_pattern
 from policyd.policy.compile.expressions import Expressions, at_offset, string_at
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.kinds.object_types import KindSchemas
-from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.findings import FormProblem, Path
 from policyd.policy.model.kinds import Policy
 from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.documents import Document
@@ -69,7 +69,7 @@ class OverlayCompiler:
         """Make problems of faults, each only once."""
         problems = self._expressions.problems
         for fault in faults:
-            finding = Finding(fault.path, fault.message, fault.hint, fault.at_key, fault.rule)
+            finding = FormProblem(fault.path, fault.message, fault.hint, fault.at_key, fault.rule)
             problem = self._document.problem(finding)
             if fault.offset:
                 problem = self._inside(problem, fault)

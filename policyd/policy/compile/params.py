@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from policyd._core.match.selectors import Selector
 from policyd.json_types import JSON, JSONObject
-from policyd.policy.compile.compiled import ParamRef
+from policyd.policy.compile.compiled import CompiledParamRef
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.model.labels import labels_of
 
@@ -17,7 +17,7 @@ class ParamError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class ParamKind:
+class KnownParamKind:
     """What is known of a parameter kind (apiVersion, kind): its objects by (namespace, name), in
     that order.
     """
@@ -47,25 +47,25 @@ class ParamStore:
             _convert(found, versions)
         self._found = found
         self._defined = frozenset(scopes)
-        self._kinds: dict[tuple[str, str], ParamKind] = {}
+        self._kinds: dict[tuple[str, str], KnownParamKind] = {}
         for kind in {*found, *scopes}:
             guessed = any(ns for ns, _ in found.get(kind, ()))
             namespaced = BUILTIN_KINDS.get(kind, scopes.get(kind, guessed))
             self._kinds[kind] = self.kind_in(kind, namespaced)
 
-    def kind(self, param_kind: tuple[str, str]) -> ParamKind:
+    def kind(self, param_kind: tuple[str, str]) -> KnownParamKind:
         """The kind's objects; ParamError if nobody knows the kind."""
         known = self._kinds.get(param_kind)
         if known is not None:
             return known
         if param_kind in BUILTIN_KINDS:
-            return ParamKind(BUILTIN_KINDS[param_kind], True, {}, param_kind)
+            return KnownParamKind(BUILTIN_KINDS[param_kind], True, {}, param_kind)
         raise ParamError(unknown_kind(param_kind))
 
-    def kind_in(self, param_kind: tuple[str, str], namespaced: bool) -> ParamKind:
+    def kind_in(self, param_kind: tuple[str, str], namespaced: bool) -> KnownParamKind:
         """The objects of a kind of which it is known whether they are in namespaces."""
         objects = _sorted(self._found.get(param_kind, {}), namespaced)
-        return ParamKind(namespaced, param_kind in BUILTIN_KINDS, objects, param_kind)
+        return KnownParamKind(namespaced, param_kind in BUILTIN_KINDS, objects, param_kind)
 
     def knows(self, param_kind: tuple[str, str]) -> bool:
         """Whether the sources say anything of the kind."""
@@ -75,7 +75,7 @@ class ParamStore:
         """Whether no cluster could tell more of the kind: only of its objects."""
         return param_kind in BUILTIN_KINDS or param_kind in self._defined
 
-    def settles(self, param_kind: tuple[str, str], ref: ParamRef | None) -> bool:
+    def settles(self, param_kind: tuple[str, str], ref: CompiledParamRef | None) -> bool:
         """Whether no cluster could add to the params that ``ref`` names, whatever the request."""
         if not self.is_certain(param_kind):
             return False
@@ -87,16 +87,18 @@ class ParamStore:
         where = ref.namespace if kind.namespaced else ""
         return (where, ref.name) in kind.objects
 
-    def collect(self, kind: ParamKind, ref: ParamRef, namespace: str) -> list[JSONObject]:
+    def collect(
+        self, kind: KnownParamKind, ref: CompiledParamRef, namespace: str
+    ) -> list[JSONObject]:
         """The params of a binding for a request in ``namespace``, in the order of their names."""
         return collect(kind, ref, namespace, find)
 
 
 def collect(
-    kind: ParamKind,
-    ref: ParamRef,
+    kind: KnownParamKind,
+    ref: CompiledParamRef,
     namespace: str,
-    search: Callable[[ParamKind, ParamRef, str], list[JSONObject]],
+    search: Callable[[KnownParamKind, CompiledParamRef, str], list[JSONObject]],
 ) -> list[JSONObject]:
     """The params of a binding for a request in ``namespace``; ``search`` gives the objects that a
     reference means in one namespace, as ``find`` does.
@@ -114,7 +116,7 @@ def collect(
     return hits
 
 
-def find(kind: ParamKind, ref: ParamRef, where: str) -> list[JSONObject]:
+def find(kind: KnownParamKind, ref: CompiledParamRef, where: str) -> list[JSONObject]:
     """The objects of ``kind`` that ``ref`` means in a namespace."""
     if ref.name:
         obj = kind.objects.get((where, ref.name))

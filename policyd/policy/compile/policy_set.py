@@ -41,7 +41,7 @@ class CounterRegistry:
         return [self._counters[name] for name in sorted(self._counters)]
 
 
-class PolicySet:
+class CompiledPolicySet:
     """An immutable set of compiled policies; ``generation`` is a hash of its sources.
 
     ``problems`` are all that was found wrong in the sources, those of quarantined policies
@@ -100,13 +100,13 @@ class PolicySet:
             AGAIN: _index(again),
         }
 
-    def with_namespace(self, obj: JSONObject) -> "PolicySet":
+    def with_namespace(self, obj: JSONObject) -> "CompiledPolicySet":
         """The same policies, knowing one more namespace."""
         return self.with_namespaces(self.namespaces.including(obj))
 
-    def with_namespaces(self, namespaces: Namespaces) -> "PolicySet":
+    def with_namespaces(self, namespaces: Namespaces) -> "CompiledPolicySet":
         """The same policies, knowing other namespaces."""
-        copy = object.__new__(PolicySet)
+        copy = object.__new__(CompiledPolicySet)
         copy.__dict__.update(self.__dict__, namespaces=namespaces)
         return copy
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from hashlib import sha256
 
 from policyd.policy.compile.compiled import CompiledPolicy
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.documents import Document
 from policyd.policy.source.places import Chunk
 from policyd.versions import KubernetesVersion
@@ -31,7 +31,7 @@ def made_of(document: Document, bindings: Iterable[Document], version: Kubernete
     return whole.digest()
 
 
-def reusable(former: PolicySet | None) -> dict[bytes, CompiledPolicy]:
+def reusable(former: CompiledPolicySet | None) -> dict[bytes, CompiledPolicy]:
     """The policies of the former set by what they were made of, less those in quarantine."""
     policies = former.policies if former is not None else ()
     return {policy.made_of: policy for policy in policies if policy.made_of}

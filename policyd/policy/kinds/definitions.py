@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from policyd.errors import Problem
-from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.findings import FormProblem, Path
 from policyd.policy.source.documents import Document, Sources
 
 KIND = "CustomResourceDefinition"
@@ -19,14 +19,14 @@ _DEEPEST = 200  # levels of a schema
 
 
 @dataclass(frozen=True, slots=True)
-class Definitions:
+class UsableDefinitions:
     """The usable ones, and what is wrong with the others."""
 
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...]
 
 
-def definitions(sources: Sources) -> Definitions:
+def definitions(sources: Sources) -> UsableDefinitions:
     """The CustomResourceDefinitions of all documents, in their order."""
     good: list[Document] = []
     problems: list[Problem] = []
@@ -37,7 +37,7 @@ def definitions(sources: Sources) -> Definitions:
         problems += found
         if not found:
             good.append(document)
-    return Definitions(tuple(good), tuple(problems))
+    return UsableDefinitions(tuple(good), tuple(problems))
 
 
 def usable(crd: dict[str, Any]) -> bool:
@@ -45,9 +45,9 @@ def usable(crd: dict[str, Any]) -> bool:
     return next(_check(crd), None) is None
 
 
-def _check(raw: dict[str, Any]) -> Iterator[Finding]:
+def _check(raw: dict[str, Any]) -> Iterator[FormProblem]:
     if raw.get("apiVersion") != API_VERSION:
-        yield Finding(("apiVersion",), f"only {API_VERSION} is understood of a {KIND}")
+        yield FormProblem(("apiVersion",), f"only {API_VERSION} is understood of a {KIND}")
         return
     spec = raw.get("spec")
     if not isinstance(spec, dict):
@@ -77,10 +77,10 @@ def _check(raw: dict[str, Any]) -> Iterator[Finding]:
             yield from _schema(holder["openAPIV3Schema"], (*at, "schema", "openAPIV3Schema"))
 
 
-def _schema(schema: Any, at: Path, depth: int = 0) -> Iterator[Finding]:
+def _schema(schema: Any, at: Path, depth: int = 0) -> Iterator[FormProblem]:
     """A structural schema, as far as types are made of it."""
     if depth > _DEEPEST:
-        yield Finding(at, f"the schema is deeper than {_DEEPEST} levels")
+        yield FormProblem(at, f"the schema is deeper than {_DEEPEST} levels")
         return
     if not isinstance(schema, dict):
         yield _wrong(at, "a schema")
@@ -89,7 +89,7 @@ def _schema(schema: Any, at: Path, depth: int = 0) -> Iterator[Finding]:
         if field in schema and not right(schema[field]):
             yield _wrong((*at, field), word)
     if "$ref" in schema:
-        yield Finding((*at, "$ref"), "a structural schema has no references", at_key=True)
+        yield FormProblem((*at, "$ref"), "a structural schema has no references", at_key=True)
     properties = schema.get("properties", {})
     for name, member in properties.items() if isinstance(properties, dict) else ():
         yield from _schema(member, (*at, "properties", name), depth + 1)
@@ -118,10 +118,10 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def _text(value: dict[str, Any], field: str, at: Path) -> Iterator[Finding]:
+def _text(value: dict[str, Any], field: str, at: Path) -> Iterator[FormProblem]:
     if not isinstance(value.get(field), str) or not value[field]:
         yield _wrong((*at, field), "a text")
 
 
-def _wrong(path: Path, expected: str) -> Finding:
-    return Finding(path, f"expected {expected}")
+def _wrong(path: Path, expected: str) -> FormProblem:
+    return FormProblem(path, f"expected {expected}")

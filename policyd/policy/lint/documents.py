@@ -10,7 +10,7 @@ from datetime import date
 from policyd.errors import Problem
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
-from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.findings import FormProblem, Path
 from policyd.policy.model.kinds import (
     AnyBinding,
     AnyPolicy,
@@ -41,7 +41,7 @@ def advise(run: LintRun) -> list[Problem]:
         findings = [*_advise_document(document, run.today), *_selectors(document, labels)]
         if document.kind in _NEEDS_BINDING and (document.kind, document.name) not in bound:
             findings.append(
-                Finding(
+                FormProblem(
                     ("metadata", "name"),
                     f"no binding: without a {document.kind}Binding the policy has no effect",
                     "add a binding, or use a policyd.dev/v1 Policy, which needs none",
@@ -53,12 +53,12 @@ def advise(run: LintRun) -> list[Problem]:
     return found
 
 
-def _advise_document(document: Document, today: date) -> Iterator[Finding]:
+def _advise_document(document: Document, today: date) -> Iterator[FormProblem]:
     policy = document.model
     if document.group in _FOREIGN:
         what = _FOREIGN[document.group]
         message = f"policyd does not evaluate {what}: it can only be used as params"
-        yield Finding(
+        yield FormProblem(
             ("kind",), message, "rewrite it as a policyd.dev/v1 Policy", rule="foreign-policy"
         )
     if not isinstance(policy, AnyPolicy):
@@ -70,11 +70,11 @@ def _advise_document(document: Document, today: date) -> Iterator[Finding]:
             yield from _exception(exception, ("spec", "exceptions", index), today)
 
 
-def _wildcards(match: MatchResources, failure_policy: str) -> Iterator[Finding]:
+def _wildcards(match: MatchResources, failure_policy: str) -> Iterator[FormProblem]:
     for index, rule in enumerate(match.resource_rules):
         everything = "*" in rule.api_groups and {"*", "*/*"}.intersection(rule.resources)
         if everything and failure_policy == "Fail" and not rule.resource_names:
-            yield Finding(
+            yield FormProblem(
                 ("spec", "matchConstraints", "resourceRules", index),
                 "the rule matches every resource and failurePolicy is Fail: nothing in the cluster "
                 "can change while the webhook is down",
@@ -83,7 +83,7 @@ def _wildcards(match: MatchResources, failure_policy: str) -> Iterator[Finding]:
             )
 
 
-def _variables(expressions: Sequence[PolicyExpression]) -> Iterator[Finding]:
+def _variables(expressions: Sequence[PolicyExpression]) -> Iterator[FormProblem]:
     seen: set[str] = set()
     for number, variable in enumerate(expressions):
         if variable.role is not VARIABLE:
@@ -91,22 +91,22 @@ def _variables(expressions: Sequence[PolicyExpression]) -> Iterator[Finding]:
         path, name = (*variable.path[:-1], "name"), variable.name
         if name in seen:
             message = f"variable {name!r} is defined twice: its value depends on the place of use"
-            yield Finding(path, message, "rename one of them", rule="duplicate-variable")
+            yield FormProblem(path, message, "rename one of them", rule="duplicate-variable")
         elif name in _HIDING_NAMES:
             message = f"the variable name {name!r} is misleading"
-            yield Finding(path, message, "choose another name", rule="variable-name")
+            yield FormProblem(path, message, "choose another name", rule="variable-name")
         seen.add(name)
         use = re.compile(rf"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?{re.escape(name)}\b|\[)")
         if not any(use.search(each.text) for each in expressions[number + 1 :]):
-            yield Finding(path, f"variable {name!r} is never used", rule="unused-variable")
+            yield FormProblem(path, f"variable {name!r} is never used", rule="unused-variable")
 
 
-def _exception(exception: Exception_, path: Path, today: date) -> Iterator[Finding]:
+def _exception(exception: Exception_, path: Path, today: date) -> Iterator[FormProblem]:
     until = exception.until
     if until is not None:
         days = (until - today).days
         if days < 0:
-            yield Finding(
+            yield FormProblem(
                 (*path, "until"),
                 f"exception {exception.name!r} expired on {until}: it no longer applies",
                 "remove it, or set a later date",
@@ -115,9 +115,9 @@ def _exception(exception: Exception_, path: Path, today: date) -> Iterator[Findi
         elif days <= SOON:
             when = "today" if days == 0 else f"in {days} day{'s' if days > 1 else ''}"
             message = f"exception {exception.name!r} expires {when}, on {until} at 24:00 UTC"
-            yield Finding((*path, "until"), message, rule="expiring-exception")
+            yield FormProblem((*path, "until"), message, rule="expiring-exception")
     if not exception.model_fields_set - {"name", "reason", "until", "validations"}:
-        yield Finding(
+        yield FormProblem(
             path,
             f"exception {exception.name!r} exempts every request",
             "restrict it by namespaces, names, users, groups, operations or labels",
@@ -125,7 +125,7 @@ def _exception(exception: Exception_, path: Path, today: date) -> Iterator[Findi
         )
 
 
-def _selectors(document: Document, known: frozenset[str]) -> Iterator[Finding]:
+def _selectors(document: Document, known: frozenset[str]) -> Iterator[FormProblem]:
     """Report namespaceSelectors with labels that no loaded Namespace has."""
     model = document.model
     if isinstance(model, AnyPolicy):
@@ -141,7 +141,7 @@ def _selectors(document: Document, known: frozenset[str]) -> Iterator[Finding]:
     keys = {*selector.match_labels, *(each.key for each in selector.match_expressions)}
     unknown = sorted(keys - known - {_METADATA_NAME})
     if unknown:
-        yield Finding(
+        yield FormProblem(
             ("spec", field, "namespaceSelector"),
             f"no known Namespace has these labels: {', '.join(unknown)}",
             "add the Namespace objects to the policy files, or connect policyd to the cluster",
@@ -173,7 +173,7 @@ def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
             kind = document.kind.removesuffix("Binding")
             name = document.model.spec.policy_name
             if (kind, name) not in names:
-                finding = Finding(
+                finding = FormProblem(
                     ("spec", "policyName"),
                     f"{kind} {name!r} does not exist: the binding has no effect",
                     rule="dangling-binding",

@@ -12,7 +12,7 @@ from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.served import Resources, known_resources
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_of
-from policyd.policy.model.findings import Finding
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy, PolicyValidation, ValidatingAdmissionPolicy
 from policyd.policy.model.match import NamedRuleWithOperations, Validation
 from policyd.policy.source.documents import Document
@@ -43,7 +43,7 @@ def advise_validations(run: LintRun) -> list[Problem]:
     ]
 
 
-def _advise(document: Document, known: Resources) -> Iterator[Finding]:
+def _advise(document: Document, known: Resources) -> Iterator[FormProblem]:
     policy = document.model
     if not isinstance(policy, Validating) or not policy.spec.validations:
         return
@@ -52,11 +52,11 @@ def _advise(document: Document, known: Resources) -> Iterator[Finding]:
         yield from _updates(policy.spec.match_constraints.resource_rules, known)
 
 
-def _messages(validations: Sequence[Validation]) -> Iterator[Finding]:
+def _messages(validations: Sequence[Validation]) -> Iterator[FormProblem]:
     for index, validation in enumerate(validations):
         # A pattern has a message of its own.
         if validation.expression and not validation.message and not validation.message_expression:
-            yield Finding(
+            yield FormProblem(
                 ("spec", "validations", index),
                 "no message: users will see the raw expression when they are denied",
                 "add message or messageExpression: what is wrong, and how to fix it",
@@ -73,14 +73,14 @@ def _looks_at_objects(raw: JSONObject, policy: Validating) -> bool:
     return any(_OBJECT.search(each.text) for each in expressions) or any(patterns)
 
 
-def _updates(rules: Sequence[NamedRuleWithOperations], known: Resources) -> Iterator[Finding]:
+def _updates(rules: Sequence[NamedRuleWithOperations], known: Resources) -> Iterator[FormProblem]:
     for index, rule in enumerate(rules):
         if "CREATE" not in rule.operations or "UPDATE" in rule.operations:
             continue
         open_ = [each for each in rule.resources if _can_be_changed(rule, each, known)]
         left = [each for each in open_ if not any(_covers(other, rule, each) for other in rules)]
         if left:
-            yield Finding(
+            yield FormProblem(
                 ("spec", "matchConstraints", "resourceRules", index, "operations"),
                 f"UPDATE of {', '.join(left)} is not covered: a value denied at creation can be "
                 "set later by an update",

@@ -16,10 +16,10 @@ import orjson
 from policyd._core.json.equality import equal
 from policyd.errors import Problem
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.writes import Place, Write, writes
+from policyd.policy.lint.types.writes import Write, WrittenPlace, writes
 from policyd.policy.model.base import Model
 from policyd.policy.model.expressions import mutations_of
-from policyd.policy.model.findings import Finding
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
 from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.documents import Document, Sources
@@ -36,7 +36,7 @@ class _Writer:
     document: Document
     rules: Sequence[NamedRuleWithOperations]
     narrowing: bytes
-    last: dict[Place, tuple[int, Write]]
+    last: dict[WrittenPlace, tuple[int, Write]]
 
 
 def overlapping(run: LintRun) -> list[Problem]:
@@ -54,7 +54,7 @@ def _writers(sources: Sources) -> Iterator[_Writer]:
         policy = document.model
         if not isinstance(policy, MutatingAdmissionPolicy | Policy) or not policy.spec.mutations:
             continue
-        last: dict[Place, tuple[int, Write]] = {}
+        last: dict[WrittenPlace, tuple[int, Write]] = {}
         for mutation in mutations_of(document.raw):
             for write in writes(mutation.kind, mutation.held):
                 last[write.place] = (mutation.index, write)
@@ -113,7 +113,7 @@ def _parts(resource: str) -> tuple[str, str]:
 
 
 def _compare(first: _Writer, second: _Writer) -> Iterator[Problem]:
-    told: list[Place] = []
+    told: list[WrittenPlace] = []
     for place in sorted(first.last.keys() & second.last.keys()):
         earlier, (index, later) = first.last[place][1], second.last[place]
         if earlier.removes == later.removes and equal(earlier.value, later.value):
@@ -122,7 +122,7 @@ def _compare(first: _Writer, second: _Writer) -> Iterator[Problem]:
             continue
         told.append(place)
         name = first.document.name
-        finding = Finding(
+        finding = FormProblem(
             ("spec", "mutations", index),
             f"{_done(later)} {_shown(place)}{_to(later)}, "
             f"but policy {name!r} {_done(earlier)} it{_to(earlier)}",
@@ -132,7 +132,7 @@ def _compare(first: _Writer, second: _Writer) -> Iterator[Problem]:
         yield second.document.problem(finding, "advice")
 
 
-def _shown(place: Place) -> str:
+def _shown(place: WrittenPlace) -> str:
     """``spec.containers[name=web].image``, ``metadata.labels[example.com/x]``."""
     plain = (f".{step}" if _WORD.fullmatch(step) else f"[{step}]" for step in place)
     return "".join(plain).removeprefix(".")

@@ -19,7 +19,7 @@ from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import kinds_of
-from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.findings import FormProblem, Path
 from policyd.policy.model.kinds import Policy
 from policyd.policy.source.documents import Document
 
@@ -37,7 +37,7 @@ class Misfit:
     at_key: bool = False
 
 
-Place = tuple[Path, Misfit]
+PlacedMisfit = tuple[Path, Misfit]
 
 
 def misfitting(run: LintRun) -> list[Problem]:
@@ -66,7 +66,7 @@ def _advise(
             if len(by_kind) == len(roots) or not telling_apart:
                 message = "; ".join(f"{gvk}: {misfit.what}" for gvk, misfit in by_kind.items())
                 first = next(iter(by_kind.values()))
-                finding = Finding(where, message, first.hint, first.at_key, RULE)
+                finding = FormProblem(where, message, first.hint, first.at_key, RULE)
                 yield document.problem(finding, "advice")
 
 
@@ -89,7 +89,7 @@ def _has_condition(tree: Any) -> bool:
     )
 
 
-def _misfits(tree: Any, schema: SchemaType, path: Path) -> Iterator[Place]:
+def _misfits(tree: Any, schema: SchemaType, path: Path) -> Iterator[PlacedMisfit]:
     if schema.scalar == Scalar.UNTYPED:
         return  # a quantity, or a value that the schema does not restrict
     if isinstance(tree, dict):
@@ -110,7 +110,9 @@ def _misfits(tree: Any, schema: SchemaType, path: Path) -> Iterator[Place]:
         yield from _misfit_of_leaf(tree, schema, path)
 
 
-def _misfits_of_keys(tree: dict[str, Any], schema: SchemaType, path: Path) -> Iterator[Place]:
+def _misfits_of_keys(
+    tree: dict[str, Any], schema: SchemaType, path: Path
+) -> Iterator[PlacedMisfit]:
     for key, value in tree.items():
         name = split(key)[1]
         field = schema.fields.get(name, schema.extra)
@@ -126,7 +128,7 @@ def _misfits_of_keys(tree: dict[str, Any], schema: SchemaType, path: Path) -> It
             yield (*path, key), Misfit(what, hint, at_key=True)
 
 
-def _misfit_of_leaf(value: Any, schema: SchemaType, path: Path) -> Iterator[Place]:
+def _misfit_of_leaf(value: Any, schema: SchemaType, path: Path) -> Iterator[PlacedMisfit]:
     while schema.is_list and schema.item is not None:
         schema = schema.item.type  # a leaf is checked against each item
     if schema.scalar == Scalar.UNTYPED or value in _ANY:

@@ -14,7 +14,7 @@ from policyd.errors import Problem
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.served import REMOVED, Resource, Resources, known_resources
 from policyd.policy.lint.run import LintRun
-from policyd.policy.model.findings import Finding, Path
+from policyd.policy.model.findings import FormProblem, Path
 from policyd.policy.model.kinds import AnyBinding, AnyPolicy
 from policyd.policy.model.match import MatchResources, NamedRuleWithOperations
 from policyd.policy.source.documents import Document
@@ -63,7 +63,7 @@ class _RuleAdvice:
     known: Resources
     exact: bool
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[FormProblem]:
         """Yield what is wrong with the rule, field by field."""
         if "*" in self.rule.api_groups:
             return
@@ -77,7 +77,7 @@ class _RuleAdvice:
             yield from self._operations()
             yield from self._exactness()
 
-    def _groups(self) -> Iterator[Finding]:
+    def _groups(self) -> Iterator[FormProblem]:
         own = {group for group, _ in self.known} | BUILT_IN_GROUPS
         for index, group in enumerate(self.rule.api_groups):
             if group in own:
@@ -86,7 +86,7 @@ class _RuleAdvice:
             if hint or "." not in group:  # the group of a CRD must contain a dot
                 yield self._finding("apiGroups", index, f"API group {group!r} does not exist", hint)
 
-    def _versions(self) -> Iterator[Finding]:
+    def _versions(self) -> Iterator[FormProblem]:
         homes = [self._homes(resource) for resource in self.rule.resources]
         served = sorted({each for found in homes for home in found for each in home.versions})
         for index, version in enumerate(self.rule.api_versions):
@@ -112,7 +112,7 @@ class _RuleAdvice:
                 return message, "remove it" if named or not now else f"write {now}"
         return None
 
-    def _resource(self, index: int, resource: str) -> Iterator[Finding]:
+    def _resource(self, index: int, resource: str) -> Iterator[FormProblem]:
         name, _, sub = resource.partition("/")
         homes = self._homes(resource)
         subresources = sorted({each for home in homes for each in home.subresources})
@@ -128,7 +128,7 @@ class _RuleAdvice:
         else:
             yield from self._reach(index, resource, homes)
 
-    def _reach(self, index: int, resource: str, homes: list[Resource]) -> Iterator[Finding]:
+    def _reach(self, index: int, resource: str, homes: list[Resource]) -> Iterator[FormProblem]:
         """Report a resource of which no request can match the operations and scope."""
         seen, asked = self._seen(resource), self.rule.operations
         if not seen:
@@ -145,7 +145,7 @@ class _RuleAdvice:
             message = f"{resource} is {where}, so scope {self.rule.scope} excludes it"
             yield self._finding("resources", index, message, "remove scope")
 
-    def _operations(self) -> Iterator[Finding]:
+    def _operations(self) -> Iterator[FormProblem]:
         """Report operations that no resource of the rule supports, if it supports others."""
         asked, named = self.rule.operations, self.rule.resources
         seen_of_each = [self._seen(each) for each in named]
@@ -160,7 +160,7 @@ class _RuleAdvice:
                 message = f"{operation} is not supported by {', '.join(named)}"
                 yield self._finding("operations", index, message, hint)
 
-    def _exactness(self) -> Iterator[Finding]:
+    def _exactness(self) -> Iterator[FormProblem]:
         """Report served versions that the rule misses because matchPolicy is Exact."""
         if not self.exact or "*" in self.rule.api_versions:
             return
@@ -170,7 +170,7 @@ class _RuleAdvice:
         if passing and served.intersection(self.rule.api_versions):
             message = f"matchPolicy is Exact: requests of {', '.join(passing)} are not matched"
             hint = "add these versions, or set matchPolicy: Equivalent"
-            yield Finding((*self.path, "apiVersions"), message, hint, rule=EXACT_RULE)
+            yield FormProblem((*self.path, "apiVersions"), message, hint, rule=EXACT_RULE)
 
     def _seen(self, resource: str) -> frozenset[str]:
         sub = resource.partition("/")[2]
@@ -209,8 +209,8 @@ class _RuleAdvice:
 
     def _finding(
         self, field: str, index: int, message: str, hint: str, rule: str = RULE
-    ) -> Finding:
-        return Finding((*self.path, field, index), message, hint, rule=rule)
+    ) -> FormProblem:
+        return FormProblem((*self.path, field, index), message, hint, rule=rule)
 
 
 def _group_hint(group: str, known: Iterable[str]) -> str:

@@ -10,13 +10,13 @@ from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Problem
 from policyd.policy.lint.constant import RULE
 from policyd.policy.lint.guards.cases import cases
-from policyd.policy.lint.guards.known import Case
+from policyd.policy.lint.guards.known import RequestCase
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
 from policyd.policy.model.expressions import CONDITION, VALIDATION
-from policyd.policy.model.findings import Finding
+from policyd.policy.model.findings import FormProblem
 
-_NOTHING = Case({}, {}, lambda place: False)
+_NOTHING = RequestCase({}, {}, lambda place: False)
 
 
 def settled(run: LintRun) -> list[Problem]:
@@ -30,7 +30,7 @@ def settled(run: LintRun) -> list[Problem]:
         ]
 
 
-def _of_policy(policy: Checkable, typed: TypedPolicies) -> Iterator[Finding]:
+def _of_policy(policy: Checkable, typed: TypedPolicies) -> Iterator[FormProblem]:
     every = list(cases(policy, typed))
     conditions = [each for each in typed.expressions(policy) if each.role is CONDITION]
     for condition in conditions:
@@ -39,7 +39,7 @@ def _of_policy(policy: Checkable, typed: TypedPolicies) -> Iterator[Finding]:
                 "always false for the kinds and operations this policy matches, so it never acts"
             )
             hint = "correct the condition or the resourceRules"
-            yield Finding(condition.path, message, hint, rule=RULE)
+            yield FormProblem(condition.path, message, hint, rule=RULE)
             return
     left = [
         case
@@ -53,10 +53,10 @@ def _of_policy(policy: Checkable, typed: TypedPolicies) -> Iterator[Finding]:
                 "always true for the kinds and operations this policy matches, so it never denies"
             )
             hint = "correct the validation or the resourceRules"
-            yield Finding(each.path, message, hint, rule=RULE)
+            yield FormProblem(each.path, message, hint, rule=RULE)
 
 
-def _outcome(text: str, types: KindTypes, case: Case) -> bool | None:
+def _outcome(text: str, types: KindTypes, case: RequestCase) -> bool | None:
     """Return the value of a condition, if the kind and operation decide it."""
     checked = types.checked(text)
     if checked is None or _NOTHING.decide(checked.expr) is not None:

@@ -22,7 +22,7 @@ _BINDINGS = kinds.ValidatingAdmissionPolicyBinding | kinds.MutatingAdmissionPoli
 _BELOW = ("items", "additionalProperties")
 
 
-class Wanted(NamedTuple):
+class WantedDefinition(NamedTuple):
     """A definition by its group and the plural name of its resource, or EVERY one of the group."""
 
     group: str
@@ -34,14 +34,14 @@ class Wanted(NamedTuple):
         return f"{self.plural}.{self.group}"
 
 
-Fetch = Callable[[frozenset[Wanted]], Iterable[JSONObject]]
+Fetch = Callable[[frozenset[WantedDefinition]], Iterable[JSONObject]]
 
 
-def wanted(sources: Sources) -> frozenset[Wanted]:
+def wanted(sources: Sources) -> frozenset[WantedDefinition]:
     """What the rules of policies name, less what is built in and what documents define."""
     given = {_identity(document.raw) for document in definitions(sources).documents}
     named = {
-        Wanted(group, resource.partition("/")[0])
+        WantedDefinition(group, resource.partition("/")[0])
         for document in sources.documents
         if document.is_policy
         for constraints in _constraints(document)
@@ -80,9 +80,9 @@ def with_definitions(sources: Sources, crds: Iterable[JSONObject]) -> Sources:
     )
 
 
-def _identity(crd: JSONObject) -> Wanted:
+def _identity(crd: JSONObject) -> WantedDefinition:
     spec = crd.get("spec") or {}
-    return Wanted(str(spec.get("group")), str((spec.get("names") or {}).get("plural")))
+    return WantedDefinition(str(spec.get("group")), str((spec.get("names") or {}).get("plural")))
 
 
 def _document(crd: JSONObject, index: int) -> Document:

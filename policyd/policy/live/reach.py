@@ -14,7 +14,7 @@ from policyd.policy.kinds.controllers import controller_constraints
 from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.source.documents import Sources
 
-Key = tuple[str, str]  # of a policy: name and kind, as ``CompiledPolicy.sort_key``
+PolicyKey = tuple[str, str]  # of a policy: name and kind, as ``CompiledPolicy.sort_key``
 # What makes others comes before what it makes: how deep a kind stands.
 _MADE = {"jobs": 1, "replicasets": 1, "replicationcontrollers": 1, "pods": 2}
 
@@ -41,19 +41,19 @@ class Served:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class ListedResource:
     """A resource to list, and the policies that judge it in this version."""
 
     served: Served
-    policies: frozenset[Key]
+    policies: frozenset[PolicyKey]
 
 
 class Reach:
     """What the rules of some policies name, podControllers included."""
 
-    def __init__(self, sources: Sources, policies: Iterable[Key]) -> None:
+    def __init__(self, sources: Sources, policies: Iterable[PolicyKey]) -> None:
         wanted = set(policies)
-        self._rules: dict[Key, tuple[MatchRules, ...]] = {}
+        self._rules: dict[PolicyKey, tuple[MatchRules, ...]] = {}
         for document in sources.documents:
             key, model = (document.name, document.kind), document.model
             if key not in wanted or not isinstance(model, AnyPolicy):
@@ -73,25 +73,25 @@ class Reach:
             for each in rules
         )
 
-    def targets(self, served: Iterable[Served]) -> list[Target]:
+    def targets(self, served: Iterable[Served]) -> list[ListedResource]:
         """What to list of ``served``, which has the preferred version of a resource first; what
         others are made by comes before them.
 
         A policy judges a resource in the first version that its rules name, and what the cluster
         shows in two groups only once.
         """
-        judges: dict[Served, set[Key]] = {}
-        known: set[tuple[Key, str, str]] = set()
+        judges: dict[Served, set[PolicyKey]] = {}
+        known: set[tuple[PolicyKey, str, str]] = set()
         for each in served:
             thing = _storage(each)
             for key in self._about(each):
                 if (key, *thing) not in known:
                     known.add((key, *thing))
                     judges.setdefault(each, set()).add(key)
-        found = [Target(each, frozenset(keys)) for each, keys in judges.items()]
+        found = [ListedResource(each, frozenset(keys)) for each, keys in judges.items()]
         return sorted(found, key=lambda target: _MADE.get(target.served.resource, 0))
 
-    def _about(self, served: Served) -> Iterator[Key]:
+    def _about(self, served: Served) -> Iterator[PolicyKey]:
         view = _creation(served)
         for key, rules in self._rules.items():
             if any(each.match(view) is not None for each in rules):

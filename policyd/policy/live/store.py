@@ -35,7 +35,7 @@ class Counters(Protocol):
         """``decisions`` by name, ``seconds`` of evaluation, ``cost`` units."""
 
 
-class Policy(Protocol):
+class LoadedPolicy(Protocol):
     """What is shown of one policy."""
 
     @property
@@ -52,13 +52,13 @@ class Policy(Protocol):
     def fail(self) -> bool: ...
 
 
-class PolicySet(Protocol):
+class LoadedPolicySet(Protocol):
     """What the server needs to know of a compiled set."""
 
     @property
     def generation(self) -> str: ...
     @property
-    def policies(self) -> Sequence[Policy]: ...
+    def policies(self) -> Sequence[LoadedPolicy]: ...
     @property
     def problems(self) -> Sequence[Problem]: ...
     @property
@@ -100,7 +100,7 @@ class Store:
     def __init__(
         self,
         paths: Sequence[Path],
-        load: Callable[[Sequence[Path]], PolicySet],
+        load: Callable[[Sequence[Path]], LoadedPolicySet],
         *,
         verify: Callable[[Any], Sequence[str]] = lambda _: (),
         on_reload: Callable[[Reload], None] = lambda _: None,
@@ -115,7 +115,7 @@ class Store:
         self._allow_empty = allow_empty
         self._retry = RETRY_SECONDS
         self._retry_at = 0.0
-        self._current: PolicySet | None = None
+        self._current: LoadedPolicySet | None = None
         self._state: Fingerprint = ()
         self._accepted: frozenset[str] = frozenset()
         self._loading = asyncio.Lock()
@@ -124,7 +124,7 @@ class Store:
         self.last: Reload | None = None
 
     @property
-    def current(self) -> PolicySet:
+    def current(self) -> LoadedPolicySet:
         """The set in use; raises LookupError before the first one is loaded."""
         if self._current is None:
             raise LookupError("no policies are loaded yet")
@@ -216,11 +216,11 @@ class Store:
         self._finish(policies, errors, quiet=known and not swaps)
         await asyncio.to_thread(_settle)
 
-    def _read(self) -> tuple[Fingerprint, PolicySet]:
+    def _read(self) -> tuple[Fingerprint, LoadedPolicySet]:
         """One state of the sources and the set made of it."""
         before = fingerprint(self.paths)
         for _ in range(MAX_READS):
-            made: PolicySet | PolicyError
+            made: LoadedPolicySet | PolicyError
             try:
                 made = self._load(self.paths)
             except PolicyError as error:
@@ -233,7 +233,7 @@ class Store:
             before = after
         raise PolicyError([Problem("the policy sources change faster than they are read")])
 
-    def _attempt(self, tolerated: frozenset[str]) -> tuple[PolicySet | None, tuple[str, ...]]:
+    def _attempt(self, tolerated: frozenset[str]) -> tuple[LoadedPolicySet | None, tuple[str, ...]]:
         """A set that may be used, and its errors; no set if they are more than those ``tolerated``.
         Runs on any thread; changes nothing.
         """
@@ -253,7 +253,7 @@ class Store:
         problems = self.current.problems
         return frozenset(str(each) for each in problems if each.rule in self._mendable)
 
-    def _faults(self, policies: PolicySet) -> tuple[str, ...]:
+    def _faults(self, policies: LoadedPolicySet) -> tuple[str, ...]:
         """Why a set should not replace another: errors in its sources, and failing suites."""
         errors = [str(problem) for problem in policies.problems if problem.severity == "error"]
         if self._current is not None:
@@ -263,7 +263,7 @@ class Store:
         return (*errors, *self._verify(policies))
 
     def _finish(
-        self, policies: PolicySet | None, errors: tuple[str, ...], *, quiet: bool = False
+        self, policies: LoadedPolicySet | None, errors: tuple[str, ...], *, quiet: bool = False
     ) -> Reload:
         """Take a set into use, on the event loop's thread; the same sources change nothing."""
         if policies is not None and _state(policies) != _state(self.current):
@@ -280,7 +280,7 @@ class Store:
         return attempt
 
 
-def _state(policies: PolicySet) -> tuple[str, KubernetesVersion]:
+def _state(policies: LoadedPolicySet) -> tuple[str, KubernetesVersion]:
     """What tells a set from another."""
     return policies.generation, policies.version
 

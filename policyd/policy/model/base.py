@@ -20,7 +20,7 @@ def _go_string(value: object) -> object:
     return "" if value is None else value
 
 
-Text = Annotated[str, BeforeValidator(_go_string, json_schema_input_type=str)]
+GoString = Annotated[str, BeforeValidator(_go_string, json_schema_input_type=str)]
 
 
 class Model(BaseModel):
@@ -73,8 +73,8 @@ class ObjectMeta(Model):
     name: str = ""
     generate_name: str = ""
     namespace: str = ""
-    labels: dict[str, Text] = {}
-    annotations: dict[str, Text] = {}
+    labels: dict[str, GoString] = {}
+    annotations: dict[str, GoString] = {}
     uid: Any = None
     self_link: Any = None
     resource_version: Any = None
@@ -99,11 +99,11 @@ class LabelSelectorRequirement(Model):
 
     key: str = ""
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = "Exists"
-    values: Many[Text] = ()
+    values: Many[GoString] = ()
 
 
 class LabelSelector(Model):
     """Selects objects by their labels; an empty one selects everything."""
 
-    match_labels: dict[str, Text] = {}
+    match_labels: dict[str, GoString] = {}
     match_expressions: Many[LabelSelectorRequirement] = ()

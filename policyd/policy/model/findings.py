@@ -19,7 +19,7 @@ Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FormProblem:
     """``path`` leads to the field; ``at_key``: the name of the field is at fault, not its value."""
 
     path: Path
@@ -69,12 +69,12 @@ _EXPECTED = {
 }
 
 
-def schema_findings(error: ValidationError, model: type[BaseModel]) -> list[Finding]:
+def schema_findings(error: ValidationError, model: type[BaseModel]) -> list[FormProblem]:
     """Every fault that pydantic found in a document of ``model``."""
     return [finding for each in error.errors() for finding in _translate(each, model)]
 
 
-def _translate(error: ErrorDetails, model: type[BaseModel]) -> Iterator[Finding]:
+def _translate(error: ErrorDetails, model: type[BaseModel]) -> Iterator[FormProblem]:
     path = error["loc"]
     kind, value = error["type"], error["input"]
     if kind == "extra_forbidden":
@@ -82,16 +82,16 @@ def _translate(error: ErrorDetails, model: type[BaseModel]) -> Iterator[Finding]
     elif kind == "literal_error":
         yield _unsupported_value(path, value, error)
     elif kind == "missing":
-        yield Finding(path, "Required value")
+        yield FormProblem(path, "Required value")
     elif kind in _EXPECTED:
-        yield Finding(
+        yield FormProblem(
             path, f"expected {_EXPECTED[kind]}, got {_named(value)}", _type_hint(kind, value)
         )
     else:
-        yield Finding(path, f"Invalid value: {quoted(value)}: {error['msg']}")
+        yield FormProblem(path, f"Invalid value: {quoted(value)}: {error['msg']}")
 
 
-def _unknown_field(path: Path, model: type[BaseModel]) -> Finding:
+def _unknown_field(path: Path, model: type[BaseModel]) -> FormProblem:
     name = str(path[-1])
     known = sorted(_model_at(model, path[:-1]))
     near = difflib.get_close_matches(name, known, n=1)
@@ -103,10 +103,10 @@ def _unknown_field(path: Path, model: type[BaseModel]) -> Finding:
         hint = "known fields: " + ", ".join(known)
     else:
         hint = ""
-    return Finding(path, f'unknown field "{name}"', hint, at_key=True, rule="unknown-field")
+    return FormProblem(path, f'unknown field "{name}"', hint, at_key=True, rule="unknown-field")
 
 
-def _unsupported_value(path: Path, value: object, error: ErrorDetails) -> Finding:
+def _unsupported_value(path: Path, value: object, error: ErrorDetails) -> FormProblem:
     supported = error.get("ctx", {}).get("expected", "").replace(" or ", ", ").replace("'", '"')
     message = f"Unsupported value: {quoted(value)}: supported values: {supported}"
     if path[-1] == "operator":
@@ -115,8 +115,8 @@ def _unsupported_value(path: Path, value: object, error: ErrorDetails) -> Findin
     folded = {word.lower(): word for word in words}
     near = folded.get(value.lower()) if isinstance(value, str) else None
     if path[-1] == "patchType" and isinstance(value, str) and value in _OWN_KINDS:
-        return Finding(path, message, _WRITE_POLICY.format(value))
-    return Finding(path, message, f"write {near}" if near else "")
+        return FormProblem(path, message, _WRITE_POLICY.format(_OWN_KINDS[value]))
+    return FormProblem(path, message, f"write {near}" if near else "")
 
 
 def _named(value: object) -> str:

@@ -11,13 +11,13 @@ from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
 from policyd.policy.model.base import (
+    GoString,
     LabelSelector,
     LabelSelectorRequirement,
     Many,
     Model,
     Object,
     ObjectMeta,
-    Text,
 )
 from policyd.policy.model.match import (
     AuditAnnotation,
@@ -181,13 +181,13 @@ class Exception_(Model):
 
     name: str = ""
     reason: str = ""
-    namespaces: Many[Text] | None = None
-    names: Many[Text] | None = None
+    namespaces: Many[GoString] | None = None
+    names: Many[GoString] | None = None
     object_selector: LabelSelector | None = None
-    users: Many[Text] | None = None
-    groups: Many[Text] | None = None
+    users: Many[GoString] | None = None
+    groups: Many[GoString] | None = None
     operations: Many[Operation] | None = None
-    validations: Many[Text] | None = None
+    validations: Many[GoString] | None = None
     until: Date | None = None
 
 

@@ -5,13 +5,13 @@ Defaults are those of the API server (kubernetes ``pkg/apis/admissionregistratio
 
 from typing import Literal
 
-from policyd.policy.model.base import LabelSelector, Many, Model, Text
+from policyd.policy.model.base import GoString, LabelSelector, Many, Model
 
 FailurePolicy = Literal["Fail", "Ignore"]
 MatchPolicy = Literal["Equivalent", "Exact"]
 Operation = Literal["*", "CONNECT", "CREATE", "DELETE", "UPDATE"]
 ReinvocationPolicy = Literal["IfNeeded", "Never"]
-Scope = Literal["*", "Cluster", "Namespaced"]
+ScopeType = Literal["*", "Cluster", "Namespaced"]
 ValidationAction = Literal["Audit", "Deny", "Warn"]
 ValidationReason = Literal["Forbidden", "Invalid", "RequestEntityTooLarge"]
 ParameterNotFoundAction = Literal["Allow", "Deny"]
@@ -21,11 +21,11 @@ class NamedRuleWithOperations(Model):
     """Which requests a policy looks at: all lists must contain (or ``*``) what the request has."""
 
     operations: Many[Operation] = ()
-    api_groups: Many[Text] = ()
-    api_versions: Many[Text] = ()
-    resources: Many[Text] = ()
-    resource_names: Many[Text] = ()
-    scope: Scope = "*"
+    api_groups: Many[GoString] = ()
+    api_versions: Many[GoString] = ()
+    resources: Many[GoString] = ()
+    resource_names: Many[GoString] = ()
+    scope: ScopeType = "*"
 
 
 class MatchResources(Model):

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from policyd.policy.model.base import Many, Model, Object, Text
+from policyd.policy.model.base import GoString, Many, Model, Object
 
 Webhook = Literal["validate", "mutate"]
 
@@ -14,8 +14,8 @@ class UserInfo(Model):
 
     username: str = ""
     uid: str = ""
-    groups: Many[Text] = ()
-    extra: dict[str, Many[Text]] = Field(default={})
+    groups: Many[GoString] = ()
+    extra: dict[str, Many[GoString]] = Field(default={})
 
 
 class GroupVersionKind(Model):
@@ -48,7 +48,7 @@ class SuiteRequest(Model):
     old_object_file: str | None = None
     name: str | None = None
     namespace: str | None = None
-    namespace_labels: dict[str, Text] | None = None
+    namespace_labels: dict[str, GoString] | None = None
     user_info: UserInfo | None = None
     kind: GroupVersionKind | None = None
     resource: GroupVersionResource | None = None
@@ -123,7 +123,7 @@ class AuthorizerRule(Model):
     """
 
     user: str | None = None
-    groups: Many[Text] | None = None
+    groups: Many[GoString] | None = None
     verb: str | None = None
     path: str | None = None
     group: str | None = None
@@ -157,6 +157,6 @@ class PolicyTest(Object):
 
     api_version: Literal["policyd.dev/v1"]
     kind: Literal["PolicyTest"]
-    policies: Many[Text] | None = None
+    policies: Many[GoString] | None = None
     authorizer: Many[AuthorizerRule] | None = None
     cases: Many[Case] = ()

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from policyd.errors import PolicySchemaError, Problem
 from policyd.policy.model.base import Many, Model
-from policyd.policy.model.findings import Finding, schema_findings
+from policyd.policy.model.findings import FormProblem, schema_findings
 from policyd.policy.model.suite import AuthorizerRule
 from policyd.policy.source.documents import Document
 from policyd.policy.source.splitting import read_located
@@ -38,7 +38,9 @@ def load_rules(data: bytes, name: str) -> tuple[AuthorizerRule, ...]:
     raw: dict[str, Any] = {"authorizer": value} if alone else value
     document = Document("", "", "", "", name, 0, {}, origin=origin)
     if not isinstance(raw, dict):
-        raise PolicySchemaError([document.problem(Finding((), "expected a list of rules", _HINT))])
+        raise PolicySchemaError(
+            [document.problem(FormProblem((), "expected a list of rules", _HINT))]
+        )
     try:
         return _Rules.model_validate(raw).authorizer
     except ValidationError as error:

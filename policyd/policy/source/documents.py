@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from policyd.errors import Problem, Severity
-from policyd.policy.model.findings import Finding, path_text
+from policyd.policy.model.findings import FormProblem, path_text
 from policyd.policy.model.kinds import KINDS, MatchResources, PolicyModel
 from policyd.policy.source.lint_comments import LintComment
 from policyd.policy.source.places import Origin
@@ -92,7 +92,7 @@ class Document:
         line, column = self.place_in(path, problem.line, problem.column)
         return replace(problem, file=self.file, line=line, column=column, path=path)
 
-    def problem(self, finding: Finding, severity: Severity = "error") -> Problem:
+    def problem(self, finding: FormProblem, severity: Severity = "error") -> Problem:
         """The finding with its place in the file and, where it helps, the line with a caret."""
         path = path_text(finding.path)
         line, column = self.origin.find(path, at_key=finding.at_key)

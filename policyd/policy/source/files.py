@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from policyd.errors import Problem
-from policyd.policy.source.tree import Fault, shown, walk
+from policyd.policy.source.tree import WalkFault, shown, walk
 from policyd.regular_files import open_regular
 
 SUFFIXES = (".yaml", ".yml", ".json")
@@ -87,7 +87,7 @@ def _expand(path: str | Path, problems: list[Problem]) -> Iterator[str]:
         yield from tree.files
 
 
-def _problem(fault: Fault) -> Problem:
+def _problem(fault: WalkFault) -> Problem:
     return Problem(fault.reason, file=shown(fault.path), rule="unreadable")
 
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.policy.checks.documents import check
-from policyd.policy.model.findings import Finding, Path, schema_findings
+from policyd.policy.model.findings import FormProblem, Path, schema_findings
 from policyd.policy.model.kinds import ADMISSION_V1, KINDS
 from policyd.policy.source.documents import Document
 
@@ -41,7 +41,7 @@ def _modelled(document: Document) -> Document:
     return document.with_problems(*(document.problem(finding) for finding in findings))
 
 
-def _wrong_kind(document: Document) -> Finding | None:
+def _wrong_kind(document: Document) -> FormProblem | None:
     """A document that must not be taken for a parameter, because it is meant as a policy."""
     kind, version = document.kind, document.api_version
     versions = KINDS.get(kind, ((), None))[0]
@@ -49,24 +49,24 @@ def _wrong_kind(document: Document) -> Finding | None:
         field = "apiVersion" if versions else "kind"
         known = ", ".join(sorted(name for name, row in KINDS.items() if row[0] != ADMISSION_V1))
         hint = f"write {versions[0]}" if versions else f"kinds of policyd.dev/v1: {known}"
-        return Finding((field,), f"Unsupported value: {version} has no kind {kind}", hint)
+        return FormProblem((field,), f"Unsupported value: {version} has no kind {kind}", hint)
     if versions == ADMISSION_V1 and version not in versions:
-        return Finding(
+        return FormProblem(
             ("apiVersion",),
             f'Unsupported value: "{version}" for {kind}',
             f"write {ADMISSION_V1[0]}",
         )
     if document.group == _ADMISSION_GROUP and kind not in (*KINDS, *_OTHER_ADMISSION_KINDS):
         known = ", ".join(name for name, row in KINDS.items() if row[0] == ADMISSION_V1)
-        return Finding(
+        return FormProblem(
             ("kind",), f"Unsupported value: {version} has no kind {kind}", f"known kinds: {known}"
         )
     return None
 
 
 def _value_findings(
-    raw: dict[str, Any], model: type[BaseModel], schema: list[Finding]
-) -> list[Finding]:
+    raw: dict[str, Any], model: type[BaseModel], schema: list[FormProblem]
+) -> list[FormProblem]:
     """What the value rules say about a document whose shape is wrong in places.
 
     The faulty fields are left out, the rest is checked; what is said about a left out field (or

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from policyd.errors import Problem
-from policyd.policy.model.findings import Finding
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.source.documents import Document
 from policyd.policy.source.places import NO_TEXT, Chunk, Origin
 from policyd.policy.source.surrogates import lone_surrogate
@@ -263,4 +263,4 @@ def _nameless(document: Document, value: object) -> Problem:
         isinstance(value.get(field), bool) for field in ("apiVersion", "kind")
     )
     hint = "YAML reads y, n, yes, no, on and off as booleans: put it in quotes" if words else ""
-    return document.problem(Finding((), message, hint, rule="not-an-object"))
+    return document.problem(FormProblem((), message, hint, rule="not-an-object"))

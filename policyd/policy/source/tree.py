@@ -16,7 +16,7 @@ _Identity = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class WalkFault:
     """A place of the tree that is wrong."""
 
     path: str
@@ -24,12 +24,12 @@ class Fault:
 
 
 @dataclass(slots=True)
-class Tree:
+class Walked:
     """What a walk found: files and directories by name, each directory once."""
 
     files: list[str] = field(default_factory=list)
     folders: list[tuple[str, _Identity]] = field(default_factory=list)
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[WalkFault] = field(default_factory=list)
 
 
 class _Folder(str):
@@ -38,12 +38,12 @@ class _Folder(str):
     __slots__ = ()
 
 
-def walk(path: str) -> Tree:
+def walk(path: str) -> Walked:
     """The visible files below a directory, or the file itself. Names that start with a dot are
     left out: a mounted ConfigMap's files are links into ``..data``, and are found by their own
     names.
     """
-    tree = Tree()
+    tree = Walked()
     seen: set[_Identity] = set()
     names = 0
     pending: list[_Folder | str] = [_Folder(path)]
@@ -55,13 +55,15 @@ def walk(path: str) -> Tree:
         entries = _entries(next_one, seen, tree)
         names += len(entries)
         if names > MAX_NAMES:
-            tree.faults.append(Fault(path, f"contains more than {MAX_NAMES} files and directories"))
+            tree.faults.append(
+                WalkFault(path, f"contains more than {MAX_NAMES} files and directories")
+            )
             break
         pending += reversed(entries)
     return tree
 
 
-def _entries(folder: _Folder, seen: set[_Identity], tree: Tree) -> list[_Folder | str]:
+def _entries(folder: _Folder, seen: set[_Identity], tree: Walked) -> list[_Folder | str]:
     """What a directory holds, by name; nothing if it was listed before, by whatever link."""
     try:
         status = os.stat(folder)  # noqa: PTH116 - thousands of names, every few seconds
@@ -73,10 +75,10 @@ def _entries(folder: _Folder, seen: set[_Identity], tree: Tree) -> list[_Folder 
     except NotADirectoryError:
         return [str(folder)]
     except OSError as error:
-        tree.faults.append(Fault(str(folder), _reason(folder, error)))
+        tree.faults.append(WalkFault(str(folder), _reason(folder, error)))
         return []
     except ValueError:  # a NUL, which a suite's path may hold and no file's name can
-        tree.faults.append(Fault(str(folder), "no such file or directory"))
+        tree.faults.append(WalkFault(str(folder), "no such file or directory"))
         return []
     seen.add(identity)
     tree.folders.append((str(folder), identity))
@@ -87,7 +89,7 @@ def _entries(folder: _Folder, seen: set[_Identity], tree: Tree) -> list[_Folder 
         try:
             found.append(_Folder(entry.path) if entry.is_dir() else entry.path)
         except OSError as error:
-            tree.faults.append(Fault(entry.path, _reason(entry.path, error)))
+            tree.faults.append(WalkFault(entry.path, _reason(entry.path, error)))
     return found
 
 

@@ -18,7 +18,7 @@ class Mismatch:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CaseAnswer:
     """What the webhooks said together; ``object`` is the object after mutation."""
 
     response: JSONObject
@@ -28,7 +28,7 @@ class Answer:
     object: JSONObject | None
 
 
-def compare(expect: Expect, answer: Answer) -> Iterator[Mismatch]:
+def compare(expect: Expect, answer: CaseAnswer) -> Iterator[Mismatch]:
     """Every given key of ``expect`` that the answer does not meet."""
     status = answer.response.get("status", {})
     causes = [cause.get("message", "") for cause in status.get("details", {}).get("causes", [])]

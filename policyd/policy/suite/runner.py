@@ -25,7 +25,7 @@ from policyd.policy.source.documents import Document
 from policyd.policy.source.files import read_bytes
 from policyd.policy.source.fixtures import inside
 from policyd.policy.source.loader import read_one
-from policyd.policy.suite.expectations import Answer, Mismatch, compare, same
+from policyd.policy.suite.expectations import CaseAnswer, Mismatch, compare, same
 from policyd.policy.suite.reviews import build_review, namespace
 
 Webhook = Literal["validate", "mutate"]
@@ -209,7 +209,7 @@ def _namespace(review: JSONObject, labels: dict[str, str]) -> JSONObject:
     return namespace(name, labels)
 
 
-def _ask(review: JSONObject, webhook: Webhook | None, judge: Review) -> Answer:
+def _ask(review: JSONObject, webhook: Webhook | None, judge: Review) -> CaseAnswer:
     """Both webhooks, as the API server calls them: mutate, then validate what became of it."""
     request: JSONObject = review.get("request", {})
     before: JSONObject | None = request.get("object")
@@ -228,10 +228,12 @@ def _ask(review: JSONObject, webhook: Webhook | None, judge: Review) -> Answer:
             after = _patched(before, patch)
         if not response["allowed"]:
             break
-    return Answer(response, tuple(warnings), annotations, patch, after)
+    return CaseAnswer(response, tuple(warnings), annotations, patch, after)
 
 
-def _run_again(case: Case, review: JSONObject, answer: Answer, judge: Review) -> Iterator[Mismatch]:
+def _run_again(
+    case: Case, review: JSONObject, answer: CaseAnswer, judge: Review
+) -> Iterator[Mismatch]:
     """The mutations once more over their result: they must leave it alone, if the case does not
     say ``idempotent: false`` (then they must not).
     """

@@ -21,7 +21,7 @@ from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import AdmissionResponse, decode, to_dict
 from policyd.admission.with_cluster import review_with
 from policyd.policy.compile import compiler
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
 from policyd.policy.suite.reviews import build_review
 from tests.admission.lookups import clusters
@@ -35,7 +35,7 @@ Result = TypeVar("Result")
 SECOND = 1_000_000_000
 
 
-def load(*documents: Json) -> PolicySet:
+def load(*documents: Json) -> CompiledPolicySet:
     return compiler.compile_strict(loader.load_text("\n---\n".join(map(json.dumps, documents))))
 
 
@@ -110,7 +110,7 @@ class Asked(clusters.Ignorant):
 
 
 def waited(
-    fetch: Fetch, policies: PolicySet, webhook: Webhook = "validate", **more: Any
+    fetch: Fetch, policies: CompiledPolicySet, webhook: Webhook = "validate", **more: Any
 ) -> AdmissionResponse:
     request = decode(build_review(POD, overrides={"userInfo": {"username": "bob"}}))
     return run(review_with(Asked(fetch), policies, request, webhook=webhook, **more))

@@ -11,7 +11,7 @@ from policyd.admission.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.engine import Webhook
 from policyd.admission.review import AdmissionResponse, decode
 from policyd.admission.with_cluster import review_with
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.suite.reviews import build_review
 from tests.admission.lookups import clusters
 from tests.admission.lookups.test_authorizer import Json, Listening, adding, get, load, validating
@@ -83,7 +83,7 @@ class Silent(Cluster):
 
 def review(
     cluster: Cluster,
-    policies: PolicySet,
+    policies: CompiledPolicySet,
     webhook: Webhook = "validate",
     obj: Json = POD,
     **more: Any,

@@ -12,7 +12,7 @@ from policyd.admission.engine import Webhook
 from policyd.admission.lookup_params import KindOf, ParamsOf, selector_text
 from policyd.admission.review import AdmissionResponse, decode
 from policyd.admission.with_cluster import review_with
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.live.reach import Served
 from policyd.policy.suite.reviews import build_review
 from tests.admission.lookups import clusters
@@ -88,7 +88,10 @@ class Silent(Cluster):
 
 
 def review(
-    cluster: clusters.Ignorant, policies: PolicySet, webhook: Webhook = "validate", **more: Any
+    cluster: clusters.Ignorant,
+    policies: CompiledPolicySet,
+    webhook: Webhook = "validate",
+    **more: Any,
 ) -> AdmissionResponse:
     request = decode(build_review(POD))
     return asyncio.run(review_with(cluster, policies, request, webhook=webhook, **more))

@@ -7,7 +7,7 @@ import pytest
 
 from policyd.admission.review import decode
 from policyd.admission.with_cluster import review_with
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.suite.reviews import build_review
 from tests.admission.lookups.test_authorizer import Json, load
 from tests.admission.lookups.test_namespace import Cluster as KnowingNamespaces
@@ -23,7 +23,7 @@ RULES: Json = {
 }
 
 
-def policies(failure: str = "Fail", param: str = "p") -> PolicySet:
+def policies(failure: str = "Fail", param: str = "p") -> CompiledPolicySet:
     """One whose rules fit only what the other makes, and whose condition cannot be judged then."""
     ref: Json = {"name": param, "parameterNotFoundAction": "Deny"}
     late = policy(

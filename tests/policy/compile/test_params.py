@@ -3,7 +3,7 @@
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.compile.compiled import ParamRef
+from policyd.policy.compile.compiled import CompiledParamRef
 from policyd.policy.compile.params import Namespaces, ParamError, ParamStore, without_type
 
 LIMIT = ("example.com/v1", "Limit")
@@ -42,7 +42,7 @@ STORE = ParamStore(
 
 
 def names(
-    store: ParamStore, kind: tuple[str, str], ref: ParamRef, namespace: str = ""
+    store: ParamStore, kind: tuple[str, str], ref: CompiledParamRef, namespace: str = ""
 ) -> list[object]:
     found = store.collect(store.kind(kind), ref, namespace)
     return [item["metadata"]["name"] for item in found if isinstance(item["metadata"], dict)]
@@ -51,17 +51,17 @@ def names(
 @pytest.mark.parametrize(
     ("kind", "ref", "namespace", "want"),
     [
-        (LIMIT, ParamRef(name="a"), "shop", ["a"]),
-        (LIMIT, ParamRef(selector={"matchLabels": {"tier": "gold"}}), "", ["a", "b"]),
-        (LIMIT, ParamRef(selector={}), "", ["a", "b", "c"]),
-        (LIMIT, ParamRef(name="x", deny_when_missing=False), "", []),
-        (CONFIG_MAP, ParamRef(name="cfg"), "shop", ["cfg"]),
-        (CONFIG_MAP, ParamRef(name="cfg", namespace="shop"), "other", ["cfg"]),
-        (CONFIG_MAP, ParamRef(name="loose"), "default", ["loose"]),
+        (LIMIT, CompiledParamRef(name="a"), "shop", ["a"]),
+        (LIMIT, CompiledParamRef(selector={"matchLabels": {"tier": "gold"}}), "", ["a", "b"]),
+        (LIMIT, CompiledParamRef(selector={}), "", ["a", "b", "c"]),
+        (LIMIT, CompiledParamRef(name="x", deny_when_missing=False), "", []),
+        (CONFIG_MAP, CompiledParamRef(name="cfg"), "shop", ["cfg"]),
+        (CONFIG_MAP, CompiledParamRef(name="cfg", namespace="shop"), "other", ["cfg"]),
+        (CONFIG_MAP, CompiledParamRef(name="loose"), "default", ["loose"]),
     ],
 )
 def test_params_are_found(
-    kind: tuple[str, str], ref: ParamRef, namespace: str, want: list[str]
+    kind: tuple[str, str], ref: CompiledParamRef, namespace: str, want: list[str]
 ) -> None:
     assert names(STORE, kind, ref, namespace) == want
 
@@ -71,38 +71,38 @@ def test_params_are_found(
     [
         (
             LIMIT,
-            ParamRef(name="x"),
+            CompiledParamRef(name="x"),
             "",
             "no params found for policy binding with `Deny` parameterNotFoundAction",
         ),
         (
             LIMIT,
-            ParamRef(name="a", namespace="shop"),
+            CompiledParamRef(name="a", namespace="shop"),
             "",
             "paramRef.namespace must not be provided for a cluster-scoped `paramKind`",
         ),
         (
             CONFIG_MAP,
-            ParamRef(name="cfg"),
+            CompiledParamRef(name="cfg"),
             "",
             "cannot use namespaced paramRef in policy binding that matches cluster-scoped resources",
         ),
         (
             CONFIG_MAP,
-            ParamRef(name="cfg"),
+            CompiledParamRef(name="cfg"),
             "other",
             "no params found for policy binding with `Deny` parameterNotFoundAction",
         ),
         (
             ("nope.example.com/v1", "Nope"),
-            ParamRef(name="a"),
+            CompiledParamRef(name="a"),
             "",
             "failed to find resource referenced by paramKind: 'nope.example.com/v1, Kind=Nope'",
         ),
     ],
 )
 def test_missing_params_have_the_texts_of_kubernetes(
-    kind: tuple[str, str], ref: ParamRef, namespace: str, text: str
+    kind: tuple[str, str], ref: CompiledParamRef, namespace: str, text: str
 ) -> None:
     with pytest.raises(ParamError) as failure:
         STORE.collect(STORE.kind(kind), ref, namespace)
@@ -115,7 +115,7 @@ def test_a_builtin_kind_is_known_without_any_object() -> None:
 
 def test_scope_comes_from_the_definition() -> None:
     store = ParamStore([obj(LIMIT, "a", "shop")], [crd("Namespaced")])
-    assert names(store, LIMIT, ParamRef(name="a"), "shop") == ["a"]
+    assert names(store, LIMIT, CompiledParamRef(name="a"), "shop") == ["a"]
 
 
 def versions(conversion: JSONObject) -> JSONObject:
@@ -130,9 +130,9 @@ def test_what_is_written_in_one_version_is_found_in_the_others(conversion: JSONO
     newer = ("example.com/v2", "Limit")
     written = [obj(LIMIT, "a", "shop"), obj(LIMIT, "b", "shop", of="v1"), obj(newer, "b", "shop")]
     store = ParamStore(written, [versions(conversion)])
-    found = store.collect(store.kind(newer), ParamRef(selector={}), "shop")
+    found = store.collect(store.kind(newer), CompiledParamRef(selector={}), "shop")
     assert found == [obj(newer, "a", "shop"), obj(newer, "b", "shop")]
-    assert names(store, LIMIT, ParamRef(selector={}), "shop") == ["a", "b"]
+    assert names(store, LIMIT, CompiledParamRef(selector={}), "shop") == ["a", "b"]
 
 
 def test_a_webhook_that_converts_is_not_guessed_at() -> None:
@@ -140,7 +140,7 @@ def test_a_webhook_that_converts_is_not_guessed_at() -> None:
     converting = versions({"conversion": {"strategy": "Webhook"}})
     store = ParamStore([obj(LIMIT, "a", "shop")], [converting])
     with pytest.raises(ParamError, match="no params found"):
-        store.collect(store.kind(newer), ParamRef(name="a"), "shop")
+        store.collect(store.kind(newer), CompiledParamRef(name="a"), "shop")
 
 
 def test_a_version_that_is_not_served_is_no_kind() -> None:

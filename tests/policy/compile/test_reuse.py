@@ -10,7 +10,7 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.compiler import compile_sources
-from policyd.policy.compile.policy_set import PolicySet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Sources
 from tests.policy import builders
@@ -20,11 +20,11 @@ def sources(*documents: JSONObject) -> Sources:
     return loader.load_text("\n---\n".join(orjson.dumps(each).decode() for each in documents))
 
 
-def named(policies: PolicySet) -> dict[tuple[str, str], CompiledPolicy]:
+def named(policies: CompiledPolicySet) -> dict[tuple[str, str], CompiledPolicy]:
     return {policy.sort_key: policy for policy in policies.policies}
 
 
-def kept(former: PolicySet, policies: PolicySet) -> Iterable[str]:
+def kept(former: CompiledPolicySet, policies: CompiledPolicySet) -> Iterable[str]:
     before = named(former)
     return [p.name for p in policies.policies if before.get(p.sort_key) is p]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from policyd.policy.compile import compiler
-from policyd.policy.live.definitions import EVERY, Wanted, slim, wanted, with_definitions
+from policyd.policy.live.definitions import EVERY, WantedDefinition, slim, wanted, with_definitions
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Sources
 from tests.e2e.builders import PODS, custom_resource_definition, demand, policy, rule
@@ -24,26 +24,29 @@ def load(*documents: Json) -> Sources:
     return loader.load_text("\n---\n".join(map(json.dumps, documents)))
 
 
-WANTED: dict[str, tuple[tuple[Json, ...], set[Wanted]]] = {
+WANTED: dict[str, tuple[tuple[Json, ...], set[WantedDefinition]]] = {
     "built in": ((policy("a", PODS, **TRUE),), set()),
     "every group": ((policy("a", rule("*", group="*"), **TRUE),), set()),
-    "custom": ((policy("a", WIDGETS, PODS, **TRUE),), {Wanted(GROUP, "widgets")}),
+    "custom": ((policy("a", WIDGETS, PODS, **TRUE),), {WantedDefinition(GROUP, "widgets")}),
     "a subresource": (
         (policy("a", rule("widgets/scale", "widgets", group=GROUP), **TRUE),),
-        {Wanted(GROUP, "widgets")},
+        {WantedDefinition(GROUP, "widgets")},
     ),
-    "every resource": ((policy("a", rule("*/*", group=GROUP), **TRUE),), {Wanted(GROUP, EVERY)}),
+    "every resource": (
+        (policy("a", rule("*/*", group=GROUP), **TRUE),),
+        {WantedDefinition(GROUP, EVERY)},
+    ),
     "given by a document": ((policy("a", WIDGETS, **TRUE), custom_resource_definition()), set()),
     "a broken policy": (
         (policy("a", WIDGETS, validations=[{"nope": 1}]),),
-        {Wanted(GROUP, "widgets")},
+        {WantedDefinition(GROUP, "widgets")},
     ),
     "a binding": (
         (
             vap("v", **TRUE),
             vap_binding("b", policyName="v", matchResources={"resourceRules": [WIDGETS]}),
         ),
-        {Wanted(GROUP, "widgets")},
+        {WantedDefinition(GROUP, "widgets")},
     ),
 }
 

@@ -10,7 +10,7 @@ from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.object_types import KindSchemas
 from policyd.policy.kinds.plural import plural
 from policyd.policy.lint.guards.forms import Place
-from policyd.policy.lint.guards.known import PRESENT, Case
+from policyd.policy.lint.guards.known import PRESENT, RequestCase
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies, kinds_of
 from policyd.policy.model.kinds import MutatingAdmissionPolicy, Policy
 from policyd.policy.model.match import NamedRuleWithOperations
@@ -18,7 +18,7 @@ from policyd.policy.model.match import NamedRuleWithOperations
 _WRITES = ("CREATE", "UPDATE", "DELETE")
 
 
-def cases(policy: Checkable, typed: TypedPolicies) -> Iterator[tuple[KindTypes, Case]]:
+def cases(policy: Checkable, typed: TypedPolicies) -> Iterator[tuple[KindTypes, RequestCase]]:
     """Each kind (one without schema stands for all of those) and operation, with the kind's types.
 
     CREATE is left out where it cannot differ from UPDATE.
@@ -68,14 +68,14 @@ def _has_kind(rule: NamedRuleWithOperations, resource: str, schemas: KindSchemas
     return bool(known) and (closed or len(found) == len(known))
 
 
-def _case(policy: Checkable, types: KindTypes, operation: str) -> Case:
+def _case(policy: Checkable, types: KindTypes, operation: str) -> RequestCase:
     known = _known(policy, types.gvk, operation)
 
     def lacks(place: Place) -> bool:
         """Nothing can be at the place; has() says so of what is null, too."""
         return known.get(place[:1], PRESENT) is None or types.lacks(place)
 
-    return Case(types.variables, known, lacks)
+    return RequestCase(types.variables, known, lacks)
 
 
 def _known(policy: Checkable, gvk: Gvk | None, operation: str) -> Mapping[Place, object]:

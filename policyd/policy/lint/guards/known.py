@@ -63,7 +63,7 @@ OUTSIDE = Loops()
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class RequestCase:
     """What is known beforehand: the variables' expressions, the values of some places, and which
     places the kind's objects never have.
     """

@@ -19,7 +19,7 @@ from policyd.cel.types.types import Kind
 from policyd.errors import Problem
 from policyd.policy.lint.guards.cases import cases, in_no_namespace
 from policyd.policy.lint.guards.forms import Place, Places
-from policyd.policy.lint.guards.known import OUTSIDE, PRESENT, Case, Loops
+from policyd.policy.lint.guards.known import OUTSIDE, PRESENT, Loops, RequestCase
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
 from policyd.policy.model.expressions import (
@@ -86,7 +86,7 @@ class _Walk:
         policy: Checkable,
         expressions: Iterable[PolicyExpression],
         types: KindTypes,
-        case: Case,
+        case: RequestCase,
     ) -> None:
         self._policy = policy
         self._expressions = tuple(expressions)

@@ -16,7 +16,7 @@ from policyd.mutation import MutationKind
 from policyd.mutation.overlays.tree import DIRECTIVE, global_conditions
 from policyd.pattern.marks import Mark, UnknownMark, split
 
-Place = tuple[str, ...]
+WrittenPlace = tuple[str, ...]
 UNKNOWN = object()
 _KEY = "name"  # by which items of most keyed lists are known
 
@@ -24,7 +24,7 @@ _KEY = "name"  # by which items of most keyed lists are known
 class Write(NamedTuple):
     """One place, and the JSON value that it gets."""
 
-    place: Place
+    place: WrittenPlace
     value: Any
     removes: bool = False
 
@@ -65,14 +65,14 @@ def _of_patch(operations: tuple[Expr, ...]) -> Iterator[Write]:
             yield from _below(place, value)
 
 
-def _below(place: Place, value: Any) -> Iterator[Write]:
+def _below(place: WrittenPlace, value: Any) -> Iterator[Write]:
     if isinstance(value, dict):
         for key, member in value.items():
             yield Write((*place, key), member)
             yield from _below((*place, key), member)
 
 
-def _of_object(node: Expr, place: Place) -> Iterator[Write]:
+def _of_object(node: Expr, place: WrittenPlace) -> Iterator[Write]:
     """The leaves of ``Object{...}``; a map in it is merged key by key too."""
     if isinstance(node, StructExpr):
         for field in node.fields:
@@ -94,7 +94,7 @@ def _of_object(node: Expr, place: Place) -> Iterator[Write]:
             yield Write(place, value)
 
 
-def _of_overlay(tree: Any, place: Place) -> Iterator[Write]:
+def _of_overlay(tree: Any, place: WrittenPlace) -> Iterator[Write]:
     if isinstance(tree, Mapping):
         for key, member in tree.items():
             if key != DIRECTIVE and _mark(key) is Mark.NONE:
