@@ -16,6 +16,7 @@ import yaml
 
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
+from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
 from policyd.policy.suite import runner
 
@@ -182,7 +183,7 @@ def example(entry: Entry) -> str:
     policies = SuitePolicies.of(document, whole)
 
     def listening(review: runner.Review) -> runner.Review:
-        def judge(asked: dict[str, Any], webhook: runner.Webhook) -> dict[str, Any]:
+        def judge(asked: dict[str, Any], webhook: Webhook) -> dict[str, Any]:
             answer = review(asked, webhook)
             answers.append((webhook, answer["response"]))
             return answer

@@ -4,7 +4,7 @@ the rest.
 Does not match and does not evaluate.
 """
 
-from policyd._core.match.equivalents import Gvk
+from policyd._core.match.equivalents import GvkTuple
 from policyd._core.match.matcher import Hit
 from policyd._core.plan.plan import Subject
 from policyd._core.values.errors import CelError
@@ -34,7 +34,7 @@ class Subjects:
         # Null for cluster-scoped objects and for Namespaces.
         in_namespace = request.namespace and not request.is_namespace
         self._namespace = namespaces.object(request.namespace) if in_namespace else None
-        self._made: dict[tuple[Gvk, Gvk, bool], Subject] = {}
+        self._made: dict[tuple[GvkTuple, GvkTuple, bool], Subject] = {}
 
     def showing(self, changed: JSON) -> "Subjects":
         """The same request with its object changed."""
@@ -87,7 +87,7 @@ class Subjects:
         )
 
 
-def _with_gvk(shown: JSONObject, field: str, last: str, value: Gvk) -> JSONObject:
+def _with_gvk(shown: JSONObject, field: str, last: str, value: GvkTuple) -> JSONObject:
     group, version, name = value
     current = shown[field]
     if isinstance(current, dict) and (

@@ -8,7 +8,7 @@ from math import ceil
 
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
-from policyd.api.evaluation import Call, Evaluator, Webhook
+from policyd.api.evaluation import Evaluator, Webhook, WebhookCall
 from policyd.api.lookups import Lookups
 from policyd.api.policy_set import PolicySet
 from policyd.http.endpoints import AsyncReviewEvaluator, LoadedPolicyFilter, Reviews
@@ -121,7 +121,7 @@ def _answer(
     recorder: Recorder,
     only: LoadedPolicyFilter | None = None,
 ) -> AdmissionResponse:
-    return policy_set.answer(Call(request, webhook, deadline, None, recorder, only))
+    return policy_set.answer(WebhookCall(request, webhook, deadline, None, recorder, only))
 
 
 def _looking_up(lookups: Lookups) -> AsyncReviewEvaluator:
@@ -134,7 +134,7 @@ def _looking_up(lookups: Lookups) -> AsyncReviewEvaluator:
         recorder: Recorder,
         only: LoadedPolicyFilter | None = None,
     ) -> AdmissionResponse:
-        call = Call(request, webhook, deadline, None, recorder, only)
+        call = WebhookCall(request, webhook, deadline, None, recorder, only)
         return await policy_set.look_up(call, lookups)
 
     return answer

@@ -21,10 +21,19 @@ from policyd.json_types import JSON
 from policyd.offline.admitting import BOTH, Turns, WebhookAnswer
 from policyd.policy.compile.policy_set import CompiledPolicySet as CompiledSet
 
-__all__ = ["Call", "CompiledSet", "Evaluator", "Result", "Webhook", "call_of", "encode", "to_dict"]
+__all__ = [
+    "CompiledSet",
+    "Evaluator",
+    "Result",
+    "Webhook",
+    "WebhookCall",
+    "call_of",
+    "encode",
+    "to_dict",
+]
 
 
-class Call(NamedTuple):
+class WebhookCall(NamedTuple):
     """One call of a webhook. ``deadline`` is a moment of perf_counter_ns (0: none); ``verdict``
     gets the findings behind the answer; ``only`` chooses policies.
     """
@@ -49,7 +58,7 @@ class Evaluator:
         """The webhooks whose policies may need lookups."""
         return self.policies.asking
 
-    def answer(self, call: Call) -> AdmissionResponse:
+    def answer(self, call: WebhookCall) -> AdmissionResponse:
         """The answer, from what is known without looking anything up."""
         return engine.review(
             self.policies,
@@ -62,7 +71,7 @@ class Evaluator:
             verdict=call.verdict,
         )
 
-    async def look_up(self, call: Call, lookups: Lookups | None) -> AdmissionResponse:
+    async def look_up(self, call: WebhookCall, lookups: Lookups | None) -> AdmissionResponse:
         """The answer, after looking up what policies of that webhook need."""
         if lookups is None or call.webhook not in self.asking:
             return self.answer(call)
@@ -78,11 +87,11 @@ class Evaluator:
         )
 
 
-def call_of(review: Mapping[str, JSON] | bytes, webhook: str, timeout: float | None) -> Call:
+def call_of(review: Mapping[str, JSON] | bytes, webhook: str, timeout: float | None) -> WebhookCall:
     """The call of one webhook. Raises ReviewError for what is no AdmissionReview, TypeError and
     ValueError for arguments of other types and values.
     """
-    return Call(_request(review), _webhook(webhook), _deadline(timeout))
+    return WebhookCall(_request(review), _webhook(webhook), _deadline(timeout))
 
 
 class Result:
@@ -97,14 +106,14 @@ class Result:
         self._answers: list[WebhookAnswer] = []
         self._violations: list[PolicyViolation] = []
 
-    def calls(self) -> Iterator[Call]:
+    def calls(self) -> Iterator[WebhookCall]:
         """The calls that the API server makes: each one sees what the one before it changed, and a
         denial is the last.
         """
         for request, webhook in self._turns:
-            yield Call(request, webhook, self._deadline, Verdict())
+            yield WebhookCall(request, webhook, self._deadline, Verdict())
 
-    def add(self, call: Call, response: AdmissionResponse) -> None:
+    def add(self, call: WebhookCall, response: AdmissionResponse) -> None:
         """Take in the answer to a call."""
         self._answers.append(self._turns.add(response))
         if call.verdict is not None:

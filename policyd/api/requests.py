@@ -7,14 +7,14 @@ from policyd.json_types import JSON
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.suite import reviews
 
-Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
+RequestOperation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]
 _OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 
 def build_review(
     object: Mapping[str, JSON] | None,
     old: Mapping[str, JSON] | None = None,
-    operation: Operation | None = None,
+    operation: RequestOperation | None = None,
     *,
     user: str = reviews.DEFAULT_USER,
     groups: Sequence[str] = ("system:authenticated",),

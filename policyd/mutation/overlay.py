@@ -8,20 +8,19 @@ are evaluated only where they are needed.
 
 from policyd._core.plan import overlay as core
 from policyd.errors import MutationError
-from policyd.json_types import JSONObject
+from policyd.json_types import FieldPath, JSONObject
 from policyd.mutation.kind import MutationKind
 from policyd.mutation.overlays.binding import bind
 from policyd.mutation.overlays.tree import (
     Compiler,
     Condition,
     Conditions,
-    Fault,
     Map,
     OverlayReader,
-    Path,
     global_conditions,
 )
 from policyd.mutation.schemas.schemas import Gvk, KindSchema, Target
+from policyd.pattern.faults import Fault
 
 KIND = MutationKind(
     "Overlay", field="overlay", about="A YAML tree, merged as in server-side apply."
@@ -62,7 +61,7 @@ class Overlay:
         return known[1]
 
 
-def read(value: JSONObject, path: Path, compiler: Compiler) -> tuple[Overlay, list[Fault]]:
+def read(value: JSONObject, path: FieldPath, compiler: Compiler) -> tuple[Overlay, list[Fault]]:
     """The overlay at ``path`` of a document; not to be used if there are faults."""
     reader = OverlayReader(compiler)
     tree = reader.read_map(value, path)

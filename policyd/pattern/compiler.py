@@ -1,6 +1,7 @@
 """A pattern tree, as YAML gives it, made into checks of the core; every fault with its path."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from policyd._core.pattern.checks import (
     Absent,
@@ -16,8 +17,8 @@ from policyd._core.pattern.checks import (
 )
 from policyd._core.pattern.leaves import Anything
 from policyd._core.pattern.lists import EmptyList, ExistsCheck, ListCheck
-from policyd.json_types import JSON
-from policyd.pattern.faults import Fault, Path, PatternError
+from policyd.json_types import JSON, FieldPath
+from policyd.pattern.faults import Fault, PatternError
 from policyd.pattern.leaves import LeafError, leaf
 from policyd.pattern.marks import Mark, UnknownMark, split
 from policyd.pattern.words import expected
@@ -45,10 +46,7 @@ def compile_any_pattern(trees: list[JSON]) -> AnyPattern:
         try:
             patterns.append(compile_pattern(tree))
         except PatternError as error:
-            faults += [
-                Fault((index, *each.path), each.message, each.hint, each.at_key)
-                for each in error.faults
-            ]
+            faults += [replace(each, path=(index, *each.path)) for each in error.faults]
     if faults:
         raise PatternError(faults)
     return AnyPattern(patterns)
@@ -60,7 +58,7 @@ class _Compiler:
     def __init__(self) -> None:
         self.faults: list[Fault] = []
 
-    def check(self, tree: JSON, path: Path, below_condition: bool = False) -> PatternCheck:
+    def check(self, tree: JSON, path: FieldPath, below_condition: bool = False) -> PatternCheck:
         """The check for any tree; after a fault one that stands for nothing."""
         if len(path) > MAX_DEPTH:
             self._fault(path, f"the pattern is deeper than {MAX_DEPTH} levels")
@@ -75,7 +73,7 @@ class _Compiler:
                 self._fault(path, str(error.args[0]), error.hint)
         return _NOTHING_CHECK
 
-    def _map(self, tree: dict[str, JSON], path: Path, below_condition: bool) -> PatternCheck:
+    def _map(self, tree: dict[str, JSON], path: FieldPath, below_condition: bool) -> PatternCheck:
         conditions: list[PatternEntry] = []
         entries: list[PatternEntry] = []
         seen: dict[str, str] = {}
@@ -89,7 +87,7 @@ class _Compiler:
             (conditions if condition else entries).append(entry)
         return MapCheck(self._expected(tree), conditions, entries)
 
-    def _split(self, key: str, path: Path, seen: dict[str, str]) -> tuple[Mark, str] | None:
+    def _split(self, key: str, path: FieldPath, seen: dict[str, str]) -> tuple[Mark, str] | None:
         try:
             mark, name = split(key)
         except UnknownMark as error:
@@ -106,7 +104,7 @@ class _Compiler:
         return mark, name
 
     def _entry(
-        self, mark: Mark, name: str, value: JSON, path: Path, below_condition: bool
+        self, mark: Mark, name: str, value: JSON, path: FieldPath, below_condition: bool
     ) -> PatternEntry:
         wild = "*" in name or "?" in name
         if mark is Mark.ABSENT:
@@ -122,7 +120,7 @@ class _Compiler:
             return EachKey(name, check) if wild else IfPresent(name, check)
         return SomeKey(name, check) if wild else PatternEntry(name, check)
 
-    def _exists(self, value: JSON, path: Path) -> PatternCheck:
+    def _exists(self, value: JSON, path: FieldPath) -> PatternCheck:
         if not isinstance(value, list) or not value:
             self._fault(
                 path,
@@ -133,7 +131,7 @@ class _Compiler:
         wanted = [self.check(item, (*path, i), True) for i, item in enumerate(value)]
         return ExistsCheck(f"a list with {self._expected(value)}", wanted)
 
-    def _list(self, tree: list[JSON], path: Path, below_condition: bool) -> PatternCheck:
+    def _list(self, tree: list[JSON], path: FieldPath, below_condition: bool) -> PatternCheck:
         if not tree:
             return EmptyList()
         each: list[PatternCheck] = []
@@ -169,7 +167,7 @@ class _Compiler:
     def _expected(self, tree: JSON) -> str:
         return "" if self.faults else expected(tree)
 
-    def _fault(self, path: Path, message: str, hint: str = "", at_key: bool = False) -> None:
+    def _fault(self, path: FieldPath, message: str, hint: str = "", at_key: bool = False) -> None:
         self.faults.append(Fault(path, message, hint, at_key))
 
 

@@ -1,20 +1,24 @@
-"""What is wrong with a pattern, and where in its tree. Knows no file."""
+"""What is wrong with a pattern or an overlay, and where in its tree. Knows no file."""
 
 from dataclasses import dataclass
 
 from policyd.errors import PolicydError
-
-Path = tuple[str | int, ...]
+from policyd.json_types import FieldPath
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """``path`` leads into the tree, keys with their marks; ``at_key``: the key is at fault."""
+    """``path`` leads into the tree, keys with their marks; ``at_key``: the key is at fault.
 
-    path: Path
+    ``offset`` is where in the string at ``path``; ``rule`` is that of the problem.
+    """
+
+    path: FieldPath
     message: str
     hint: str = ""
     at_key: bool = False
+    offset: int = 0
+    rule: str = "invalid"
 
 
 class PatternError(PolicydError):

@@ -13,6 +13,7 @@ import pytest
 
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
+from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
 from policyd.policy.suite import runner
 from tests.policies.mutating import mutated, together, with_object
@@ -51,16 +52,14 @@ def holed(value: Any, path: Path_, *, null: bool) -> Any:
     return found
 
 
-def asked(
-    folder: Path, asking: runner.Webhook = "validate"
-) -> tuple[SuitePolicies, list[dict[str, Any]]]:
+def asked(folder: Path, asking: Webhook = "validate") -> tuple[SuitePolicies, list[dict[str, Any]]]:
     """The policy of a folder, and the reviews that its suite sends to a webhook."""
     (document,) = loader.load([folder / "suite.yaml"]).documents
     policies = SuitePolicies.of(document, compiler.compile_strict(loader.load([folder])))
     reviews: list[dict[str, Any]] = []
 
     def listening(judge: runner.Review) -> runner.Review:
-        def review(review: dict[str, Any], webhook: runner.Webhook) -> dict[str, Any]:
+        def review(review: dict[str, Any], webhook: Webhook) -> dict[str, Any]:
             if webhook == asking:
                 reviews.append(review)
             return judge(review, webhook)

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 Gvr = tuple[str, str, str]
-Gvk = tuple[str, str, str]
+GvkTuple = tuple[str, str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Family:
 
     resources: tuple[Gvr, ...]
     convertible: bool = False
-    kinds: Mapping[tuple[Gvr, str], Gvk] = field(default_factory=dict)
+    kinds: Mapping[tuple[Gvr, str], GvkTuple] = field(default_factory=dict)
 
 
 # Groups of which the served versions are known, so that a rule for another version of theirs

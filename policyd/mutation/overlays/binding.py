@@ -19,21 +19,21 @@ from policyd._core.plan.overlay import (
 )
 from policyd._core.schema.decode import DecodeError, decode
 from policyd._core.schema.types import Field, Scalar, SchemaType
+from policyd.json_types import FieldPath
 from policyd.mutation.overlays.lists import bind_list
 from policyd.mutation.overlays.tree import (
     Conditions,
-    Fault,
     List,
     Map,
     Nothing,
     OverlayLeaf,
     OverlayNode,
-    Path,
     Template,
     conditions,
 )
 from policyd.mutation.overlays.types import expectation, fits, fits_expression, in_words
 from policyd.mutation.schemas.schemas import KindSchema
+from policyd.pattern.faults import Fault
 
 _MANY = 15  # fields; nobody reads a longer list in a hint
 _IDENTITY = ("apiVersion", "kind")
@@ -86,7 +86,7 @@ class Binder:
         self.unfit(node.path, at.type, "a map" if isinstance(node, Map) else "a list")
         return RemovalChange()
 
-    def unfit(self, path: Path, wanted: SchemaType, found: str, value: object = None) -> None:
+    def unfit(self, path: FieldPath, wanted: SchemaType, found: str, value: object = None) -> None:
         hint = ""
         if wanted.scalar == Scalar.STRING and isinstance(value, bool | int | float):
             hint = "YAML reads this as a boolean or number: put it in quotes"
@@ -94,7 +94,7 @@ class Binder:
             hint = "write a list: each item after '- '"
         self.faults.append(Fault(path, f"expected {expectation(wanted)}, got {found}", hint))
 
-    def constant(self, value: object, at: Field, path: Path) -> OverlayChange:
+    def constant(self, value: object, at: Field, path: FieldPath) -> OverlayChange:
         """A value without expressions, as the API server has it: so it equals what is there."""
         if self.native:
             try:
@@ -135,7 +135,7 @@ class Binder:
         return MapChange(names, changes, added, empty=node.empty)
 
 
-def _unknown(path: Path, name: str, kind: SchemaType) -> Fault:
+def _unknown(path: FieldPath, name: str, kind: SchemaType) -> Fault:
     near = difflib.get_close_matches(name, kind.fields, n=1)
     hint = ""
     if near:

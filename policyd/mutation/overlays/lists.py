@@ -18,18 +18,18 @@ from policyd._core.plan.overlay import (
 )
 from policyd._core.schema.merge import MergeError
 from policyd._core.schema.types import Field, Relation, SchemaType
+from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import (
-    Fault,
     List,
     Map,
     Nothing,
     OverlayLeaf,
     OverlayNode,
-    Path,
     Template,
     conditions,
     plain,
 )
+from policyd.pattern.faults import Fault
 
 _REPLACED = "the items of this list have no keys: it is replaced as a whole"
 _ALL_OR_NONE = "give all of its items conditions, or none"
@@ -43,10 +43,10 @@ class ItemBinder(Protocol):
     def change(self, node: OverlayNode, at: Field, where: str) -> OverlayChange:
         """What a node does to a value of the type; ``where`` is for messages of requests."""
 
-    def constant(self, value: object, at: Field, path: Path) -> OverlayChange:
+    def constant(self, value: object, at: Field, path: FieldPath) -> OverlayChange:
         """A value without expressions, as the API server has it."""
 
-    def unfit(self, path: Path, wanted: SchemaType, found: str) -> None:
+    def unfit(self, path: FieldPath, wanted: SchemaType, found: str) -> None:
         """Note that what was ``found`` does not fit the type."""
 
 
@@ -117,7 +117,7 @@ class _Keyed:
         elif item is not None:
             (self.removed if node.deleted else self.items).append(item)
 
-    def _key(self, keys: dict[str, OverlayNode], path: Path) -> Any:
+    def _key(self, keys: dict[str, OverlayNode], path: FieldPath) -> Any:
         """The key of an item; None if an expression takes part in it."""
         if any(_computed(node) for node in keys.values()):
             return None
@@ -132,7 +132,7 @@ class _Keyed:
         self.seen.add(key)
         return key
 
-    def _keyless(self, path: Path) -> None:
+    def _keyless(self, path: FieldPath) -> None:
         names = " and ".join(self.kind.keys)
         key = self.kind.keys[0]
         self._tell(
@@ -141,7 +141,7 @@ class _Keyed:
             f'write {key} for one item, or ({key}): "*" for all of them',
         )
 
-    def _tell(self, path: Path, message: str, hint: str = "") -> None:
+    def _tell(self, path: FieldPath, message: str, hint: str = "") -> None:
         self.binder.faults.append(Fault(path, message, hint))
 
 

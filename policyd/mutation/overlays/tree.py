@@ -5,15 +5,16 @@ conditions made into patterns. Schemas and kinds are not known here.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from policyd._core.eval.program import Program
 from policyd._core.plan.overlay import OverlayExpression
 from policyd.cel.types.types import Type
+from policyd.json_types import FieldPath
 from policyd.mutation.overlays.strings import Unclosed, pieces
+from policyd.pattern.faults import Fault
 from policyd.pattern.marks import Mark, UnknownMark, split
 
-Path = tuple[str | int, ...]
 MAX_DEPTH = 100  # levels of an overlay; Kubernetes' own kinds have about twenty
 DIRECTIVE = "$patch"
 _CONDITION = re.compile(r"\(.+\)")
@@ -23,20 +24,6 @@ _FOREIGN = re.compile(
 )
 LITERAL = "a ${ that is no expression is written $${"
 NO_EXPRESSION = "a condition is a pattern and holds no expression; matchConditions can use CEL"
-
-
-class Fault(NamedTuple):
-    """What is wrong at which place of an overlay; ``at_key``: with the name of the field.
-
-    ``offset`` is where in the text at ``path``.
-    """
-
-    path: Path
-    message: str
-    hint: str = ""
-    at_key: bool = False
-    offset: int = 0
-    rule: str = "invalid"
 
 
 class Condition(Protocol):
@@ -49,13 +36,13 @@ class Condition(Protocol):
 class Compiler(Protocol):
     """What the policy layer does for an overlay."""
 
-    def expression(self, text: str, start: int, end: int, path: Path) -> Program | None:
+    def expression(self, text: str, start: int, end: int, path: FieldPath) -> Program | None:
         """The program of ``text[start:end]``; None (and a problem told) if it does not compile."""
 
-    def pattern(self, tree: Mapping[str, Any], path: Path) -> Condition | None:
+    def pattern(self, tree: Mapping[str, Any], path: FieldPath) -> Condition | None:
         """The pattern of a map's conditions; None (and a problem told) if it is none."""
 
-    def guard(self, tree: Mapping[str, Any], path: Path) -> Condition | None:
+    def guard(self, tree: Mapping[str, Any], path: FieldPath) -> Condition | None:
         """What the keys marked with < in a tree ask of the whole object; None likewise."""
 
 
@@ -64,7 +51,7 @@ class OverlayLeaf:
     """A value without structure, as it is written."""
 
     value: Any
-    path: Path
+    path: FieldPath
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +59,7 @@ class Template:
     """A text with expressions; ``type`` is that of the only part where that stands alone."""
 
     parts: tuple[str | OverlayExpression, ...]
-    path: Path
+    path: FieldPath
     type: Type | None = None
 
 
@@ -82,7 +69,7 @@ class Member:
 
     name: str
     node: "OverlayNode"
-    path: Path
+    path: FieldPath
     added: bool = False
 
 
@@ -94,7 +81,7 @@ class Map:
     """
 
     members: tuple[Member, ...]
-    path: Path
+    path: FieldPath
     condition: Condition | None = None
     deleted: bool = False
     empty: bool = False
@@ -105,14 +92,14 @@ class List:
     """A list."""
 
     items: "tuple[OverlayNode, ...]"
-    path: Path
+    path: FieldPath
 
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
     """A list of which all items are conditions of the whole overlay; or what could not be read."""
 
-    path: Path
+    path: FieldPath
 
 
 OverlayNode = OverlayLeaf | Template | Map | List | Nothing
@@ -169,7 +156,7 @@ def too_deep(value: Any) -> bool:
     return bool(level)
 
 
-def expressions_in(value: Any, path: Path) -> Iterator[tuple[Path, str, int, int]]:
+def expressions_in(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str, int, int]]:
     """The expressions that ``Reader`` compiles: the path of the string of each, the string, and
     where in it the expression begins and ends. A string that cannot be read has none.
     """
@@ -215,7 +202,7 @@ class OverlayReader:
     faults: list[Fault] = field(default_factory=list)
     count: int = 0
 
-    def read(self, value: Any, path: Path) -> OverlayNode:
+    def read(self, value: Any, path: FieldPath) -> OverlayNode:
         if isinstance(value, dict):
             return self.read_map(value, path)
         if isinstance(value, list):
@@ -224,7 +211,7 @@ class OverlayReader:
             return self._text(value, path)
         return OverlayLeaf(value, path)
 
-    def _list(self, value: list[Any], path: Path) -> OverlayNode:
+    def _list(self, value: list[Any], path: FieldPath) -> OverlayNode:
         items = []
         for index, item in enumerate(value):
             node = self.read(item, (*path, index))
@@ -232,7 +219,7 @@ class OverlayReader:
                 items.append(node)
         return List(tuple(items), path) if items or not value else Nothing(path)
 
-    def read_map(self, value: dict[str, Any], path: Path) -> Map:
+    def read_map(self, value: dict[str, Any], path: FieldPath) -> Map:
         members: dict[str, Member] = {}
         pattern: dict[str, Any] = {}
         for key, below in value.items():
@@ -261,7 +248,7 @@ class OverlayReader:
         deleted = self._deleted(value, path)
         return Map(found, path, condition, deleted, empty=not value)
 
-    def _deleted(self, value: dict[str, Any], path: Path) -> bool:
+    def _deleted(self, value: dict[str, Any], path: FieldPath) -> bool:
         if DIRECTIVE not in value:
             return False
         at = (*path, DIRECTIVE)
@@ -282,7 +269,7 @@ class OverlayReader:
             for item in node.items:
                 self._no_conditions(item)
 
-    def _no_expressions(self, value: Any, path: Path) -> None:
+    def _no_expressions(self, value: Any, path: FieldPath) -> None:
         if isinstance(value, dict):
             for key, below in value.items():
                 self._no_expressions(below, (*path, key))
@@ -292,7 +279,7 @@ class OverlayReader:
         elif isinstance(value, str) and "${" in value:
             self.faults.append(Fault(path, "an expression in a condition", NO_EXPRESSION))
 
-    def _text(self, text: str, path: Path) -> OverlayNode:
+    def _text(self, text: str, path: FieldPath) -> OverlayNode:
         if "${" not in text:
             if _FOREIGN.search(text):
                 hint = "write CEL: ${request.namespace}, ${object.metadata.name}"

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from policyd._core.schema.types import Field
-from policyd.mutation.schemas.type_builder import Builder, JSONObject
+from policyd.json_types import JSONObject
+from policyd.mutation.schemas.type_builder import Builder
 
 TABLE = Path(__file__).parent / "kubernetes-1.36.jsonl.gz"
 ListKeys = Callable[[tuple[str | int, ...]], tuple[str, ...] | None]

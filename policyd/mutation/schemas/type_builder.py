@@ -4,13 +4,11 @@ The rules are those of kube-openapi, pkg/schemaconv: without a list type a list 
 a type anything goes, unknown fields need additionalProperties or preserve-unknown-fields.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from policyd._core.schema.types import Decoding, Field, Relation, Scalar, SchemaType
+from policyd.json_types import JSONObject
 from policyd.mutation.schemas.leaves import LEAVES
-
-JSONObject = Mapping[str, Any]
 
 QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 RAW_EXTENSION = "io.k8s.apimachinery.pkg.runtime.RawExtension"
@@ -110,7 +108,7 @@ class Builder:
             name: self.field(member, preserve=preserve) for name, member in members.items()
         }
         extra = schema.get("additionalProperties")
-        if isinstance(extra, Mapping):
+        if isinstance(extra, dict):
             kind.extra = self.field(extra, preserve=preserve)
         elif extra is True or (extra is None and (preserve or not members)):
             kind.extra = Field(self.anything)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from policyd._core.match.labels import key_errors
+from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
 from policyd.policy.checks.match import (
     check_constraints,
@@ -26,7 +27,7 @@ from policyd.policy.checks.match import (
 from policyd.policy.checks.pattern import check_forms
 from policyd.policy.checks.policy import check_overlay, check_policy, check_suite
 from policyd.policy.model import names
-from policyd.policy.model.findings import FormProblem, Path
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
     AuditAnnotation,
     MutatingAdmissionPolicy,
@@ -73,7 +74,7 @@ def _check_vap(policy: ValidatingAdmissionPolicy) -> Iterator[FormProblem]:
 def check_validations(validations: Sequence[Validation]) -> Iterator[FormProblem]:
     """``spec.validations``."""
     for index, validation in enumerate(validations):
-        at: Path = ("spec", "validations", index)
+        at: FieldPath = ("spec", "validations", index)
         if isinstance(validation, PolicyValidation):
             yield from check_forms(validation, at)
         elif not validation.expression.strip():
@@ -93,7 +94,7 @@ def check_audit_annotations(
     annotations: Sequence[AuditAnnotation], policy: str
 ) -> Iterator[FormProblem]:
     """Check ``spec.auditAnnotations``: policy name and key together must be a qualified name."""
-    path: Path = ("spec", "auditAnnotations")
+    path: FieldPath = ("spec", "auditAnnotations")
     if len(annotations) > MAX_AUDIT_ANNOTATIONS:
         wrong = f"must not have more than {MAX_AUDIT_ANNOTATIONS} auditAnnotations"
         yield FormProblem(path, wrong)
@@ -120,7 +121,7 @@ def _check_vap_binding(binding: ValidatingAdmissionPolicyBinding) -> Iterator[Fo
 
 def check_validation_actions(actions: Sequence[str]) -> Iterator[FormProblem]:
     """``spec.validationActions``."""
-    path: Path = ("spec", "validationActions")
+    path: FieldPath = ("spec", "validationActions")
     if not actions:
         yield required(path, "at least one validation action is required")
     yield from duplicates(path, actions)
@@ -135,7 +136,7 @@ def check_validation_actions(actions: Sequence[str]) -> Iterator[FormProblem]:
 def _check_binding_spec(
     spec: ValidatingAdmissionPolicyBindingSpec | MutatingAdmissionPolicyBindingSpec,
 ) -> Iterator[FormProblem]:
-    path: Path = ("spec", "policyName")
+    path: FieldPath = ("spec", "policyName")
     if not spec.policy_name:
         yield required(path)
     else:
@@ -160,7 +161,7 @@ def _check_map(policy: MutatingAdmissionPolicy) -> Iterator[FormProblem]:
         yield required(("spec", "reinvocationPolicy"), "Never or IfNeeded")
 
 
-def _check_operations(match: MatchResources, path: Path) -> Iterator[FormProblem]:
+def _check_operations(match: MatchResources, path: FieldPath) -> Iterator[FormProblem]:
     """Check that a MAP or its binding does not match DELETE, which ``*`` does not include there."""
     supported = ", ".join(f'"{operation}"' for operation in _MUTATING_OPERATIONS)
     for index, rule in enumerate(match.resource_rules):
@@ -176,7 +177,7 @@ def _check_operations(match: MatchResources, path: Path) -> Iterator[FormProblem
 def check_mutations(mutations: Sequence[Mutation]) -> Iterator[FormProblem]:
     """Check ``spec.mutations``: only the field that patchType names, with an expression."""
     for index, mutation in enumerate(mutations):
-        at: Path = ("spec", "mutations", index)
+        at: FieldPath = ("spec", "mutations", index)
         if not mutation.given("patch_type"):
             own = OWN_KINDS if isinstance(mutation, PolicyMutation) else ()
             names = " or ".join(kind.patch_type for kind in KUBERNETES_KINDS)

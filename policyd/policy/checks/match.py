@@ -7,9 +7,10 @@ apimachinery's label selector checks; the wording is theirs.
 from collections.abc import Iterable, Iterator, Sequence
 
 from policyd._core.match.labels import key_errors, value_errors
+from policyd.json_types import FieldPath
 from policyd.policy.model import names
 from policyd.policy.model.base import LabelSelector, ObjectMeta
-from policyd.policy.model.findings import FormProblem, Path, quoted
+from policyd.policy.model.findings import FormProblem, quoted
 from policyd.policy.model.match import (
     MatchCondition,
     MatchResources,
@@ -23,18 +24,18 @@ MAX_MATCH_CONDITIONS = 64
 MAX_ANNOTATIONS_SIZE = 256 * 1024  # bytes of keys and values
 
 
-def required(path: Path, detail: str = "") -> FormProblem:
+def required(path: FieldPath, detail: str = "") -> FormProblem:
     """A field that must be given."""
     return FormProblem(path, f"Required value: {detail}" if detail else "Required value")
 
 
-def invalid(path: Path, value: object, wrongs: Iterable[str]) -> Iterator[FormProblem]:
+def invalid(path: FieldPath, value: object, wrongs: Iterable[str]) -> Iterator[FormProblem]:
     """One finding for each thing that is wrong with a value."""
     for wrong in wrongs:
         yield FormProblem(path, f"Invalid value: {quoted(value)}: {wrong}")
 
 
-def duplicates(path: Path, values: Iterable[str], *field: str) -> Iterator[FormProblem]:
+def duplicates(path: FieldPath, values: Iterable[str], *field: str) -> Iterator[FormProblem]:
     """Each value that occurred before; ``field`` is where in the item it stands."""
     seen: set[str] = set()
     for index, value in enumerate(values):
@@ -61,14 +62,14 @@ def check_metadata(meta: ObjectMeta) -> Iterator[FormProblem]:
         )
 
 
-def check_labels(labels: dict[str, str], path: Path) -> Iterator[FormProblem]:
+def check_labels(labels: dict[str, str], path: FieldPath) -> Iterator[FormProblem]:
     """Keys and values of labels, also those that a selector asks for."""
     for key, value in labels.items():
         yield from invalid((*path, key), key, key_errors(key))
         yield from invalid((*path, key), value, value_errors(value))
 
 
-def check_selector(selector: LabelSelector, path: Path) -> Iterator[FormProblem]:
+def check_selector(selector: LabelSelector, path: FieldPath) -> Iterator[FormProblem]:
     """A label selector."""
     yield from check_labels(selector.match_labels, (*path, "matchLabels"))
     for index, requirement in enumerate(selector.match_expressions):
@@ -87,7 +88,7 @@ def check_selector(selector: LabelSelector, path: Path) -> Iterator[FormProblem]
             yield from invalid((*at, "values", number), value, value_errors(value))
 
 
-def check_match_resources(match: MatchResources, path: Path) -> Iterator[FormProblem]:
+def check_match_resources(match: MatchResources, path: FieldPath) -> Iterator[FormProblem]:
     """Rules and selectors of a policy or binding."""
     if match.given("namespace_selector"):
         yield from check_selector(match.namespace_selector, (*path, "namespaceSelector"))
@@ -110,7 +111,7 @@ def check_constraints(match: MatchResources, given: bool) -> Iterator[FormProble
         yield required((*path, "resourceRules"), "at least one rule")
 
 
-def _check_rule(rule: NamedRuleWithOperations, path: Path) -> Iterator[FormProblem]:
+def _check_rule(rule: NamedRuleWithOperations, path: FieldPath) -> Iterator[FormProblem]:
     for index, name in enumerate(rule.resource_names):
         yield from invalid((*path, "resourceNames", index), name, names.path_segment(name))
     yield from duplicates((*path, "resourceNames"), rule.resource_names)
@@ -130,7 +131,7 @@ def _check_rule(rule: NamedRuleWithOperations, path: Path) -> Iterator[FormProbl
     yield from _check_resources(rule.resources, (*path, "resources"))
 
 
-def _check_resources(resources: Sequence[str], path: Path) -> Iterator[FormProblem]:
+def _check_resources(resources: Sequence[str], path: FieldPath) -> Iterator[FormProblem]:
     """Wildcards must not overlap: ``r/*`` with a later ``r/s``, ``*/s`` with a later ``r/s``."""
     if not resources:
         yield required(path)
@@ -166,7 +167,7 @@ def _check_resources(resources: Sequence[str], path: Path) -> Iterator[FormProbl
 
 def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[FormProblem]:
     """``spec.matchConditions``: at most 64, uniquely named."""
-    path: Path = ("spec", "matchConditions")
+    path: FieldPath = ("spec", "matchConditions")
     if len(conditions) > MAX_MATCH_CONDITIONS:
         count = len(conditions)
         yield FormProblem(
@@ -187,7 +188,7 @@ def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[For
 def check_variables(variables: Sequence[Variable]) -> Iterator[FormProblem]:
     """``spec.variables``: names that CEL can say."""
     for index, variable in enumerate(variables):
-        at: Path = ("spec", "variables", index)
+        at: FieldPath = ("spec", "variables", index)
         if not variable.name.strip():
             yield required((*at, "name"), "name is not specified")
         elif not names.is_cel_identifier(variable.name):
@@ -200,7 +201,7 @@ def check_param_kind(kind: ParamKind | None) -> Iterator[FormProblem]:
     """``spec.paramKind``."""
     if kind is None:
         return
-    at: Path = ("spec", "paramKind", "apiVersion")
+    at: FieldPath = ("spec", "paramKind", "apiVersion")
     group, slash, version = kind.api_version.rpartition("/")
     if not kind.api_version:
         yield required(at)
@@ -226,7 +227,7 @@ def check_param_ref(ref: ParamRef | None) -> Iterator[FormProblem]:
     """``spec.paramRef``: a name or a selector, and what to do when nothing is found."""
     if ref is None:
         return
-    path: Path = ("spec", "paramRef")
+    path: FieldPath = ("spec", "paramRef")
     exclusive = "Forbidden: name and selector are mutually exclusive"
     if ref.name:
         yield from invalid((*path, "name"), ref.name, names.path_segment(ref.name))

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from policyd.json_types import FieldPath
 from policyd.pattern import Pattern, PatternError, compile_any_pattern, compile_pattern
 from policyd.policy.checks.match import required
-from policyd.policy.model.findings import FormProblem, Path
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import PolicyValidation
 
 
-def check_forms(validation: PolicyValidation, at: Path) -> Iterator[FormProblem]:
+def check_forms(validation: PolicyValidation, at: FieldPath) -> Iterator[FormProblem]:
     """Check that exactly one of ``expression``, ``pattern`` and ``anyPattern`` is set and valid."""
     given = [
         name
@@ -34,7 +35,7 @@ def check_forms(validation: PolicyValidation, at: Path) -> Iterator[FormProblem]
         yield from _faults(compile_any_pattern, list(validation.any_pattern), path)
 
 
-def _faults(make: Callable[[Any], Pattern], tree: Any, path: Path) -> Iterator[FormProblem]:
+def _faults(make: Callable[[Any], Pattern], tree: Any, path: FieldPath) -> Iterator[FormProblem]:
     try:
         make(tree)
     except PatternError as error:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import MAX_DEPTH, too_deep
 from policyd.policy.checks.match import (
     check_metadata,
@@ -12,7 +13,7 @@ from policyd.policy.checks.match import (
     invalid,
     required,
 )
-from policyd.policy.model.findings import FormProblem, Path
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Exception_, Policy, PolicyTest
 from policyd.policy.model.match import MatchResources, Variable
 from policyd.policy.model.suite import Case
@@ -52,7 +53,7 @@ def check_policy(policy: Policy) -> Iterator[FormProblem]:
     yield from _check_exceptions(spec.exceptions, validation_names)
 
 
-def check_overlay(overlay: dict[str, Any], path: Path) -> Iterator[FormProblem]:
+def check_overlay(overlay: dict[str, Any], path: FieldPath) -> Iterator[FormProblem]:
     """Check the ``overlay`` of a mutation; it is checked against its kinds when it is compiled."""
     if not overlay:
         yield required(path, "an empty overlay changes nothing")
@@ -62,7 +63,7 @@ def check_overlay(overlay: dict[str, Any], path: Path) -> Iterator[FormProblem]:
 
 def _check_variable_names(variables: Sequence[Variable]) -> Iterator[FormProblem]:
     """Reject what the API server accepts but nobody intends: duplicate and misleading names."""
-    path: Path = ("spec", "variables")
+    path: FieldPath = ("spec", "variables")
     yield from duplicates(path, (variable.name for variable in variables), "name")
     for index, variable in enumerate(variables):
         if variable.name in _TAKEN_NAMES:
@@ -81,7 +82,7 @@ def _matches_pods(match: MatchResources) -> bool:
 def _check_exceptions(
     exceptions: Sequence[Exception_], validation_names: Sequence[str]
 ) -> Iterator[FormProblem]:
-    path: Path = ("spec", "exceptions")
+    path: FieldPath = ("spec", "exceptions")
     yield from duplicates(path, (exception.name for exception in exceptions), "name")
     for index, exception in enumerate(exceptions):
         at = (*path, index)
@@ -116,7 +117,7 @@ def check_suite(suite: PolicyTest) -> Iterator[FormProblem]:
         yield from _check_case(case, ("cases", index))
 
 
-def _check_case(case: Case, path: Path) -> Iterator[FormProblem]:
+def _check_case(case: Case, path: FieldPath) -> Iterator[FormProblem]:
     if not case.name.strip():
         yield required((*path, "name"))
     if not case.expect.model_fields_set:

@@ -13,7 +13,7 @@ from policyd._core.match.selectors import Selector
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.validation import PlannedValidation, ValidationPlan
 from policyd.errors import PolicyError, Problem
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
 from policyd.policy.compile.compiled import (
     Binding,
@@ -34,7 +34,6 @@ from policyd.policy.kinds.controllers import controller_constraints
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.model import kinds as model
 from policyd.policy.model.expressions import CONDITION, mutations_of
-from policyd.policy.model.findings import Path
 from policyd.policy.model.kinds import AnyBinding, AnyPolicy
 from policyd.policy.model.match import Validation as ValidationModel
 from policyd.policy.source.documents import Document, Sources
@@ -280,7 +279,7 @@ class _Compiler:
 
 
 def _validation(
-    item: ValidationModel, path: Path, expressions: Expressions
+    item: ValidationModel, path: FieldPath, expressions: Expressions
 ) -> PlannedValidation | None:
     """One validation; None if its expression does not compile."""
     pattern = _pattern(item)

@@ -18,6 +18,7 @@ from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.source import Source
 from policyd.cel.trace.tracing import plan_traced
 from policyd.errors import CelCompileError, Problem
+from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import LITERAL
 from policyd.policy.model.expressions import (
     TEMPLATE,
@@ -26,7 +27,6 @@ from policyd.policy.model.expressions import (
     PolicyExpression,
     expressions_of,
 )
-from policyd.policy.model.findings import Path
 from policyd.policy.source.documents import Document
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -51,7 +51,7 @@ class Expressions:
         self._admission = partial(Environment.admission, params=has_params, version=version)
         self._environments: dict[tuple[bool, bool, bool], Environment] = {}
         self._variables: dict[str, Program] = {}
-        self._programs: dict[tuple[Path, int], Program] = {}
+        self._programs: dict[tuple[FieldPath, int], Program] = {}
         self._by_role: dict[ExpressionRole, list[Program]] = {}
         for each in expressions_of(document.raw):
             self._compile(each)
@@ -63,7 +63,7 @@ class Expressions:
         sees_namespace = "namespaceObject" in layout.used
         return Frame(layout.size, layout.slots, len(layout.variables), sees_namespace)
 
-    def program(self, path: Path, start: int = 0) -> Program | None:
+    def program(self, path: FieldPath, start: int = 0) -> Program | None:
         """The program of the expression at a path (in a string: at an offset of that); None if
         there is none, or it does not compile.
         """
@@ -133,7 +133,7 @@ def at_offset(problem: Problem, text: str, offset: int) -> Problem:
     return replace(problem, line=line, column=column, excerpt=source.excerpt(offset))
 
 
-def string_at(raw: Mapping[str, Any], path: Path) -> str:
+def string_at(raw: Mapping[str, Any], path: FieldPath) -> str:
     """The string at a path of a plain document."""
     value: Any = raw
     for step in path:

@@ -3,19 +3,21 @@ so that what is wrong with them is told when the policy loads. Judges nothing.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from policyd._core.eval.program import Program
 from policyd.errors import Problem
+from policyd.json_types import FieldPath
 from policyd.mutation import overlay
 from policyd.mutation.overlay import Overlay
-from policyd.mutation.overlays.tree import Fault
 from policyd.mutation.schemas.schemas import Gvk, KindSchema, Schemas
 from policyd.pattern import Pattern, PatternError, compile_pattern
+from policyd.pattern.faults import Fault
 from policyd.policy.compile.expressions import Expressions, at_offset, string_at
 from policyd.policy.kinds.controllers import CONTROLLERS
 from policyd.policy.kinds.object_types import KindSchemas
-from policyd.policy.model.findings import FormProblem, Path
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
 from policyd.policy.model.match import NamedRuleWithOperations
 from policyd.policy.source.documents import Document
@@ -60,7 +62,7 @@ class OverlayCompiler:
         self._document = document
         self._expressions = expressions
 
-    def compile(self, value: dict[str, Any], path: Path) -> Overlay:
+    def compile(self, value: dict[str, Any], path: FieldPath) -> Overlay:
         found, faults = overlay.read(value, path, self)
         self.tell(faults)
         return found
@@ -81,22 +83,19 @@ class OverlayCompiler:
         text = string_at(self._document.raw, fault.path)
         return self._document.placed(at_offset(problem, text, fault.offset), problem.path)
 
-    def expression(self, text: str, start: int, end: int, path: Path) -> Program | None:
+    def expression(self, text: str, start: int, end: int, path: FieldPath) -> Program | None:
         """See ``policyd.mutation.overlays.tree.Compiler``."""
         return self._expressions.program(path, start)
 
-    def pattern(self, tree: Mapping[str, Any], path: Path) -> Pattern | None:
+    def pattern(self, tree: Mapping[str, Any], path: FieldPath) -> Pattern | None:
         """See ``policyd.mutation.overlays.tree.Compiler``."""
         try:
             return compile_pattern(tree)
         except PatternError as error:
-            self.tell(
-                Fault((*path, *each.path), each.message, each.hint, each.at_key)
-                for each in error.faults
-            )
+            self.tell(replace(each, path=(*path, *each.path)) for each in error.faults)
             return None
 
-    def guard(self, tree: Mapping[str, Any], path: Path) -> Pattern | None:
+    def guard(self, tree: Mapping[str, Any], path: FieldPath) -> Pattern | None:
         """See ``policyd.mutation.overlays.tree.Compiler``."""
         pattern = self.pattern(tree, path)
         return guard_of(pattern) if pattern is not None else None
@@ -122,7 +121,7 @@ def bind(
     for each in overlays:
         for schema in schemas:
             compiler.tell(
-                fault._replace(message=f"{schema.gvk}: {fault.message}")
+                replace(fault, message=f"{schema.gvk}: {fault.message}")
                 if len(schemas) > 1
                 else fault
                 for fault in each.bind(schema)
@@ -158,7 +157,7 @@ def _of_versions(
     return [schema for schema in found if schema is not None]
 
 
-def _unknown(path: Path, group: str, resource: str) -> Fault:
+def _unknown(path: FieldPath, group: str, resource: str) -> Fault:
     name = f"{resource}.{group}" if group else resource
     hint = remedy(name) if group else "see the name"
     return Fault(

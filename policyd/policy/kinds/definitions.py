@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from policyd.errors import Problem
-from policyd.policy.model.findings import FormProblem, Path
+from policyd.json_types import FieldPath
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.source.documents import Document, Sources
 
 KIND = "CustomResourceDefinition"
@@ -65,7 +66,7 @@ def _check(raw: dict[str, Any]) -> Iterator[FormProblem]:
         yield _wrong(("spec", "versions"), "a list")
         return
     for index, version in enumerate(versions):
-        at: Path = ("spec", "versions", index)
+        at: FieldPath = ("spec", "versions", index)
         if not isinstance(version, dict):
             yield _wrong(at, "an object")
             continue
@@ -77,7 +78,7 @@ def _check(raw: dict[str, Any]) -> Iterator[FormProblem]:
             yield from _schema(holder["openAPIV3Schema"], (*at, "schema", "openAPIV3Schema"))
 
 
-def _schema(schema: Any, at: Path, depth: int = 0) -> Iterator[FormProblem]:
+def _schema(schema: Any, at: FieldPath, depth: int = 0) -> Iterator[FormProblem]:
     """A structural schema, as far as types are made of it."""
     if depth > _DEEPEST:
         yield FormProblem(at, f"the schema is deeper than {_DEEPEST} levels")
@@ -118,10 +119,10 @@ _FIELDS: dict[str, tuple[Callable[[Any], bool], str]] = {
 }
 
 
-def _text(value: dict[str, Any], field: str, at: Path) -> Iterator[FormProblem]:
+def _text(value: dict[str, Any], field: str, at: FieldPath) -> Iterator[FormProblem]:
     if not isinstance(value.get(field), str) or not value[field]:
         yield _wrong((*at, field), "a text")
 
 
-def _wrong(path: Path, expected: str) -> FormProblem:
+def _wrong(path: FieldPath, expected: str) -> FormProblem:
     return FormProblem(path, f"expected {expected}")

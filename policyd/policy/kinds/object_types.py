@@ -10,12 +10,13 @@ from typing import Any
 
 from policyd.cel.types.structs import Structs
 from policyd.cel.types.types import BOOL, DOUBLE, DYN, INT, STRING, Type, list_of, map_of
+from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Table, as_object, as_published, builtin_table
-from policyd.mutation.schemas.type_builder import QUANTITY, JSONObject
+from policyd.mutation.schemas.type_builder import QUANTITY
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
 
-Gvk = tuple[str, str, str]
+_Gvk = tuple[str, str, str]
 _SCALARS = {"boolean": BOOL, "integer": INT, "number": DOUBLE, "string": STRING}
 _ANY_MAP = map_of(STRING, DYN)
 # By Go type: fields that may be omitted, but that the API server sets or asks for, so that every
@@ -67,7 +68,7 @@ class ObjectTypes:
         self._schemas: dict[str, JSONObject] = {}
         self._definitions: dict[str, str] = {}
 
-    def of_kind(self, gvk: Gvk) -> Type | None:
+    def of_kind(self, gvk: _Gvk) -> Type | None:
         """The type of a kind's objects; None for kinds that nobody knows."""
         schema = self._kinds.find(gvk)
         if schema is None:
@@ -141,7 +142,7 @@ class ObjectTypes:
 
     def _object_type(self, name: str, schema: JSONObject, reference: str | None) -> Type:
         extra = schema.get("additionalProperties")
-        if isinstance(extra, Mapping):
+        if isinstance(extra, dict):
             return map_of(STRING, self._type(f"{name}.@elem", extra))
         if not schema.get("properties"):
             return _ANY_MAP
@@ -156,9 +157,9 @@ class KindSchemas:
 
     def __init__(self, crds: Iterable[Mapping[str, Any]]) -> None:
         self._table: Table = builtin_table()
-        self._found: dict[Gvk, JSONObject | None] = {}
-        self._resources: dict[Gvk, Gvk] = {}
-        self._by_name: dict[tuple[str, ...], list[Gvk]] | None = None
+        self._found: dict[_Gvk, JSONObject | None] = {}
+        self._resources: dict[_Gvk, _Gvk] = {}
+        self._by_name: dict[tuple[str, ...], list[_Gvk]] | None = None
         for api_version, kind in BUILTIN_KINDS:
             group, _, version = api_version.rpartition("/")
             self._resources[group, version, plural(kind)] = (group, version, kind)
@@ -178,11 +179,11 @@ class KindSchemas:
                 self._resources[group, gvk[1], names.get("plural", "")] = gvk
                 self._found[gvk] = None if schema is None else as_object(as_published(schema))
 
-    def of_resource(self, group: str, version: str, resource: str) -> Gvk | None:
+    def of_resource(self, group: str, version: str, resource: str) -> _Gvk | None:
         """The kind of a resource, subresources aside."""
         return self._resources.get((group, version, resource))
 
-    def named(self, group: str, version: str, resource: str) -> list[Gvk]:
+    def named(self, group: str, version: str, resource: str) -> list[_Gvk]:
         """The kinds that these names may mean; without a group: of all groups, the core first."""
         if group:
             found = self._resources.get((group, version, resource))
@@ -197,7 +198,7 @@ class KindSchemas:
         """The versions in which a resource is served."""
         return [key[1] for key in self._resources if (key[0], key[2]) == (group, resource)]
 
-    def find(self, gvk: Gvk) -> JSONObject | None:
+    def find(self, gvk: _Gvk) -> JSONObject | None:
         """The schema of a kind's objects."""
         if gvk not in self._found:
             name = self._table.kinds.get("/".join(gvk))

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 
 from policyd.errors import Problem
+from policyd.json_types import FieldPath
 from policyd.policy.lint.run import LintRun
 from policyd.policy.model.expressions import VARIABLE, PolicyExpression, expressions_of
-from policyd.policy.model.findings import FormProblem, Path
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (
     AnyBinding,
     AnyPolicy,
@@ -101,7 +102,7 @@ def _variables(expressions: Sequence[PolicyExpression]) -> Iterator[FormProblem]
             yield FormProblem(path, f"variable {name!r} is never used", rule="unused-variable")
 
 
-def _exception(exception: Exception_, path: Path, today: date) -> Iterator[FormProblem]:
+def _exception(exception: Exception_, path: FieldPath, today: date) -> Iterator[FormProblem]:
     until = exception.until
     if until is not None:
         days = (until - today).days

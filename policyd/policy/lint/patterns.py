@@ -13,13 +13,14 @@ from typing import Any
 from policyd._core.pattern.strings import Wildcard
 from policyd._core.schema.types import Scalar, SchemaType
 from policyd.errors import Problem
+from policyd.json_types import FieldPath
 from policyd.mutation.schemas.schemas import Gvk, Schemas
 from policyd.pattern.marks import Mark, split
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.object_types import KindSchemas
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import kinds_of
-from policyd.policy.model.findings import FormProblem, Path
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import Policy
 from policyd.policy.source.documents import Document
 
@@ -37,7 +38,7 @@ class Misfit:
     at_key: bool = False
 
 
-PlacedMisfit = tuple[Path, Misfit]
+PlacedMisfit = tuple[FieldPath, Misfit]
 
 
 def misfitting(run: LintRun) -> list[Problem]:
@@ -58,7 +59,7 @@ def _advise(
 ) -> Iterator[Problem]:
     roots = {gvk: found.root.type for gvk in kinds if (found := schemas.lookup(*gvk)) is not None}
     for path, tree, telling_apart in _patterns(policy):
-        told: dict[Path, dict[Gvk, Misfit]] = {}
+        told: dict[FieldPath, dict[Gvk, Misfit]] = {}
         for gvk, root in roots.items():
             for where, misfit in _misfits(tree, root, path):
                 told.setdefault(where, {})[gvk] = misfit
@@ -70,10 +71,10 @@ def _advise(
                 yield document.problem(finding, "advice")
 
 
-def _patterns(policy: Policy) -> Iterator[tuple[Path, Any, bool]]:
+def _patterns(policy: Policy) -> Iterator[tuple[FieldPath, Any, bool]]:
     """Yield each pattern with its path, and whether it may be intended for some kinds only."""
     for index, validation in enumerate(policy.spec.validations):
-        path: Path = ("spec", "validations", index)
+        path: FieldPath = ("spec", "validations", index)
         if validation.pattern is not None:
             yield (*path, "pattern"), validation.pattern, _has_condition(validation.pattern)
         for number, tree in enumerate(validation.any_pattern or ()):
@@ -89,7 +90,7 @@ def _has_condition(tree: Any) -> bool:
     )
 
 
-def _misfits(tree: Any, schema: SchemaType, path: Path) -> Iterator[PlacedMisfit]:
+def _misfits(tree: Any, schema: SchemaType, path: FieldPath) -> Iterator[PlacedMisfit]:
     if schema.scalar == Scalar.UNTYPED:
         return  # a quantity, or a value that the schema does not restrict
     if isinstance(tree, dict):
@@ -111,7 +112,7 @@ def _misfits(tree: Any, schema: SchemaType, path: Path) -> Iterator[PlacedMisfit
 
 
 def _misfits_of_keys(
-    tree: dict[str, Any], schema: SchemaType, path: Path
+    tree: dict[str, Any], schema: SchemaType, path: FieldPath
 ) -> Iterator[PlacedMisfit]:
     for key, value in tree.items():
         name = split(key)[1]
@@ -128,7 +129,7 @@ def _misfits_of_keys(
             yield (*path, key), Misfit(what, hint, at_key=True)
 
 
-def _misfit_of_leaf(value: Any, schema: SchemaType, path: Path) -> Iterator[PlacedMisfit]:
+def _misfit_of_leaf(value: Any, schema: SchemaType, path: FieldPath) -> Iterator[PlacedMisfit]:
     while schema.is_list and schema.item is not None:
         schema = schema.item.type  # a leaf is checked against each item
     if schema.scalar == Scalar.UNTYPED or value in _ANY:

@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
 from policyd.errors import Problem
+from policyd.json_types import FieldPath
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.served import REMOVED, Resource, Resources, known_resources
 from policyd.policy.lint.run import LintRun
-from policyd.policy.model.findings import FormProblem, Path
+from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import AnyBinding, AnyPolicy
 from policyd.policy.model.match import MatchResources, NamedRuleWithOperations
 from policyd.policy.source.documents import Document
@@ -37,7 +38,7 @@ def advise_rules(run: LintRun) -> list[Problem]:
     ]
 
 
-def _rules(document: Document) -> Iterator[tuple[Path, NamedRuleWithOperations, bool]]:
+def _rules(document: Document) -> Iterator[tuple[FieldPath, NamedRuleWithOperations, bool]]:
     """Yield each rule with its path, and whether it matches only the versions that it names."""
     model = document.model
     match: MatchResources | None = None
@@ -59,7 +60,7 @@ class _RuleAdvice:
     """Checks one match rule."""
 
     rule: NamedRuleWithOperations
-    path: Path
+    path: FieldPath
     known: Resources
     exact: bool
 

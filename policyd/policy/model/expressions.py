@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from policyd.cel.types.types import BOOL, NULL, STRING, Type
+from policyd.json_types import FieldPath
 from policyd.mutation import KINDS, MutationKind
 from policyd.mutation.overlays.tree import expressions_in, too_deep
-from policyd.policy.model.findings import Path, path_text
+from policyd.policy.model.findings import path_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ class PolicyExpression:
 
     role: ExpressionRole
     text: str
-    path: Path
+    path: FieldPath
     name: str = ""
     start: int = 0
 
@@ -76,7 +77,7 @@ class HeldMutation:
 
     index: int
     kind: MutationKind
-    path: Path
+    path: FieldPath
     held: dict[str, Any]
 
 

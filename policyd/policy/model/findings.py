@@ -12,17 +12,16 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
 from policyd.policy.model.base import aliases
-
-Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FormProblem:
     """``path`` leads to the field; ``at_key``: the name of the field is at fault, not its value."""
 
-    path: Path
+    path: FieldPath
     message: str
     hint: str = ""
     at_key: bool = False
@@ -91,7 +90,7 @@ def _translate(error: ErrorDetails, model: type[BaseModel]) -> Iterator[FormProb
         yield FormProblem(path, f"Invalid value: {quoted(value)}: {error['msg']}")
 
 
-def _unknown_field(path: Path, model: type[BaseModel]) -> FormProblem:
+def _unknown_field(path: FieldPath, model: type[BaseModel]) -> FormProblem:
     name = str(path[-1])
     known = sorted(_model_at(model, path[:-1]))
     near = difflib.get_close_matches(name, known, n=1)
@@ -106,7 +105,7 @@ def _unknown_field(path: Path, model: type[BaseModel]) -> FormProblem:
     return FormProblem(path, f'unknown field "{name}"', hint, at_key=True, rule="unknown-field")
 
 
-def _unsupported_value(path: Path, value: object, error: ErrorDetails) -> FormProblem:
+def _unsupported_value(path: FieldPath, value: object, error: ErrorDetails) -> FormProblem:
     supported = error.get("ctx", {}).get("expected", "").replace(" or ", ", ").replace("'", '"')
     message = f"Unsupported value: {quoted(value)}: supported values: {supported}"
     if path[-1] == "operator":
@@ -138,7 +137,7 @@ def _type_hint(kind: str, value: object) -> str:
     return ""
 
 
-def _model_at(model: type[BaseModel], path: Path) -> frozenset[str]:
+def _model_at(model: type[BaseModel], path: FieldPath) -> frozenset[str]:
     """The field names of the model that stands at ``path`` below ``model``; empty if unknown."""
     here: type[BaseModel] | None = model
     for part in path:

@@ -7,8 +7,9 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from policyd.cel.syntax.recursion import deep_recursion
+from policyd.json_types import FieldPath
 from policyd.policy.checks.documents import check
-from policyd.policy.model.findings import FormProblem, Path, schema_findings
+from policyd.policy.model.findings import FormProblem, schema_findings
 from policyd.policy.model.kinds import ADMISSION_V1, KINDS
 from policyd.policy.source.documents import Document
 
@@ -89,7 +90,7 @@ def _value_findings(
     ]
 
 
-def _related(one: Path, other: Path) -> bool:
+def _related(one: FieldPath, other: FieldPath) -> bool:
     """Whether one path leads into the other, or through it."""
     length = min(len(one), len(other))
     return one[:length] == other[:length]
@@ -100,7 +101,7 @@ def _sort_key(part: str | int) -> tuple[int, int, str]:
     return (0, part, "") if isinstance(part, int) else (1, 0, part)
 
 
-def _remove(value: Any, path: Path) -> None:
+def _remove(value: Any, path: FieldPath) -> None:
     for part in path[:-1]:
         try:
             value = value[part]

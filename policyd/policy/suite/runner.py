@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
-from typing import Any, Literal
+from typing import Any
 
 import jsonpatch
 import orjson
@@ -20,7 +20,7 @@ from jsonpointer import JsonPointerException
 from policyd.errors import PolicydError, PolicyError, Problem
 from policyd.json_types import JSONObject
 from policyd.policy.model.kinds import PolicyTest
-from policyd.policy.model.suite import Case, SuiteRequest
+from policyd.policy.model.suite import Case, SuiteRequest, Webhook
 from policyd.policy.source.documents import Document
 from policyd.policy.source.files import read_bytes
 from policyd.policy.source.fixtures import inside
@@ -28,7 +28,6 @@ from policyd.policy.source.loader import read_one
 from policyd.policy.suite.expectations import CaseAnswer, Mismatch, compare, same
 from policyd.policy.suite.reviews import build_review, namespace
 
-Webhook = Literal["validate", "mutate"]
 # (AdmissionReview, webhook) -> the AdmissionReview that answers it.
 Review = Callable[[JSONObject, Webhook], JSONObject]
 # A Namespace object -> the same policies, knowing that namespace.
@@ -136,7 +135,7 @@ def _run_case(
             if with_namespace is None:
                 raise _CaseError("namespaceLabels cannot be set for these policies")
             review = with_namespace(_namespace(admission_review, case.request.namespace_labels))
-        answer = _ask(admission_review, case.webhook, review)
+        answer = _answer(admission_review, case.webhook, review)
         mismatches = (
             *compare(case.expect, answer),
             *_run_again(case, admission_review, answer, review),
@@ -209,7 +208,7 @@ def _namespace(review: JSONObject, labels: dict[str, str]) -> JSONObject:
     return namespace(name, labels)
 
 
-def _ask(review: JSONObject, webhook: Webhook | None, judge: Review) -> CaseAnswer:
+def _answer(review: JSONObject, webhook: Webhook | None, judge: Review) -> CaseAnswer:
     """Both webhooks, as the API server calls them: mutate, then validate what became of it."""
     request: JSONObject = review.get("request", {})
     before: JSONObject | None = request.get("object")
