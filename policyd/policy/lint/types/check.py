@@ -2,8 +2,8 @@
 API server gives it.
 
 Only kinds that the rules name without wildcards are looked at, at most ten, and only validations
-and their messages (with the variables that they use), and mutations (``mutation_check``), which the
-API server does not look at. ``object_types`` and ``object_checker`` say
+and their messages (with the variables that they use), and mutations (``mutations``), which the
+API server does not look at. ``kinds/object_types`` and ``cel/check/objects`` say
 where the API server is not followed: what is right when a policy runs is not warned about.
 """
 

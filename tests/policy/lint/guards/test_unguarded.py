@@ -11,15 +11,14 @@ from tests.policy.builders import loaded, map_, policy, rule, vap
 from tests.policy.lint.types.test_check import CRD, GADGETS, WORKLOADS
 
 FIELD, NULL = "unguarded-field", "null-object"
-CREATE, UPDATE = rule(operations=["CREATE"]), rule(operations=["UPDATE"])
-ALL = rule(operations=["*"])
+CREATE, UPDATE, ALL = (rule(operations=[each]) for each in ("CREATE", "UPDATE", "*"))
 
 
 def found_in(document: JSONObject) -> list[tuple[str, str]]:
     """Path, and what may be missing, of each advice."""
-    sources = loaded(document, CRD)
-    assert sources.problems == ()
-    found = unguarded(LintRun(sources))
+    run = LintRun(loaded(document, CRD))
+    assert run.sources.problems == ()
+    found = unguarded(run)
     assert all(each.severity == "advice" and each.line and "^" in each.excerpt for each in found)
     assert all(each.hint.startswith("write ") for each in found)
     return [(each.path, each.message) for each in found]
@@ -27,9 +26,8 @@ def found_in(document: JSONObject) -> list[tuple[str, str]]:
 
 def told(expression: str, *rules: JSONObject, **fields: Any) -> list[str]:
     """The messages on a policy with one validation."""
-    constraints = {"resourceRules": list(rules or (rule(),))}
-    validations = [{"expression": expression}]
-    document = policy(matchConstraints=constraints, validations=validations, **fields)
+    fields |= {"matchConstraints": {"resourceRules": list(rules or (rule(),))}}
+    document = policy(validations=[{"expression": expression}], **fields)
     return [message for _, message in found_in(document)]
 
 
@@ -365,16 +363,15 @@ def test_conditions_know_no_namespace() -> None:
 
 
 def test_params_are_left_out() -> None:
-    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
     expression = "params.data['x'] == 'y' && params.data.list.split(',').all(x, x != '')"
     ref = {"name": "p", "parameterNotFoundAction": "Deny"}
-    assert told(expression, paramKind=kind, paramRef=ref) == []
+    of = {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}, "paramRef": ref}
+    assert told(expression, **of) == []
 
 
 def test_names_of_rules() -> None:
-    document = vap(validations=[{"expression": f"{SAME} && object.spec.nodeName == ''"}])
-    sources = loaded(document)
-    found = unguarded(LintRun(sources))
+    validations = [{"expression": f"{SAME} && object.spec.nodeName == ''"}]
+    found = unguarded(LintRun(loaded(vap(validations=validations))))
     assert [each.rule for each in found] == [NULL, FIELD]
 
 
@@ -394,8 +391,8 @@ def test_variables_that_double_are_read_once(doubling: str) -> None:
     later = {f"v{n}": doubling.format(f"variables.v{n - 1}") for n in range(1, 40)}
     rows = variables(v0="dyn(object.metadata.name)", **later)
     texts = ["variables.v39 && true", "variables.v39.all(x, x)", "variables.v39.a == 1"]
-    sources = loaded(policy(variables=rows, validations=[{"expression": text} for text in texts]))
-    assert unguarded(LintRun(sources)) == []
+    document = policy(variables=rows, validations=[{"expression": text} for text in texts])
+    assert unguarded(LintRun(loaded(document))) == []
 
 
 def test_variables_of_variables_end() -> None:
