@@ -10,7 +10,7 @@ import pytest
 
 from policyd.errors import Problem
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.check import type_check
+from policyd.policy.lint.type_check import type_check
 from policyd.policy.source import loader
 from tests.conformance.apiserver_rows import definitions
 from tests.shared import conformance

@@ -100,16 +100,16 @@ _RULES = (
              "`status.typeChecking` of the API server but without its false alarms. Mutations "
              "are checked too: `Object.spec{containerz}`, `/spec/containerz`, atomic lists in "
              "an ApplyConfiguration.",
-             ("types.check.type_check",)),
+             ("type_check.type_check",)),
     LintRule("null-object", "advice",
              "`oldObject`, `object` or `namespaceObject` used where it is null",
              "On CREATE or DELETE, check `request.operation` or `oldObject != null` first. "
              "`namespaceObject` is null for cluster-scoped objects and in matchConditions.",
-             ("guards.unguarded.unguarded",)),
+             ("unguarded.unguarded",)),
     LintRule("unguarded-field", "advice",
              "a field that may be missing, read without has(), `.?` or `in`",
              "Write `has(a.b) && a.b …`, `a.?b.orValue(…)` or `'key' in map && …`.",
-             ("guards.unguarded.unguarded",)),
+             ("unguarded.unguarded",)),
     LintRule("pattern-type", "advice",
              "a pattern that does not match the schema of its kind",
              "The hint suggests the nearest field or the right type.",

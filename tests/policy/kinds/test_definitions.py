@@ -8,7 +8,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.check import type_check
+from policyd.policy.lint.type_check import type_check
 from tests.policy.builders import loaded, vap
 
 

@@ -7,7 +7,7 @@ from policyd.policy.kinds.served import REMOVED, known_resources
 from policyd.policy.lint.resources import advise_rules
 from policyd.policy.lint.run import LintRun
 from tests.policy.builders import loaded, policy, rule, vap_binding
-from tests.policy.lint.types.test_check import CRD
+from tests.policy.lint.test_type_check import CRD
 
 DEPLOYMENTS = {"apiGroups": ["apps"], "resources": ["deployments"]}
 NONE = "no-such-resource"

@@ -8,7 +8,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.settled import settled
 from tests.policy.builders import loaded, map_, policy, rule
-from tests.policy.lint.types.test_check import CRD, GADGETS, WORKLOADS
+from tests.policy.lint.test_type_check import CRD, GADGETS, WORKLOADS
 
 DELETE = rule(operations=["DELETE"])
 NEVER = ("spec.matchConditions[0].expression", "always false for the kinds")

@@ -4,9 +4,9 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.check import type_check
+from policyd.policy.lint.type_check import type_check
 from tests.policy.builders import loaded, map_, policy, rule
-from tests.policy.lint.types.test_check import CRD, DEPLOYMENTS, GADGETS, PODS
+from tests.policy.lint.test_type_check import CRD, DEPLOYMENTS, GADGETS, PODS
 
 
 def advice(text: str, *rules: JSONObject) -> list[str]:

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
-from policyd.policy.lint.guards.unguarded import unguarded
 from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.unguarded import unguarded
 from tests.policy.builders import loaded, map_, policy, rule, vap
-from tests.policy.lint.types.test_check import CRD, GADGETS, WORKLOADS
+from tests.policy.lint.test_type_check import CRD, GADGETS, WORKLOADS
 
 FIELD, NULL = "unguarded-field", "null-object"
 CREATE, UPDATE, ALL = (rule(operations=[each]) for each in ("CREATE", "UPDATE", "*"))

@@ -7,7 +7,7 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.object_types import KindSchemas
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.check import type_check
+from policyd.policy.lint.type_check import type_check
 from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.model.kinds import Policy
 from tests.policy.builders import loaded, policy, rule, vap
