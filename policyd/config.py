@@ -1,8 +1,8 @@
-"""Settings: everything that can be set about the server, in one frozen object.
+"""The settings of the server, in one frozen object.
 
 Each field is a flag (``--max-in-flight``), an environment variable (``POLICYD_MAX_IN_FLIGHT``) and
-a key of the config file (``maxInFlight``); flag over environment over file over default. Flags and
-the file's content are handed in by ``cli/serve.py``.
+a key of the config file (``maxInFlight``). Flags override the environment, which overrides the
+file. ``cli/serve.py`` passes the flags and the content of the file.
 """
 
 import os
@@ -18,19 +18,19 @@ from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
 PREFIX = "POLICYD_"
 
-# Kubernetes sets POLICYD_PORT, POLICYD_SERVICE_HOST and more in Pods beside a Service "policyd":
-# no setting may be called so.
+# Kubernetes sets POLICYD_PORT, POLICYD_SERVICE_HOST and others in Pods of the namespace of a
+# Service "policyd": no setting may have these names.
 RESERVED = frozenset({"port", "service_host", "service_port"})
 
 
 def setting(default: Any, read: Callable[[str], Any], doc: str, *, many: bool = False) -> Any:
-    """A field of Settings: its default, how its text is read, what it means; ``many``: a list."""
+    """A field of Settings: its default, the parser of its string, its help; ``many``: a list."""
     return field(default=default, metadata={"read": read, "doc": doc, "many": many})
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How the server runs. Times are seconds, sizes bytes; each field's ``doc`` is its help."""
+    """How the server runs. Times are seconds, sizes are bytes; ``doc`` of a field is its help."""
 
     policies: tuple[Path, ...] = setting(
         (), Path, "Load policies from this file or directory; may be repeated.", many=True
@@ -62,7 +62,7 @@ class Settings:
         many=True,
     )
     admin_token_file: Path | None = setting(
-        None, Path, "Require the bearer token in this file for metrics and policies."
+        None, Path, "Require the bearer token in this file for /metrics and /policies."
     )
     tls_cert: Path | None = setting(
         None, Path, "Serve with this PEM certificate chain; it is reloaded when the file changes."
@@ -80,7 +80,7 @@ class Settings:
         (), str, "Accept only client certificates with this name; may be repeated.", many=True
     )
     timeout: float = setting(
-        10.0, units.positive_duration, "Answer within this time even if the client allows more."
+        10.0, units.positive_duration, "Answer within this time, even if the request allows more."
     )
     max_body_bytes: int = setting(
         16 * 2**20,
@@ -126,12 +126,12 @@ class Settings:
         "Close connections that are idle for longer. API servers keep them for 90 s.",
     )
     http2: bool = setting(
-        False, units.switch, "Offer HTTP/2 too: an API server then uses a single connection."
+        False, units.switch, "Offer HTTP/2: an API server then uses a single connection."
     )
     cluster: bool = setting(
         False,
         units.switch,
-        "Look up authorizer checks, namespaces, params and definitions in the Pod's own cluster.",
+        "Look up authorizer checks, namespaces, params and CRDs in the Pod's own cluster.",
     )
     kubeconfig: Path | None = setting(
         None, Path, "Look them up in the cluster of this kubeconfig file's current context."
@@ -153,13 +153,15 @@ class Settings:
     )
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work together."""
+        """Reject combinations that cannot work."""
         if self.self_signed and (self.tls_cert or self.tls_key):
-            raise ConfigError("--self-signed excludes --tls-cert and --tls-key")
+            raise ConfigError("--self-signed cannot be used with --tls-cert and --tls-key")
         if bool(self.tls_cert) != bool(self.tls_key):
-            raise ConfigError("--tls-cert and --tls-key belong together; one of them is missing")
+            raise ConfigError(
+                "--tls-cert and --tls-key must be set together; one of them is missing"
+            )
         if self.client_name and not self.client_ca:
-            raise ConfigError("--client-name needs --client-ca to check certificates against")
+            raise ConfigError("--client-name needs --client-ca to verify client certificates")
 
 
 def resolve(
@@ -168,12 +170,12 @@ def resolve(
     document: Mapping[str, object] | None = None,
     file: str = "",
 ) -> Settings:
-    """Settings from flags (by field name; None: not given), environment and a config file.
+    """Settings from flags (by field name; None: not set), environment and a config file.
 
-    ``document`` is the content of the config file and ``file`` its name for messages. An unknown
-    key in it is an error, an unknown ``POLICYD_*`` variable is not: Kubernetes sets some.
+    ``document`` is the content of the config file, ``file`` its name for messages. An unknown key
+    in it is an error; an unknown ``POLICYD_*`` variable is not, because Kubernetes sets some.
     """
-    written = _by_field(document or {}, file)
+    by_field = _by_field(document or {}, file)
     values: dict[str, Any] = {}
     for each in fields(Settings):
         variable = PREFIX + each.name.upper()
@@ -181,8 +183,8 @@ def resolve(
             value, source = flags[each.name], "--" + each.name.replace("_", "-")
         elif environment.get(variable, "") != "":
             value, source = environment[variable], variable
-        elif each.name in written:
-            key, value = written[each.name]
+        elif each.name in by_field:
+            key, value = by_field[each.name]
             source = f"{file}: {key}"
         else:
             continue
@@ -191,14 +193,16 @@ def resolve(
 
 
 def _by_field(document: Mapping[str, object], file: str) -> dict[str, tuple[str, object]]:
-    """The entries of a config file by field name: maxInFlight and max-in-flight are the same."""
+    """The entries of a config file by field name; ``maxInFlight`` and ``max-in-flight`` are the
+    same.
+    """
     names = {each.name.replace("_", ""): each.name for each in fields(Settings)}
     found: dict[str, tuple[str, object]] = {}
     for key, value in document.items():
         name = names.get(str(key).replace("-", "").replace("_", "").lower())
         if name is None:
             known = ", ".join(sorted(_camel(each.name) for each in fields(Settings)))
-            raise ConfigError(f"{file}: unknown key {key!r}; known are {known}")
+            raise ConfigError(f"{file}: unknown key {key!r}; expected one of {known}")
         if name in found:
             raise ConfigError(f"{file}: {found[name][0]!r} and {key!r} are the same setting")
         if value is not None:
@@ -212,7 +216,7 @@ def _camel(name: str) -> str:
 
 
 def _read(value: object, source: str, how: Mapping[str, Any]) -> Any:
-    """A value from its text; lists may be lists or, in the environment, separated by commas."""
+    """A value from its string; a list is a list, or a string with commas in the environment."""
     if not how["many"]:
         return _read_one(value, source, how["read"])
     items = value.split(",") if isinstance(value, str) else value

@@ -1,4 +1,4 @@
-"""Every exception class of policyd, one family per culprit. Imports nothing of the package."""
+"""All exception classes of policyd, one family for each cause. Imports nothing of the package."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,11 +8,11 @@ Severity = Literal["error", "advice"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong (or advisable) in a policy source, with its place and remedy.
+    """One error or piece of advice about a policy source, with its place and remedy.
 
     ``line`` and ``column`` count from 1 (0: unknown). ``path`` is a field path like
-    ``spec.validations[0].expression``. ``excerpt`` is further text shown below the message,
-    for CEL the expression with a caret. ``rule`` is a stable name that tools may filter by.
+    ``spec.validations[0].expression``. ``excerpt`` is printed below the message: for CEL the
+    expression with a caret. ``rule`` is a stable name for filters.
     """
 
     message: str
@@ -27,26 +27,26 @@ class Problem:
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
-        text = ": ".join(part for part in (place, self.path, self.message) if part)
+        shown = ": ".join(part for part in (place, self.path, self.message) if part)
         if self.excerpt:
-            text += "\n" + self.excerpt
-        return f"{text}\n  hint: {self.hint}" if self.hint else text
+            shown += "\n" + self.excerpt
+        return f"{shown}\n  hint: {self.hint}" if self.hint else shown
 
 
 class PolicydError(Exception):
-    """The base of all errors that policyd raises on purpose."""
+    """The base class of all errors that policyd raises on purpose."""
 
     exit_code = 1
 
 
 class ConfigError(PolicydError):
-    """The operator's settings cannot be used."""
+    """The settings cannot be used."""
 
     exit_code = 2
 
 
 class PolicyError(PolicydError):
-    """A policy source cannot be used; holds every problem found, not only the first."""
+    """A policy source cannot be used; contains every problem, not only the first."""
 
     exit_code = 2
 
@@ -56,11 +56,11 @@ class PolicyError(PolicydError):
 
 
 class PolicySchemaError(PolicyError):
-    """The document is not of the form its kind demands."""
+    """A document does not have the form that its kind requires."""
 
 
 class CelCompileError(PolicyError):
-    """A CEL expression that does not compile; ``text`` is what Kubernetes would print for it."""
+    """A CEL expression does not compile; ``text`` is the error as Kubernetes prints it."""
 
     def __init__(self, text: str, problems: tuple[Problem, ...] | list[Problem]) -> None:
         super().__init__(problems)
@@ -68,19 +68,21 @@ class CelCompileError(PolicyError):
 
 
 class CelSyntaxError(CelCompileError):
-    """The text is not CEL."""
+    """An expression is not valid CEL."""
 
 
 class CelTypeError(CelCompileError):
-    """The expression is CEL, but undeclared names, no such overload, or of the wrong type."""
+    """An expression has undeclared names, unknown overloads, or the wrong type."""
 
 
 class EvaluationError(PolicydError):
-    """An expression ended with an error; raised only by the public ``Program.evaluate``."""
+    """An expression evaluated to an error; raised only by the public ``Program.evaluate``."""
 
 
 class CelPanic(PolicydError):
-    """What Go's panics are in cel-go: ends the whole expression, and no ``||`` absorbs it."""
+    """The equivalent of a Go panic in cel-go: it ends the whole expression, and ``||`` does not
+    absorb it.
+    """
 
 
 class BudgetExceeded(PolicydError):
@@ -88,15 +90,15 @@ class BudgetExceeded(PolicydError):
 
 
 class CostExceeded(BudgetExceeded):
-    """An expression cost more than it may, in Kubernetes' cost units."""
+    """An expression exceeded its cost limit, in the cost units of Kubernetes."""
 
 
 class DeadlineExceeded(BudgetExceeded):
-    """The moment by which the request must be answered has passed."""
+    """The deadline of the request has passed."""
 
 
 class Unanswered(PolicydError):
-    """An evaluation cannot go on before ``question`` is answered; ``unknown`` says so in words.
+    """An evaluation needs the answer to ``question`` to continue; ``unknown`` is the message.
 
     Expressions are pure: evaluating again once the answer is known is safe.
     """
@@ -107,11 +109,11 @@ class Unanswered(PolicydError):
 
 
 class MutationError(PolicydError):
-    """A mutation's value cannot be applied to the object; the text is the API server's."""
+    """A mutation cannot be applied to the object; the message is that of the API server."""
 
 
 class StatusError(PolicydError):
-    """The request fails with this Status whatever failurePolicy says."""
+    """The request fails with this Status whatever failurePolicy is."""
 
     def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(message)
@@ -120,11 +122,13 @@ class StatusError(PolicydError):
 
 
 class PatchError(PolicydError):
-    """A JSON pointer or patch that is malformed or does not fit its document."""
+    """A JSON pointer or patch is malformed or does not fit its document."""
 
 
 class ReviewError(PolicydError):
-    """The client's AdmissionReview cannot be read; ``status`` is the HTTP status it earns."""
+    """The AdmissionReview of a client cannot be read; ``status`` is the HTTP status of the
+    response.
+    """
 
     exit_code = 2
 
@@ -134,8 +138,9 @@ class ReviewError(PolicydError):
 
 
 class UnreadableReview(ReviewError):
-    """A review that an API server can send and policyd cannot evaluate: too deep, too large, or
-    with strings that are not Unicode. Each policy's failurePolicy answers it, never a status.
+    """An AdmissionReview that an API server can send and policyd cannot evaluate: too deep, too
+    large, or with strings that are not Unicode. The failurePolicy of each policy decides, and the
+    HTTP status is 200.
     """
 
 

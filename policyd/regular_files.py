@@ -1,7 +1,7 @@
-"""Reading of regular files, within a bound and without ever blocking on a pipe or a terminal.
+"""Reads regular files, up to a limit and without ever blocking on a pipe or terminal.
 
-Opening a FIFO waits for a writer, and opening a device may have effects: what a path leads to is
-looked at first, and once more behind the open descriptor, in case it was exchanged between.
+Opening a FIFO waits for a writer, and opening a device may have side effects. So the file type is
+checked before opening, and again on the open descriptor in case the file was replaced.
 """
 
 import os
@@ -20,12 +20,12 @@ _KINDS = {
 
 
 class NotRegular(OSError):
-    """The path leads to something that is no regular file; the text says to what."""
+    """The path is not a regular file; the message says what it is."""
 
 
 def open_regular(path: str | Path, *, pipes: bool = False) -> BinaryIO:
-    """The file, open for reading; raises OSError. ``pipes``: somebody named a pipe on purpose, as
-    shells do for ``<(command)``, and waits for what comes out of it.
+    """Open a file for reading; raises OSError. ``pipes`` accepts a pipe that the user named on
+    purpose, such as ``<(command)`` in a shell, and waits for its content.
     """
     allowed = (stat.S_IFREG, stat.S_IFIFO) if pipes else (stat.S_IFREG,)
     _check(Path(path).stat(), path, allowed)
@@ -40,7 +40,7 @@ def open_regular(path: str | Path, *, pipes: bool = False) -> BinaryIO:
 
 
 def read_regular(path: str | Path, most: int) -> bytes:
-    """The bytes of a file; raises OSError, and ValueError for more than ``most`` bytes."""
+    """The content of a file; raises OSError, and ValueError for more than ``most`` bytes."""
     with open_regular(path) as file:
         data = file.read(most + 1)
     if len(data) > most:
@@ -51,5 +51,5 @@ def read_regular(path: str | Path, most: int) -> bytes:
 def _check(status: os.stat_result, path: str | Path, allowed: tuple[int, ...]) -> None:
     kind = stat.S_IFMT(status.st_mode)
     if kind not in allowed:
-        found = _KINDS.get(kind, "of an unknown kind")
-        raise NotRegular(0, f"expected a regular file, found {found}", str(path))
+        found = _KINDS.get(kind, "an unknown kind of file")
+        raise NotRegular(0, f"expected a regular file, got {found}", str(path))

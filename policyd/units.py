@@ -1,6 +1,6 @@
-"""Texts that people write for durations, sizes, addresses and switches, read into values.
+"""Parsers for the strings that people write for durations, sizes, addresses and switches.
 
-Every reader raises ValueError with the words for "expected ..."; who calls it says where.
+Every parser raises ValueError with the words that follow "expected"; its caller adds the place.
 """
 
 import re
@@ -14,51 +14,51 @@ _SIZE = re.compile(r"(\d+)\s*([kmg]i?)?b?", re.ASCII | re.IGNORECASE)
 _LARGEST_PORT = 65535
 
 
-def duration(text: str) -> float:
-    """Seconds of a Go duration (``10s``, ``1m30s``, ``500ms``); a bare number is seconds."""
-    if re.fullmatch(r"\d+(\.\d+)?", text, re.ASCII):
-        return float(text)
-    if not _DURATION.fullmatch(text):
+def duration(string: str) -> float:
+    """Seconds of a Go duration (``10s``, ``1m30s``, ``500ms``); a plain number is seconds."""
+    if re.fullmatch(r"\d+(\.\d+)?", string, re.ASCII):
+        return float(string)
+    if not _DURATION.fullmatch(string):
         raise ValueError("a duration like 10s, 1m30s or 500ms")
-    parts = _DURATION_PART.findall(text)
+    parts = _DURATION_PART.findall(string)
     return sum(float(number) * _DURATION_UNITS[unit] for number, unit in parts)
 
 
-def positive_duration(text: str) -> float:
-    """A duration that is not zero."""
-    seconds = duration(text)
+def positive_duration(string: str) -> float:
+    """A duration above zero, in seconds."""
+    seconds = duration(string)
     if seconds <= 0:
         raise ValueError("a duration above zero like 10s")
     return seconds
 
 
-def size(text: str) -> int:
+def size(string: str) -> int:
     """Bytes of ``16MiB``, ``16Mi``, ``16M`` or a plain number; above zero."""
-    match = _SIZE.fullmatch(text.strip())
+    match = _SIZE.fullmatch(string.strip())
     if match is None or int(match[1]) == 0:
         raise ValueError("a size like 16MiB or 1048576")
     return int(match[1]) * _SIZE_UNITS[(match[2] or "").lower()]
 
 
-def count(text: str) -> int:
+def count(string: str) -> int:
     """A whole number above zero."""
-    if not text.isascii() or not text.isdigit() or int(text) == 0:
+    if not string.isascii() or not string.isdigit() or int(string) == 0:
         raise ValueError("a whole number above zero")
-    return int(text)
+    return int(string)
 
 
-def switch(text: str) -> bool:
-    """On or off, in the words people use."""
-    if text.lower() in {"1", "true", "yes", "on"}:
+def switch(string: str) -> bool:
+    """True or False from true/false, yes/no, on/off or 1/0."""
+    if string.lower() in {"1", "true", "yes", "on"}:
         return True
-    if text.lower() in {"0", "false", "no", "off"}:
+    if string.lower() in {"0", "false", "no", "off"}:
         return False
     raise ValueError("true or false")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where to listen; port 0 takes a free one."""
+    """An address to listen on; port 0 takes a free one."""
 
     host: str
     port: int
@@ -67,9 +67,9 @@ class Address:
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
-def address(text: str) -> Address:
-    """``HOST:PORT``, ``[::1]:PORT`` or ``:PORT`` (every interface)."""
-    host, colon, port = text.rpartition(":")
+def address(string: str) -> Address:
+    """Parse ``HOST:PORT``, ``[::1]:PORT`` or ``:PORT`` (all interfaces)."""
+    host, colon, port = string.rpartition(":")
     bare = host.removeprefix("[").removesuffix("]")
     if not colon or (":" in bare and bare == host) or not (port.isascii() and port.isdigit()):
         raise ValueError("HOST:PORT like 0.0.0.0:8443 or [::]:8443")
@@ -78,8 +78,8 @@ def address(text: str) -> Address:
     return Address(bare or "0.0.0.0", int(port))
 
 
-def log_format(text: str) -> str:
+def log_format(string: str) -> str:
     """``json`` or ``text``."""
-    if text not in {"json", "text"}:
+    if string not in {"json", "text"}:
         raise ValueError("json or text")
-    return text
+    return string

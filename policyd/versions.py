@@ -1,8 +1,8 @@
 """Kubernetes versions: which are supported, and what differs between them.
 
-Nothing here evaluates. The CEL environment, the parser and the planner get a version once, when
-policies load; requests never test one. The versions of functions stand in the tables of their
-libraries (``_core/lib``); everything else that changed is a ``Feature`` in this file.
+The CEL environment, the parser and the planner get a version when policies load; requests never
+check one. The tables of the function libraries (``_core/lib``) hold the versions of functions;
+every other change is a ``Feature`` in this file.
 """
 
 import re
@@ -23,44 +23,44 @@ class KubernetesVersion:
         return f"{self.major}.{self.minor}"
 
     @classmethod
-    def parse(cls, text: str) -> "KubernetesVersion":
-        """The version of ``1.37``, ``v1.37.1`` or ``1.37+``; ValueError for any other text."""
-        match = _VERSION.fullmatch(text.strip())
+    def parse(cls, string: str) -> "KubernetesVersion":
+        """The version of ``1.37``, ``v1.37.1`` or ``1.37+``; ValueError for any other string."""
+        match = _VERSION.fullmatch(string.strip())
         if match is None:
             raise ValueError(f"a Kubernetes version, {SPAN}")
         return cls(int(match[1]), int(match[2]))
 
     def has(self, feature: "Feature") -> bool:
-        """Whether Kubernetes of this version behaves so."""
+        """Whether this version has the feature."""
         return feature.since <= self
 
 
 OLDEST = KubernetesVersion(1, 30)
 NEWEST = KubernetesVersion(1, 37)
 SUPPORTED = tuple(KubernetesVersion(1, minor) for minor in range(OLDEST.minor, NEWEST.minor + 1))
-# Those whose answers were recorded. The older ones differ from 1.36 in their functions only.
+# Versions whose responses were recorded. Older ones differ from 1.36 only in their functions.
 RECORDED = (KubernetesVersion(1, 36), NEWEST)
 SPAN = f"{OLDEST} to {NEWEST}"
 
 
-def supported(text: str) -> KubernetesVersion:
-    """The version that a person named; ValueError with what is expected if it is not supported."""
-    version = KubernetesVersion.parse(text)
+def supported(string: str) -> KubernetesVersion:
+    """Parse a version; ValueError with the supported ones if it is not supported."""
+    version = KubernetesVersion.parse(string)
     if version not in SUPPORTED:
         raise ValueError(f"a Kubernetes version, {SPAN}")
     return version
 
 
 def nearest(version: KubernetesVersion) -> tuple[KubernetesVersion, str]:
-    """The supported version to use for a cluster of any version, and a warning if they differ."""
+    """The supported version nearest to that of a cluster, and a warning if they differ."""
     if version > NEWEST:
         return NEWEST, (
-            f"the cluster is Kubernetes {version}, newer than the newest supported version: "
+            f"the cluster runs Kubernetes {version}, which is newer than supported ({SPAN}); "
             f"policies are evaluated as in {NEWEST}"
         )
     if version < OLDEST:
         return OLDEST, (
-            f"the cluster is Kubernetes {version}, which is not supported (supported are {SPAN}): "
+            f"the cluster runs Kubernetes {version}, which is older than supported ({SPAN}); "
             f"policies are evaluated as in {OLDEST}"
         )
     return version, ""
@@ -68,7 +68,7 @@ def nearest(version: KubernetesVersion) -> tuple[KubernetesVersion, str]:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A change of behaviour; ``source`` is where Kubernetes or cel-go makes it."""
+    """A change of behaviour; ``source`` is its place in Kubernetes or cel-go."""
 
     name: str
     since: KubernetesVersion
@@ -139,8 +139,8 @@ FEATURES: Mapping[str, Feature] = {
     )
 }
 
-# Functions that answer or cost otherwise since a version: their tables (``_core/lib``) have a row
-# for before and one for after. Here is what changed, and where.
+# Functions whose result or cost changed with a version: their tables (``_core/lib``) have a row for
+# each behaviour. This table describes the changes.
 CHANGED_FUNCTIONS: Mapping[str, Feature] = {
     "lists.range": _since(
         37,

@@ -56,10 +56,10 @@ def test_a_cluster_of_another_version_is_treated_as_the_next_one_with_a_warning(
     assert nearest(KubernetesVersion(1, 34)) == (KubernetesVersion(1, 34), "")
     version, warning = nearest(KubernetesVersion(1, 40))
     assert version == NEWEST
-    assert "Kubernetes 1.40, newer than the newest supported version" in warning
+    assert "Kubernetes 1.40, which is newer than supported (1.30 to 1.37)" in warning
     version, warning = nearest(KubernetesVersion(1, 28))
     assert version == OLDEST
-    assert "Kubernetes 1.28, which is not supported (supported are 1.30 to 1.37)" in warning
+    assert "Kubernetes 1.28, which is older than supported (1.30 to 1.37)" in warning
 
 
 def test_features_say_since_when_and_where() -> None:

@@ -1,7 +1,7 @@
-"""What only a cluster knows, asked of its API server: whether a user may do something, what a
-namespace is, which objects are there, and the schemas of custom resources.
+"""Lookups in a cluster: what users may do, namespaces, objects, and schemas of custom resources.
 
-Optional: imported by who was told to ask, and needs the extra ``cluster``. Judges nothing.
+Optional: imported only when a cluster is configured; needs the extra ``cluster``. Evaluates
+nothing.
 """
 
 from pathlib import Path
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def connect(kubeconfig: Path | None, timeout: float) -> "ClusterClient":
-    """A client of a kubeconfig's current context, without one of the Pod's own cluster.
+    """A client for the current context of a kubeconfig; without one, for the cluster of this Pod.
 
-    Nothing is sent yet. Raises ConfigError where there is no such cluster, or no client library.
+    Sends nothing yet. Raises ConfigError if there is no such cluster, or no client library.
     """
     try:
         from policyd.cluster import client
@@ -28,7 +28,7 @@ def connect(kubeconfig: Path | None, timeout: float) -> "ClusterClient":
 
 
 def open_reader(kubeconfig: Path | None, context: str | None, timeout: float) -> "ClusterReader":
-    """The same for a command that reads what is there; ``context`` is one of the kubeconfig's."""
+    """A synchronous client for commands; ``context`` is a context of the kubeconfig."""
     try:
         from policyd.cluster import client, reader
     except ModuleNotFoundError as error:
@@ -37,16 +37,16 @@ def open_reader(kubeconfig: Path | None, context: str | None, timeout: float) ->
 
 
 def _missing(error: ModuleNotFoundError) -> Exception:
-    """What to install where it is the client library that is not there."""
+    """The error to raise: a ConfigError with what to install if the client library is missing."""
     if error.name is None or error.name.partition(".")[0] not in ("lightkube", "httpx2"):
         return error
-    return ConfigError("asking a cluster needs more packages: pip install 'policyd[cluster]'")
+    return ConfigError("lookups in a cluster need more packages: pip install 'policyd[cluster]'")
 
 
 def open_definitions(
     client: "ClusterClient", timeout: float, report: "ReportLookup"
 ) -> "ClusterDefinitions":
-    """The CustomResourceDefinitions of the same cluster, for who loads policies."""
+    """The CustomResourceDefinitions of the same cluster, for loading policies."""
     from policyd.cluster.definitions import ClusterDefinitions
 
     return ClusterDefinitions(client.config, timeout, report)

@@ -1,7 +1,7 @@
-"""SubjectAccessReview: whether a user may do something, as the API server's own authorizers say.
+"""SubjectAccessReview: query the authorizers of the API server whether a user may do something.
 
-The words and the rules are those of k8s.io/apiserver (pkg/cel/library/authz.go, and
-plugin/pkg/authorizer/webhook for who asks another server).
+The messages and rules are those of k8s.io/apiserver (pkg/cel/library/authz.go, and
+plugin/pkg/authorizer/webhook for queries to another server).
 """
 
 from lightkube import AsyncClient
@@ -19,8 +19,8 @@ from policyd._core.lib.authorization import AccessDecision, Attributes
 from policyd.cluster.bounds import InvalidAnswer
 
 BOTH = "webhook subject access review returned both allow and deny response"
-# The API server adds these where a selector does not parse. Inside of it such a selector counts as
-# none and nothing is said, so a decision says nothing of it here either.
+# The API server adds these for a selector that does not parse. In the API server itself such a
+# selector is ignored without a message, so the decision does not mention it either.
 UNPARSED = frozenset(
     f"spec.resourceAttributes.{selector} ignored due to parse error"
     for selector in ("fieldSelector", "labelSelector")
@@ -28,7 +28,7 @@ UNPARSED = frozenset(
 
 
 async def review(client: AsyncClient, attributes: Attributes) -> AccessDecision:
-    """Ask the API server; raises what the client raises."""
+    """Query the API server; raises what the client raises."""
     answer = await client.create(SubjectAccessReview(spec=spec(attributes)))
     if answer.kind != SubjectAccessReview.__name__:
         raise InvalidAnswer(f"expected an answer of kind SubjectAccessReview, got {answer.kind!r}")
@@ -36,7 +36,7 @@ async def review(client: AsyncClient, attributes: Attributes) -> AccessDecision:
 
 
 def spec(attributes: Attributes) -> SubjectAccessReviewSpec:
-    """The question; selectors go as they were written, the API server parses them."""
+    """The spec of the SubjectAccessReview; selectors are sent raw, the API server parses them."""
     made = SubjectAccessReviewSpec(
         user=attributes.user,
         uid=attributes.uid or None,
@@ -65,10 +65,10 @@ def spec(attributes: Attributes) -> SubjectAccessReviewSpec:
 
 
 def decision(status: SubjectAccessReviewStatus) -> AccessDecision:
-    """The answer: allowed only where nothing denies."""
+    """The decision: allowed only if nothing denies."""
     reason = status.reason or ""
     if status.denied and status.allowed:
         return AccessDecision(False, reason, BOTH)
-    said = (status.evaluationError or "").split("; ")
-    error = "; ".join(each for each in said if each not in UNPARSED)
+    errors = (status.evaluationError or "").split("; ")
+    error = "; ".join(each for each in errors if each not in UNPARSED)
     return AccessDecision(bool(status.allowed), reason, error)

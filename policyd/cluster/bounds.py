@@ -1,6 +1,7 @@
-"""Bounds on an API server's answers: their size, their encoding and their form.
+"""Limits on the responses of an API server: their size, encoding and form.
 
-Knows nothing of what was asked. Whatever breaks a bound raises ``Unfit``; nothing of it is kept.
+Independent of what was queried. A response beyond a limit raises ``InvalidAnswer``, and nothing of
+it is kept.
 """
 
 from collections.abc import AsyncIterator
@@ -12,39 +13,39 @@ from policyd._core.json.tree import is_ordinary, normal
 from policyd.errors import ReviewError
 from policyd.json_types import JSONObject
 
-# Bytes of one answer to the server. The API server accepts objects of 3 MiB at most, so every
-# object fits; a list is read in pages. As Python objects it is ten times that at worst.
+# Bytes of one response to the server. The API server accepts objects of at most 3 MiB, so every
+# object fits; lists are read in pages. Decoded to Python objects it is at most ten times larger.
 MAX_ANSWER_BYTES = 8 * 2**20
-# Bytes of all pages that answer one question for params.
+# Bytes of all pages of one lookup of params.
 MAX_LIST_BYTES = 16 * 2**20
-# Bytes of one answer to a command that a person runs, which reads pages of 500 objects.
+# Bytes of one response to a command that a person runs, which reads pages of 500 objects.
 MAX_PAGE_BYTES = 256 * 2**20
-# Levels of braces and brackets, as in a review.
+# Nesting of objects and arrays: the same limit as for AdmissionReviews.
 _DEPTH = 1000
 
 
 class InvalidAnswer(ValueError):
-    """An answer breaks a bound, or is not what was asked for; asking again is of no use."""
+    """A response is beyond a limit, or not what was queried; retrying is useless."""
 
 
 class Budget:
-    """Bytes that the answers to one question may have together."""
+    """Bytes that all responses of one lookup may have together."""
 
     def __init__(self, most: int) -> None:
         self._most = self._left = most
 
     def spend(self, size: int) -> None:
-        """Count an answer; Unfit if there are too many bytes."""
+        """Count a response; raises InvalidAnswer if there are too many bytes."""
         self._left -= size
         if self._left < 0:
-            raise InvalidAnswer(f"the answer is larger than {self._most} bytes")
+            raise InvalidAnswer(f"the response is larger than {self._most} bytes")
 
 
 class BoundedTransport(httpx2.AsyncBaseTransport):
-    """Sends requests by ``inner`` and stops reading an answer of more than ``most`` bytes.
+    """Sends requests with ``inner`` and stops reading a response after ``most`` bytes.
 
-    Asks for answers without Content-Encoding and refuses others, so that the bytes counted here
-    are the bytes that are kept: a compressed answer may be a thousand times larger.
+    Requests responses without Content-Encoding and refuses others, so that the bytes counted here
+    are the bytes kept in memory: a compressed response may be a thousand times larger.
     """
 
     def __init__(self, inner: httpx2.AsyncBaseTransport, most: int) -> None:
@@ -52,7 +53,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         self._most = most
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """The answer, not yet read."""
+        """Return the response, not yet read."""
         request.headers["Accept-Encoding"] = "identity"
         answer = await self._inner.handle_async_request(request)
         try:
@@ -73,11 +74,11 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
         encoding = headers.get("Content-Encoding", "identity").strip().lower()
         if encoding not in ("", "identity"):
             raise InvalidAnswer(
-                f"the answer has the Content-Encoding {encoding[:40]!r}, expected none"
+                f"expected no Content-Encoding in the response, got {encoding[:40]!r}"
             )
         length = headers.get("Content-Length", "")
         if length.isascii() and length.isdigit() and int(length[:20]) > self._most:
-            raise InvalidAnswer(f"the answer is larger than {self._most} bytes")
+            raise InvalidAnswer(f"the response is larger than {self._most} bytes")
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -85,7 +86,7 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
 
 
 class _Limited(httpx2.AsyncByteStream):
-    """A body that ends with Unfit after ``most`` bytes."""
+    """A body that raises InvalidAnswer after ``most`` bytes."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, most: int) -> None:
         self._stream = stream
@@ -101,9 +102,10 @@ class _Limited(httpx2.AsyncByteStream):
 
 
 def json_object(answer: httpx2.Response, kind: str) -> JSONObject:
-    """The JSON object in an answer, whose kind ends in ``kind``; Unfit where it holds none.
+    """The JSON object in a response, whose kind ends with ``kind``; raises InvalidAnswer for
+    others.
 
-    The kind is checked because an empty object would pass for a namespace without labels, which
+    The kind is checked because an empty object would be taken for a namespace without labels, which
     no namespaceSelector selects.
     """
     data = answer.content
@@ -111,21 +113,21 @@ def json_object(answer: httpx2.Response, kind: str) -> JSONObject:
         found = orjson.loads(data)
         found = found if is_ordinary(data, _DEPTH) else normal(found, _DEPTH)
     except orjson.JSONDecodeError:
-        raise InvalidAnswer("the answer is not JSON") from None
+        raise InvalidAnswer("the response is not JSON") from None
     except ReviewError:
-        raise InvalidAnswer(f"the answer is nested deeper than {_DEPTH} levels") from None
+        raise InvalidAnswer(f"the response is nested deeper than {_DEPTH} levels") from None
     if not isinstance(found, dict):
-        raise InvalidAnswer("the answer is not a JSON object")
+        raise InvalidAnswer("the response is not a JSON object")
     if not str(found.get("kind")).endswith(kind):
         raise InvalidAnswer(
-            f"expected an answer of kind {kind}, got {str(found.get('kind'))[:40]!r}"
+            f"expected a response of kind {kind}, got {str(found.get('kind'))[:40]!r}"
         )
     return found
 
 
 def named(found: JSONObject, name: str) -> JSONObject:
-    """The object, if it has this name; Unfit where it is another one."""
+    """Return the object if it has this name; raises InvalidAnswer for another one."""
     metadata = found.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("name") != name:
-        raise InvalidAnswer(f"the answer is not the object named {name!r}")
+        raise InvalidAnswer(f"the response is not the object named {name!r}")
     return found

@@ -1,4 +1,4 @@
-"""Answers that are remembered for a moment: most requests of one moment ask the same."""
+"""A cache of lookups for about a second: most requests at one moment need the same answers."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable
@@ -14,14 +14,14 @@ Answer = TypeVar("Answer")
 
 MEMORY_SECONDS = 1.0
 MOST = 1000
-# Who asks what has been open for so long asks again: one answer that does not come must not stall
-# everybody who asks the same. Far longer than an API server that is well takes.
+# A lookup that has been running for this long is started again by the next caller: one response
+# that never arrives must not stall all callers. A healthy API server takes far less time.
 PATIENCE_SECONDS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Entry(Generic[Answer]):
-    """An answer, until when it is remembered and when it was asked for."""
+    """An answer, when it expires and when its lookup started."""
 
     until: float
     started: float
@@ -29,8 +29,9 @@ class _Entry(Generic[Answer]):
 
 
 class LookupCache(Generic[Question, Answer]):
-    """What ``fetch`` gives, for some seconds; failures never. A question that is open is asked
-    again only after PATIENCE_SECONDS.
+    """Caches the results of ``fetch`` for some seconds; failures are not cached.
+
+    Callers share a running lookup; it is started again only after PATIENCE_SECONDS.
     """
 
     def __init__(
@@ -45,12 +46,14 @@ class LookupCache(Generic[Question, Answer]):
         self._tasks: set[asyncio.Task[Answer | Failure]] = set()
 
     def known(self, question: Question) -> Answer | None:
-        """The answer if it is remembered."""
+        """The answer if it is cached, else None."""
         entry = self._known.get(question)
         return entry.answer if entry is not None and monotonic() < entry.until else None
 
     async def get(self, question: Question) -> Answer | Failure:
-        """The answer, or why it cannot be had. Who gives up leaves the others waiting."""
+        """The answer, or a Failure with the reason. A caller that is cancelled leaves the lookup
+        running.
+        """
         since, task = self._open.get(question, (0.0, None))
         if task is None or monotonic() - since >= PATIENCE_SECONDS:
             task = asyncio.ensure_future(self._learn(question))
@@ -68,7 +71,7 @@ class LookupCache(Generic[Question, Answer]):
         started = monotonic()
         found = await self._fetch(question)
         entry = self._known.get(question)
-        # An answer that hung must not take the place of what was learned after it was asked for.
+        # A late answer must not replace one whose lookup was started later.
         if entry is None or entry.started <= started:
             self._known.pop(question, None)
             if not isinstance(found, Failure):
@@ -77,7 +80,7 @@ class LookupCache(Generic[Question, Answer]):
         return found
 
     def _forget(self) -> None:
-        """What is over, and the oldest of what is too much."""
+        """Drop expired answers, and the oldest ones beyond MOST."""
         now = monotonic()
         while self._known:
             oldest = next(iter(self._known))
@@ -86,7 +89,7 @@ class LookupCache(Generic[Question, Answer]):
             del self._known[oldest]
 
     async def close(self) -> None:
-        """Ask no longer."""
+        """Cancel all running lookups."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -1,8 +1,7 @@
-"""The connection to an API server: from where, as whom, and how often.
+"""The connection to an API server: its address, credentials, timeouts and retries.
 
-Lightkube reads configurations and tokens (a Pod's again when the API server no longer takes the
-old one); this file says how to use it. What is asked is in the files beside it, and how large an
-answer may be.
+Lightkube reads configurations and tokens (the token of a Pod again when the API server refuses it);
+this file configures it. The modules beside it implement the lookups and limit the responses.
 """
 
 import asyncio
@@ -43,19 +42,19 @@ from policyd.policy.source.loader import read_one
 
 Answer = TypeVar("Answer")
 
-_SILENT = Failure("the API server did not answer in time")
+_TIMED_OUT = Failure("the API server did not answer in time")
 
-# An API server closes idle connections after 90 s at the earliest.
+# API servers close idle connections after 90 s or more.
 KEEP_ALIVE = 60.0
-# Of each kind of question. They share no connection, so that an authorizer behind the API server
-# that does not answer keeps nobody from reading namespaces and params.
+# For each kind of lookup. The kinds share no connections, so that a hanging authorizer behind the
+# API server does not block lookups of namespaces and params.
 CONNECTIONS = 64
-# Nothing that is asked changes anything, so it may be asked again: after so many seconds.
+# Lookups change nothing, so a failed one is retried: after these pauses in seconds.
 PAUSES = (0.05, 0.25)
-# The longest pause that Retry-After can make: who joins a question must not wait for longer, as the
-# API server may answer again long before. Its own overload protection asks for 1 s.
+# The longest pause that Retry-After can cause: all callers of a shared lookup wait for it, and the
+# API server may respond again long before. Its own overload protection requests 1 s.
 LONGEST_PAUSE = 1.0
-# Characters of an error that go into a denial: an API server's message may be as long as an answer.
+# Characters of an error in a denial: messages of an API server may be as long as a response.
 _LONGEST = 500
 PASSING = frozenset((
     HTTPStatus.TOO_MANY_REQUESTS,
@@ -64,9 +63,9 @@ PASSING = frozenset((
     HTTPStatus.SERVICE_UNAVAILABLE,
     HTTPStatus.GATEWAY_TIMEOUT,
 ))  # fmt: skip
-# All that can be wrong with an answer or with the credentials that are read for a question.
-# KeyError and ValueError lightkube raises, too, for an answer without Content-Type or no JSON; the
-# last four come of an answer that has another form than it should, or is nested too deep.
+# All errors of a response, or of the credentials that are read for a lookup. Lightkube also raises
+# KeyError and ValueError for a response without Content-Type or JSON; the last four are raised for
+# responses of an unexpected form or nested too deep.
 PROBLEMS = (
     *(httpx2.HTTPError, httpx2.InvalidURL, KubeConfigError, OSError, msgspec.MsgspecError),
     *(KeyError, ValueError, AttributeError, TypeError, RecursionError),
@@ -74,7 +73,7 @@ PROBLEMS = (
 
 
 def configuration(kubeconfig: Path | None, context: str | None = None) -> SingleConfig:
-    """Where the API server is and who asks it; of a kubeconfig's current context, or another."""
+    """The address and credentials of an API server; ``context`` defaults to the current one."""
     flag = "--cluster" if kubeconfig is None else f"--kubeconfig {kubeconfig}"
     try:
         if kubeconfig is None:
@@ -85,7 +84,7 @@ def configuration(kubeconfig: Path | None, context: str | None = None) -> Single
     except KubeConfigError as error:
         if kubeconfig is not None:
             raise ConfigError(f"{flag}: {error}") from None
-        why = f"no service account of a Pod is here ({error}); elsewhere give --kubeconfig FILE"
+        why = f"no service account of a Pod found here ({error}); use --kubeconfig FILE elsewhere"
         raise ConfigError(f"{flag}: {why}") from None
     except OSError as error:
         raise ConfigError(f"{flag}: {error.strerror}") from None
@@ -93,18 +92,18 @@ def configuration(kubeconfig: Path | None, context: str | None = None) -> Single
         raise ConfigError(f"--kubeconfig {error}") from None
     except KeyError as error:
         raise ConfigError(f"{flag}: {error.args[0]} is missing") from None
-    except (AttributeError, TypeError, ValueError) as error:  # a part of another type
-        raise ConfigError(f"{flag}: not of the form of a kubeconfig: {error}") from None
+    except (AttributeError, TypeError, ValueError) as error:  # a field of another type
+        raise ConfigError(f"{flag}: expected a kubeconfig: {error}") from None
     if found is None or found.user is None:
-        raise ConfigError(f"{flag}: the current context names no user")
+        raise ConfigError(f"{flag}: the context has no user")
     return found
 
 
 class ClusterClient:
-    """Asks one API server; made before the event loop runs, used inside of it.
+    """Queries one API server. Created before the event loop runs, used inside of it.
 
-    ``timeout`` is how long a part of an answer may take, and ``whole`` a question with all attempts
-    and pauses (0: the same); ``most`` is how many bytes one answer may have.
+    ``timeout`` limits each part of a response, and ``whole`` a lookup with all retries and pauses
+    (0: the same); ``most`` limits the bytes of one response.
     """
 
     def __init__(
@@ -121,38 +120,38 @@ class ClusterClient:
             self._client = AsyncClient(
                 config,
                 timeout=httpx2.Timeout(timeout),
-                trust_env=False,  # no proxy, no .netrc: what is configured, and nothing else
+                trust_env=False,  # no proxy, no .netrc: only what is configured
                 transport=transport(context, most),
             )
             self._of_namespaces = plain(config, context, timeout, most)
             self._of_params = plain(config, context, timeout, most)
         except (KubeConfigError, ssl.SSLError, OSError, ValueError) as error:
-            raise ConfigError(f"cluster {config.cluster.server}: not usable: {error}") from None
+            raise ConfigError(f"cannot use the cluster {config.cluster.server}: {error}") from None
         self._namespaces = LookupCache(self._namespace)
         self._kinds = LookupCache(self._kind, params.KIND_SECONDS)
         self._params = LookupCache(self._objects)
 
     async def may(self, attributes: Attributes) -> AccessDecision | Failure:
-        """Whether a user may do something; raises nothing."""
+        """Check whether a user may do something; raises nothing."""
         return await self._query(lambda: access.review(self._client, attributes))
 
     def known_namespace(self, name: str) -> JSONObject | None:
-        """The Namespace object as it was a moment ago, if it was asked for then."""
+        """The Namespace object if it is cached, else None."""
         return self._namespaces.known(name)
 
     async def namespace(self, name: str) -> JSONObject | Failure:
-        """A Namespace object; raises nothing."""
+        """Look up a Namespace object; raises nothing."""
         return await self._namespaces.get(name)
 
     async def _namespace(self, name: str) -> JSONObject | Failure:
         return await self._query(lambda: namespaces.read(self._namespace_object, name))
 
     def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
-        """What is remembered of a kind."""
+        """The resource of a kind if it is built in or cached, else None."""
         return params.builtin(question) or self._kinds.known(question)
 
     async def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
-        """The resource of a kind, none where it is not served; raises nothing."""
+        """Look up the resource of a kind; empty if it is not served. Raises nothing."""
         known = self.known_kind(question)
         return await self._kinds.get(question) if known is None else known
 
@@ -160,11 +159,11 @@ class ClusterClient:
         return await self._query(lambda: params.served(self._pages(), question))
 
     def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
-        """The objects as they were a moment ago, if they were asked for then."""
+        """The objects if they are cached, else None."""
         return self._params.known(question)
 
     async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
-        """Objects of a kind; raises nothing."""
+        """Look up objects of a kind; raises nothing."""
         return await self._params.get(question)
 
     async def _objects(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
@@ -180,7 +179,7 @@ class ClusterClient:
         return json_object(answer, "Namespace")
 
     def _pages(self) -> Get:
-        """What reads the answers to one question for params."""
+        """A function that reads the responses of one lookup of params."""
         budget = Budget(MAX_LIST_BYTES)
 
         async def get(path: str, query: Mapping[str, str], kind: str) -> JSONObject | None:
@@ -202,9 +201,9 @@ class ClusterClient:
         await self._client.close()
 
     async def _query(self, send: Callable[[], Awaitable[Answer]]) -> Answer | Failure:
-        """What the API server says, asked again where it may say something else soon."""
+        """The result of ``send``, which is sent again after errors that may be temporary."""
         pauses = iter(PAUSES)
-        last = _SILENT
+        last = _TIMED_OUT
         try:
             async with asyncio.timeout(self._whole):
                 while True:
@@ -221,7 +220,7 @@ class ClusterClient:
 
 
 def raise_for_status(answer: httpx2.Response) -> None:
-    """Raise for an error status, in the API server's words where it sent some."""
+    """Raise an error for an error status, with the API server's message if it sent one."""
     try:
         answer.raise_for_status()
     except httpx2.HTTPStatusError as error:
@@ -229,13 +228,13 @@ def raise_for_status(answer: httpx2.Response) -> None:
 
 
 def trusted(config: SingleConfig) -> ssl.SSLContext:
-    """The authorities and the client certificate of the configuration."""
+    """The TLS context with the authorities and the client certificate of the configuration."""
     user = config.user or User()
     return verify_cluster(config.cluster, user, config.abs_file, trust_env=False)
 
 
 def transport(context: ssl.SSLContext, most: int) -> Any:
-    """Connections of one kind of question, with bounds on what is read from them."""
+    """Connections for one kind of lookup, with limits on their responses."""
     limits = httpx2.Limits(
         max_connections=CONNECTIONS,
         max_keepalive_connections=CONNECTIONS,
@@ -248,7 +247,7 @@ def transport(context: ssl.SSLContext, most: int) -> Any:
 def plain(
     config: SingleConfig, context: ssl.SSLContext, timeout: float, most: int
 ) -> httpx2.AsyncClient:
-    """A client that gives objects as they are sent: typed models lose what they do not know."""
+    """A client that returns objects as they are sent: typed models drop unknown fields."""
     given = ConnectionParams(
         timeout=httpx2.Timeout(timeout), trust_env=False, transport=transport(context, most)
     )
@@ -256,31 +255,31 @@ def plain(
 
 
 def _passing(error: Exception, pause: float | None) -> float | None:
-    """Seconds after which to ask again; None where that would be of no use."""
+    """Seconds until a retry; None if a retry is useless."""
     if pause is None:
         return None
     if isinstance(error, httpx2.HTTPStatusError):
         if error.response.status_code not in PASSING:
             return None
         retry_after = error.response.headers.get("Retry-After", "")
-        # Digits of other scripts are no seconds, and neither is a date: none is sent.
+        # Digits of other scripts are no seconds, and neither is a date: API servers send neither.
         seconds = float(retry_after) if retry_after.isascii() and retry_after.isdigit() else 0.0
         return min(max(pause, seconds), LONGEST_PAUSE)
     return pause if isinstance(error, httpx2.TransportError) else None
 
 
 def describe(error: Exception) -> str:
-    """What went wrong, for who reads a denial."""
+    """What went wrong, for a denial."""
     return _describe(error)[:_LONGEST]
 
 
 def _describe(error: Exception) -> str:
     if isinstance(error, httpx2.HTTPStatusError):
         code = error.response.status_code
-        said = f": {error}" if isinstance(error, ApiError) else ""
-        return f"the API server answered {code}{said}"
+        message = f": {error}" if isinstance(error, ApiError) else ""
+        return f"the API server answered {code}{message}"
     if isinstance(error, httpx2.TransportError):
         return f"the API server cannot be reached: {str(error) or type(error).__name__}"
     if isinstance(error, RecursionError):
-        error = InvalidAnswer("the answer is nested too deep")
-    return f"the API server cannot be asked: {error!r}"
+        error = InvalidAnswer("the response is nested too deep")
+    return f"the lookup in the API server failed: {error!r}"

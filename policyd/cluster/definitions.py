@@ -1,9 +1,8 @@
-"""CustomResourceDefinitions of an API server: those that policies need, and whether they changed;
-and its version.
+"""CustomResourceDefinitions and version of an API server: fetches them and detects changes.
 
-Used by the threads that load policies and look for changes, which wait for the answers; the
-questions are sent side by side by an event loop in a thread of its own. A definition that was seen
-once stays known: policies that worked go on working while the API server is away.
+Used by the threads that load policies and check for changes, which wait for the responses. An event
+loop in a separate thread sends the requests concurrently. A definition that was fetched once stays
+known: working policies continue to work while the API server is away.
 """
 
 import asyncio
@@ -23,22 +22,22 @@ from policyd.json_types import JSONObject
 from policyd.policy.live.definitions import EVERY, WantedDefinition, slim
 
 PATH = "apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-# Metadata is enough to tell what is there and whether it changed.
+# Metadata is enough to detect which definitions exist and whether they changed.
 _METADATA = "application/json;as={};g=meta.k8s.io;v=v1"
-# The first set of policies waits for it: no longer than this for one answer.
+# The longest wait for one response: the first policy set cannot be loaded without it.
 LONGEST = 2.0
-# And no longer than so many times that for all of them.
+# The longest wait for all responses, as a multiple of that for one.
 ROUNDS = 5
-# Definitions that are read at a time.
+# Definitions that are fetched concurrently.
 AT_A_TIME = 8
-# Definitions of one answer: metadata may have annotations of 256 KiB each.
+# Definitions in one response: metadata may have annotations of 256 KiB each.
 _PAGE = "100"
 
 ReportLookup = Callable[[bool, int], None]
 
 
 class ClusterDefinitions:
-    """Fetches and remembers; raises nothing. ``tell`` hears of each question whether it was
+    """Fetches and caches; raises nothing. ``report`` is called after each request: whether it was
     answered, and after how many nanoseconds.
     """
 
@@ -54,31 +53,29 @@ class ClusterDefinitions:
         self._wanted: frozenset[WantedDefinition] = frozenset()
         self._known: dict[str, JSONObject] = {}
         self._versions: dict[str, str] = {}
-        self._said = ("", "")  # the version of Kubernetes, or why it is not known
+        self._reported = ("", "")  # the version of Kubernetes, or why it is not known
         self.problem = ""
 
     def fetch(self, wanted: frozenset[WantedDefinition]) -> list[JSONObject]:
-        """These definitions as they are now, or were when the API server last answered."""
+        """These definitions as they are now, or as they were when the API server last answered."""
         self._wanted = wanted
         if wanted:
             self._run(self._attempt(self._fetch(wanted)))
         return [crd for name, crd in [*self._known.items()] if _belongs(name, wanted)]
 
     def changed(self) -> bool:
-        """Whether any that is wanted is new or not as it was when it was fetched."""
+        """Whether a definition that policies need is new or has changed since it was fetched."""
         wanted = self._wanted
         return bool(wanted and self._run(self._attempt(self._differing(wanted))))
 
     def kubernetes(self) -> tuple[str, str]:
-        """The version that the API server says it is, such as v1.37.1, or "" and why it is not
-        known.
-        """
-        self._said = ("", "it was closed")
+        """The version that the API server reports (v1.37.1), or "" and why it is not known."""
+        self._reported = ("", "the connection is closed")
         self._run(self._learn_version())
-        return self._said
+        return self._reported
 
     def close(self) -> None:
-        """Hang up; waits for no answer."""
+        """Close all connections without waiting for responses."""
         with self._starting:
             loop, thread = self._loop, self._thread
             if loop is None or thread is None:
@@ -90,8 +87,8 @@ class ClusterDefinitions:
             self._loop = self._thread = None
 
     def _run(self, work: Coroutine[Any, Any, bool]) -> bool:
-        """What ``work`` gives, done by the loop of this object (False: it was closed meanwhile).
-        The loop is made when first needed, as most sets of policies want nothing.
+        """Return the result of ``work``, which the loop of this object runs; False if it was closed
+        meanwhile. The loop is created when first needed, as most policy sets need no definitions.
         """
         with self._starting:
             if self._loop is None:
@@ -117,7 +114,7 @@ class ClusterDefinitions:
             self._made = None
 
     async def _attempt(self, work: Coroutine[Any, Any, bool]) -> bool:
-        """What ``work`` gives; False (and ``problem`` says why) where it cannot be found out."""
+        """The result of ``work``; False if it fails, with the reason in ``problem``."""
         try:
             async with asyncio.timeout(ROUNDS * self._timeout):
                 found = await work
@@ -131,20 +128,20 @@ class ClusterDefinitions:
         return found
 
     async def _fetch(self, wanted: frozenset[WantedDefinition]) -> bool:
-        """Read what is wanted and keep all that is answered; raises the first problem."""
+        """Fetch these definitions and keep those that arrive; raises the first problem."""
         return any(await self._each(wanted, self._learn))
 
     async def _differing(self, wanted: frozenset[WantedDefinition]) -> bool:
         return any(await self._each(wanted, self._differs))
 
     async def _each(
-        self, wanted: frozenset[WantedDefinition], ask: Callable[[str], Coroutine[Any, Any, bool]]
+        self, wanted: frozenset[WantedDefinition], query: Callable[[str], Coroutine[Any, Any, bool]]
     ) -> list[bool]:
-        """The answers for every name; where one says yes the problems of the others do not count,
+        """Run ``query`` for every name. If one returns True the problems of the others are ignored,
         else the first problem is raised.
         """
         names = await self._names(wanted)
-        answers = await asyncio.gather(*map(ask, names), return_exceptions=True)
+        answers = await asyncio.gather(*map(query, names), return_exceptions=True)
         problems = [each for each in answers if isinstance(each, BaseException)]
         found = [each for each in answers if not isinstance(each, BaseException)]
         if problems and not any(found):
@@ -162,14 +159,16 @@ class ClusterDefinitions:
         try:
             found = await self._get("version", "")
         except PROBLEMS as error:
-            self._said = ("", describe(error))
+            self._reported = ("", describe(error))
             return False
         if found is None:
-            self._said = ("", "the API server answered 404 to GET /version")
+            self._reported = ("", "the API server answered 404 to GET /version")
             return False
-        said = found.get("gitVersion")
-        self._said = (
-            (said, "") if isinstance(said, str) else ("", "GET /version returned no gitVersion")
+        version = found.get("gitVersion")
+        self._reported = (
+            (version, "")
+            if isinstance(version, str)
+            else ("", "GET /version returned no gitVersion")
         )
         return False
 
@@ -178,7 +177,7 @@ class ClusterDefinitions:
         return found is not None and _version(named(found, name)) != self._versions.get(name)
 
     async def _names(self, wanted: frozenset[WantedDefinition]) -> list[str]:
-        """The names of all that is wanted; an EVERY is looked up."""
+        """The names of all wanted definitions; EVERY is looked up."""
         groups = {each.group for each in wanted if each.plural == EVERY}
         names = {each.name for each in wanted if each.group not in groups}
         if groups:
@@ -202,7 +201,7 @@ class ClusterDefinitions:
     async def _get(
         self, path: str, kind: str, as_metadata: str = "", **params: str
     ) -> JSONObject | None:
-        """The answer; None where there is no such thing. Raises what the client raises."""
+        """The response; None if there is no such object. Raises what the client raises."""
         headers = {"Accept": _METADATA.format(as_metadata)} if as_metadata else None
         given = {key: value for key, value in params.items() if value}
         async with self._room:
@@ -217,7 +216,7 @@ class ClusterDefinitions:
                 found = json_object(response, kind)
                 answered = True
             except TimeoutError:
-                raise InvalidAnswer("there was no answer in time") from None
+                raise InvalidAnswer("the API server did not answer in time") from None
             finally:
                 self._report(answered, perf_counter_ns() - started)
         return found

@@ -1,6 +1,6 @@
-"""What a cluster serves, and the objects of a resource page by page.
+"""The resources that a cluster serves, and the objects of a resource page by page.
 
-Needs no client library: who asks is an argument. Nothing is asked but GET.
+Needs no client library: the reader is an argument. Sends only GET requests.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -10,13 +10,14 @@ from typing import NamedTuple, Protocol
 from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served
 
-PAGE = 500  # objects, as kubectl asks for them: some 10 MB of Pods
+PAGE = 500  # objects, as many as kubectl requests: about 10 MB of Pods
 
 
 class ApiReadError(Exception):
-    """The API server did not give what was asked for; the text says why.
+    """The API server did not return what was requested; the message says why.
 
-    ``status`` is that of its answer, 0 without one; ``body`` is the Status object that it sent.
+    ``status`` is the HTTP status of its response, 0 without one; ``body`` is the Status object that
+    it sent.
     """
 
     def __init__(self, why: str, status: int = 0, body: JSONObject | None = None) -> None:
@@ -26,14 +27,14 @@ class ApiReadError(Exception):
 
 
 class ApiReader(Protocol):
-    """Gets one JSON object from an API server, or raises Unreadable."""
+    """Gets one JSON object from an API server, or raises ApiReadError."""
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
-        """The answer to GET."""
+        """The response to a GET request."""
 
 
 class Page(NamedTuple):
-    """Some objects of a list, and how many come after them as far as the API server says."""
+    """Some objects of a list, and how many follow according to the API server."""
 
     items: list[JSONObject]
     remaining: int
@@ -42,10 +43,10 @@ class Page(NamedTuple):
 def served(
     reader: ApiReader, names_group: Callable[[str], bool], failed: Callable[[str], None]
 ) -> Iterator[Served]:
-    """Every resource that can be listed in the groups wanted, its preferred version first.
+    """Every resource that can be listed in the wanted groups, its preferred version first.
 
-    ``failed`` is told what cannot be found out: one group that does not answer (of a server
-    behind the API server) hides no other.
+    ``failed`` is called with each problem: a group that does not respond (of an aggregated API
+    server) hides no other group.
     """
     for group, versions in _versions(reader):
         if not names_group(group):
@@ -55,7 +56,7 @@ def served(
             try:
                 found = reader.get(path)
             except ApiReadError as error:
-                failed(f"cannot find out what {path} serves: {error}")
+                failed(f"cannot list the resources of {path}: {error}")
                 continue
             for each in found.get("resources") or ():
                 if "list" in (each.get("verbs") or ()) and "/" not in each["name"]:
@@ -71,15 +72,15 @@ def _versions(reader: ApiReader) -> Iterator[tuple[str, list[str]]]:
 
 
 def list_path(resource: Served, namespace: str = "") -> str:
-    """Where its objects are listed: those of one namespace, or all."""
+    """The path that lists its objects: those of one namespace, or all."""
     base = f"/apis/{resource.api_version}" if resource.group else f"/api/{resource.version}"
     within = f"/namespaces/{namespace}" if namespace else ""
     return f"{base}{within}/{resource.resource}"
 
 
 def pages(reader: ApiReader, path: str) -> Iterator[Page]:
-    """A list in pages. Where it takes so long that the API server forgets the moment that the list
-    shows, it goes on with what is there now.
+    """The pages of a list. If the API server expires the snapshot of the list meanwhile, the list
+    continues with the current objects.
     """
     query, expired = {"limit": str(PAGE)}, False
     while True:

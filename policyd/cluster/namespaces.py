@@ -1,4 +1,4 @@
-"""Namespace objects."""
+"""Lookups of Namespace objects."""
 
 from collections.abc import Awaitable, Callable
 from urllib.parse import quote
@@ -8,5 +8,5 @@ from policyd.json_types import JSONObject
 
 
 async def read(get: Callable[[str], Awaitable[JSONObject]], name: str) -> JSONObject:
-    """Query the API server; ``get`` gives the Namespace at a path, and raises what is wrong."""
+    """Look up a Namespace; ``get`` returns the Namespace at a path and raises errors."""
     return named(await get(f"/api/v1/namespaces/{quote(name, safe='')}"), name)

@@ -1,7 +1,7 @@
-"""Parameter objects of any kind, and which resource a kind is: plain objects by their paths.
+"""Lookups of params of any kind, and of the resource of a kind: plain objects by their paths.
 
-``get`` gives the JSON object at a path, which must be of a kind that ends in a given word, None
-where there is none; it raises what the client raises.
+``get`` returns the JSON object at a path, or None if there is none. The kind of the object must end
+with a given word. ``get`` raises what the client raises.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,14 +17,15 @@ from policyd.policy.live.reach import Served
 
 Get = Callable[[str, Mapping[str, str], str], Awaitable[JSONObject | None]]
 
-# How long it is remembered which resource a kind is.
+# How long the resource of a kind is cached.
 KIND_SECONDS = 30.0
-# Objects of one answer: a page of params of some 80 KB each is within the bound of an answer.
+# Objects in one response: a page of params of about 80 KB each stays within the limit of a
+# response.
 PAGE = 100
 
 
 def builtin(question: KindOf | ParamsOf) -> tuple[Served, ...]:
-    """The resource of a kind of Kubernetes itself."""
+    """The resource of a built-in kind of Kubernetes."""
     namespaced = BUILTIN_KINDS.get((question.api_version, question.kind))
     if namespaced is None:
         return ()
@@ -33,7 +34,7 @@ def builtin(question: KindOf | ParamsOf) -> tuple[Served, ...]:
 
 
 async def served(get: Get, question: KindOf) -> tuple[Served, ...]:
-    """The resource of a kind, as the API server's discovery tells."""
+    """The resource of a kind, from the API server's discovery."""
     group, _, version = question.api_version.rpartition("/")
     path = f"/apis/{group}/{version}" if group else f"/api/{version}"
     found = await get(path, {}, "APIResourceList") or {}
@@ -44,7 +45,7 @@ async def served(get: Get, question: KindOf) -> tuple[Served, ...]:
 
 
 async def read(get: Get, resource: Served, question: ParamsOf) -> tuple[JSONObject, ...]:
-    """The object of a name, or all that a selector selects."""
+    """The object with a name, or all objects that a selector selects."""
     path = list_path(resource, quote(question.namespace, safe=""))
     if question.name:
         found = await get(f"{path}/{quote(question.name, safe='')}", {}, question.kind)
@@ -57,7 +58,7 @@ async def read(get: Get, resource: Served, question: ParamsOf) -> tuple[JSONObje
         page = await get(path, query, "List") or {}
         items = page.get("items") or ()
         if not isinstance(items, list | tuple) or not all(isinstance(each, dict) for each in items):
-            raise InvalidAnswer("the answer is not a list of objects")
+            raise InvalidAnswer("the response is not a list of objects")
         objects += items
         following = (page.get("metadata") or {}).get("continue")
         if not following:

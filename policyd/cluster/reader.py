@@ -1,5 +1,7 @@
-"""An API server asked by a command that waits for each answer: any object by its path, and what an
-authorizer is asked. Sends GET, and POST of a SubjectAccessReview, nothing else.
+"""A synchronous client of an API server for commands: reads any object, and checks what users may
+do.
+
+Sends GET, and POST of a SubjectAccessReview, nothing else.
 """
 
 import asyncio
@@ -20,15 +22,15 @@ from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served
 
 Answer = TypeVar("Answer")
-# How many times the timeout of a part of an answer a page of 500 objects may take, on a slow line.
+# The timeout of a page of 500 objects, as a multiple of that for a part of a response.
 WHOLE = 10
 
 
 class _Client(ClusterClient):
-    """Gives any answer, too."""
+    """A client that also reads any path."""
 
     async def get(self, path: str, query: Mapping[str, str]) -> httpx2.Response | Failure:
-        """Any answer but one that passes; raises nothing."""
+        """The response, unless its status may be temporary; raises nothing."""
         return await self._query(lambda: self._get(path, query))
 
     async def _get(self, path: str, query: Mapping[str, str]) -> httpx2.Response:
@@ -39,7 +41,7 @@ class _Client(ClusterClient):
 
 
 class ClusterReader:
-    """Usable outside of an event loop only; has one of its own while it is open."""
+    """Usable outside of an event loop only: it has one of its own while it is open."""
 
     def __init__(self, config: SingleConfig, timeout: float) -> None:
         self._client = _Client(config, timeout, MAX_PAGE_BYTES, WHOLE * timeout)
@@ -54,7 +56,7 @@ class ClusterReader:
         self._runner.close()
 
     def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
-        """The JSON object at a path; Unreadable where there is none to be had."""
+        """The JSON object at a path; raises ApiReadError if there is none."""
         answer = self._run(self._client.get(path, query or {}))
         if isinstance(answer, Failure):
             raise ApiReadError(answer.why)
@@ -62,23 +64,21 @@ class ClusterReader:
             body = orjson.loads(answer.content)
         except orjson.JSONDecodeError:
             body = None
-        given: JSONObject = body if isinstance(body, dict) else {}
+        found: JSONObject = body if isinstance(body, dict) else {}
         code = answer.status_code
         if code != HTTPStatus.OK:
-            said = given.get("message") or answer.reason_phrase
-            raise ApiReadError(f"the API server answered {code}: {said}", code, given)
+            message = found.get("message") or answer.reason_phrase
+            raise ApiReadError(f"the API server answered {code}: {message}", code, found)
         if not isinstance(body, dict):
-            raise ApiReadError(
-                "the API server answered with something else than a JSON object", code
-            )
-        return given
+            raise ApiReadError("expected a JSON object from the API server", code)
+        return found
 
     def version(self) -> str:
-        """The version that the API server says it is; Unreadable where it cannot be asked."""
+        """The version that the API server reports; raises ApiReadError if it does not respond."""
         return str(self.get("version").get("gitVersion"))
 
     def check(self, attributes: Attributes) -> AccessDecision | Failure:
-        """What the API server's authorizers say; each question is asked once."""
+        """The decision of the API server's authorizers; each query is sent once."""
         known = self._decisions.get(attributes)
         if known is None:
             known = self._decisions[attributes] = self._run(self._client.may(attributes))
@@ -89,7 +89,7 @@ class ClusterReader:
         return self._run(self._client.kind(question))
 
     def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
-        """Params that no document gives."""
+        """Params that are not among the documents."""
         return self._run(self._client.params(question))
 
     def _run(self, work: Coroutine[Any, Any, Answer]) -> Answer:

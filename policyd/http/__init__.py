@@ -1,1 +1,1 @@
-"""The ASGI application: endpoints, status pages, limits. Knows no server."""
+"""The ASGI application: endpoints, status pages, limits. Independent of the server that runs it."""

@@ -1,11 +1,11 @@
-"""What stands before the admin port: who may ask for what there, and how often.
+"""Restrict access to the admin port: who may read what, and how often.
 
-- The Host header must be an IP address, localhost, this Pod's name or one that ``--admin-host``
-  allows: a web page whose name resolves to a Pod's address (DNS rebinding) has another one.
+- The Host header must be an IP address, localhost, the name of this Pod or a name that
+  ``--admin-host`` allows. A web page that reaches a Pod by DNS rebinding sends another name.
 - With ``--admin-token-file`` metrics and policies need that bearer token; probes never do.
-- Without it texts of errors and names of files are shown to loopback only: strangers read from them
-  what policies look for and where they come from.
-- An address has so many requests a second, so that a flood here does not keep reviews waiting.
+- Without a token, only loopback clients see error messages and file names: they reveal what
+  policies check and where they are stored.
+- Each address has a limited number of requests a second, so that a flood does not delay reviews.
 """
 
 import hmac
@@ -20,21 +20,21 @@ import orjson
 from policyd.errors import ConfigError
 from policyd.http.messages import ASGIScope, Header, Receive, Send, respond
 
-# Set in scope["state"]: whether the client may see everything.
+# Set in scope["state"]: whether the client may see error messages and file names.
 TRUSTED = "policyd.trusted"
-# Paths that show what a token is needed for, with all below them.
+# Paths that need the token, with everything below them.
 GUARDED = ("/metrics", "/policies")
-# Requests of one address: a second, and at once. A probe or a scrape is one in seconds.
+# Requests of one address: per second, and in a burst. A probe or scrape is one every few seconds.
 RATE = 200.0
 BURST = 400
-# Addresses remembered before those that were quiet are forgotten.
+# Addresses remembered before quiet ones are forgotten.
 REMEMBERED = 1024
 
 App = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 
 
 class AdminGate:
-    """An ASGI app before another."""
+    """An ASGI app that wraps another one and refuses some of its requests."""
 
     def __init__(
         self,
@@ -47,13 +47,13 @@ class AdminGate:
         self._hosts = {name.lower().rstrip(".") for name in (*hosts, "localhost", _own_name())}
         self._token_file = token_file
         self._clock = clock
-        # When each address has made up for its requests so far.
-        self._even: dict[str, float] = {}
+        # When each address has paid for its requests so far, at RATE (a leaky bucket).
+        self._paid_at: dict[str, float] = {}
         if token_file is not None:
             self._token(token_file)
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
-        """Answer, or let the app do so."""
+        """Refuse the request, or pass it to the app."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -67,12 +67,12 @@ class AdminGate:
             await _refuse(scope, send, 421, message)
             return
         trusted = _is_loopback(address)
-        # Nothing else needs the token: a file that cannot be read must not fail a probe.
+        # Only guarded paths read the token: a file that cannot be read must not fail a probe.
         if self._token_file is not None and _is_guarded(scope["path"]):
             try:
                 trusted = self._permits(headers.get(b"authorization", b""), self._token_file)
             except ConfigError:
-                await _refuse(scope, send, 503, "the file of --admin-token-file cannot be used")
+                await _refuse(scope, send, 503, "cannot read the token in --admin-token-file")
                 return
             if not trusted:
                 challenge = ((b"www-authenticate", b'Bearer realm="policyd"'),)
@@ -83,16 +83,16 @@ class AdminGate:
 
     def _in_time(self, address: str) -> bool:
         now = self._clock()
-        even = max(now, self._even.get(address, 0.0)) + 1 / RATE
+        even = max(now, self._paid_at.get(address, 0.0)) + 1 / RATE
         if even - now > BURST / RATE:
             return False
-        if len(self._even) >= REMEMBERED:
-            self._even = {each: then for each, then in self._even.items() if then > now}
-        self._even[address] = even
+        if len(self._paid_at) >= REMEMBERED:
+            self._paid_at = {each: then for each, then in self._paid_at.items() if then > now}
+        self._paid_at[address] = even
         return True
 
     def _known(self, host: bytes) -> bool:
-        """Whether a Host header is ours; one that is absent (HTTP/1.0) comes from no browser."""
+        """Whether a Host header is allowed; browsers always send one, HTTP/1.0 clients may not."""
         name = host.decode("latin-1").lower()
         if name.startswith("["):
             name = name[1:].partition("]")[0]
@@ -106,18 +106,20 @@ class AdminGate:
 
     @staticmethod
     def _token(file: Path) -> bytes:
-        """The token now: the file is read each time, so that a new one counts at once."""
+        """The current token: the file is read for each request, so that a new token is valid at
+        once.
+        """
         try:
             token = file.read_bytes().strip()
         except OSError as error:
             raise ConfigError(f"--admin-token-file {file}: {error.strerror}") from None
         if not token:
-            raise ConfigError(f"--admin-token-file {file}: expected a token, the file is empty")
+            raise ConfigError(f"--admin-token-file {file}: expected a token; the file is empty")
         return token
 
 
 def _own_name() -> str:
-    """What a Pod calls itself."""
+    """The host name, which is the name of the Pod."""
     return socket.gethostname()
 
 
@@ -144,5 +146,5 @@ def _is_guarded(path: str) -> bool:
 async def _refuse(
     scope: ASGIScope, send: Send, status: int, message: str, headers: tuple[Header, ...] = ()
 ) -> None:
-    text = orjson.dumps({"error": message})
-    await respond(scope, send, status, text, headers=headers, closing=True)
+    body = orjson.dumps({"error": message})
+    await respond(scope, send, status, body, headers=headers, closing=True)

@@ -1,6 +1,6 @@
-"""The application: which path is answered by what, on which of the two ports. No logic.
+"""The ASGI application: maps paths to endpoints on both ports. No logic.
 
-One ASGI app serves both ports; ``scope["scheme"]`` tells them apart. Reviews are answered on the
+One ASGI app serves both ports; ``scope["scheme"]`` tells them apart. Review paths are served on the
 TLS port only, everything else on the plain port only.
 """
 
@@ -57,8 +57,9 @@ def create_app(
     capture: ReviewSink | None = None,
     stale_watches: Callable[[], Sequence[str]] = tuple,
 ) -> Application:
-    """The app over one store; ``judge`` is ``admission.engine.review``, ``patient`` judges where
-    policies ask a cluster, ``capture`` records, ``deaf`` says which watches have died.
+    """Create the app for one store. ``evaluate`` is ``admission.engine.review``; ``evaluate_async``
+    evaluates policies that need lookups in a cluster; ``capture`` records requests;
+    ``stale_watches`` describes watches that have failed for too long.
     """
     reviews = Reviews(
         evaluate,

@@ -1,7 +1,7 @@
-"""The raw ASGI endpoint for reviews: read the body within bounds, ask the engine, answer.
+"""The ASGI endpoint for admission reviews: read the body within limits, evaluate it, respond.
 
-Not a line here knows what a policy says. Whatever is wrong with a request is a ReviewError with the
-HTTP status it earns.
+Nothing here depends on what policies contain. Every problem with a request is a ReviewError with
+its HTTP status.
 """
 
 import asyncio
@@ -33,8 +33,8 @@ from policyd.units import duration
 
 LoadedPolicyFilter = Callable[[LoadedPolicy], bool]
 
-# Set by server/http.py and server/tcp.py in scope["state"]: perf_counter_ns when the request's head
-# was read, and whose it is.
+# Keys of scope["state"], set by server/http.py and server/tcp.py: perf_counter_ns when the head of
+# the request was read, and the Peer that sent it.
 ARRIVED = "policyd.arrived"
 PEER = "policyd.peer"
 
@@ -48,7 +48,7 @@ class Evaluated(Protocol):
 
 
 class ReviewEvaluator(Protocol):
-    """``admission.engine.review``: one request against one set; synchronous."""
+    """Evaluates one request against a policy set, synchronously: ``admission.engine.review``."""
 
     def __call__(
         self,
@@ -63,7 +63,7 @@ class ReviewEvaluator(Protocol):
 
 
 class AsyncReviewEvaluator(Protocol):
-    """``admission.with_cluster.review_with`` and whom it asks: one that can wait for answers."""
+    """Evaluates one request and can wait for lookups in a cluster."""
 
     async def __call__(
         self,
@@ -78,7 +78,7 @@ class AsyncReviewEvaluator(Protocol):
 
 
 class ReviewSink(Protocol):
-    """``capture.Capture``: keeps a review and its answer, and never waits."""
+    """Records a request and its response without ever waiting: ``capture.Capture``."""
 
     def record(
         self, webhook: str, request: AdmissionRequest, response: AdmissionResponse, size: int
@@ -86,7 +86,7 @@ class ReviewSink(Protocol):
 
 
 class Reviews:
-    """Answers reviews for both webhooks; one object for the whole server."""
+    """Answers the requests to both webhooks; one object for the whole server."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class Reviews:
                 await self._make_room(room, data)
                 answer = await self._review(data, webhook, only, arrived, deadline)
                 del data
-                # Until the client has taken it.
+                # Count the response until the client has read it.
                 room.keep(len(answer))
                 await respond(scope, send, 200, answer, closing=self._lifecycle.draining)
             finally:
@@ -148,24 +148,24 @@ class Reviews:
         except Disconnected:
             self._recorder.request(webhook, "", "bad_request", perf_counter_ns() - arrived)
         except Exception:
-            # A defect of ours before any policy was judged: the server makes a 500 of it, and the
-            # webhook's own failurePolicy decides.
+            # A defect of policyd before any policy was evaluated: the server responds with status
+            # 500, and the failurePolicy of the webhook decides.
             self._recorder.request(webhook, "", "error", perf_counter_ns() - arrived)
             raise
 
     def _check(self, scope: ASGIScope) -> None:
-        """Refuse by the head what will not do."""
+        """Refuse requests whose head is not acceptable."""
         if scope["method"] != "POST":
-            raise ReviewError("reviews are sent with POST", 405)
+            raise ReviewError("expected a POST request", 405)
         for name, value in scope["headers"]:
             if name == b"content-length":
                 if int(value) > self._max_body_bytes:
                     raise self._too_large()
             elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
-                raise ReviewError("a review must be sent without Content-Encoding", 415)
+                raise ReviewError("expected an AdmissionReview without Content-Encoding", 415)
 
     def _too_large(self) -> ReviewError:
-        return ReviewError(f"the review is larger than {self._max_body_bytes} bytes", 413)
+        return ReviewError(f"the AdmissionReview is larger than {self._max_body_bytes} bytes", 413)
 
     def _enter(self, peer: Peer) -> Reservation:
         room = self._in_flight.enter(peer)
@@ -176,11 +176,11 @@ class Reviews:
     def _shed(self, reason: ShedReason) -> ReviewError:
         self._recorder.shed(reason)
         if reason == "stalled":
-            return ReviewError("the body was incomplete when its memory was needed for others", 503)
+            return ReviewError("the body was incomplete when other requests needed its memory", 503)
         return ReviewError(f"too many {reason} in flight; try again", 503)
 
     async def _read(self, body: Body, deadline: int, room: Reservation) -> None:
-        """Take in the whole body, until the deadline and within its limits."""
+        """Read the whole body, until the deadline and within its limits."""
         task = self._deadlines.begin(deadline)
         room.wait(task)
         try:
@@ -205,14 +205,15 @@ class Reviews:
             room.complete()
 
     async def _make_room(self, room: Reservation, data: bytes) -> None:
-        """Take the room that decoding a body needs."""
+        """Reserve the memory that decoding the body needs."""
         ended = self._in_flight.ended
-        # The body, and beside it the objects it is decoded to; too many of them are not made.
+        # The body, and the objects that it is decoded to, of which there is a maximum.
         decoded = min(MAX_DECODED_BYTES, decoded_bytes(data, MAX_DECODED_BYTES))
         if not room.hold(len(data) + decoded):
             raise self._shed("bytes")
         if self._in_flight.ended != ended:
-            # Let those who lost it let go of their bodies: they are told, and then they do.
+            # Let the requests that lost their memory drop their bodies: the first turn cancels
+            # them, in the second they react.
             await asyncio.sleep(0)
             await asyncio.sleep(0)
 
@@ -224,14 +225,14 @@ class Reviews:
         arrived: int,
         deadline: int,
     ) -> bytes:
-        """From the bytes of a review to the bytes of its answer."""
+        """Evaluate the bytes of a review; return the bytes of its response."""
         recorder = self._recorder
         started = perf_counter_ns()
         recorder.phase("queue", started - arrived)
         request = decode(data)
         recorder.phase("decode", perf_counter_ns() - started)
         if started >= deadline:
-            # Not evaluated: the engine answers at once, by each policy's failurePolicy.
+            # Not evaluated: the engine responds at once, by the failurePolicy of each policy.
             recorder.shed("deadline")
         policies = self._policies()
         if self._evaluate_async is not None and webhook in policies.asking:
@@ -256,14 +257,14 @@ class Reviews:
 def _allowance_ns(query: bytes, longest: float) -> int:
     """Nanoseconds from arrival to the deadline: the shorter timeout less 10 %, at least 20 ms."""
     seconds = longest
-    asked = parse_qs(query.decode("latin-1")).get("timeout")
-    if asked:
+    timeouts = parse_qs(query.decode("latin-1")).get("timeout")
+    if timeouts:
         try:
-            seconds = min(longest, duration(asked[-1]))
+            seconds = min(longest, duration(timeouts[-1]))
         except ValueError as error:
-            raise ReviewError(f"timeout: expected {error}, got {asked[-1][:80]!r}") from None
+            raise ReviewError(f"timeout: expected {error}, got {timeouts[-1][:80]!r}") from None
         if seconds <= 0:
-            raise ReviewError(f"timeout: expected a duration above zero, got {asked[-1][:80]!r}")
+            raise ReviewError(f"timeout: expected a duration above zero, got {timeouts[-1][:80]!r}")
     return max(0, int((seconds - max(0.1 * seconds, 0.020)) * 1e9))
 
 

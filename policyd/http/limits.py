@@ -1,30 +1,30 @@
-"""Bounded work: how many requests, and how many bytes of them, are under way at a time, and whose.
+"""Limits on the requests under way and on their bytes, in total and for each client address.
 
 Everything runs on one event loop, so plain integers are exact without a lock.
 
-A request takes room by the bytes that arrived, not by those it announced. While its body is
-incomplete it holds room on sufferance: when room runs short, the oldest incomplete request of the
-address that has the most of them is ended, and a newcomer gets its room. So sockets that stall
-take nothing from others, also where all clients share one address (an API server behind
-konnectivity). Complete requests are never ended; one address may fill SHARE of the room with them.
+A request reserves memory for the bytes that have arrived, not for those it announced. A reservation
+is preliminary while the body is incomplete: when memory runs short, the oldest incomplete request
+of the address that has the most of them is ended, and the new request takes its place. So stalled
+sockets take nothing from others, even where all clients share one address (an API server behind
+konnectivity). Complete requests are never ended; one address may use SHARE of the memory for them.
 """
 
 import asyncio
 from typing import Any, Literal
 
-# The part of any room that one address may take. The rest is left for others, above all for the
-# API server while somebody else floods the port. An API server that is the only client has so much
-# less room, which it notices only when it uses all of that.
+# The part of any limit that one address may use. The rest stays free for others, above all for the
+# API server while somebody floods the port. If the API server is the only client its limit is lower
+# by this much, which it notices only when it uses all of it.
 SHARE = 0.75
 
 
 def share(whole: int) -> int:
-    """What one address may take of ``whole``; at least one."""
+    """What one address may use of ``whole``; at least one."""
     return max(1, int(whole * SHARE))
 
 
 class Peer:
-    """One address, and what it holds."""
+    """One client address and what it uses."""
 
     __slots__ = (
         "address",
@@ -40,10 +40,10 @@ class Peer:
         self.address = address
         self.requests = 0
         self.bytes = 0
-        # In order of arrival: the first is the oldest.
+        # In the order of arrival: the first is the oldest.
         self.incomplete: dict[Reservation, None] = {}
-        # Its open connections, and those of them on which no request is under way; the first is
-        # idle for the longest time. Kept by ``server/connections.py``.
+        # Its open connections, and those without a request under way; the first one has been idle
+        # for the longest time. Maintained by ``server/connections.py`` and ``server/tcp.py``.
         self.connections = 0
         self.idle: dict[Any, None] = {}
 
@@ -67,7 +67,7 @@ class Peer:
 
 
 class InFlight:
-    """Counts what is under way and makes room for more, or says that there is none."""
+    """Counts the requests under way and makes room for new ones if it can."""
 
     __slots__ = (
         "_incomplete",
@@ -84,15 +84,17 @@ class InFlight:
         self.max_bytes = max_bytes
         self.requests = 0
         self.bytes = 0
-        # Requests that lost their room to others, so far.
+        # Requests that lost their memory to others so far.
         self.ended = 0
-        # Requests that come with no address known: another server than ours runs the app.
+        # For requests without a known address: a server other than policyd runs the app.
         self.unknown_peer = Peer("")
-        # Who has incomplete requests now.
+        # Addresses that have incomplete requests.
         self._incomplete: dict[Peer, None] = {}
 
     def enter(self, peer: Peer) -> "Reservation | Literal['requests']":
-        """Room for a request of which no body has arrived, unless there are too many."""
+        """A reservation for a request whose body has not arrived, unless there are too many
+        requests.
+        """
         if peer.requests >= share(self.max_requests):
             if not self.end_incomplete(peer):
                 return "requests"
@@ -103,9 +105,10 @@ class InFlight:
         return Reservation(self, peer)
 
     def end_incomplete(self, of: Peer | None = None) -> bool:
-        """End the oldest incomplete request of the address that has most; False if there is none.
+        """End the oldest incomplete request of the address that has the most; False if there is
+        none.
 
-        ``of`` looks at one address only.
+        ``of`` restricts this to one address.
         """
         if of is None:
             of = max(self._incomplete, key=lambda peer: len(peer.incomplete), default=None)
@@ -115,9 +118,9 @@ class InFlight:
         return True
 
     def fits(self, room: "Reservation", more: int) -> bool:
-        """Whether ``more`` bytes fit, after ending incomplete requests if it takes that."""
+        """Whether ``more`` bytes fit, after ending incomplete requests if necessary."""
         peer = room.peer
-        # A request that is alone may be larger than the room: the size of bodies is its bound.
+        # A single request may exceed the limit: it is bounded by the maximum size of a body.
         while peer.bytes + more > share(self.max_bytes) and peer.bytes > room.size:
             if not _end_largest(peer, room):
                 return False
@@ -133,7 +136,7 @@ class InFlight:
         room.peer.incomplete[room] = None
 
     def completes(self, room: "Reservation") -> None:
-        """The body is complete, or it does not matter any more."""
+        """The body is complete, or the request has ended."""
         incomplete = room.peer.incomplete
         if room in incomplete:
             del incomplete[room]
@@ -142,7 +145,7 @@ class InFlight:
 
 
 class Reservation:
-    """What one request takes of the whole until it leaves."""
+    """The memory that one request uses until it ends."""
 
     __slots__ = ("_in_flight", "_task", "ended", "peer", "size")
 
@@ -151,21 +154,23 @@ class Reservation:
         self._task: asyncio.Task[Any] | None = None
         self.peer = peer
         self.size = 0
-        # Whether its room was given to another: its task is then cancelled.
+        # Whether another request took its memory; its task is then cancelled.
         self.ended = False
 
     def wait(self, task: "asyncio.Task[Any]") -> None:
-        """``task`` waits for the body; it is cancelled when the room is needed."""
+        """``task`` waits for the body; it is cancelled when other requests need the memory."""
         self._task = task
         self._in_flight.begins(self)
 
     def complete(self) -> None:
-        """The body is complete: the room is kept until the request leaves."""
+        """The body is complete: the memory stays reserved until the request ends."""
         self._in_flight.completes(self)
         self._task = None
 
     def hold(self, size: int) -> bool:
-        """Take room for ``size`` bytes in all, more or less than before; False if there is none."""
+        """Reserve ``size`` bytes in total, more or less than before; False if there is not enough
+        memory.
+        """
         more = size - self.size
         if more > 0 and not self._in_flight.fits(self, more):
             return False
@@ -173,13 +178,13 @@ class Reservation:
         return True
 
     def keep(self, size: int) -> None:
-        """Count ``size`` bytes in all: they are there, whether there is room or not."""
+        """Count ``size`` bytes in total, even beyond the limit: they are in memory already."""
         self._in_flight.bytes += size - self.size
         self.peer.bytes += size - self.size
         self.size = size
 
     def end(self) -> None:
-        """Give the room to another, and cancel who waits for the body."""
+        """Release the memory for another request, and cancel the task that waits for the body."""
         self.ended = True
         self._in_flight.ended += 1
         self._in_flight.completes(self)
@@ -188,7 +193,7 @@ class Reservation:
             self._task.cancel()
 
     def leave(self) -> None:
-        """Give it back."""
+        """Release the memory and count the request as ended."""
         self._in_flight.completes(self)
         self.keep(0)
         self._in_flight.requests -= 1
@@ -199,9 +204,9 @@ def _bytes(peer: Peer) -> int:
     return sum(room.size for room in peer.incomplete)
 
 
-def _end_largest(peer: Peer, asking: Reservation) -> bool:
-    """End the incomplete request with most bytes, but not the one that asks."""
-    others = [room for room in peer.incomplete if room is not asking and room.size]
+def _end_largest(peer: Peer, requester: Reservation) -> bool:
+    """End the incomplete request with the most bytes, but not ``requester``; False without one."""
+    others = [room for room in peer.incomplete if room is not requester and room.size]
     if not others:
         return False
     max(others, key=lambda room: room.size).end()

@@ -1,6 +1,6 @@
-"""ASGI messages: reading a body within bounds of time, sending answers and errors.
+"""ASGI messages: read a body within limits of time, send responses and errors.
 
-Errors are JSON bodies ``{"error": ...}`` with the status that ReviewError carries.
+Errors are JSON bodies ``{"error": ...}`` with the status of the ReviewError.
 """
 
 import asyncio
@@ -23,32 +23,33 @@ JSON_TYPE = b"application/json"
 CLOSE: Header = (b"connection", b"close")
 RETRY: Header = (b"retry-after", b"1")
 
-# An answer that comes before the body was read waits this long, and reads this much, so that a
-# client still sending gets to see it: closing a socket with unread data resets the connection.
+# After a response that is sent before the body was read, this much is read for this long, so that a
+# client that is still sending can see the response: closing a socket with unread data resets the
+# connection.
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 64 * 2**20
 
 
 class Disconnected(Exception):
-    """The client left before its request was complete; there is nobody to answer."""
+    """The client disconnected before its request was complete."""
 
 
 class Body:
-    """The body of a request as it comes in."""
+    """The body of a request while it arrives."""
 
     __slots__ = ("_first", "_receive", "_rest", "complete", "size", "stalled")
 
     def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._first = b""
-        # A body in many small pieces must not take many times its size.
+        # One buffer: a body in many small pieces must not use many times its size.
         self._rest: bytearray | None = None
         self.size = 0
         self.complete = False
         self.stalled = False
 
     async def take(self) -> None:
-        """Take in the next piece and note whether it was the last. Raises Disconnected."""
+        """Receive the next piece and note whether it was the last. Raises Disconnected."""
         message = await self._receive()
         if message["type"] == "http.disconnect":
             self.complete = True
@@ -67,7 +68,7 @@ class Body:
         self.complete = not message.get("more_body", False)
 
     def take_all(self) -> bytes:
-        """All of it; it is not kept here."""
+        """Return the whole body and drop it here."""
         first, rest = self._first, self._rest
         self._first, self._rest = b"", None
         return first if rest is None else bytes(rest)
@@ -78,7 +79,7 @@ class Body:
         self.take_all()
 
     async def discard(self) -> None:
-        """Read the rest and forget it, within bounds."""
+        """Read the rest and drop it, within limits."""
         self.take_all()
         try:
             async with asyncio.timeout(LINGER_SECONDS):
@@ -90,12 +91,13 @@ class Body:
 
 
 class Deadlines:
-    """Cancels tasks whose request does not come in time: one timer for all of them.
+    """Cancels tasks whose request does not arrive in time: one timer for all of them.
 
-    ``asyncio.timeout`` makes a timer for each request, which costs more than reading its body.
+    ``asyncio.timeout`` would create a timer for each request, which costs more than reading its
+    body.
     """
 
-    # Seconds between two looks: so much later than its moment a task may be cancelled.
+    # Seconds between two checks: a task may be cancelled this much late.
     EVERY = 0.05
 
     def __init__(self) -> None:
@@ -104,7 +106,9 @@ class Deadlines:
         self._ticking = False
 
     def begin(self, moment: int) -> asyncio.Task[Any]:
-        """Cancel the current task after a moment of perf_counter_ns, unless it ends before."""
+        """Cancel the current task after a moment of perf_counter_ns, unless ``end`` is called
+        before.
+        """
         task = asyncio.current_task()
         assert task is not None
         self._moments[task] = moment
@@ -114,11 +118,11 @@ class Deadlines:
         return task
 
     def end(self, task: asyncio.Task[Any]) -> None:
-        """It came, or it does not matter any more."""
+        """The request has arrived, or has ended."""
         self._moments.pop(task, None)
 
     def is_over(self, task: asyncio.Task[Any]) -> bool:
-        """Whether a cancellation of ``task`` was ours; it is then undone."""
+        """Whether this object cancelled ``task``; the cancellation is then undone."""
         if task not in self._cancelled:
             return False
         self._cancelled.discard(task)
@@ -147,7 +151,7 @@ async def respond(
     closing: bool = False,
     more: bool = False,
 ) -> None:
-    """Send an answer; with ``more`` the stream stays open after the whole of it is sent."""
+    """Send a response; with ``more`` the stream stays open after the whole body is sent."""
     fields = [(b"content-type", content_type), (b"content-length", b"%d" % len(body)), *headers]
     if closing and scope["http_version"] != "2":
         fields.append(CLOSE)
@@ -158,8 +162,8 @@ async def respond(
 async def refuse(
     scope: ASGIScope, body: Body, send: Send, error: ReviewError, *, closing: bool
 ) -> None:
-    """Answer with an error, and let a client that is still sending get to see it."""
-    text = orjson.dumps({"error": str(error)})
+    """Respond with an error, and let a client that is still sending see it."""
+    content = orjson.dumps({"error": str(error)})
     headers: tuple[Header, ...] = ()
     if error.status == 503:
         headers = (RETRY,)
@@ -167,13 +171,13 @@ async def refuse(
         headers = ((b"allow", b"POST"),)
     closing = closing or body.stalled
     linger = not body.complete and not body.stalled
-    await respond(scope, send, error.status, text, headers=headers, closing=closing, more=linger)
+    await respond(scope, send, error.status, content, headers=headers, closing=closing, more=linger)
     if linger:
         await body.discard()
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def not_found(scope: ASGIScope, receive: Receive, send: Send, *, closing: bool) -> None:
-    """404, also for what only the other port answers."""
+    """Respond 404, also to paths that only the other port serves."""
     error = ReviewError(f"nothing is served at {unquote(scope['path'])[:200]} on this port", 404)
     await refuse(scope, Body(receive), send, error, closing=closing)

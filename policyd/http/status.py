@@ -1,4 +1,4 @@
-"""Endpoints of the plain port: health, metrics, and what is loaded. Read only."""
+"""Endpoints of the plain port: health, metrics, and the loaded policies. Read only."""
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -12,21 +12,23 @@ from policyd.http.admin_gate import TRUSTED
 from policyd.http.lifecycle import Lifecycle
 from policyd.policy.live.store import LoadedPolicy, Store
 
-# Rendering may take this part of the time, and so many seconds at once. Beyond that the last text
-# is shown again: whoever asks for metrics in a loop must not keep reviews waiting.
+# Rendering may use this part of the time, and this many seconds at once. Beyond that the previous
+# page is sent again: a client that requests metrics in a loop must not delay reviews.
 RENDERING_PART = 0.1
 RENDERING_SECONDS = 0.5
 
 
 class MetricsRenderer(Protocol):
-    """What ``/metrics`` shows: ``observability.metrics.Exposition``."""
+    """Renders ``/metrics``: ``observability.metrics.Exposition``."""
 
     def render(self, accept: str) -> tuple[bytes, str]:
-        """The text of a scrape, and its Content-Type."""
+        """The body of a scrape and its Content-Type."""
 
 
 class Status:
-    """Tells about the server; never changes anything. ``deaf``: which changes it may miss."""
+    """Reports the state of the server. ``stale_watches`` describes the changes that it may have
+    missed.
+    """
 
     def __init__(
         self,
@@ -42,12 +44,12 @@ class Status:
         self._cache = RenderCache()
 
     async def live(self, _: Request) -> Response:
-        """The process answers: all that liveness may depend on."""
+        """The process responds: liveness must not depend on anything else."""
         return self._closing(PlainTextResponse("ok"))
 
     async def ready(self, _: Request) -> Response:
-        """200 if policies are loaded, TLS listens, changes of files are noticed, and the server is
-        not draining.
+        """200 if policies are loaded, TLS listens, changes of files are noticed and the server is
+        not draining; else 503.
         """
         missing = [
             self._store.unready,
@@ -56,18 +58,18 @@ class Status:
             *self._stale_watches(),
         ]
         missing = [reason for reason in missing if reason]
-        text = "not ready: " + ", ".join(missing) if missing else "ok"
-        return self._closing(PlainTextResponse(text, 503 if missing else 200))
+        message = "not ready: " + ", ".join(missing) if missing else "ok"
+        return self._closing(PlainTextResponse(message, 503 if missing else 200))
 
     async def metrics(self, request: Request) -> Response:
-        """Prometheus text, or OpenMetrics by Accept."""
+        """Metrics in the Prometheus format, or as OpenMetrics if Accept prefers it."""
         accept = request.headers.get("accept", "")
         kind = "openmetrics" if "openmetrics" in accept else "prometheus"
         text, content_type = self._cache.get(kind, lambda: self._exposition.render(accept))
         return self._closing(Response(text, headers={"content-type": content_type}))
 
     async def policies(self, request: Request) -> Response:
-        """Everything that is loaded, and how the last reload went."""
+        """All loaded policies and the result of the last reload."""
         trusted = _is_trusted(request)
 
         def render() -> tuple[bytes, str]:
@@ -77,17 +79,18 @@ class Status:
         return self._closing(Response(text, headers={"content-type": content_type}))
 
     async def policy(self, request: Request) -> Response:
-        """The same for the policies of one name (a validating and a mutating one may share it)."""
+        """The policies of one name (a validating and a mutating one may share it)."""
         name = request.path_params["name"]
         named = [policy for policy in self._store.current.policies if policy.name == name]
         if not named:
-            return self._closing(_json({"error": f"no policy is called {name!r}"}, 404))
+            return self._closing(_json({"error": f"no policy is named {name!r}"}, 404))
         return self._closing(_json(self._shown(named, _is_trusted(request))))
 
     async def wrong(self, _: Request, error: Any) -> Response:
-        """A path or method that is not served, as JSON."""
-        text = "nothing is served here on this port" if error.status_code == 404 else error.detail
-        answer = _json({"error": text}, error.status_code)
+        """A JSON error for a path or method that is not served."""
+        not_found = error.status_code == 404
+        message = "nothing is served here on this port" if not_found else error.detail
+        answer = _json({"error": message}, error.status_code)
         answer.headers.update(error.headers or {})
         return self._closing(answer)
 
@@ -111,27 +114,27 @@ class Status:
 
 
 class RenderCache:
-    """Texts that take time to make: made anew as long as that leaves the time to others."""
+    """Pages that take time to render: rendered again only if enough time is left for other work."""
 
     def __init__(self, clock: Callable[[], float] = perf_counter) -> None:
         self._clock = clock
-        self._texts: dict[str, tuple[bytes, str]] = {}
+        self._pages: dict[str, tuple[bytes, str]] = {}
         self._spent = 0.0
         self._at = clock()
 
     def get(self, key: str, render: Callable[[], tuple[bytes, str]]) -> tuple[bytes, str]:
-        """The text of ``key``: a new one, or the last if there was no time for a new one."""
+        """The page for ``key``, rendered anew if there is time, else the previous one."""
         now = self._clock()
         self._spent = max(0.0, self._spent - (now - self._at) * RENDERING_PART)
         self._at = now
-        if self._spent < RENDERING_SECONDS or key not in self._texts:
-            self._texts[key] = render()
+        if self._spent < RENDERING_SECONDS or key not in self._pages:
+            self._pages[key] = render()
             self._spent += self._clock() - now
-        return self._texts[key]
+        return self._pages[key]
 
 
 def _is_trusted(request: Request) -> bool:
-    """Whether ``admin_gate.py`` found that the client may see everything."""
+    """Whether ``admin_gate.py`` found that the client may see error messages and file names."""
     return bool(request.scope.get("state", {}).get(TRUSTED))
 
 

@@ -1,8 +1,8 @@
-"""The thread that writes the log, so that nobody who logs waits or fails.
+"""The thread that writes the log, so that logging never blocks and never fails.
 
-A log collector that stalls, a reader that went away and a full disk cost lines, never answers: what
-cannot be written is counted, and when writing works again a line says how much is missing. standard
-error may be shared with others, who must not find it non-blocking: hence a thread.
+If a log collector stalls, a reader goes away or the disk is full, log lines are lost but requests
+are still answered. Lost lines are counted, and once writing works again a line reports their
+number. Other processes may share standard error and must not find it non-blocking: hence a thread.
 """
 
 import os
@@ -12,35 +12,34 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-# Bytes of lines that wait for the thread: some 10,000 denials.
+# Bytes of lines that wait for the thread: about 10,000 denials.
 MAX_WAITING = 4 << 20
 # Bytes of one write.
 MAX_WRITE = 256 * 1024
-# Seconds between two writes: lines of many requests share a wake-up of the thread.
+# Seconds between two writes: the lines of many requests need only one wake-up of the thread.
 REST_SECONDS = 0.02
 # Seconds after a write that failed.
 AGAIN_SECONDS = 0.5
-TOO_FAST = "they came faster than they were taken"
+TOO_FAST = "lines came faster than they were written"
 
 
 class LogWriter:
-    """A stream for Log. ``fd`` is None where there is no standard error: all lines are lost then.
-
-    ``report`` makes the line that tells of lost ones, from their number and the last error.
-    """
+    """A stream for Log. ``fd`` is None if there is no standard error: all lines are then lost."""
 
     def __init__(self, fd: int | None, max_waiting: int = MAX_WAITING) -> None:
         self._fd = fd
         self._max_waiting = max_waiting
         self._loss_line: Callable[[int, str], bytes] = lambda _, __: b""
         self.lost = 0
-        self._told = 0  # of the lost lines, in the log
+        self._reported = 0  # lost lines that the log reports
         self._why = TOO_FAST
         self._torn = False  # the last write ended within a line
         self._lines: deque[bytes] = deque()
         self._bytes = 0  # waiting or being written
         self._lock = threading.Lock()
-        self._bell = threading.Lock()  # held by the thread, which waits for its release
+        self._bell = (
+            threading.Lock()
+        )  # the thread acquires it to sleep; releasing it wakes the thread
         self._bell.acquire()
         self._asleep = False
         self._hurry = threading.Event()
@@ -48,11 +47,11 @@ class LogWriter:
             threading.Thread(target=self._run, name="log", daemon=True).start()
 
     def report_losses(self, line: Callable[[int, str], bytes]) -> None:
-        """Write ``line(count, reason)`` in place of lines that are lost from now on."""
+        """Write ``line(count, reason)`` in place of lost lines, from the last error."""
         self._loss_line = line
 
     def write(self, line: bytes) -> int:
-        """Take a line, or count it as lost; it is written after the next ``flush``, or earlier."""
+        """Queue a line, or count it as lost; it is written after the next ``flush``, or earlier."""
         with self._lock:
             if self._fd is None or self._bytes + len(line) > self._max_waiting:
                 self.lost += 1
@@ -63,14 +62,14 @@ class LogWriter:
         return len(line)
 
     def flush(self) -> None:
-        """Have everything written soon."""
+        """Wake the thread if it sleeps, so that it writes all lines soon."""
         with self._lock:
             ring, self._asleep = self._asleep, False
         if ring:
             self._bell.release()
 
     def settle(self, seconds: float) -> bool:
-        """Wait until everything is written, for a bounded time; whether it was."""
+        """Wait until all lines are written, for a limited time; return whether they are."""
         self._hurry.set()
         self.flush()
         end = time.monotonic() + seconds
@@ -91,7 +90,7 @@ class LogWriter:
             self._hurry.wait(AGAIN_SECONDS if failed else REST_SECONDS)
 
     def _take(self) -> list[bytes]:
-        """The lines of one write; none: the thread is asleep from now on."""
+        """The lines of the next write; if there are none, the thread is going to sleep."""
         batch: list[bytes] = []
         size = 0
         with self._lock:
@@ -103,8 +102,8 @@ class LogWriter:
         return batch
 
     def _write(self, batch: list[bytes]) -> bool:
-        """Write some lines; whether that failed. Lines that are not whole are lost."""
-        missing = self.lost - self._told
+        """Write some lines; return whether that failed. Incomplete lines count as lost."""
+        missing = self.lost - self._reported
         head = (b"\n" if self._torn else b"") + (
             self._loss_line(missing, self._why) if missing else b""
         )
@@ -119,7 +118,7 @@ class LogWriter:
                     self._torn = data[written - 1 : written] != b"\n"
                 return True
         self._torn = False
-        self._told += missing
+        self._reported += missing
         return False
 
     def _write_some(self, data: memoryview) -> int:
@@ -127,7 +126,7 @@ class LogWriter:
         while True:
             try:
                 return os.write(self._fd, data)
-            except BlockingIOError:  # somebody else made it non-blocking
+            except BlockingIOError:  # another process made it non-blocking
                 select.select([], [self._fd], [], 1.0)
 
     def _failed(self, error: OSError, batch: list[bytes], written: int) -> None:
@@ -143,12 +142,12 @@ class LogWriter:
 
 
 def standard_error() -> int | None:
-    """The descriptor of standard error, or None where it is closed. The numbers of standard streams
-    that are closed are then taken by /dev/null, lest a socket gets one and is written to.
+    """The descriptor of standard error, or None if it is closed. Closed standard streams are opened
+    as /dev/null, so that no socket gets one of their numbers and is written to.
     """
     missing = [fd for fd in (0, 1, 2) if not _is_open(fd)]
     for _ in missing:
-        os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+        os.open(os.devnull, os.O_RDWR)  # opens the lowest free number
     return None if 2 in missing else 2
 
 

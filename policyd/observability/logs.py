@@ -1,7 +1,7 @@
-"""The log: one line per denial, warning, error, conflict and reload, as JSON or as text.
+"""The log: one line for each denial, warning, error, conflict and reload, as JSON or text.
 
-Never holds an object of a request, nor what policies say of a confidential one. Python's
-``logging`` (Hypercorn, asyncio, the engine's defects) is led into the same lines by ``Bridge``.
+Lines never contain objects of requests, nor policy messages about confidential ones. ``Bridge``
+writes records of Python's ``logging`` (Hypercorn, asyncio, defects of the engine) to the same log.
 """
 
 import logging
@@ -22,14 +22,14 @@ Value = str | int | float | bool | list[str] | None
 
 
 class Stream(Protocol):
-    """Takes lines and never waits: a ``LogWriter``."""
+    """Accepts lines and never blocks: a ``LogWriter``."""
 
     def write(self, line: bytes, /) -> object: ...
     def flush(self) -> object: ...
 
 
 def background_log(form: str) -> "tuple[Log, LogWriter]":
-    """A log to standard error, and what writes it."""
+    """A log to standard error, and the writer that serves it."""
     writer = LogWriter(standard_error())
     log = Log(writer, form)
 
@@ -44,8 +44,8 @@ def background_log(form: str) -> "tuple[Log, LogWriter]":
 class Log:
     """Writes lines to a stream.
 
-    What policies say of a request stays in the buffer until ``flush``, so that many denials of one
-    request are one call of the system.
+    Lines about policies stay in the buffer until ``flush``, so that many denials of one request
+    need only one system call.
     """
 
     def __init__(
@@ -60,18 +60,18 @@ class Log:
         self._waiting = False
 
     def write(self, level: LogLevel, event: str, message: str, **fields: Value) -> None:
-        """One line, at once; fields that are empty or None are left out."""
+        """Write one line at once; fields that are empty or None are left out."""
         self._put(level, event, message, fields)
         self._stream.flush()
 
     def flush(self) -> None:
-        """Write what ``about`` has left in the buffer."""
+        """Write the lines that ``about`` has buffered."""
         if self._waiting:
             self._waiting = False
             self._stream.flush()
 
     def line(self, level: LogLevel, event: str, message: str, fields: Mapping[str, Value]) -> bytes:
-        """The bytes of a line, whatever is in its fields."""
+        """The bytes of a line, for fields with any content."""
         shown: dict[str, Value] = {
             key: _bounded(value) for key, value in fields.items() if value not in (None, "", [])
         }
@@ -95,9 +95,9 @@ class Log:
         generation: str,
         message: str,
     ) -> None:
-        """What a policy said about a request: a denial, a warning, an error, a conflict.
+        """Log what a policy decided about a request: a denial, a warning, an error, a conflict.
 
-        Not in its own words where they may quote a Secret's value or a token.
+        The message is withheld if it may quote the value of a Secret or a token.
         """
         if is_confidential(request):
             message = WITHHELD
@@ -122,14 +122,14 @@ _LEVELS: dict[str, LogLevel] = {"denial": "info", "warning": "info", "error": "e
 
 
 class Bridge(logging.Handler):
-    """Leads records of Python's logging into a Log."""
+    """Writes records of Python's logging to a Log."""
 
     def __init__(self, log: Log) -> None:
         super().__init__(logging.WARNING)
         self._log = log
 
     def emit(self, record: logging.LogRecord) -> None:
-        """One record, one line; a traceback is a field of it."""
+        """Write a record as one line; a traceback becomes a field."""
         trace = "".join(format_exception(*record.exc_info)) if record.exc_info else None
         level: LogLevel = "error" if record.levelno >= logging.ERROR else "warning"
         self._log.write(level, "log", record.getMessage(), logger=record.name, traceback=trace)
@@ -145,7 +145,7 @@ def _bounded(value: Value) -> Value:
 
 
 def _clean(value: Value) -> Value:
-    """A value that every encoder takes."""
+    """The value in a form that every encoder accepts."""
     if value is None or isinstance(value, bool | float):
         return value
     if isinstance(value, list):
@@ -158,13 +158,13 @@ def _json_line(head: dict[str, str], message: str, fields: dict[str, Value]) -> 
 
 
 def _text_line(head: dict[str, str], message: str, fields: dict[str, Value]) -> bytes:
-    """``TIME LEVEL EVENT MESSAGE key=value ...``; nothing from outside can begin a new line."""
+    """``TIME LEVEL EVENT MESSAGE key=value ...``; no value can start a new line."""
     shown = " ".join(f"{key}={_plain(value)}" for key, value in fields.items())
     start = f"{head['time']} {head['level'].upper():7} {head['event']}"
     return f"{start} {_plain(message)} {shown}".rstrip().encode()
 
 
 def _plain(value: Value) -> str:
-    """A value without quotes where it is one word or an ordinary sentence, else as JSON."""
-    text = value if isinstance(value, str) else orjson.dumps(value).decode()
-    return text if text.isprintable() and '"' not in text else orjson.dumps(text).decode()
+    """The value without quotes if it is printable and has no quotes itself, else as JSON."""
+    shown = value if isinstance(value, str) else orjson.dumps(value).decode()
+    return shown if shown.isprintable() and '"' not in shown else orjson.dumps(shown).decode()

@@ -1,8 +1,8 @@
-"""``serve --capture``: reviews and their answers, kept in files for ``policyd replay``.
+"""``serve --capture``: record requests and their responses in files for ``policyd replay``.
 
-Written by a thread of its own, within bounds of memory and disk; a request never waits for it, and
-what there is no room for is counted and left out. Values of Secrets and tokens are not written,
-nor what policies say of them (``admission/confidential.py``).
+A separate thread writes the files, within limits of memory and disk. A request never waits for it;
+records that do not fit are counted and dropped. Values of Secrets and tokens are not written, and
+neither are policy messages that may quote them (``admission/confidential.py``).
 """
 
 import os
@@ -21,9 +21,9 @@ from policyd.errors import ConfigError
 
 CaptureOutcome = Literal["written", "dropped", "failed"]
 SUFFIX = ".jsonl"
-# Bytes of reviews that wait for the thread; about as much as one second of heavy load.
+# Bytes of requests that wait for the thread: about one second of heavy load.
 MAX_WAITING = 32 * 2**20
-_FILES = 8  # that share the bytes allowed on disk; the oldest is removed for a new one
+_FILES = 8  # together they use the bytes allowed on disk; a new file replaces the oldest
 
 
 class _Item(NamedTuple):
@@ -35,18 +35,22 @@ class _Item(NamedTuple):
 
 
 class Capture:
-    """Files below ``folder`` that together have at most ``max_bytes`` (a review more, at times).
+    """Files in ``folder`` that together hold at most ``max_bytes`` (one record more at times).
 
-    ``told`` is called for each review with what became of it, and the error of the first of several
-    failures; from the thread or from the caller of ``note``.
+    ``on_outcome`` is called once for each request with the outcome, and with the error if it is the
+    first of several failures in a row. It may be called by the thread or by the caller of
+    ``record``.
     """
 
     def __init__(
-        self, folder: Path, max_bytes: int, told: Callable[[CaptureOutcome, Exception | None], None]
+        self,
+        folder: Path,
+        max_bytes: int,
+        on_outcome: Callable[[CaptureOutcome, Exception | None], None],
     ) -> None:
         self._folder = folder
         self._file_bytes = max(1, max_bytes // _FILES)
-        self._told = told
+        self._on_outcome = on_outcome
         self._waiting: deque[_Item] = deque()
         self._bytes = 0
         self._wanted = threading.Condition()
@@ -63,12 +67,13 @@ class Capture:
     def record(
         self, webhook: str, request: AdmissionRequest, response: AdmissionResponse, size: int
     ) -> None:
-        """Keep one review (``size``: its bytes on the wire); returns at once.
+        """Record one request and its response; returns at once. ``size`` is its size on the wire.
 
-        One that cannot be evaluated is not kept: only the parts that matching needs were read.
+        Requests that cannot be evaluated are not recorded: only the parts that matching needs were
+        read.
         """
         if request.unreadable:
-            self._told("failed", None)
+            self._on_outcome("failed", None)
             return
         item = _Item(webhook, request, response, size, datetime.now(UTC))
         with self._wanted:
@@ -78,10 +83,10 @@ class Capture:
                 self._bytes += size
                 self._wanted.notify()
         if not fits:
-            self._told("dropped", None)
+            self._on_outcome("dropped", None)
 
     def close(self, timeout: float) -> None:
-        """Write what is waiting, for ``timeout`` seconds at most."""
+        """Write the records that wait, for at most ``timeout`` seconds."""
         with self._wanted:
             self._closing = True
             self._wanted.notify()
@@ -103,16 +108,16 @@ class Capture:
         try:
             data = line(item.webhook, item.request, item.response, item.time)
             _append(self._room_for(len(data)), data)
-        except (OSError, orjson.JSONEncodeError) as error:  # also of what is nested too deep for it
-            self._told("failed", None if self._broken else error)
+        except (OSError, orjson.JSONEncodeError) as error:  # orjson: nested too deep
+            self._on_outcome("failed", None if self._broken else error)
             self._broken = True
         else:
-            self._told("written", None)
+            self._on_outcome("written", None)
             self._broken = False
 
     def _room_for(self, size: int) -> int:
-        """The file to write to: another one if this one is full or somebody removed it, with its
-        folder perhaps.
+        """Return the file to write to: a new one if the current file is full or was deleted,
+        perhaps together with its folder.
         """
         if self._file is not None:
             status = os.fstat(self._file)
@@ -121,7 +126,7 @@ class Capture:
         return self._next_file()
 
     def _next_file(self) -> int:
-        """Begin a file, and remove the oldest ones that there is no room for."""
+        """Start a new file, and delete the oldest ones that exceed the limit."""
         self._close()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         there = sorted(self._folder.glob(f"*{SUFFIX}"))
@@ -140,7 +145,7 @@ class Capture:
 
 
 def _append(file: int, data: bytes) -> None:
-    """Write a whole line or nothing of it: half a line would be an error of replay."""
+    """Write a whole line or nothing: replay would report half a line as an error."""
     before = os.fstat(file).st_size
     left = memoryview(data)
     try:
@@ -154,7 +159,7 @@ def _append(file: int, data: bytes) -> None:
 def line(
     webhook: str, request: AdmissionRequest, response: AdmissionResponse, time: datetime
 ) -> bytes:
-    """One line of a capture: the AdmissionReview with its answer, and when and where it came."""
+    """One line of a capture: the AdmissionReview with its response, its webhook and its time."""
     answer = to_dict(response)["response"]
     raw, hidden = request.raw, is_confidential(request)
     if hidden:

@@ -1,6 +1,7 @@
-"""The server: two ports on uvloop in this process, TLS and plain, signals, drain.
+"""The server process: it wires all parts together, listens on two ports with uvloop, and drains.
 
-Paths are the app's, judging is the engine's; here is only how a process lives and dies.
+Paths belong to the ASGI app (``http/app.py``) and evaluation to the engine; this file only starts
+and stops the process.
 """
 
 import asyncio
@@ -47,17 +48,19 @@ from policyd.versions import NEWEST, KubernetesVersion
 if TYPE_CHECKING:
     from policyd.cluster.client import ClusterClient
 
-# A reload compiles on another thread: this is how long it may keep the event loop waiting, several
-# times a request (each time that TLS lets go of the interpreter).
+# A reload compiles policies on another thread. This is the longest time that it may delay the event
+# loop before Python switches threads; a request may wait several times this long, because TLS
+# releases the interpreter lock.
 SWITCH_SECONDS = 0.00005
-# Connections to the admin port: probes, a few who scrape, and people.
+# Connections to the admin port: probes, a few scrapers, and people.
 ADMIN_CONNECTIONS = 64
-# Before --grace is over the process ends by itself, whatever a client still holds open.
+# This long before the end of --grace the process exits, even if clients still hold connections
+# open.
 LAST_MOMENT_SECONDS = 0.5
 
 
 class Server:
-    """Everything that one process serves with."""
+    """One server process and everything in it."""
 
     def __init__(
         self,
@@ -150,10 +153,10 @@ class Server:
         return NEWEST if self.definitions is None else self.definitions.version()
 
     def run(self) -> None:
-        """Load, listen, serve, drain; returns when all is done.
+        """Load the policies, listen, serve and drain. Returns when the server has stopped.
 
-        Raises PolicyError for sources that give no set and ConfigError for addresses or
-        certificates that cannot be used.
+        Raises PolicyError if the sources contain no usable policies, and ConfigError for addresses
+        or certificates that cannot be used.
         """
         self.signals.hold()
         logging.basicConfig(handlers=[Bridge(self.log)], level=logging.WARNING, force=True)
@@ -165,7 +168,7 @@ class Server:
                 runner.get_loop().set_exception_handler(self._unhandled)
                 runner.run(self._main())
         finally:
-            signals.ignore()  # the loop has given them their defaults back
+            signals.ignore()  # the loop has restored their default handlers
             self._settle_log()
 
     async def _main(self) -> None:
@@ -205,7 +208,7 @@ class Server:
         self.log.write(
             "info",
             "listening",
-            "ready to answer reviews",
+            "ready for admission requests",
             reviews=f"https://{reviews}",
             admin=f"http://{admin}",
             generation=self.store.current.generation,
@@ -214,7 +217,7 @@ class Server:
         )
 
     async def _drain(self, listeners: Sequence[Listener]) -> None:
-        """Keep listening and answer with ``Connection: close``; then close what is idle."""
+        """Answer with ``Connection: close`` while still listening, then close idle connections."""
         self.lifecycle.start_draining()
         self.connections.drain()
         settings = self.settings
@@ -222,16 +225,18 @@ class Server:
         last.daemon = True
         last.start()
         seconds = _drain_seconds(settings)
-        self.log.write("info", "draining", "no longer ready, closing connections", seconds=seconds)
+        self.log.write(
+            "info", "draining", "not ready any more; closing connections", seconds=seconds
+        )
         await asyncio.sleep(seconds)
         await asyncio.gather(*(listener.stop() for listener in listeners))
         for connections in (self.connections, self.admin_connections):
             connections.close_idle()
-        # The timer ends the process in the midst of what is left then.
+        # If requests are still running at the end of the grace period, the timer ends the process.
         await asyncio.gather(*(listener.finish(settings.grace) for listener in listeners))
 
     def _leave(self) -> None:
-        """End at once; called when the grace period is over."""
+        """End the process at once; called when the grace period is over."""
         self._settle_log()
         os._exit(0)
 
@@ -245,13 +250,13 @@ class Server:
             self.log.write("info", "reload", "policies loaded", generation=attempt.generation)
             if not self.store.current.policies:
                 self.log.write(
-                    "warning", "empty", "no policies are loaded: all requests are allowed"
+                    "warning", "empty", "no policies are loaded; every request is allowed"
                 )
         else:
             self.log.write(
                 "error",
                 "reload",
-                f"{len(attempt.errors)} errors in the policies; serving the generation named here",
+                f"{len(attempt.errors)} errors in the policies; the loaded policies stay in use",
                 generation=attempt.generation,
                 errors=list(attempt.errors),
             )
@@ -259,11 +264,11 @@ class Server:
     def _captured(self, outcome: CaptureOutcome, error: Exception | None) -> None:
         self.recorder.captured(outcome)
         if error is not None:
-            message = f"reviews cannot be recorded: {error}"
+            message = f"cannot record requests: {error}"
             self.log.write("error", "capture", message)
 
     def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Clients that break off are no news; anything else is an error."""
+        """Log errors that no task handled, except those of clients that disconnected."""
         error = context.get("exception")
         if isinstance(error, ssl.SSLError | OSError | TimeoutError):
             return
@@ -271,10 +276,10 @@ class Server:
 
 
 def _connected(settings: Settings) -> "ClusterClient | None":
-    """The cluster to ask, if one is to be asked."""
+    """The client for cluster lookups; None if the settings name no cluster."""
     if not settings.cluster and settings.kubeconfig is None:
         return None
-    # Only now: a server without a cluster needs neither the time nor the memory.
+    # Imported here because a server without a cluster should not spend time and memory on it.
     from policyd.cluster import connect
 
     return connect(settings.kubeconfig, settings.timeout)
@@ -283,7 +288,7 @@ def _connected(settings: Settings) -> "ClusterClient | None":
 def _connections(
     settings: Settings, in_flight: InFlight, refusals: RefusalLog
 ) -> tuple[PortConnections, PortConnections]:
-    """Those of reviews and those of the admin port."""
+    """The connections of the review port and those of the admin port."""
     timeouts = Timeouts(
         settings.handshake_timeout,
         settings.head_timeout,
@@ -301,7 +306,7 @@ def _connections(
 
 
 class _Config(Config):
-    """What Hypercorn's protocols are to do."""
+    """The configuration of Hypercorn's protocols."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -310,18 +315,18 @@ class _Config(Config):
         self.include_date_header = False
         self.include_server_header = False
         self.keep_alive_max_requests = sys.maxsize
-        # The endpoints bound what they read, and stop reading only when they have answered. A
-        # bounded queue would then block the connection's task for good.
+        # The endpoints limit how much they read, and stop reading only after they have answered. A
+        # bounded queue would then block the task of the connection forever.
         self.max_app_queue_size = 0
 
 
 def _drain_seconds(settings: Settings) -> float:
-    """The drain period; half of the grace period at most, so that work can be finished after it."""
+    """The drain period: at most half of the grace period, so that requests can finish after it."""
     return min(settings.drain, settings.grace / 2)
 
 
 def _bound(address: Address) -> socket.socket:
-    """A socket bound to the address, not listening yet."""
+    """A socket that is bound to the address but does not listen yet."""
     six = ":" in address.host
     bound = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_STREAM)
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,10 +1,10 @@
-"""All connections of one port: how many there are, whose, and which of them have to go.
+"""The connections of one port: how many each client has open, and which of them must be closed.
 
-The cap is of connections, those in the TLS handshake included, because each costs memory whether
-it is used or not. When it is reached, the connection that is idle for the longest time goes, of the
-address that has most: whoever opens many connections loses his own, and a client notices the loss
-of an idle connection less than that of a new one, on which it has just sent a request. Nothing here
-knows what is spoken on a connection.
+The limit counts connections in the TLS handshake too, because each connection uses memory whether
+it is used or not. When the limit is reached, the connection that has been idle for the longest time
+is closed, of the address with the most connections: a client that opens many connections loses its
+own. Closing an idle connection disturbs a client less than refusing a new one, on which it has just
+sent a request. Nothing here knows the protocol of a connection.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ from typing import Literal, Protocol
 
 from policyd.http.limits import Peer, share
 
-# How often connections are looked through for those whose time is over.
+# How often connections are checked for timeouts.
 SWEEP_SECONDS = 0.25
-# Above the cap, for connections that were told to go and have not gone yet: an eighth of it.
+# This part of the limit is added for connections that were told to close and have not closed yet.
 CLOSING_PART = 8
-# After so many connections were closed the memory they had is given back to the system. glibc keeps
-# it otherwise, in pieces that the next connections do not fit in: 15 KiB a connection, for ever.
+# After this many connections were closed, their memory is returned to the system. glibc would keep
+# it, in fragments that new connections do not fit in: 15 KiB for each connection, forever.
 GIVE_BACK_AFTER = 256
 
 CloseReason = Literal[
@@ -29,13 +29,13 @@ CloseReason = Literal[
     "answered",  # after an answer with Connection: close
     "idle",  # no request for --keep-alive
     "handshake",  # the TLS handshake failed, or took too long
-    "refused",  # the client certificate has a wrong name, or is no longer trusted
+    "refused",  # the client certificate has the wrong name, or is no longer trusted
     "head",  # the head of a request took too long
     "write",  # the client did not take its answer
-    "flood",  # more resets of HTTP/2 streams, or smaller pieces of bodies, than there is reason for
-    "room",  # idle, and its place was needed
-    "full",  # a newcomer for whom there was no place
-    "drain",  # the server stops
+    "flood",  # too many resets of HTTP/2 streams, empty frames, or tiny pieces of bodies
+    "room",  # idle, and its place was needed for a new connection
+    "full",  # a new connection for which there was no place
+    "drain",  # the server is stopping
     "error",
 ]
 REASONS: tuple[CloseReason, ...] = CloseReason.__args__  # type: ignore[attr-defined]
@@ -52,35 +52,35 @@ class Timeouts:
 
 
 class TrackedConnection(Protocol):
-    """A connection, as this file sees it: ``server_tcp.Connection``."""
+    """A connection as this file needs it; ``server/tcp.py`` implements it."""
 
     peer: Peer
 
-    def look(self, now: float, timeouts: Timeouts) -> None:
-        """Close it if its time is over."""
+    def check_timeouts(self, now: float, timeouts: Timeouts) -> None:
+        """Close the connection if one of its timeouts has passed."""
 
     def end(self, reason: CloseReason) -> None:
-        """Close it, politely."""
+        """Close it after sending what was written."""
 
     def abort(self) -> None:
         """Close it at once."""
 
     def go_away(self) -> None:
-        """Tell the client to make its next request on another connection."""
+        """Ask the client to send its next request on another connection."""
 
     def close_if_idle(self) -> None:
         """Close it unless a request is under way."""
 
     @property
     def is_trusted(self) -> bool:
-        """Whether its client would be let in now."""
+        """Whether the client would be accepted now."""
 
     def retire(self) -> None:
-        """Close it when it is idle, or after a time."""
+        """Close it when it is idle, or after a timeout."""
 
 
 class PortConnections:
-    """The connections of one port, and what they have in common."""
+    """The connections of one port and what they have in common."""
 
     def __init__(
         self,
@@ -101,18 +101,18 @@ class PortConnections:
         self.on_refused = on_refused
         self._most = most
         self._end_incomplete = end_incomplete
-        # Told to go for a newcomer, and not gone yet.
+        # Told to close for a new connection, and not closed yet.
         self._replaced: dict[TrackedConnection, None] = {}
         self._sweep: asyncio.TimerHandle | None = None
         self._to_give_back = 0
 
     @property
     def idle(self) -> int:
-        """How many have no request under way."""
+        """How many connections have no request under way."""
         return sum(len(peer.idle) for peer in self.peers.values())
 
     def make_place(self, address: str) -> Peer | None:
-        """Who connects from ``address``, if there is or can be made a place for one more."""
+        """Return the client at ``address`` if it may open one more connection, else None."""
         peer = self.peers.get(address) or Peer(address)
         ours = peer.connections >= share(self._most)
         full = len(self.open) >= self._most
@@ -134,14 +134,14 @@ class PortConnections:
         self.closed["full"] += 1
 
     def add(self, connection: TrackedConnection) -> None:
-        """A connection was accepted; it is idle until a request comes."""
+        """Add a connection that was accepted; it is idle until a request arrives."""
         connection.peer.add_connection(connection)
         self.open[connection] = None
         if self._sweep is None:
             self._arm()
 
     def remove(self, connection: TrackedConnection, reason: CloseReason) -> None:
-        """It is closed, and forgotten."""
+        """Remove a closed connection."""
         peer = connection.peer
         peer.remove_connection(connection)
         self._replaced.pop(connection, None)
@@ -152,20 +152,20 @@ class PortConnections:
         self._to_give_back += 1
 
     def drain(self) -> None:
-        """Ask clients of HTTP/2 for new connections; answers in HTTP/1.1 do so by their head."""
+        """Ask HTTP/2 clients for new connections; HTTP/1.1 responses ask with a header."""
         self.draining = True
         for connection in tuple(self.open):
             connection.go_away()
 
     def close_idle(self) -> None:
-        """Close what is idle now, and from now on each connection as soon as it is."""
+        """Close idle connections, and from now on each connection as soon as it is idle."""
         self.closing = True
         for connection in tuple(self.open):
             connection.close_if_idle()
 
     def close_distrusted(self) -> int:
-        """Close the connections whose authority is no longer trusted, busy ones when they have
-        answered; their number.
+        """Close the connections whose certificate authority is no longer trusted, busy ones after
+        they have answered; return their number.
         """
         gone = [connection for connection in self.open if not connection.is_trusted]
         for connection in gone:
@@ -173,13 +173,15 @@ class PortConnections:
         return len(gone)
 
     def _make_place(self, peer: Peer, own: bool) -> bool:
-        """Close an idle connection: of ``peer`` if only ``own`` will do, else of who has most."""
+        """Close an idle connection: one of ``peer`` if ``own``, else one of the address with the
+        most.
+        """
         most: Peer | None = peer
         if not own:
             idle = (each for each in self.peers.values() if each.idle)
             most = max(idle, key=lambda each: each.connections, default=None)
         if most is None or not most.idle or most.connections < peer.connections:
-            # Ends a request, and thereby its connection.
+            # This ends a request and thereby its connection.
             return not own and self._end_incomplete()
         victim = next(iter(most.idle))
         most.mark_busy(victim)
@@ -188,12 +190,12 @@ class PortConnections:
         return True
 
     def _arm(self) -> None:
-        self._sweep = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._look)
+        self._sweep = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._check_all)
 
-    def _look(self) -> None:
+    def _check_all(self) -> None:
         now = asyncio.get_running_loop().time()
         for connection in tuple(self.open):
-            connection.look(now, self.timeouts)
+            connection.check_timeouts(now, self.timeouts)
         if self._to_give_back >= GIVE_BACK_AFTER:
             self._to_give_back = 0
             _give_back()
@@ -204,7 +206,7 @@ class PortConnections:
 
 
 def _trimmer() -> Callable[[int], int]:
-    """``malloc_trim`` of glibc; elsewhere nothing is known that needs it."""
+    """Return ``malloc_trim`` of glibc, or a function that does nothing without glibc."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     return trim if trim is not None else lambda _: 0
 
@@ -213,6 +215,8 @@ _trim = _trimmer()
 
 
 def _give_back() -> None:
-    """Closed connections are cycles of objects: collect them, and return their memory."""
+    """Collect closed connections, which are reference cycles, and return their memory to the
+    system.
+    """
     gc.collect()
     _trim(0)

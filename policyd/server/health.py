@@ -1,10 +1,11 @@
-"""The health of watches: who looks at what, when it last could, and how a failed one goes on.
+"""The health of the watches of files and cluster: when each last succeeded, and its restart after a
+failure.
 
-Watches nothing itself. A watch that fails or hangs leaves the server as it is and deaf to changes,
-which nobody notices by its answers: it is in the log and in a metric at once, and after a grace the
-server is no longer ready. The grace is long because a reload of very many policies holds up its
-watch for minutes where the processor is scarce, and because such a fault (a node without memory, a
-file system that hangs) may strike all replicas at a time: stale policies are better than none.
+A failing or hanging watch does not change responses, but the server no longer notices changes. The
+log and a metric report it at once; after a grace period the server is no longer ready. The grace
+period is long for two reasons: a reload of very many policies can block its watch for minutes on a
+slow processor, and such a fault (a node without memory, a hanging file system) may hit all replicas
+at once. Stale policies are better than none.
 """
 
 import asyncio
@@ -12,15 +13,16 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from time import monotonic
 
-# A watch looks every 5 s, at a huge tree every minute; longer silence is a fault.
+# A watch checks every 5 s, or every minute for a very large tree; no check for this long is a
+# fault.
 SILENCE_SECONDS = 90.0
-# How soon a watch that ended with an error begins again; doubled each time up to a minute.
+# How soon a failed watch restarts; doubled each time, up to a minute.
 RESTART_SECONDS = 1.0
 LONGEST_RESTART_SECONDS = 60.0
 
 
 class WatchHealth:
-    """One watch. ``looked`` is called whenever it has seen everything that it looks at."""
+    """The health of one watch, which calls ``succeeded`` after each complete check."""
 
     def __init__(self, name: str, clock: Callable[[], float]) -> None:
         self.name = name
@@ -29,17 +31,17 @@ class WatchHealth:
         self._problem = ""
 
     def succeeded(self) -> None:
-        """All is well."""
+        """Record that a check succeeded."""
         self._looked_at = self._clock()
         self._problem = ""
 
     def failed(self, problem: str) -> None:
-        """It could not look; it goes on trying."""
+        """Record that a check failed; the watch keeps trying."""
         self._problem = problem
 
     @property
     def silence(self) -> float:
-        """Seconds since it last could look."""
+        """Seconds since the last successful check."""
         return self._clock() - self._looked_at
 
     @property
@@ -49,38 +51,38 @@ class WatchHealth:
 
     @property
     def problem(self) -> str:
-        """What is wrong, in words; a watch that hangs says nothing itself."""
+        """Why the watch is unhealthy; a hanging watch reports nothing itself."""
         return self._problem or "the check for changes hangs"
 
 
 class WatchSupervisor:
-    """All watches of a server. ``told`` hears of each failure: name and error."""
+    """All watches of a server. ``on_failure`` is called with the name and error of each failure."""
 
     def __init__(
         self,
         grace: float,
-        told: Callable[[str, str], None],
+        on_failure: Callable[[str, str], None],
         clock: Callable[[], float] = monotonic,
     ) -> None:
         self._grace = grace
-        self._told = told
+        self._on_failure = on_failure
         self._clock = clock
         self._watches: list[WatchHealth] = []
 
     def add(self, name: str) -> WatchHealth:
-        """A new watch, healthy for now."""
+        """Add a watch, which is healthy at first."""
         watch = WatchHealth(name, self._clock)
         self._watches.append(watch)
         return watch
 
     def health(self) -> dict[str, bool]:
-        """Each watch by name, and whether it works."""
+        """Return for each watch whether it is healthy."""
         return {watch.name: watch.healthy for watch in self._watches}
 
     def stale(self) -> Sequence[str]:
-        """Which watches did not work for longer than the grace, in words."""
+        """Describe the watches that have not succeeded for longer than the grace period."""
         return [
-            f"changes of the {watch.name} have not been noticed for {watch.silence:.0f} s:"
+            f"no check of the {watch.name} for changes has succeeded for {watch.silence:.0f} s:"
             f" {watch.problem}"
             for watch in self._watches
             if watch.silence > max(self._grace, SILENCE_SECONDS)
@@ -89,18 +91,18 @@ class WatchSupervisor:
     async def keep(
         self, watch: WatchHealth, work: Callable[[], Awaitable[None]], stop: asyncio.Event
     ) -> None:
-        """Do the work of a watch until ``stop`` is set, again and again if it fails."""
+        """Run a watch until ``stop`` is set, and restart it when it fails."""
         pause = RESTART_SECONDS
         while not stop.is_set():
             began = self._clock()
             try:
                 await work()
             except Exception as error:
-                # Whatever went wrong, a defect of ours included: without a watch the server would
-                # be deaf for good.
+                # Any exception, a defect of policyd included: without the watch the server would
+                # never notice another change.
                 problem = f"{type(error).__name__}: {error}"
                 watch.failed(problem)
-                self._told(watch.name, problem)
+                self._on_failure(watch.name, problem)
             if self._clock() - began > LONGEST_RESTART_SECONDS:
                 pause = RESTART_SECONDS
             with suppress(TimeoutError):

@@ -1,7 +1,7 @@
-"""HTTP/1.1 and HTTP/2 as policyd speaks them: Hypercorn's protocols, without what is not wanted.
+"""HTTP/1.1 and HTTP/2: the protocols of Hypercorn, restricted to what policyd supports.
 
-No WebSocket, no change of protocol on an open connection: HTTP/2 is spoken where TLS negotiated it
-(``--http2``) and nowhere else. Bytes and times are the connection's (``tcp.py``).
+There is no WebSocket, and no change of protocol on an open connection: HTTP/2 is used only where
+TLS negotiated it (``--http2``). Bytes and timeouts belong to the connection (``tcp.py``).
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -39,21 +39,23 @@ from hypercorn.protocol.http_stream import HTTPStream
 from policyd.http.endpoints import ARRIVED
 
 VERSIONS = (b"1.1", b"1.0")
-# A client may reset this many streams of a connection more than were answered: an API server does
-# when a request of its own client ends early. Each costs more here than there (CVE-2023-44487).
+# A client may reset this many streams of a connection more than were answered: an API server resets
+# a stream when a request of its own client ends early. Each reset costs the server more than the
+# client (CVE-2023-44487).
 RESETS = 200
-# Bodies come in pieces: chunks of HTTP/1.1, frames of HTTP/2. A piece of one byte costs 10 us here
-# and 6 bytes there, so that a slow line of them would keep everybody waiting. Beyond the first of a
-# connection the pieces are as large as this on average; API servers send KiB at a time.
+# Bodies arrive in pieces: chunks of HTTP/1.1, frames of HTTP/2. A piece of one byte costs 10 us to
+# process and 6 bytes to send, so that a slow stream of them would delay every other request. After
+# the first pieces of a connection, their average size must be at least this; API servers send KiB
+# at a time.
 FREE_PIECES = 1000
 PIECE_BYTES = 64
 
-# Frames of HTTP/2 that carry nothing cost 50 us each and have 9 bytes. A connection has this many,
-# and more for each answer and each KiB of it: clients acknowledge what they take.
+# HTTP/2 frames without data cost 50 us each and have 9 bytes. A connection may send this many, and
+# more for each response and each KiB of it, because clients acknowledge what they read.
 FREE_FRAMES = 1000
-FRAMES_AN_ANSWER = 10
-FRAMES_A_KIB = 1
-# Read at a time, so that a flood is seen before all of it is parsed.
+FRAMES_PER_ANSWER = 10
+FRAMES_PER_KIB = 1
+# Bytes parsed at a time, so that a flood is detected before all of it is parsed.
 SLICE_BYTES = 16 * 1024
 CONTROL = (
     PingReceived,
@@ -68,34 +70,36 @@ CONTROL = (
 
 @dataclass(frozen=True)
 class Flooded(Closed):
-    """The end of a connection whose client sends resets, crumbs or empty frames."""
+    """The end of a connection whose client floods it with resets, tiny pieces or empty frames."""
 
 
-class Pieces:
-    """How the bodies on one connection are cut."""
+class BodyPieces:
+    """Counts the pieces in which the bodies on one connection arrive."""
 
     __slots__ = ("_bytes", "_pieces")
 
     def __init__(self) -> None:
         self._bytes = self._pieces = 0
 
-    def crumbs(self, size: int) -> bool:
-        """Whether with a piece of ``size`` bytes there are too many small ones."""
+    def are_too_small(self, size: int) -> bool:
+        """Count a piece of ``size`` bytes; whether the pieces so far are too small on average."""
         self._pieces += 1
         self._bytes += size
         return self._pieces > FREE_PIECES and self._bytes < self._pieces * PIECE_BYTES
 
 
 class _Stream(HTTPStream):
-    """A request of HTTP/1.1, and what to do if its body comes in crumbs."""
+    """A request of HTTP/1.1, which ends its connection if its body arrives in tiny pieces."""
 
-    def __init__(self, *arguments: Any, pieces: Pieces, end: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, *arguments: Any, pieces: BodyPieces, end: Callable[[], Awaitable[None]]
+    ) -> None:
         super().__init__(*arguments)
         self._pieces = pieces
         self._end = end
 
     async def handle(self, event: StreamEvent) -> None:
-        if isinstance(event, Body) and self._pieces.crumbs(len(event.data)):
+        if isinstance(event, Body) and self._pieces.are_too_small(len(event.data)):
             await self._end()
         else:
             await super().handle(event)
@@ -106,10 +110,10 @@ class Http1(H11Protocol):
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
-        self._pieces = Pieces()
+        self._pieces = BodyPieces()
 
     async def _check_protocol(self, event: h11.Request) -> None:
-        """Hypercorn changes to HTTP/2 here."""
+        """Do nothing: Hypercorn would change to HTTP/2 here."""
 
     async def _create_stream(self, request: h11.Request) -> None:
         if request.http_version not in VERSIONS:
@@ -142,13 +146,15 @@ class Http1(H11Protocol):
         )
 
     async def _end(self) -> None:
-        """Too many pieces: without a stream the rest of them is not looked at."""
+        """Close the connection: its pieces are too small. Without a stream the rest of them is
+        ignored.
+        """
         await self.send(Flooded())
         await self._close_stream()
 
 
 class Http2(H2Protocol):
-    """HTTP/2, where each stream is a request with a time of its own."""
+    """HTTP/2, where each stream is a request with timeouts of its own."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -162,12 +168,12 @@ class Http2(H2Protocol):
         self._resets_left = RESETS
         self._frames_left = FREE_FRAMES
         self._flooded = False
-        self._pieces = Pieces()
-        # Since when each stream waits for its client to take the answer; the oldest first.
+        self._pieces = BodyPieces()
+        # Since when each stream waits for its client to read the response; the oldest first.
         self._answering: dict[int, float] = {}
 
     async def handle(self, event: ConnectionEvent) -> None:
-        """Bytes of the client, or the end of the connection."""
+        """Handle bytes from the client, or the end of the connection."""
         if isinstance(event, RawData):
             for start in range(0, len(event.data), SLICE_BYTES):
                 if not self._flooded:
@@ -175,21 +181,21 @@ class Http2(H2Protocol):
             return
         await super().handle(event)
         if isinstance(event, Closed):
-            # Whoever waits for the client to take the rest waits in vain.
+            # The client is gone: release the tasks that wait for it to read the rest.
             for buffer in self.stream_buffers.values():
                 await buffer.close()
 
     async def stream_send(self, event: StreamEvent) -> None:
-        """What the app answers, or the end of that."""
+        """Handle an event of the app: a part of a response, or its end."""
         if not isinstance(event, Body | EndBody):
             await super().stream_send(event)
             if isinstance(event, StreamClosed):
                 self._resets_left += 1
-                self._frames_left += FRAMES_AN_ANSWER
+                self._frames_left += FRAMES_PER_ANSWER
                 await self._stop_sending(event.stream_id)
             return
         if isinstance(event, Body):
-            self._frames_left += len(event.data) // 1024 * FRAMES_A_KIB
+            self._frames_left += len(event.data) // 1024 * FRAMES_PER_KIB
         self._answering.setdefault(event.stream_id, self.context.time())
         try:
             await super().stream_send(event)
@@ -198,14 +204,14 @@ class Http2(H2Protocol):
                 self._answering.pop(event.stream_id, None)
 
     def untaken(self, before: float) -> Iterator[int]:
-        """Streams whose answers began to wait for the client before a time of the loop."""
+        """Streams whose responses have waited for the client since before a time of the loop."""
         for stream_id, since in tuple(self._answering.items()):
             if since >= before:
                 return
             yield stream_id
 
     async def give_up(self, stream_id: int) -> None:
-        """Reset a stream whose client does not take the answer."""
+        """Reset a stream whose client does not read the response."""
         self._answering.pop(stream_id, None)
         with suppress(ProtocolError):  # it may be closed already
             self.connection.reset_stream(stream_id, ErrorCodes.CANCEL)
@@ -215,7 +221,7 @@ class Http2(H2Protocol):
         await self._flush()
 
     async def _stop_sending(self, stream_id: int) -> None:
-        """After an answer that came before the end of its request: the rest is not wanted."""
+        """Ask the client not to send the rest of a request that was answered early."""
         stream = self.connection.streams.get(stream_id)
         if stream is None or stream.state_machine.state is not StreamState.HALF_CLOSED_LOCAL:
             return
@@ -223,11 +229,11 @@ class Http2(H2Protocol):
         await self._flush()
 
     async def _handle_events(self, events: list[Event]) -> None:
-        """One at a time: what one event starts may end the stream of the next."""
+        """Handle events one at a time: an event may end the stream of the next one."""
         for event in events:
             flood = isinstance(event, StreamReset) and not self._may_reset()
             if isinstance(event, DataReceived):
-                flood = self._pieces.crumbs(len(event.data or b""))
+                flood = self._pieces.are_too_small(len(event.data or b""))
             elif isinstance(event, CONTROL):
                 self._frames_left -= 1
                 flood = self._frames_left < 0
@@ -238,8 +244,8 @@ class Http2(H2Protocol):
                 await self.send(Flooded())
                 return
             if isinstance(event, DataReceived) and event.stream_id not in self.streams:
-                # Of a request that was answered before it was complete. Its bytes count against
-                # the window that the other streams share.
+                # The data belongs to a request that was answered before it was complete. Its bytes
+                # count against the window that all streams share.
                 self.connection.acknowledge_received_data(
                     event.flow_controlled_length or 0, event.stream_id
                 )

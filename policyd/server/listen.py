@@ -1,6 +1,6 @@
-"""Listening on one port: accept, give each client a place or none, make the TLS handshake.
+"""Listen on one port: accept connections, enforce the connection limit, run the TLS handshake.
 
-And stop so that nobody who has connected is left without an answer.
+Also stops listening in such a way that every client that has connected gets its response.
 """
 
 import asyncio
@@ -16,18 +16,18 @@ from policyd.server.connections import PortConnections
 from policyd.server.tcp import CLOSE_SECONDS, Connection
 
 BACKLOG = 1024
-# Connections accepted before others get their turn.
+# Connections accepted before other tasks run.
 AT_ONCE = 64
-# How long accepting rests when the process has no more file descriptors.
+# How long accepting pauses when the process has no file descriptors left.
 REST_SECONDS = 0.1
-# The kernel's own buffers for a connection, each way (it takes twice that). They count as memory
-# of the Pod, and grow to megabytes where a client does not read; and what is read at once is copied
-# for TLS and HTTP.
+# The kernel's buffers for a connection, in each direction (the kernel doubles the value). They
+# count as memory of the Pod and would grow to megabytes for a client that does not read. Also, what
+# is read at once is copied for TLS and HTTP.
 KERNEL_BYTES = 64 * 1024
-# How long connections that were begun before the listener stopped may take until they are made.
+# How long connections that were started before the listener stopped may take to be established.
 LATE_SECONDS = 0.1
-# A filter (classic BPF) that drops what asks for a new connection: skip if the SYN flag is set in
-# byte 13 of the TCP header. Without it a client that connects in the moment of closing is reset.
+# A filter (classic BPF) that drops packets that open a connection: those with the SYN flag in byte
+# 13 of the TCP header. Without it a client that connects while the socket closes would be reset.
 SO_ATTACH_FILTER = 26
 DROP_SYN = ((0x30, 0, 0, 13), (0x45, 0, 1, 2), (0x06, 0, 0, 0), (0x06, 0, 0, 0xFFFFFFFF))
 
@@ -47,24 +47,24 @@ class Listener:
         self._socket = listening
         self._connections = connections
         self._serve = serve
-        # Asked for each connection: after a reload it may be another one.
+        # Called for each connection: a reload may have replaced the context.
         self._context = context
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[None]] = set()
 
     def start(self) -> None:
-        """Accept connections from now on."""
-        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):  # inherited by what is accepted
+        """Start to accept connections."""
+        for option in (socket.SO_RCVBUF, socket.SO_SNDBUF):  # accepted sockets inherit them
             self._socket.setsockopt(socket.SOL_SOCKET, option, KERNEL_BYTES)
         self._socket.listen(BACKLOG)
         self._loop.add_reader(self._socket, self._accept)
 
     async def stop(self) -> None:
-        """Accept what is on its way, and nothing more."""
+        """Accept the connections that are being established, and no more."""
         program = b"".join(struct.pack("HBBI", *step) for step in DROP_SYN)
         code = ctypes.create_string_buffer(program)
         filtered = struct.pack("HP", len(DROP_SYN), ctypes.addressof(code))
-        # A sandbox may be without filters: who connects in this moment is then reset.
+        # Some sandboxes have no filters: clients that connect at this moment are then reset.
         with suppress(OSError):
             self._socket.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filtered)
         await asyncio.sleep(LATE_SECONDS)
@@ -74,13 +74,13 @@ class Listener:
         self._socket.close()
 
     async def finish(self, seconds: float) -> bool:
-        """Wait until all connections are closed; False if some are not after ``seconds``."""
+        """Wait until all connections are closed; False if some are open after ``seconds``."""
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=seconds)
         return not self._tasks
 
     def _accept(self) -> bool:
-        """Accept some of what waits; whether any did."""
+        """Accept some of the waiting connections; return whether there were any."""
         for count in range(AT_ONCE):
             try:
                 accepted, address = self._socket.accept()
@@ -108,11 +108,11 @@ class Listener:
             connection.fail("error")
         connection.closed()
         if error is not None:
-            context = {"message": "a connection ended by a defect", "exception": error}
+            context = {"message": "an unexpected error closed a connection", "exception": error}
             self._loop.call_exception_handler(context)
 
     def _rest(self) -> None:
-        """Too many files are open: try again when some are closed."""
+        """Too many files are open: accept again after a pause."""
         self._connections.turn_away()
         self._loop.remove_reader(self._socket)
         self._loop.call_later(REST_SECONDS, self._accept_again)

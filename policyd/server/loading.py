@@ -1,7 +1,6 @@
-"""Policy sets for a server: loaded over and over, with counters that live on, and tested by their
-suites.
+"""Policy sets for a server: compiles them again and again, keeps their counters, runs their suites.
 
-Watches nothing and swaps nothing: that is ``policy/live/store.py``.
+Watching files and swapping sets belongs to ``policy/live/store.py``.
 """
 
 from collections.abc import Callable, Sequence
@@ -21,7 +20,7 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 
 class PolicyLoader:
-    """Makes the policy sets of one server process."""
+    """Compiles the policy sets of one server process."""
 
     def __init__(self) -> None:
         self._sources: Sources | None = None
@@ -35,12 +34,12 @@ class PolicyLoader:
         definitions: Fetch | None = None,
         version: Callable[[], KubernetesVersion] = lambda: NEWEST,
     ) -> CompiledPolicySet:
-        """The set of these sources, broken policies quarantined.
+        """Compile the policies of these sources; broken policies are quarantined.
 
-        After the first one requests are answered meanwhile: the work then rests in between. Raises
-        PolicyError where something is wrong that no quarantined policy can stand for.
-        ``definitions`` gives what policies need of a cluster's CustomResourceDefinitions,
-        ``version`` the Kubernetes version to evaluate as.
+        Every load after the first one runs while requests are answered, so it pauses regularly.
+        Raises PolicyError for problems that cannot be attributed to a single policy.
+        ``definitions`` fetches the CustomResourceDefinitions that policies need; ``version``
+        returns the Kubernetes version to evaluate as.
         """
         if self._last is not None:
             self._breathe = Pace()
@@ -55,11 +54,13 @@ class PolicyLoader:
         return policies
 
     def verify(self, policies: CompiledPolicySet) -> list[str]:
-        """A text for each failing case of the suites in the set, which was the last one loaded."""
+        """Return a message for each failing case of the suites in ``policies``, the set loaded
+        last.
+        """
         sources, self._sources = self._sources, None
         if sources is None or not policies.suites:
             return []
-        # Compiled once more, with counters of its own: cases are not requests.
+        # Compiled again with separate counters: test cases must not count as requests.
         self._last_tested = compiler.compile_sources(
             sources, self._last_tested, breathe=self._breathe
         )
@@ -72,14 +73,14 @@ class PolicyLoader:
 
 
 def _failures(policies: CompiledPolicySet, document: Document) -> list[str]:
-    """A text for each failing case of a suite. It may name policies of the sources only: texts of
-    other files must not get into the log.
+    """Return a message for each failing case of a suite. A suite may name policies of the sources
+    only: the content of other files must not get into the log.
     """
     try:
         for name in loader.named_policies(document) or ():
             inside(document, str(name.absolute()))
         evaluate = SuitePolicies.of(document, policies)
     except (Outside, PolicyError) as error:
-        return [f"{document.file}: {document.label} cannot be run: {error}"]
+        return [f"{document.file}: {document.label} cannot run: {error}"]
     results = runner.run(document, evaluate.review, with_namespace=evaluate.reviewing_in)
     return [str(problem) for problem in runner.problems(results)]

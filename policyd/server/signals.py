@@ -1,6 +1,7 @@
-"""Signals before there is a loop, and those that must not end the process, as they do by default.
+"""Signals that arrive before the event loop runs, and signals that must not end the process.
 
-SIGHUP asks to read policies and certificates again; SIGUSR1 and SIGUSR2 mean nothing here.
+SIGHUP reloads policies and certificates; SIGUSR1 and SIGUSR2 are ignored. Their default action
+would end the process.
 """
 
 import asyncio
@@ -13,22 +14,26 @@ ENDING = (signal.SIGTERM, signal.SIGINT)
 
 
 def ignore() -> None:
-    """As early as can be: nothing is loaded yet, so there is nothing to load again."""
+    """Ignore these signals from the start of the process: nothing is loaded yet that could be
+    reloaded.
+    """
     for number in (RELOAD, *IGNORED):
         signal.signal(number, signal.SIG_IGN)
 
 
 class Signals:
-    """Holds signals back until there is a loop that can act on them."""
+    """Holds signals back until there is an event loop that can handle them."""
 
     def __init__(self) -> None:
         self._held: list[signal.Signals] = []
 
     def hold(self) -> None:
-        """Note them from now on. What ends a server ends it at once: nobody has connected yet.
+        """Record signals from now on. SIGTERM and SIGINT end the process at once: no client has
+        connected yet.
 
-        A container's first process has no default for these signals: without a handler they are
-        lost, and a Pod that is deleted while it starts is killed after its grace period.
+        The first process of a container has no default action for these signals. Without a handler
+        they would be lost, and a Pod that is deleted while it starts would be killed only after its
+        grace period.
         """
         for number in ENDING:
             signal.signal(number, _end)
@@ -38,7 +43,9 @@ class Signals:
     def serve(
         self, reload: Callable[[], None], on_ignored: Callable[[signal.Signals], None]
     ) -> None:
-        """Call these from now on, on the running loop; and for what was held."""
+        """Call these functions from now on, on the running loop, and for the signals that were
+        held.
+        """
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(RELOAD, reload)
         for number in IGNORED:

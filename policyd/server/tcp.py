@@ -1,7 +1,8 @@
-"""One connection from accept to close: bytes in, bytes out, and the times its client may take.
+"""One connection from accept to close: reads and writes bytes, and enforces the timeouts of its
+client.
 
-Reading stops while the client does not take answers, and while it pipelines requests; one write
-makes one TLS record of an answer. What the bytes mean is known by ``http.py``.
+Reading pauses while the client does not read its responses, and while it pipelines requests. Each
+response is one write and thereby one TLS record. ``http.py`` interprets the bytes.
 """
 
 import asyncio
@@ -20,28 +21,33 @@ from policyd.server.http import Flooded, Http1, Http2
 from policyd.tls.certificates import has_name
 from policyd.tls.handshakes import is_trusted
 
-# Answers are collected up to this, and written at once beyond it.
+# Output is collected up to this size, and written at once beyond it.
 FLUSH_BYTES = 64 * 1024
-# Larger answers are written in such pieces, each when the client has taken the one before.
+# Larger responses are written in pieces of this size, each after the client has read the previous
+# one.
 PIECE_BYTES = 256 * 1024
-# Bytes that wait for the client before writing stops, and that wait for us before reading does.
+# Bytes that wait for the client before writing pauses, and bytes that wait for policyd before
+# reading pauses.
 WRITE_BYTES = 32 * 1024
 READ_BYTES = 32 * 1024
-# A client that ignores the TLS close must not hold a connection: uvloop alone waits 30 s.
+# A client that ignores the TLS close must not hold a connection: uvloop alone would wait 30 s.
 CLOSE_SECONDS = 2.0
-# A connection whose client is no longer trusted may finish what it has begun; an API server waits
-# for an answer no longer than this.
+# A connection whose client is no longer trusted may finish its request; an API server waits no
+# longer than this for a response.
 DISTRUSTED_SECONDS = 30.0
-# While the server stops, a connection as new as this is about to bring a request.
+# While the server stops, a connection that is newer than this probably brings a request.
 FRESH_SECONDS = 1.0
-# What ``Connection: close`` is in HTTP/2: a GOAWAY frame without an error that gives up no stream
-# (its last is the highest there can be): what is under way, or on its way, is still answered
-# (RFC 9113, section 6.8). Written by hand because h2 sends nothing more after a GOAWAY of its own.
+# The equivalent of ``Connection: close`` in HTTP/2: a GOAWAY frame without an error whose last
+# stream is the highest there can be. Requests that are under way or being sent are still answered
+# (RFC 9113, section 6.8). Written by hand because h2 sends nothing more after a GOAWAY frame of its
+# own.
 GO_AWAY = bytes((0, 0, 8, 7, 0, 0, 0, 0, 0)) + b"\x7f\xff\xff\xff" + bytes(4)
 
 
 class Connection(asyncio.Protocol):
-    """A client connection. ``run`` serves it; the rest are callbacks of transport and protocol."""
+    """A client connection. ``run`` serves it; the other methods are callbacks of transport and
+    protocol.
+    """
 
     def __init__(self, connections: PortConnections, peer: Peer, address: tuple[Any, ...]) -> None:
         self.peer = peer
@@ -70,50 +76,51 @@ class Connection(asyncio.Protocol):
         self._gone_away = False
         self._retired = False
 
-    # What the transport calls.
+    # Called by the transport.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The TLS handshake is over."""
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is not one by class
+        """The TCP connection is open, and the TLS handshake is done if there is one."""
+        # uvloop's transports are not subclasses of asyncio's.
+        self._transport = cast(asyncio.Transport, transport)
         self._transport.set_write_buffer_limits(high=WRITE_BYTES)
         encrypted = getattr(transport, "set_read_buffer_limits", None)
         if encrypted is not None:
             encrypted(high=READ_BYTES)
 
     def data_received(self, data: bytes) -> None:
-        """Bytes, while reading is not paused."""
+        """Bytes have arrived."""
         if self._unread or self._handling:
             self._pause()
         self._unread.append(data)
         self._wake()
 
     def eof_received(self) -> None:
-        """The client sends no more: the transport closes itself."""
+        """The client sends no more bytes: the transport closes itself."""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It is closed, by whomever."""
+        """Either side has closed the connection."""
         self._lost = True
         self._wake()
         self.resume_writing()
 
     def pause_writing(self) -> None:
-        """The client does not take what is written."""
+        """The client does not read what is written."""
         self._full = True
         if self._full_since is None:
             self._full_since = self._loop.time()
 
     def resume_writing(self) -> None:
-        """It does again, or is gone."""
+        """The client reads again, or is gone."""
         self._full = False
         for writer in self._writers:
             if not writer.done():
                 writer.set_result(None)
         self._writers.clear()
 
-    # What Connections call.
+    # Called by PortConnections.
 
-    def look(self, now: float, timeouts: Timeouts) -> None:
-        """Close it if its time is over."""
+    def check_timeouts(self, now: float, timeouts: Timeouts) -> None:
+        """Close the connection if one of its timeouts has passed."""
         if self._closing_since is not None:
             if now - self._closing_since > CLOSE_SECONDS:
                 self.abort()
@@ -132,7 +139,7 @@ class Connection(asyncio.Protocol):
             self.close_if_idle()
 
     def end(self, reason: CloseReason) -> None:
-        """Close it: what was written is still sent."""
+        """Close it after sending what was written."""
         if self._closing_since is not None:
             return
         self.reason = reason
@@ -150,7 +157,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def go_away(self) -> None:
-        """Over HTTP/2: tell the client once to make its next request on another connection."""
+        """Over HTTP/2: ask the client once to send its next request on another connection."""
         if isinstance(self.protocol, Http2) and not self._gone_away:
             self._gone_away = True
             self._write(GO_AWAY)
@@ -177,7 +184,7 @@ class Connection(asyncio.Protocol):
             if self._idle_since is not None:
                 self.end("refused")
 
-    # What the listener calls.
+    # Called by the listener.
 
     def accepted(self, task: asyncio.Task[Any]) -> None:
         """``task`` makes the handshake and then runs it."""
@@ -206,7 +213,7 @@ class Connection(asyncio.Protocol):
             self.reason = "refused"
             self.abort()
             return
-        if not self.is_trusted:  # the authority was removed since the handshake
+        if not self.is_trusted:  # the authority was removed after the handshake
             self.reason = "refused"
             self.abort()
             return
@@ -220,7 +227,7 @@ class Connection(asyncio.Protocol):
                 await self._read(self.protocol)
         finally:
             self.abort()
-            # Cycles, which would wait for the collector.
+            # Reference cycles, which would otherwise wait for the garbage collector.
             self.protocol = None
             del self._group
 
@@ -241,7 +248,7 @@ class Connection(asyncio.Protocol):
         )
 
     async def _read(self, protocol: Http1 | Http2) -> None:
-        """Hand over what comes, piece by piece, until nothing more does."""
+        """Pass the input to the protocol, piece by piece, until the connection ends."""
         one_at_a_time = isinstance(protocol, Http1)
         while True:
             if not self._unread:
@@ -262,7 +269,7 @@ class Connection(asyncio.Protocol):
         await protocol.handle(Closed())
 
     async def protocol_send(self, event: Event) -> None:
-        """What the protocol has to say: bytes, idle or busy, closed."""
+        """Handle an event of the protocol: bytes to write, idle or busy, closed."""
         if isinstance(event, RawData):
             if len(event.data) > FLUSH_BYTES:
                 await self._write_large(memoryview(event.data))
@@ -300,7 +307,7 @@ class Connection(asyncio.Protocol):
             self._flush()
 
     async def _write_large(self, data: memoryview) -> None:
-        """A whole answer over HTTP/1.1: nobody else writes meanwhile."""
+        """Write a whole HTTP/1.1 response: no other request writes meanwhile."""
         self._flush()
         for start in range(0, len(data), PIECE_BYTES):
             if self._transport is not None and not self._lost:
@@ -309,7 +316,7 @@ class Connection(asyncio.Protocol):
                 await self._taken()
 
     def _flush(self) -> None:
-        """Everything that was sent since the last time, as one write: one TLS record."""
+        """Write all pending output at once: one TLS record."""
         if not self._pending:
             return
         data = b"".join(self._pending)
@@ -321,7 +328,7 @@ class Connection(asyncio.Protocol):
             self._full_since = None
 
     async def _taken(self) -> None:
-        """Wait until the client takes what was written, or is gone; ``look`` ends it in time."""
+        """Wait until the client reads, or is gone; ``check_timeouts`` limits the wait."""
         while self._full and not self._lost:
             writer = self._loop.create_future()
             self._writers.append(writer)

@@ -1,5 +1,7 @@
-"""What a server notices by itself: changed policies, certificates and definitions, certificates
-that end, clients that are refused, and signals that ask for a reload.
+"""Watch for changes while the server runs, and log what happens to certificates and clients.
+
+Watches policies, certificates and definitions of the cluster; reports expiring certificates and
+refused clients; reloads on SIGHUP.
 """
 
 import asyncio
@@ -21,18 +23,18 @@ from policyd.server.signals import Signals
 from policyd.tls.certificates import CertificateReload, Certificates
 from policyd.tls.handshakes import Refusal
 
-# Before the serving certificate ends: a warning a day in its last week, or in the last tenth of the
-# life of one that is made for days; afterwards an error an hour.
+# Expiry of the serving certificate: a warning a day in its last week, or in the last tenth of its
+# life if it is short-lived; after expiry an error an hour.
 WARN_SECONDS = 7 * 86_400.0
 WARN_PART = 0.1
 WARN_AGAIN_SECONDS = 86_400.0
 EXPIRED_AGAIN_SECONDS = 3_600.0
-# Refused clients: a line a minute for each reason, with their number.
+# Refused clients: one log line a minute for each reason, with their number.
 REFUSED_AGAIN_SECONDS = 60.0
 
 
 class RefusalLog:
-    """Counts and logs clients that were refused."""
+    """Counts and logs refused clients."""
 
     def __init__(self, recorder: PrometheusRecorder, log: Log) -> None:
         self._recorder = recorder
@@ -40,14 +42,16 @@ class RefusalLog:
         self._throttle = Throttle(REFUSED_AGAIN_SECONDS)
 
     def __call__(self, reason: Refusal, message: str = "") -> None:
-        """One client. Those that speak no TLS, or one too old, are counted alone: scanners."""
+        """Record one client. Clients without TLS, or with an old version, are only counted:
+        scanners.
+        """
         self._recorder.refused(reason)
         if reason == "protocol":
             return
         count = self._throttle.count(reason)
         if count:
-            text = f"a client was refused: {message or reason}"
-            self._log.write("warning", "refused", text, reason=reason, count=count)
+            line = f"refused a client: {message or reason}"
+            self._log.write("warning", "refused", line, reason=reason, count=count)
 
 
 class Watcher:
@@ -72,7 +76,7 @@ class Watcher:
         self._trouble = Throttle(REFUSED_AGAIN_SECONDS)
         self._warned = Throttle(WARN_AGAIN_SECONDS)
         self._expired = Throttle(EXPIRED_AGAIN_SECONDS)
-        self._problems: tuple[str, ...] = ()  # why files were not used last
+        self._problems: tuple[str, ...] = ()  # why the files could not be used last time
         self._retry = RETRY_SECONDS
         self._retry_at = 0.0
         self._reloads: set[asyncio.Task[None]] = set()
@@ -80,35 +84,35 @@ class Watcher:
     def start(self, stop: asyncio.Event, signals: Signals) -> list[asyncio.Task[None]]:
         """Watch until ``stop`` is set, on the running loop."""
         loop = asyncio.get_running_loop()
-        works = {"policies": self._policies, "certificates": self._files}
+        works = {"policies": self._policies, "certificates": self._certificate_files}
         if self._definitions is not None:
-            works["definitions"] = self._of_cluster
+            works["definitions"] = self._cluster_definitions
         tasks = []
         for name, work in works.items():
             watch = self.watches.add(name)
             keeping = self.watches.keep(watch, partial(work, stop, watch), stop)
             tasks.append(loop.create_task(keeping, name=name))
-        signals.serve(self._asked, self._ignored)
-        self._ageing()
+        signals.serve(self._reload, self._ignored)
+        self._check_expiry()
         return tasks
 
     async def _policies(self, stop: asyncio.Event, watch: WatchHealth) -> None:
         await self._store.watch(stop, watch.succeeded, partial(self._degraded, watch.name))
 
-    async def _of_cluster(self, stop: asyncio.Event, watch: WatchHealth) -> None:
+    async def _cluster_definitions(self, stop: asyncio.Event, watch: WatchHealth) -> None:
         assert self._definitions is not None
         await self._definitions.watch(self._store, stop, watch)
 
-    async def _files(self, stop: asyncio.Event, watch: WatchHealth) -> None:
-        """Certificates: read when they change, and now and then while they cannot be used."""
+    async def _certificate_files(self, stop: asyncio.Event, watch: WatchHealth) -> None:
+        """Read certificates when they change, and again at intervals while they cannot be used."""
         files = self._certificates.files
         known = fingerprint(files)
-        self._read(again=True)  # what changed since they were read at start
+        self._read(again=True)  # they may have changed since the start
         states = changed(
             files,
             stop,
             known=known,
-            looked=partial(self._files_looked, watch),
+            looked=partial(self._files_checked, watch),
             due=lambda: bool(self._problems) and monotonic() >= self._retry_at,
             degraded=partial(self._degraded, watch.name),
         )
@@ -116,85 +120,87 @@ class Watcher:
             again, known = state == known, state
             self._read(again=again)
 
-    def _files_looked(self, watch: WatchHealth) -> None:
+    def _files_checked(self, watch: WatchHealth) -> None:
         watch.succeeded()
-        self._ageing()
+        self._check_expiry()
 
     def _read(self, *, again: bool) -> None:
-        """On the loop's thread: what new connections meet changes between two handshakes.
+        """Read the certificates. Runs on the thread of the event loop, so that new connections see
+        the change between two handshakes.
 
-        ``again``: nothing is known to have changed; the same error once more is no news.
+        ``again``: the files have not changed since the last attempt, so the same error is not
+        logged again.
         """
         self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
         self._retry_at = monotonic() + self._retry
         change = self._certificates.reload()
         if change.problems and not (again and change.problems == self._problems):
             for problem in change.problems:
-                self._log.write("error", "certificate", f"{problem}; what is in use stays")
+                self._log.write("error", "certificate", f"{problem}; the previous one stays in use")
         self._problems = change.problems
         closed = self._connections.close_distrusted() if change.removed else 0
-        for text in _changes(change, closed):
-            self._log.write("info", "certificate", text)
+        for message in _changes(change, closed):
+            self._log.write("info", "certificate", message)
         if change.certificate:
             self._warned, self._expired = (
                 Throttle(WARN_AGAIN_SECONDS),
                 Throttle(EXPIRED_AGAIN_SECONDS),
             )
-            self._ageing()
+            self._check_expiry()
 
-    def _ageing(self) -> None:
-        """Say that the serving certificate ends soon, or has ended."""
+    def _check_expiry(self) -> None:
+        """Log that the serving certificate expires soon, or has expired."""
         begins, ends = self._certificates.valid
         left = ends - time()
         end = datetime.fromtimestamp(ends, UTC).isoformat()
         if left <= 0:
             if self._expired.count(""):
-                text = f"the serving certificate expired at {end}: API servers refuse it"
-                self._log.write("error", "certificate", text)
+                message = f"the serving certificate expired at {end}; API servers refuse it"
+                self._log.write("error", "certificate", message)
         elif left < min(WARN_SECONDS, WARN_PART * (ends - begins)) and self._warned.count(""):
             self._log.write("warning", "certificate", f"the serving certificate expires at {end}")
 
-    def _asked(self) -> None:
-        self._log.write("info", "signal", "SIGHUP: reading policies and certificates again")
+    def _reload(self) -> None:
+        self._log.write("info", "signal", "SIGHUP: reloading policies and certificates")
         self._read(again=False)
         task = asyncio.get_running_loop().create_task(self._store.renew())
-        self._reloads.add(task)  # the loop itself keeps no task alive
+        self._reloads.add(task)  # the loop itself does not keep tasks alive
         task.add_done_callback(self._renewed)
 
     def _renewed(self, task: asyncio.Task[None]) -> None:
         self._reloads.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:
-            text = f"the reload failed: {type(error).__name__}: {error}"
-            self._log.write("error", "reload", text)
+            message = f"the reload failed: {type(error).__name__}: {error}"
+            self._log.write("error", "reload", message)
 
     def _ignored(self, number: signal.Signals) -> None:
-        text = f"{number.name} is ignored; SIGHUP reads policies and certificates again"
-        self._log.write("info", "signal", text)
+        message = f"{number.name} is ignored; SIGHUP reloads policies and certificates"
+        self._log.write("info", "signal", message)
 
     def _failed(self, name: str, problem: str) -> None:
         count = self._trouble.count(name + problem)
         if count:
-            text = f"changes of the {name} are not noticed at the moment: {problem}"
-            self._log.write("error", "watch", text, watch=name, count=count)
+            message = f"cannot watch the {name} for changes: {problem}"
+            self._log.write("error", "watch", message, watch=name, count=count)
 
     def _degraded(self, name: str, problem: str) -> None:
         level: LogLevel = "warning" if problem else "info"
-        text = f"changes of the {name} are noticed by inotify again"
+        message = f"inotify watches the {name} again"
         if problem:
-            text = (
-                f"inotify does not work for the {name}; changes are noticed within"
+            message = (
+                f"inotify does not work for the {name}; checking for changes every"
                 f" {LOOK_ANYWAY:.0f} s: {problem}"
             )
-        self._log.write(level, "watch", text, watch=name)
+        self._log.write(level, "watch", message, watch=name)
 
 
 def _changes(change: CertificateReload, closed: int) -> Iterator[str]:
-    """What a reload changed, in words."""
+    """Messages about what a reload changed."""
     if change.certificate:
-        yield "new connections get the new certificate"
+        yield "new connections use the new certificate"
     if change.added or change.removed:
         yield (
             f"the authorities of client certificates changed: {change.added} added,"
-            f" {change.removed} removed; {closed} open connections of removed ones are closed"
+            f" {change.removed} removed; closing {closed} connections of removed authorities"
         )

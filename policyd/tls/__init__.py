@@ -1,1 +1,1 @@
-"""TLS certificates and contexts, and the handshakes of clients."""
+"""TLS: certificates, contexts, and the handshakes of clients."""

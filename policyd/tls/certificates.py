@@ -1,8 +1,8 @@
-"""The serving certificate and the authorities of clients: their files, their reload, self-signed
-pairs, client names.
+"""The serving certificate and the client authorities: reads and reloads their files, creates
+self-signed pairs, checks client names.
 
-Knows nothing of sockets, and needs no disk. Each reload makes a new context (``handshakes.py``), so
-that whatever is wrong with new files leaves the one in use as it is.
+Independent of sockets, and writes nothing to disk. Each reload creates a new context
+(``handshakes.py``), so that errors in new files leave the current context as it is.
 """
 
 import ipaddress
@@ -23,14 +23,14 @@ from policyd.regular_files import read_regular
 from policyd.tls.handshakes import Context, Refusal, SwitchableContext
 
 SELF_SIGNED_DAYS = 365
-# Bytes of one file. All public authorities of a browser are a quarter of this.
+# Bytes of one file. All public authorities of a browser take a quarter of this.
 MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateReload:
-    """What a reload changed: whether the certificate, and how many authorities came and went; and
-    what could not be used.
+    """What a reload changed: whether the certificate, and how many authorities were added and
+    removed; and which files could not be used.
     """
 
     certificate: bool = False
@@ -40,9 +40,10 @@ class CertificateReload:
 
 
 class Certificates:
-    """The context that the listener uses; ``reload`` changes what new connections meet.
+    """The context that the listener uses; ``reload`` changes what new connections use.
 
-    ``refused`` hears of each handshake that failed: why, as one of ``REFUSALS`` and as a text.
+    ``refused`` is called for each failed handshake with the reason, one of ``REFUSALS``, and a
+    message.
     """
 
     def __init__(
@@ -55,9 +56,11 @@ class Certificates:
         self._own = self_signed() if settings.self_signed else None
         self._pair = (b"", b"")
         self.context = SwitchableContext()
-        self.valid = (0.0, 0.0)  # since when and until, as Unix times
+        self.valid = (0.0, 0.0)  # from and until, as Unix times
         if self._own is None and (self._cert is None or self._key is None):
-            raise ConfigError("a certificate is needed: --tls-cert and --tls-key, or --self-signed")
+            raise ConfigError(
+                "a certificate is needed: set --tls-cert and --tls-key, or --self-signed"
+            )
         self._authorities: list[bytes] = []
         problems = self.reload().problems
         if problems:
@@ -65,15 +68,15 @@ class Certificates:
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The files whose change calls for a reload."""
+        """The files that are watched for changes."""
         own = () if self._own else (self._cert, self._key)
         return tuple(file for file in (*own, self._client_ca) if file is not None)
 
     def reload(self) -> CertificateReload:
         """Read the files and use them for new connections.
 
-        Files that cannot be used are problems of the change; those in use then stay. A broken
-        authority does not keep a new certificate out, nor the other way round.
+        Problems with the files are returned; the previous files then stay in use. A broken
+        authority does not prevent the use of a new certificate, and vice versa.
         """
         problems: list[str] = []
         pair, valid, authorities = self._pair, self.valid, self._authorities
@@ -94,12 +97,12 @@ class Certificates:
             pair != self._pair, len(after - before), len(before - after), tuple(problems)
         )
         if pair[0] and (pair, after) != (self._pair, before):
-            # Else tickets and sessions stay good.
-            self.context.switch_to(self._made_of(pair, authorities))
+            # Only after a change: a new context invalidates tickets and sessions.
+            self.context.switch_to(self._new_context(pair, authorities))
             self._pair, self.valid, self._authorities = pair, valid, authorities
         return change
 
-    def _made_of(self, pair: tuple[bytes, bytes], authorities: Sequence[bytes]) -> Context:
+    def _new_context(self, pair: tuple[bytes, bytes], authorities: Sequence[bytes]) -> Context:
         context = Context(self._http2, self._trusts, self._refused)
         self._load_pair(context, pair)
         if authorities:
@@ -108,14 +111,16 @@ class Certificates:
 
     @property
     def expires_at(self) -> float:
-        """When the certificate in use ends, as Unix time."""
+        """When the current certificate expires, as Unix time."""
         return self.valid[1]
 
     def _validity(self, cert: bytes) -> tuple[float, float]:
         try:
             return validity(cert)
         except (ValueError, IndexError) as error:
-            raise ConfigError(f"{self._cert}: its validity cannot be read: {error}") from None
+            raise ConfigError(
+                f"{self._cert}: cannot read the validity of the certificate: {error}"
+            ) from None
 
     def _trusts(self, authority: bytes) -> bool:
         return authority in self.context.current.authorities
@@ -126,21 +131,23 @@ class Certificates:
             with _as_files(*pair) as (chain, private):
                 context.load_cert_chain(chain, private, password=_no_password)
         except (OSError, ValueError) as error:
-            raise ConfigError(f"{self._cert} and {self._key}: not a usable pair: {error}") from None
+            raise ConfigError(
+                f"{self._cert} and {self._key}: not a usable pair of certificate and key: {error}"
+            ) from None
 
 
 def _authorities(file: Path) -> list[bytes]:
-    """The authorities of a file, DER, if a context takes them."""
+    """The authorities in a file as DER. Raises ConfigError if a context refuses them."""
     try:
         found = certificates_in(_read(file, "client CA"))
         Context(http2=False).require_clients(found)
     except (ssl.SSLError, ValueError) as error:
-        raise ConfigError(f"{file}: not a certificate authority: {error}") from None
+        raise ConfigError(f"--client-ca {file}: not a certificate authority: {error}") from None
     return found
 
 
 def _no_password() -> str:
-    raise ValueError("the key is encrypted; expected one without a password")
+    raise ValueError("expected a key without a password; this key is encrypted")
 
 
 def _read(file: Path | None, what: str) -> bytes:
@@ -155,8 +162,8 @@ def _read(file: Path | None, what: str) -> bytes:
 
 @contextmanager
 def _as_files(*contents: bytes) -> Iterator[list[str]]:
-    """Paths under which OpenSSL finds these contents: it reads keys from files alone. They are in
-    memory where the system can do that, and never readable to others.
+    """Paths where OpenSSL can read these contents: it reads keys only from files. The files are in
+    memory if the system supports that, and never readable by other users.
     """
     with ExitStack() as stack:
         yield [_as_file(content, stack) for content in contents]
@@ -178,41 +185,45 @@ _BEGIN, _END = b"-----BEGIN ", b"-----END "
 
 
 def certificates_in(pem: bytes) -> list[bytes]:
-    """The certificates of a PEM file as DER; other text and keys beside them are passed over.
+    """The certificates in a PEM file as DER; keys and other content are skipped.
 
-    Raises ValueError if there is none, or one in a form that not everybody reads.
+    Raises ValueError if there is none, or one with a label that not every program reads.
     """
     found = []
     for block in pem.split(_BEGIN)[1:]:
         label = block.partition(b"-----")[0].decode("ascii", "replace")
         if label == "CERTIFICATE":
-            text = block.partition(_END)[0].partition(b"-----")[2]
-            found.append(ssl.PEM_cert_to_DER_cert(_armoured(text)))
+            encoded = block.partition(_END)[0].partition(b"-----")[2]
+            found.append(ssl.PEM_cert_to_DER_cert(_armoured(encoded)))
         elif label.endswith("CERTIFICATE"):
             raise ValueError(
-                f'expected "BEGIN CERTIFICATE", found "BEGIN {label}";'
-                " openssl x509 -in FILE writes the former"
+                f'expected "BEGIN CERTIFICATE", got "BEGIN {label}";'
+                " convert it with: openssl x509 -in FILE"
             )
     if not found:
-        form = "DER; openssl x509 -inform DER -in FILE writes PEM" if pem[:1] == b"\x30" else "none"
-        raise ValueError(f"expected a certificate as PEM, found {form if pem else 'an empty file'}")
+        form = "none"
+        if not pem:
+            form = "an empty file"
+        elif pem[:1] == b"\x30":
+            form = "DER; convert it with: openssl x509 -inform DER -in FILE"
+        raise ValueError(f"expected a certificate as PEM, got {form}")
     return found
 
 
-def _armoured(text: bytes) -> str:
-    return f"{ssl.PEM_HEADER}\n{text.decode('ascii').strip()}\n{ssl.PEM_FOOTER}"
+def _armoured(encoded: bytes) -> str:
+    return f"{ssl.PEM_HEADER}\n{encoded.decode('ascii').strip()}\n{ssl.PEM_FOOTER}"
 
 
 def expiry(cert: bytes) -> float:
-    """When the first certificate of a PEM chain ends, as Unix time."""
+    """When the first certificate of a PEM chain expires, as Unix time."""
     return validity(cert)[1]
 
 
 def validity(cert: bytes) -> tuple[float, float]:
-    """Since when and until when the first certificate of a PEM chain is valid, as Unix times.
+    """From when until when the first certificate of a PEM chain is valid, as Unix times.
 
-    Read straight from the DER (RFC 5280, 4.1): a server has no other use for ``cryptography``,
-    which takes a tenth of its memory. OpenSSL has accepted the certificate before.
+    Parsed from the DER (RFC 5280, 4.1): nothing else in a server needs ``cryptography``, which
+    takes a tenth of its memory. OpenSSL has accepted the certificate before.
     """
     (_, certificate), *_ = _elements(certificates_in(cert)[0])
     (_, to_be_signed), *_ = _elements(certificate)
@@ -221,20 +232,20 @@ def validity(cert: bytes) -> tuple[float, float]:
     return _time(*begin), _time(*end)
 
 
-def _time(tag: int, text: bytes) -> float:
+def _time(tag: int, value: bytes) -> float:
     form = "%y%m%d%H%M%SZ" if tag == _UTC_TIME else "%Y%m%d%H%M%SZ"
-    return datetime.strptime(text.decode(), form).replace(tzinfo=UTC).timestamp()
+    return datetime.strptime(value.decode(), form).replace(tzinfo=UTC).timestamp()
 
 
 _VERSION, _UTC_TIME = 0xA0, 0x17
 
 
 def _elements(der: bytes) -> list[tuple[int, bytes]]:
-    """The DER elements that stand side by side, as (tag, content)."""
+    """The DER elements of a sequence, as (tag, content)."""
     found = []
     while der:
         length, start = der[1], 2
-        if length & 0x80:  # the length itself has this many bytes
+        if length & 0x80:  # the length has this many bytes
             start += length & 0x7F
             length = int.from_bytes(der[2:start], "big")
         found.append((der[0], der[start : start + length]))
@@ -259,10 +270,10 @@ def self_signed(names: Sequence[str] = ("localhost", "127.0.0.1", "::1")) -> tup
         .issuer_name(subject)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - timedelta(minutes=5))  # clocks differ
+        .not_valid_before(now - timedelta(minutes=5))  # for clients whose clock is behind
         .not_valid_after(now + timedelta(days=SELF_SIGNED_DAYS))
         .add_extension(x509.SubjectAlternativeName([_name(name) for name in unique]), False)
-        # Its own authority: a caBundle of this certificate alone verifies it.
+        # It is its own authority: a caBundle with this certificate alone verifies it.
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .add_extension(_key_usage(), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), False)
@@ -300,10 +311,10 @@ def _name(name: str) -> Any:
 
 
 def has_name(certificate: dict[str, Any] | None, names: Sequence[str]) -> bool:
-    """Whether a verified client certificate (``getpeercert``) bears one of ``names``."""
+    """Whether a verified client certificate (``getpeercert``) has one of ``names``."""
     if not certificate:
         return False
-    borne = {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
+    present = {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
     for part in certificate.get("subject", ()):
-        borne.update(value for kind, value in part if kind == "commonName")
-    return not borne.isdisjoint(names)
+        present.update(value for kind, value in part if kind == "commonName")
+    return not present.isdisjoint(names)

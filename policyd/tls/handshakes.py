@@ -1,8 +1,8 @@
-"""TLS handshakes: contexts that can be exchanged under a listener, and who was refused and why.
+"""TLS handshakes: contexts that can be replaced under a listener, and why clients were refused.
 
-A listener keeps the one context it was given. ``Exchangeable`` is that context; it hands each new
-connection to the context in use, so that a new certificate or authority means a wholly new context,
-with tickets, sessions and authorities of its own: an SSLContext cannot forget an authority.
+A listener keeps the one context that it was given: a ``SwitchableContext``. It passes each new
+connection to the current ``Context``, so that a new certificate or authority means a new context
+with its own tickets, sessions and authorities: an SSLContext cannot forget an authority.
 """
 
 import ssl
@@ -14,14 +14,14 @@ from typing import Any, Literal, Self
 CIPHERS = "ECDHE+AESGCM:ECDHE+CHACHA20"
 
 Refusal = Literal[
-    "no_certificate",  # the client showed none
+    "no_certificate",  # the client presented none
     "expired",  # or not valid yet
-    "unknown_authority",  # of none of the authorities in use
-    "purpose",  # not for clients
-    "bad_certificate",  # anything else about the client's certificate
-    "name",  # valid, but not of --client-name
+    "unknown_authority",  # not issued by an authority in use
+    "purpose",  # not a client certificate
+    "bad_certificate",  # another problem with the client's certificate
+    "name",  # valid, but without a name of --client-name
     "server_certificate",  # the client refused ours
-    "protocol",  # no TLS, or nothing in common
+    "protocol",  # no TLS, or no common version
 ]
 REFUSALS: tuple[Refusal, ...] = (
     "no_certificate",
@@ -34,11 +34,11 @@ REFUSALS: tuple[Refusal, ...] = (
     "protocol",
 )
 
-# X509_V_ERR_... of OpenSSL, from x509_vfy.h.
+# X509_V_ERR_... in x509_vfy.h of OpenSSL.
 _NOT_YET_VALID, _EXPIRED, _UNTRUSTED_PURPOSE = 9, 10, 26
 _NO_ISSUER = (2, 18, 19, 20, 21, 27)
 
-# The alerts by which a client refuses the certificate that it was shown (RFC 8446, 6.2).
+# The alerts with which a client refuses the server certificate (RFC 8446, 6.2).
 _OF_OURS = (
     "BAD_CERTIFICATE",
     "UNSUPPORTED_CERTIFICATE",
@@ -47,16 +47,16 @@ _OF_OURS = (
     "CERTIFICATE_UNKNOWN",
     "UNKNOWN_CA",
 )
-# What ends a handshake without anybody having been refused: the other side just left.
+# These errors end a handshake because the other side disconnected: nobody was refused.
 _LEFT = (ssl.SSLWantReadError, ssl.SSLWantWriteError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 
 
 class AuthorityRemoved(ssl.SSLCertVerificationError):
-    """The authority of the client was removed while the handshake was under way."""
+    """The authority of the client certificate was removed during the handshake."""
 
 
 class SwitchableContext(ssl.SSLContext):
-    """What the listener is given. ``now`` is the context of the next connection."""
+    """The context of the listener. ``current`` is the context of new connections."""
 
     current: "Context"
 
@@ -69,15 +69,15 @@ class SwitchableContext(ssl.SSLContext):
         self.current = context
 
     def wrap_bio(self, *arguments: Any, **named: Any) -> ssl.SSLObject:
-        """Begin a handshake; this is how event loops do it."""
+        """Start a handshake; event loops call this."""
         return self.current.wrap_bio(*arguments, **named)
 
 
 class Context(ssl.SSLContext):
     """A context that is never changed once it is in use.
 
-    ``authorities`` are hashes of the certificates that clients are verified against, empty if they
-    need none. ``trusts`` tells whether such a hash is among those in use now.
+    ``authorities`` are hashes of the certificates that client certificates are verified against;
+    empty if clients need none. ``trusts`` reports whether such a hash is among those in use now.
     """
 
     authorities: frozenset[bytes]
@@ -107,20 +107,21 @@ class Context(ssl.SSLContext):
         self.load_verify_locations(cadata=b"".join(authorities))
         self.verify_mode = ssl.CERT_REQUIRED
         self.authorities = frozenset(map(_hash, authorities))
-        # A ticket would let a client in again whose certificate has expired since.
+        # A ticket would accept a client again whose certificate has expired since.
         self.options |= ssl.OP_NO_TICKET
         self.num_tickets = 0
 
 
 class Handshake(ssl.SSLObject):
-    """One connection's TLS. ``authority`` is the hash of that which its client is verified by; None
-    where there is no client certificate, or a session of TLS 1.2 was resumed, which has no chain.
+    """The TLS of one connection. ``authority`` is the hash of the authority that verified the
+    client certificate; None without a client certificate, and for a resumed session of TLS 1.2,
+    which has no chain.
     """
 
     authority: bytes | None = None
 
     def do_handshake(self) -> None:
-        """Go on with the handshake; whatever ends it without a connection is reported."""
+        """Continue the handshake; report the error if it fails."""
         context = self.context
         assert isinstance(context, Context)
         try:
@@ -138,14 +139,16 @@ class Handshake(ssl.SSLObject):
 
 
 def is_trusted(connection: ssl.SSLObject | None) -> bool:
-    """Whether a client would still be let in by the authorities that are in use now."""
+    """Whether the authorities in use now would still accept the client."""
     if not isinstance(connection, Handshake):
         return True
     context = connection.context
     assert isinstance(context, Context)
     if not context.authorities:
         return True
-    if connection.authority is None:  # a resumed session: of one of those then in use
+    if (
+        connection.authority is None
+    ):  # a resumed session: any authority of its context may have verified it
         return all(map(context.trusts, context.authorities))
     return context.trusts(connection.authority)
 
@@ -155,7 +158,7 @@ def _hash(certificate: bytes) -> bytes:
 
 
 def _verified_chain(connection: ssl.SSLObject) -> list[bytes]:
-    """The chain as it was verified, DER; the last one is the authority. Public from Python 3.13."""
+    """The verified chain as DER; the authority is last. Public API from Python 3.13 on."""
     if hasattr(connection, "get_verified_chain"):
         return list(connection.get_verified_chain())
     inner: Any = connection._sslobj  # type: ignore[attr-defined]
@@ -166,19 +169,19 @@ _DER = 2  # _ssl.ENCODING_DER
 
 
 def _refusal(error: ssl.SSLError) -> tuple[Refusal, str]:
-    """Why a handshake failed: one of a few reasons, and a text."""
+    """Why a handshake failed: the reason and a message."""
     reason = str(error.reason or "")
     if isinstance(error, AuthorityRemoved):
         return "unknown_authority", str(error.strerror)
     if isinstance(error, ssl.SSLCertVerificationError):
-        code, text = error.verify_code, str(error.verify_message)
+        code, message = error.verify_code, str(error.verify_message)
         if code in (_EXPIRED, _NOT_YET_VALID):
-            return "expired", text
+            return "expired", message
         if code in _NO_ISSUER:
-            return "unknown_authority", text
-        return ("purpose" if code == _UNTRUSTED_PURPOSE else "bad_certificate"), text
+            return "unknown_authority", message
+        return ("purpose" if code == _UNTRUSTED_PURPOSE else "bad_certificate"), message
     if reason == "PEER_DID_NOT_RETURN_A_CERTIFICATE":
         return "no_certificate", "the client presented no certificate"
     if "ALERT" in reason and reason.endswith(_OF_OURS):
-        return "server_certificate", f"the client refused the certificate of this server: {reason}"
+        return "server_certificate", f"the client refused the serving certificate: {reason}"
     return "protocol", reason or str(error)

@@ -15,7 +15,7 @@ from policyd._core.json.size import MAX_PATCH_BYTES, json_bytes, patch_bytes
 from policyd.admission.decision import MAX_ANNOTATIONS_CHARS, Finding, Verdict, respond
 from policyd.admission.review import AdmissionResponse, decode, encode
 from policyd.errors import ReviewError
-from policyd.texts import MAX_CAUSES_CHARS, MAX_TEXT_CHARS, bounded, encodable
+from policyd.texts import MAX_CAUSES_CHARS, MAX_MESSAGE_CHARS, bounded, encodable
 from tests.admission.test_decision import REQUEST
 from tests.admission.test_decision import policy as compiled
 from tests.admission.test_unreadable import body, policies, policy
@@ -141,7 +141,7 @@ def test_an_error_that_quotes_a_megabyte_is_cut(tmp_path: Path) -> None:
     answer = both.review(holding(MEBIBYTE))
     assert len(orjson.dumps(answer)) < 400_000
     status: Any = answer["response"]["status"]
-    assert len(status["message"]) < MAX_TEXT_CHARS + 200
+    assert len(status["message"]) < MAX_MESSAGE_CHARS + 200
     assert re.search(r"xxx… \(\d+ more characters\)", status["message"])
     causes = [cause["message"] for cause in status["details"]["causes"]]
     assert causes[-1].startswith("… and ") and sum(map(len, causes[1:])) < MAX_CAUSES_CHARS + 100
@@ -149,7 +149,7 @@ def test_an_error_that_quotes_a_megabyte_is_cut(tmp_path: Path) -> None:
 
 def test_messages_and_annotations_are_cut() -> None:
     long = bounded(MEBIBYTE)
-    assert long.endswith(f"… ({2**20 - MAX_TEXT_CHARS} more characters)")
+    assert long.endswith(f"… ({2**20 - MAX_MESSAGE_CHARS} more characters)")
     verdict = Verdict([Finding(compiled(), None, f"{n}{long}") for n in range(100)])
     for n in range(1000):
         verdict.annotate("p", f"k{n % 10}", f"{n}{'y' * 20_000}")

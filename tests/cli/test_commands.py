@@ -58,7 +58,7 @@ def test_every_command_is_there_and_explains_itself(name: str) -> None:
 SERVE_ERRORS = [
     (("serve",), "Error: no policies: name a file or directory with -p"),
     (("serve", "-p", "/nowhere"), "Error: /nowhere: no such file or directory"),
-    (("serve", "-p", "tests/cli"), "Error: a certificate is needed: --tls-cert and --tls-key"),
+    (("serve", "-p", "tests/cli"), "Error: a certificate is needed: set --tls-cert and --tls-key"),
     (("serve", "--timeout", "x"), "Error: --timeout: expected a duration like"),
     (("serve", "--config", "/nowhere.yaml"), "Error: /nowhere.yaml: No such file or directory"),
 ]

@@ -144,10 +144,10 @@ def test_what_an_answer_means(server: ApiServer, reply: Reply, decision: AccessD
         (refusal(429, "later"), "the API server answered 429: later", 3),
         (refusal(500, "broken"), "the API server answered 500: broken", 3),
         (Reply(b"<html>", 502, {"Content-Type": "text/html"}), "the API server answered 502", 3),
-        (Reply(b"x", 404, {"Content-Type": None}), "the API server cannot be asked", 1),
-        (Reply(b"<html>"), "the API server cannot be asked", 1),
-        (Reply({"status": {"allowed": "yes"}}), "the API server cannot be asked", 1),
-        (Reply([], 403), "the API server cannot be asked", 1),
+        (Reply(b"x", 404, {"Content-Type": None}), "the lookup in the API server failed", 1),
+        (Reply(b"<html>"), "the lookup in the API server failed", 1),
+        (Reply({"status": {"allowed": "yes"}}), "the lookup in the API server failed", 1),
+        (Reply([], 403), "the lookup in the API server failed", 1),
     ],
 )
 def test_an_answer_that_is_none(server: ApiServer, reply: Reply, why: str, calls: int) -> None:

@@ -65,8 +65,8 @@ def test_outside_of_a_pod_the_flag_says_what_to_give() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "not of the form of a kubeconfig"),
-        ("[]", "not of the form of a kubeconfig"),
+        ("", "expected a kubeconfig"),
+        ("[]", "expected a kubeconfig"),
         ("{a: [", "did not find expected"),
         ("{}", "clusters is missing"),
         ("{clusters: [], contexts: []}", "No current context set"),
@@ -78,12 +78,12 @@ def test_outside_of_a_pod_the_flag_says_what_to_give() -> None:
         (
             "{clusters: [{name: c, cluster: {server: 'https://x'}}],"
             " contexts: [{name: a, context: {cluster: c}}], current-context: a}",
-            "names no user",
+            "the context has no user",
         ),
         (
             "{clusters: [{name: c, cluster: {server: 3}}],"
             " contexts: [{name: a, context: {cluster: c}}], current-context: a}",
-            "not of the form of a kubeconfig: Expected `str`, got `int`",
+            "expected a kubeconfig: Expected `str`, got `int`",
         ),
         (
             "{clusters: [{name: c, cluster: {server: 'https://x', certificate-authority: /no}}],"

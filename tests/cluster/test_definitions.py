@@ -113,10 +113,13 @@ def test_what_counts_as_a_change(asked: Asked, crds: dict[str, Json]) -> None:
     ("reply", "why"),
     [
         (refusal(403, "policyd may not"), "the API server answered 403: policyd may not"),
-        (Reply(b"<html>"), "the API server cannot be asked"),
-        (Reply([1]), "the API server cannot be asked"),
-        (Reply({}), "the API server cannot be asked"),
-        (Reply({"kind": "List", "items": [{"metadata": []}]}), "the API server cannot be asked"),
+        (Reply(b"<html>"), "the lookup in the API server failed"),
+        (Reply([1]), "the lookup in the API server failed"),
+        (Reply({}), "the lookup in the API server failed"),
+        (
+            Reply({"kind": "List", "items": [{"metadata": []}]}),
+            "the lookup in the API server failed",
+        ),
     ],
 )
 def test_no_answer_changes_nothing(server: ApiServer, asked: Asked, reply: Reply, why: str) -> None:

@@ -141,10 +141,16 @@ def test_an_object_is_remembered_for_a_moment_also_that_it_is_not_there(
     ("reply", "why"),
     [
         (refusal(403, "policyd may not"), "the API server answered 403: policyd may not"),
-        (Reply([1]), "the API server cannot be asked"),
-        (Reply(b"<html>"), "the API server cannot be asked"),
-        (Reply({"kind": "List", "items": [1], "metadata": []}), "the API server cannot be asked"),
-        (Reply({"kind": "List", "items": [], "metadata": [1]}), "the API server cannot be asked"),
+        (Reply([1]), "the lookup in the API server failed"),
+        (Reply(b"<html>"), "the lookup in the API server failed"),
+        (
+            Reply({"kind": "List", "items": [1], "metadata": []}),
+            "the lookup in the API server failed",
+        ),
+        (
+            Reply({"kind": "List", "items": [], "metadata": [1]}),
+            "the lookup in the API server failed",
+        ),
     ],
 )
 def test_an_answer_that_is_none(server: ApiServer, reply: Reply, why: str) -> None:

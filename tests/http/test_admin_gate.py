@@ -149,7 +149,7 @@ def test_addresses_that_were_quiet_are_forgotten() -> None:
     for number in range(3 * REMEMBERED):
         now[0] += 1
         ask(gate, client=f"10.0.{number >> 8}.{number & 255}")
-    assert len(gate._even) <= REMEMBERED
+    assert len(gate._paid_at) <= REMEMBERED
 
 
 def test_rendering_takes_no_more_than_its_part_of_the_time() -> None:

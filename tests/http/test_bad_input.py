@@ -130,7 +130,7 @@ def test_other_methods_are_405(server: Process) -> None:
         connection.request(method, "/validate")
         answer = connection.getresponse()
         assert (answer.status, answer.headers["Allow"]) == (405, "POST")
-        assert orjson.loads(answer.read()) == {"error": "reviews are sent with POST"}
+        assert orjson.loads(answer.read()) == {"error": "expected a POST request"}
     connection.close()
 
 

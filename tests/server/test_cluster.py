@@ -161,7 +161,7 @@ def test_without_a_cluster_nothing_of_its_client_is_loaded(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        (("--cluster",), "Error: --cluster: no service account of a Pod is here"),
+        (("--cluster",), "Error: --cluster: no service account of a Pod found here"),
         (("--kubeconfig", "/nowhere"), "Error: --kubeconfig /nowhere: No such file or directory"),
     ],
 )

@@ -73,7 +73,7 @@ def test_a_fifo_among_policies_is_an_error_and_blocks_nothing(tmp_path: Path) ->
         os.mkfifo(folder / "f.yaml")
         until(lambda: not last_reload(server)["succeeded"], "the refusal")
         assert last_reload(server)["errors"] == [
-            f"{folder}/f.yaml: cannot be read: expected a regular file, found a FIFO"
+            f"{folder}/f.yaml: cannot be read: expected a regular file, got a FIFO"
         ]
         (folder / "f.yaml").unlink()
         until(lambda: last_reload(server)["succeeded"], "the mended set")

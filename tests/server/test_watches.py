@@ -53,7 +53,7 @@ def test_a_watch_that_hangs_is_unhealthy_and_after_the_grace_not_ready() -> None
     clock.now = 101.0
     second.succeeded()
     (reason,) = watches.stale()
-    assert reason.startswith("changes of the policies have not been noticed for 101 s")
+    assert reason.startswith("no check of the policies for changes has succeeded for 101 s")
     first.succeeded()
     assert watches.stale() == []
     assert watches.health() == {"policies": True, "certificates": True}
@@ -84,7 +84,7 @@ def test_a_dead_watch_turns_readiness_off(tmp_path: Path) -> None:
     watch.failed("OSError: no luck")
     code, text = ready()
     assert code == 503
-    assert b"changes of the policies have not been noticed for 101 s: OSError: no luck" in text
+    assert b"no check of the policies for changes has succeeded for 101 s: OSError: no luck" in text
     watch.succeeded()
     assert ready() == (200, b"ok")
 

@@ -92,7 +92,7 @@ def test_an_authority_that_was_removed_is_trusted_no_longer(
         put(ca, pem(new))
         until(lambda: server.lines("certificate"), "the reload")
         (line,) = server.lines("certificate")
-        assert "0 added, 1 removed; 1 open connections of removed ones" in line["message"]
+        assert "0 added, 1 removed; closing 1 connections of removed authorities" in line["message"]
         until(partial(is_closed, gone), "the end of the connection")
         assert once(server, of_old) == 0
         session = gone.sock.session if isinstance(gone.sock, ssl.SSLSocket) else None
@@ -159,8 +159,8 @@ def test_a_broken_authority_changes_nothing_and_a_new_certificate_is_used_all_th
     files = {"tls_cert": str(tmp_path / "tls.crt"), "tls_key": str(tmp_path / "tls.key")}
     with fake_server(tmp_path, sources, client_ca=str(ca), **files) as server:
         for broken, found in (
-            (der, "found DER"),
-            (b"", "found an empty file"),
+            (der, "got DER"),
+            (b"", "got an empty file"),
             (trusted, "TRUSTED CERTIFICATE"),
             (pem(authority)[:300], "not a certificate authority"),
         ):

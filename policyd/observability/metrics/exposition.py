@@ -29,11 +29,11 @@ SOURCES = (
 
 
 class Loaded(Protocol):
-    """Where the set in use comes from: the store."""
+    """Provides the policy set in use: the store."""
 
     @property
     def current(self) -> LoadedPolicySet:
-        """The set in use; raises LookupError before the first one is loaded."""
+        """The policy set in use; raises LookupError before the first one is loaded."""
 
 
 class Exposition:
@@ -67,7 +67,7 @@ class Exposition:
         ProcessCollector(registry=self._registry)
 
     def render(self, accept: str) -> tuple[bytes, str]:
-        """The text of a scrape and its Content-Type: OpenMetrics if asked for, else Prometheus."""
+        """The body of a scrape and its Content-Type: OpenMetrics if accepted, else Prometheus."""
         encode, content_type = choose_encoder(accept)
         return encode(self._registry), content_type
 

@@ -14,7 +14,7 @@ def loaded(scrape: Scrape) -> Iterator[Metric]:
     counters = [(each.name, each.snapshot()) for each in policies.counters()]
     yield counter(
         "policyd_policy_decisions",
-        "What policies decided.",
+        "Decisions of policies.",
         "policy decision",
         [
             ([name, decision], count)
@@ -38,8 +38,10 @@ def loaded(scrape: Scrape) -> Iterator[Metric]:
     for policy in policies.policies:
         states[policy.state, policy.kind] = states.get((policy.state, policy.kind), 0) + 1
     rows = [([*key], count) for key, count in sorted(states.items())]
-    yield gauges("policyd_policies", "Policies loaded.", "state kind", rows)
+    yield gauges("policyd_policies", "Policies loaded, by state and kind.", "state kind", rows)
     empty = float(not policies.policies)
-    yield gauge("policyd_policy_set_empty", "Whether no policies are loaded.", empty)
+    yield gauge("policyd_policy_set_empty", "1 if no policies are loaded, else 0.", empty)
     labels = {"generation": policies.generation, "kubernetes": str(policies.version)}
-    yield InfoMetricFamily("policyd_policy_set", "The set of policies in use.", value=labels)
+    yield InfoMetricFamily(
+        "policyd_policy_set", "The policy set in use and its Kubernetes version.", value=labels
+    )

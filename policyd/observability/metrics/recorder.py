@@ -27,17 +27,17 @@ QUESTIONS: tuple[LookupKind, ...] = (
 CAPTURES = ("written", "dropped", "failed")
 SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "stalled", "deadline")
 
-# Seconds: from an answer without any policy to the API server's longest timeout.
+# Seconds: from a response without any policy to the longest timeout of the API server.
 DURATIONS = (
     *(50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3),
     *(0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0),
 )
-# Phases are parts of that: from 5 µs.
+# Phases are shorter: from 5 µs.
 PHASE_DURATIONS = (5e-6, 10e-6, 25e-6, *DURATIONS)
 
 
 class PrometheusRecorder:
-    """Counts what happens; the log gets what people want to read of it."""
+    """Counts events, and logs those that people need to see."""
 
     def __init__(self, log: Log | None = None) -> None:
         self._log = log
@@ -65,38 +65,38 @@ class PrometheusRecorder:
             self._log.flush()
 
     def phase(self, phase: Phase, nanoseconds: int) -> None:
-        """One phase of one request ended."""
+        """One phase of a request ended."""
         self.phases[phase].observe(nanoseconds)
 
     def shed(self, reason: ShedReason) -> None:
-        """A request was refused for lack of room, or came too late to be evaluated."""
+        """A request was refused for lack of room, or arrived too late to be evaluated."""
         self.sheds[reason] += 1
 
     def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
-        """The cluster was asked something."""
+        """A lookup in the cluster ended."""
         self.lookups[what, result] = self.lookups.get((what, result), 0) + 1
         self.lookup_durations[what].observe(nanoseconds)
 
     def captured(self, outcome: str) -> None:
-        """A review was recorded, or not; called by the thread that records."""
+        """A request was recorded or not; called by the thread that records."""
         self.captures[outcome] += 1
 
     def refused(self, reason: Refusal) -> None:
-        """A client was refused before it could ask anything."""
+        """A client was refused before it could send a request."""
         self.refusals[reason] += 1
 
     def reload(self, succeeded: bool) -> None:
-        """A new set of policies was taken into use, or refused."""
+        """A new policy set was loaded, or could not be."""
         self.reloads["success" if succeeded else "error"] += 1
         if succeeded:
             self.last_successful_reload = time()
 
     def patch_operations(self, policy: str, count: int) -> None:
-        """A policy changed the object by ``count`` operations."""
+        """A policy changed the object with ``count`` operations."""
         self.patches[policy] = self.patches.get(policy, 0) + count
 
     def mutation_conflict(self, policy: str) -> None:
-        """A policy changed again what another one had changed."""
+        """A policy changed a field that another policy had changed."""
         self.conflicts[policy] = self.conflicts.get(policy, 0) + 1
 
     def happened(
@@ -108,6 +108,6 @@ class PrometheusRecorder:
         generation: str,
         message: str,
     ) -> None:
-        """A policy denied, warned, failed or changed another's work: one line of the log."""
+        """A policy denied, warned, failed or changed the work of another one: log a line."""
         if self._log is not None:
             self._log.about(what, request, policy=policy, generation=generation, message=message)

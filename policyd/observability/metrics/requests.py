@@ -12,19 +12,19 @@ def answered(scrape: Scrape) -> Iterator[Metric]:
     recorder = scrape.recorder
     yield counter(
         "policyd_admission_requests",
-        "Reviews answered.",
+        "Admission requests answered, by result.",
         "webhook operation result",
         [([*key], count) for key, count in sorted(recorder.requests.items())],
     )
     yield histogram(
         "policyd_admission_duration_seconds",
-        "From the arrival of a review to its answer.",
+        "Time from the arrival of an admission request to its response.",
         "webhook",
         recorder.durations,
     )
     yield histogram(
         "policyd_admission_phase_duration_seconds",
-        "The phases of a review.",
+        "Time spent in each phase of an admission request.",
         "phase",
         recorder.phases,
     )
@@ -35,13 +35,13 @@ def mutated(scrape: Scrape) -> Iterator[Metric]:
     recorder = scrape.recorder
     yield counter(
         "policyd_patch_operations",
-        "Operations of the patches that policies caused.",
+        "JSON Patch operations made by policies.",
         "policy",
         [([name], count) for name, count in sorted(recorder.patches.items())],
     )
     yield counter(
         "policyd_mutation_conflicts",
-        "Changes of what another policy had changed.",
+        "Requests in which a policy changed what another policy had changed.",
         "policy",
         [([name], count) for name, count in sorted(recorder.conflicts.items())],
     )
@@ -52,13 +52,13 @@ def looked_up(scrape: Scrape) -> Iterator[Metric]:
     recorder = scrape.recorder
     yield counter(
         "policyd_cluster_lookups",
-        "Questions to the API server.",
+        "Lookups in the API server, by result.",
         "question result",
         [([*key], count) for key, count in sorted(recorder.lookups.items())],
     )
     yield histogram(
         "policyd_cluster_lookup_duration_seconds",
-        "From a question to the API server until its answer.",
+        "Duration of lookups in the API server.",
         "question",
         recorder.lookup_durations,
     )
@@ -67,4 +67,9 @@ def looked_up(scrape: Scrape) -> Iterator[Metric]:
 def captured(scrape: Scrape) -> Iterator[Metric]:
     """What became of the reviews that were to be recorded."""
     captures = [([outcome], count) for outcome, count in scrape.recorder.captures.items()]
-    yield counter("policyd_captured_reviews", "Reviews recorded by --capture.", "result", captures)
+    yield counter(
+        "policyd_captured_reviews",
+        "Admission requests recorded by --capture, by result.",
+        "result",
+        captures,
+    )

@@ -20,11 +20,11 @@ class CountedConnections(Protocol):
 
     @property
     def open(self) -> Mapping[Any, None]:
-        """All of them."""
+        """All open connections."""
 
     @property
     def idle(self) -> int:
-        """How many have no request under way."""
+        """How many connections have no request under way."""
 
 
 @dataclass(frozen=True, slots=True)

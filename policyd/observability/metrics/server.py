@@ -15,20 +15,26 @@ def room(scrape: Scrape) -> Iterator[Metric]:
     recorder, in_flight = scrape.recorder, scrape.in_flight
     yield counter(
         "policyd_reloads",
-        "Changes of the policy sources, taken into use or refused.",
+        "Reloads of the policy sources, by result.",
         "result",
         [([result], count) for result, count in recorder.reloads.items()],
     )
     yield gauge(
         "policyd_last_successful_reload_timestamp_seconds",
-        "When policies were last loaded without an error.",
+        "Unix time of the last reload without an error.",
         recorder.last_successful_reload,
     )
-    yield gauge("policyd_in_flight_requests", "Reviews under way.", in_flight.requests)
-    yield gauge("policyd_in_flight_bytes", "Bytes of the reviews under way.", in_flight.bytes)
+    yield gauge(
+        "policyd_in_flight_requests", "Admission requests being answered.", in_flight.requests
+    )
+    yield gauge(
+        "policyd_in_flight_bytes",
+        "Bytes of the admission requests being answered.",
+        in_flight.bytes,
+    )
     yield counter(
         "policyd_shed_requests",
-        "Reviews refused for lack of room, or too late to be evaluated.",
+        "Admission requests not evaluated because of overload, by reason.",
         "reason",
         [([reason], count) for reason, count in recorder.sheds.items()],
     )
@@ -44,7 +50,7 @@ def connections(scrape: Scrape) -> Iterator[Metric]:
     yield gauges("policyd_connections", "Open connections.", "port state", opened)
     yield counter(
         "policyd_closed_connections",
-        "Connections that ended, and why.",
+        "Closed connections, by reason.",
         "port reason",
         [
             ([port, reason], count)
@@ -57,10 +63,17 @@ def connections(scrape: Scrape) -> Iterator[Metric]:
 def health(scrape: Scrape) -> Iterator[Metric]:
     """Whether the server notices changes, whom it refused, what its log lost."""
     healthy = [([name], float(well)) for name, well in scrape.watches.items()]
-    yield gauges("policyd_watch_healthy", "Whether changes are noticed.", "watch", healthy)
+    yield gauges(
+        "policyd_watch_healthy", "1 if the watch notices changes, else 0.", "watch", healthy
+    )
     refusals = [([str(reason)], count) for reason, count in scrape.recorder.refusals.items()]
-    yield counter("policyd_refused_clients", "Clients refused.", "reason", refusals)
-    lost = "Lines of the log that could not be written."
+    yield counter(
+        "policyd_refused_clients",
+        "Clients refused in the TLS handshake, by reason.",
+        "reason",
+        refusals,
+    )
+    lost = "Log lines that could not be written."
     yield counter("policyd_log_lines_lost", lost, "", [([], scrape.log_lines_lost)])
 
 
@@ -69,8 +82,10 @@ def process(scrape: Scrape) -> Iterator[Metric]:
     if scrape.certificate_expiry is not None:
         yield gauge(
             "policyd_certificate_expiry_timestamp_seconds",
-            "When the serving certificate ends.",
+            "Unix time when the serving certificate expires.",
             scrape.certificate_expiry,
         )
     build = {"version": __version__, "python": platform.python_version()}
-    yield InfoMetricFamily("policyd_build", "The running version.", value=build)
+    yield InfoMetricFamily(
+        "policyd_build", "The running version of policyd and Python.", value=build
+    )

@@ -238,7 +238,7 @@ def test_a_group_that_does_not_answer_hides_no_other(contents: Contents, run: Ru
     )
     done = run(teams(rule("pods"), rule("globes", group="example.com")))
     assert len(found(done)) == 1
-    assert "warning: cannot find out what /apis/example.com/v1 serves: " in done.stderr
+    assert "warning: cannot list the resources of /apis/example.com/v1: " in done.stderr
 
 
 def test_only_some_namespaces(contents: Contents, run: Run, server: ApiServer) -> None:
@@ -392,4 +392,4 @@ def test_which_cluster(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     monkeypatch.setenv("HOME", str(tmp_path))
     assert run(teams()).exit_code == 0
     monkeypatch.delenv("HOME")
-    assert "no service account of a Pod is here" in str(run(teams()).exception)
+    assert "no service account of a Pod found here" in str(run(teams()).exception)

@@ -66,10 +66,10 @@ def test_what_is_no_regular_file_is_an_error_and_never_opened(tmp_path: Path) ->
         found, problems = read([tmp_path], pipes=False)
     assert found == []
     assert [str(each).removeprefix(f"{tmp_path}/") for each in problems] == [
-        "fifo.yaml: cannot be read: expected a regular file, found a FIFO",
-        "s.yaml: cannot be read: expected a regular file, found a socket",
-        "tty.yaml: cannot be read: expected a regular file, found a character device",
-        "zero.yaml: cannot be read: expected a regular file, found a character device",
+        "fifo.yaml: cannot be read: expected a regular file, got a FIFO",
+        "s.yaml: cannot be read: expected a regular file, got a socket",
+        "tty.yaml: cannot be read: expected a regular file, got a character device",
+        "zero.yaml: cannot be read: expected a regular file, got a character device",
     ]
 
 
@@ -98,5 +98,5 @@ def test_reading_is_bounded(tmp_path: Path) -> None:
     assert len(read_regular(file, 2000)) == 2000
     with pytest.raises(ValueError, match="larger than 1 KiB"):
         read_regular(file, 1999)
-    with pytest.raises(NotRegular, match="found a directory"):
+    with pytest.raises(NotRegular, match="got a directory"):
         open_regular(tmp_path)
