@@ -1,1 +1,1 @@
-"""Load tests with locust; the scripts run in locust's own processes, never inside the tests."""
+"""Load tests with locust; the scripts run in locust's processes, never inside the tests."""

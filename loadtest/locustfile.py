@@ -1,8 +1,7 @@
-"""Users that post recorded AdmissionReviews over TLS, as fast as the server answers.
+"""Users that post recorded AdmissionReviews over TLS as fast as the server responds.
 
-``locust -f loadtest/locustfile.py --host https://127.0.0.1:8443`` (loadtest/README.md). An answer
-counts as a failure unless it is an AdmissionReview for the uid that was asked; a denial is an
-answer like any other.
+``locust -f loadtest/locustfile.py --host https://127.0.0.1:8443`` (loadtest/README.md). A response
+is a failure unless it is an AdmissionReview with the uid of the request; denials are no failures.
 """
 
 import functools
@@ -24,22 +23,24 @@ HEADERS = {"Content-Type": "application/json", "Accept": "application/json, */*"
 
 @events.init_command_line_parser.add_listener  # type: ignore[untyped-decorator]
 def add_options(parser: LocustArgumentParser) -> None:
-    """Options of this file, shown by ``locust --help``."""
+    """The options of this file, shown by ``locust --help``."""
     parser.add_argument(
-        "--corpus", default=str(CORPUS), help="AdmissionReviews, one a line; .gz is unpacked"
+        "--corpus",
+        default=str(CORPUS),
+        help="file of AdmissionReviews, one per line; may be compressed (.gz)",
     )
     parser.add_argument(
         "--webhook",
         default="both",
         choices=("validate", "mutate", "both"),
-        help="the path that is asked",
+        help="webhook to call",
     )
-    parser.add_argument("--review-timeout", default="5s", help="the ?timeout= of each request")
+    parser.add_argument("--review-timeout", default="5s", help="timeout parameter of each request")
 
 
 @functools.cache
 def load(path: str) -> list[tuple[str, str]]:
-    """The uid and the text of each review, as they are sent; read once a process."""
+    """The uid and body of each AdmissionReview; read once per process."""
     data = Path(path).read_bytes()
     if path.endswith(".gz"):
         data = gzip.decompress(data)
@@ -49,7 +50,7 @@ def load(path: str) -> list[tuple[str, str]]:
 
 
 def endless(path: str) -> Iterator[tuple[str, str]]:
-    """The reviews over and over; each user starts at another place."""
+    """The AdmissionReviews in an endless cycle; each user starts at a random one."""
     reviews = load(path)
     start = random.randrange(len(reviews))
     return itertools.cycle(reviews[start:] + reviews[:start])
@@ -71,7 +72,7 @@ class ApiServer(FastHttpUser):
 
     @task
     def review(self) -> None:
-        """One review; the name in the statistics is the path."""
+        """Post one AdmissionReview; its name in the statistics is the path."""
         webhook = next(self.webhooks)
         uid, body = next(self.reviews)
         with self.client.post(
@@ -81,13 +82,13 @@ class ApiServer(FastHttpUser):
             name=f"/{webhook}",
             catch_response=True,
         ) as response:
-            problem = fault(response.status_code, response.content, uid)
+            problem = problem_of(response.status_code, response.content, uid)
             if problem:
                 response.failure(problem)
 
 
-def fault(status: int, content: bytes | None, uid: str) -> str:
-    """What is wrong with an answer, or nothing."""
+def problem_of(status: int, content: bytes | None, uid: str) -> str:
+    """What is wrong with a response; empty if nothing is."""
     if status != 200:
         return f"HTTP status {status}"
     try:
@@ -95,5 +96,5 @@ def fault(status: int, content: bytes | None, uid: str) -> str:
     except (ValueError, KeyError, TypeError):
         return "not an AdmissionReview"
     if answer.get("uid") != uid:
-        return "another uid than asked"
-    return "" if isinstance(answer.get("allowed"), bool) else "no verdict"
+        return "the uid differs from that of the request"
+    return "" if isinstance(answer.get("allowed"), bool) else "allowed is missing"

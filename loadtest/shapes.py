@@ -6,9 +6,9 @@ from locust import LoadTestShape
 
 
 class Rollout(LoadTestShape):
-    """A quiet cluster, a large rollout, and quiet again: latency must come back to where it was."""
+    """A quiet cluster, a large rollout, and quiet again: latency must return to where it was."""
 
-    # (until second, users, users started a second)
+    # (until second, users, users started per second)
     stages: ClassVar[list[tuple[int, int, float]]] = [
         (30, 4, 4.0),
         (60, 64, 16.0),
@@ -17,7 +17,7 @@ class Rollout(LoadTestShape):
     ]
 
     def tick(self) -> tuple[int, float] | None:
-        """The users wanted now; None ends the test."""
+        """The number of users at this time; None ends the test."""
         passed: float = self.get_run_time()  # type: ignore[no-untyped-call]
         for until, users, rate in self.stages:
             if passed < until:

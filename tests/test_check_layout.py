@@ -266,7 +266,7 @@ def test_third_party(tmp_path: Path, changes: dict[str, str], want: str) -> None
 def test_files_hold_one_idea(tmp_path: Path, path: str) -> None:
     assert found(tmp_path, {path: "\n" * 400}) == []
     assert found(tmp_path, {path: "\n" * 401}) == [
-        f"{path}:401: the file has 401 lines of at most 400; give its second idea a file of its own"
+        f"{path}:401: the file has 401 lines; expected at most 400; give its second idea a file of its own"
     ]
 
 
@@ -280,7 +280,7 @@ def test_folders_stay_small(tmp_path: Path) -> None:
     assert found(tmp_path, {**full, "policyd/engine/m.pyx": "", "policyd/engine/m.pyi": ""}) == []
     tests = {f"tests/test_{i}.py": "" for i in range(17)}
     want = (
-        "policyd/engine: the folder holds 17 modules of at most 16; give those that belong together a"
+        "policyd/engine: the folder holds 17 modules; expected at most 16; give those that belong together a"
         " package of their own"
     )
     assert found(tmp_path, {"policyd/engine/n.py": "", **tests}) == [want]
@@ -323,7 +323,7 @@ def test_commit_subjects(checkout: Path) -> None:
     long = commit(checkout, "c" * 72)
     (problem,) = found(checkout, {"tools/layout.toml": table})
     assert long.startswith(problem.split()[1].rstrip(":"))
-    assert "the subject has 72 characters, which is not under 72" in problem
+    assert "the subject has 72 characters; expected fewer than 72" in problem
     assert len(found(checkout, {})) == 2
 
 
@@ -331,7 +331,7 @@ def test_a_tree_without_git_says_what_is_not_checked(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(tree(tmp_path, {}))]) == 0
-    want = f"commit subjects were not checked: {tmp_path} is no git checkout\n"
+    want = f"skipped the check of commit subjects: {tmp_path} is not a git checkout\n"
     assert capsys.readouterr().out == want
 
 

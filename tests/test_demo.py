@@ -31,5 +31,5 @@ def test_the_demonstration_ends_well_and_shows_each_kind_of_answer() -> None:
 
 def test_what_is_asked_is_said_in_a_line() -> None:
     good, _, _, broken = demo.steps()
-    assert demo.asked(good.body).startswith("CREATE Pod ")
-    assert demo.asked(broken.body).endswith("bytes that are not JSON")
+    assert demo.summary(good.body).startswith("CREATE Pod ")
+    assert demo.summary(broken.body).endswith("bytes that are not JSON")

@@ -1,1 +1,1 @@
-"""Scripts for those who work on policyd."""
+"""Scripts for developing policyd."""

@@ -1,8 +1,8 @@
-"""Check that no regular expression of Python backtracks on data that others write.
+"""Check that no regular expression of Python backtracks badly on untrusted input.
 
-``python -m tools.check_patterns``. Modules that see data of requests or of policies may only use
-``re`` if they are listed below with a reason, and each of their patterns is tried on strings that
-repeat what its own repetitions repeat. Compiled modules may not use ``re`` at all.
+``python -m tools.check_patterns``. Modules that process requests or policies may use ``re`` only if
+they are listed below with a reason, and each of their patterns is run on strings that repeat what
+its own repetitions repeat. Compiled modules may not use ``re`` at all.
 """
 
 import ast
@@ -17,7 +17,8 @@ from time import thread_time_ns
 from typing import Any
 
 ROOT = Path(__file__).parent.parent
-# What is written by who starts policyd: flags, and the pattern of `policyd test --run`.
+# These modules only see input of the user who runs policyd: flags, and the pattern of `policyd test
+# --run`.
 TRUSTED = ("policyd/cli/",)
 ALLOWED = {
     "policyd/_core/match/labels.py": "labels of policies' selectors: two formats of Kubernetes",
@@ -49,18 +50,18 @@ ALLOWED = {
     "policyd/units.py": "durations and sizes of the configuration",
     "policyd/versions.py": "a version, of a flag or of an API server",
 }
-# Patterns that are known only when they are used, and what they are then.
+# Patterns that are only known at run time, and an example of each.
 COMPUTED = {
     ("policyd/policy/lint/documents.py", r"\bvariables\s*+(?:\.\s*+(?:\?\s*+)?name\b|\[)"),
 }
 SIZES = (24, 200, 4_000)
-SLOW = 10_000_000  # nanoseconds; a linear pattern takes less than a tenth of it
+SLOW = 10_000_000  # nanoseconds; a linear pattern takes less than a tenth of this
 TRIES = 3
-PUMPS = 80  # tried behind each beginning
+PUMPS = 80  # repeated strings per prefix
 
 
 def main() -> int:
-    """The exit code: 1 if there is a problem, each of which is printed."""
+    """Print each problem; the exit code is 1 if there is one."""
     found = problems()
     for problem in found:
         print(problem)
@@ -68,7 +69,7 @@ def main() -> int:
 
 
 def problems() -> list[str]:
-    """Modules that use ``re`` and are not listed, entries without use, and slow patterns."""
+    """Modules that use ``re`` without an entry, entries without use, and slow patterns."""
     using = {str(path.relative_to(ROOT)): path for path in modules() if uses_re(path)}
     found = [f"{name}: uses re and is not listed in {__file__}" for name in using.keys() - ALLOWED]
     found += [
@@ -99,8 +100,8 @@ def uses_re(path: Path) -> bool:
 
 
 def patterns(name: str, path: Path) -> Iterator[tuple[str, int, bool]]:
-    """The patterns of a module, their flags, and whether it searches for them or only matches;
-    those of COMPUTED in place of what is not constant.
+    """The patterns of a module, their flags, and whether the module searches with them or only
+    matches; for a pattern that is not constant, its examples in COMPUTED.
     """
     module = importlib.import_module(name.removesuffix(".py").replace("/", "."))
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -120,13 +121,13 @@ def patterns(name: str, path: Path) -> Iterator[tuple[str, int, bool]]:
             computed = [text for place, text in COMPUTED if place == name]
             if not computed:
                 raise SystemExit(
-                    f"{name}:{node.lineno}: what pattern is this? See COMPUTED"
+                    f"{name}:{node.lineno}: the pattern is not constant; add an example to COMPUTED"
                 ) from None
             yield from ((text, value, searched) for text in computed)
 
 
 def is_searched(call: ast.Call, source: str) -> bool:
-    """Whether the pattern may begin anywhere, so that each place of a text is tried."""
+    """Whether the pattern may match anywhere, so that it is tried at each position of a string."""
     function = ast.unparse(call.func)
     if function != "re.compile":
         return function not in ("re.match", "re.fullmatch")
@@ -139,11 +140,11 @@ def is_searched(call: ast.Call, source: str) -> bool:
     return not names or re.search(rf"\b{names[0]}{uses}", source) is not None
 
 
-# Trying
+# Timing
 
 
 def slow_attack(pattern: re.Pattern[str], searched: bool) -> str | None:
-    """The beginning of a string on which a pattern takes long, or None."""
+    """The start of a string on which a pattern is slow, or None."""
     for before, pump, after in attacks(pattern):
         for size in SIZES:
             text = before + pump * (size // len(pump)) + after
@@ -162,7 +163,7 @@ def time_of(pattern: re.Pattern[str], text: str, searched: bool) -> int:
 
 
 def attacks(pattern: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
-    """What leads to each repetition, what it may repeat, and what ends a match or does not."""
+    """A prefix before a repetition, a string to repeat, and an end that matches or does not."""
     tree = parser.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
     letters = sorted({letter for node in tree for letter in members(node)})
     bodies = {sample(list(body)) for body in repeated(tree)} - {""}
@@ -179,7 +180,7 @@ def attacks(pattern: re.Pattern[str]) -> Iterator[tuple[str, str, str]]:
 
 
 def leading(items: list[Any]) -> Iterator[str]:
-    """A text for each beginning of the pattern."""
+    """A string for each prefix of the pattern."""
     for index in range(len(items)):
         before = sample(items[:index])
         yield before
@@ -209,7 +210,7 @@ def bodies_of(node: Any) -> list[Any]:
 
 
 def members(node: Any) -> Iterator[str]:
-    """Some characters that a part of a pattern takes."""
+    """Some characters that a part of a pattern matches."""
     kind, argument = node
     if kind is op.LITERAL:
         yield chr(argument)
@@ -246,7 +247,7 @@ def in_class(items: Any) -> Iterator[str]:
 
 
 def sample(items: list[Any]) -> str:
-    """A text that fits a sequence of parts, each repetition once."""
+    """A string that a sequence of parts matches, with each repetition once."""
     made = ""
     for node in items:
         kind, argument = node

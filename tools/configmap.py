@@ -1,5 +1,6 @@
-"""A ConfigMap of policies, for deploy/base. Suites stay out: they are run where policies are
-written, not where they are served.
+"""Make the ConfigMap of policies for deploy/base.
+
+Suites are left out: they are run where policies are written, not where they are served.
 """
 
 import argparse
@@ -17,7 +18,7 @@ HEAD = """\
 
 
 def config_map(folders: list[Path]) -> str:
-    """The ConfigMap as YAML; its keys are ``NAME.yaml``, with the policies' own names."""
+    """The ConfigMap as YAML; its keys are ``NAME.yaml``, from the names of the policies."""
     lines = [
         "apiVersion: v1",
         "kind: ConfigMap",
@@ -36,23 +37,25 @@ def config_map(folders: list[Path]) -> str:
 
 
 def policies(folder: Path) -> list[Path]:
-    """Every policy below a folder, links followed: restricted holds the baseline by one."""
+    """Every policy below a folder, following links: restricted links to baseline."""
     walked = os.walk(folder, followlinks=True)
     return sorted(Path(each, "policy.yaml") for each, _, names in walked if "policy.yaml" in names)
 
 
 def main() -> None:
-    """Print the ConfigMap of some folders, or write that of the deployment."""
+    """Print the ConfigMap for some folders, or write that of deploy/base."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "folders",
         metavar="FOLDER",
         nargs="*",
         type=Path,
-        help="pack every policy below it and print the ConfigMap; without one, the baseline of "
-        f"Pod Security is written to {TARGET.relative_to(ROOT)}",
+        help="print a ConfigMap of all policies below this folder; without folders, write the "
+        f"Pod Security baseline to {TARGET.relative_to(ROOT)}",
     )
-    parser.add_argument("--write", action="store_true", help="write it there in either case")
+    parser.add_argument(
+        "--write", action="store_true", help="write the ConfigMap to that file instead"
+    )
     given = parser.parse_args()
     packed = config_map(given.folders or [DEFAULT])
     if given.write or not given.folders:

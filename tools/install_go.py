@@ -1,7 +1,7 @@
-"""Install Go from the module proxy, which serves toolchains as modules, into a folder.
+"""Install Go from the module proxy, which serves toolchains as modules.
 
-``python3 tools/install_go.py FOLDER`` for machines without Go; the command is FOLDER/bin/go. The
-proxy is the first of ``$GOPROXY``, else proxy.golang.org. Uses the standard library only.
+``python3 tools/install_go.py FOLDER``, for machines without Go; the command is then FOLDER/bin/go.
+The proxy is the first one in ``$GOPROXY``, else proxy.golang.org. Uses only the standard library.
 """
 
 import base64
@@ -17,20 +17,21 @@ from pathlib import Path
 
 VERSION = "1.26.8"
 PROXY = "https://proxy.golang.org"
-# Machine of Python: name of Go, and the checksum in sum.golang.org of golang.org/toolchain.
+# The machine as Python names it: the name that Go uses, and the checksum of golang.org/toolchain in
+# sum.golang.org.
 PLATFORMS = {
     "x86_64": ("linux-amd64", "ZOmGe1OnfREDMIdb1Qi4G9JSuDPBLGExZMQ4nis1RXM="),
     "aarch64": ("linux-arm64", "sYL/O6MqS68ML0kjsQ36WoYIpJqkw60TxizWUYUKQMc="),
 }
 PROGRAMS = ("bin", "pkg/tool")
-TIMEOUT = 60  # seconds that the proxy may be silent
+TIMEOUT = 60  # seconds without data from the proxy
 
 
 def main(arguments: list[str]) -> int:
-    """Install, unless a former call did."""
+    """Install Go unless it is installed already."""
     (folder,) = (Path(each).absolute() for each in arguments)
     if platform.system() != "Linux" or platform.machine() not in PLATFORMS:
-        print(f"no Go is known for {platform.system()} on {platform.machine()}", file=sys.stderr)
+        print(f"no Go toolchain for {platform.system()} on {platform.machine()}", file=sys.stderr)
         return 1
     if not (folder / "bin" / "go").exists():
         name, checksum = PLATFORMS[platform.machine()]
@@ -40,7 +41,7 @@ def main(arguments: list[str]) -> int:
 
 
 def proxy() -> str:
-    """The first proxy of the list in $GOPROXY; ``direct`` and ``off`` are none."""
+    """The first proxy in $GOPROXY; ``direct`` and ``off`` are no proxies."""
     first = os.environ.get("GOPROXY", "").replace("|", ",").split(",")[0]
     return PROXY if first in ("", "direct", "off") else first.rstrip("/")
 
@@ -52,12 +53,12 @@ def download(server: str, version: str) -> zipfile.ZipFile:
 
 
 def install(module: zipfile.ZipFile, checksum: str, folder: Path) -> None:
-    """Unpack a toolchain as the go command itself does; ValueError for another checksum.
+    """Unpack a toolchain as the go command does; raises ValueError for a wrong checksum.
 
-    A module has neither modes nor nested go.mod files, which are named _go.mod.
+    Modules have neither file modes nor nested go.mod files, which are named _go.mod.
     """
     if (found := module_hash(module)) != checksum:
-        raise ValueError(f"the toolchain has the checksum {found}, not {checksum}")
+        raise ValueError(f"expected a toolchain with the checksum {checksum}, got {found}")
     partial = folder.with_name(f"{folder.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     module.extractall(partial)
@@ -72,7 +73,7 @@ def install(module: zipfile.ZipFile, checksum: str, folder: Path) -> None:
 
 
 def module_hash(module: zipfile.ZipFile) -> str:
-    """The hash ``h1`` of Go's checksum database: of the hashes and names of all files."""
+    """The ``h1`` hash of Go's checksum database, of the hashes and names of all files."""
     total = hashlib.sha256()
     for name in sorted(each for each in module.namelist() if not each.endswith("/")):
         total.update(f"{hashlib.sha256(module.read(name)).hexdigest()}  {name}\n".encode())

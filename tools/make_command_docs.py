@@ -1,6 +1,6 @@
 """Write the pages of docs/reference/commands from ``policyd COMMAND --help``.
 
-    python -m tools.make_command_docs
+python -m tools.make_command_docs
 
 One page for each command of the table in ``policyd/cli/__init__.py``, and a list of them. A test
 compares the pages with the help. Change the texts in the file of the command.
@@ -17,20 +17,20 @@ from policyd.cli import COMMANDS, policyd
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference" / "commands"
 WIDTH = 120
-# click's mark of a block that is not to be wrapped.
+# The mark with which click leaves a block unwrapped.
 _VERBATIM = "\b\n"
 _GENERATED = "<!-- Generated from `policyd {name} --help` by tools/make_command_docs.py -->"
 
 
 def pages() -> dict[str, str]:
-    """The text of each page by its file name."""
+    """The content of each page by its file name."""
     made = {f"{name}.md": page(name, command) for name, command in _commands()}
     made["README.md"] = _contents()
     return made
 
 
 def page(name: str, command: click.Command) -> str:
-    """One command, and below it those that it groups."""
+    """The page of one command, followed by its subcommands."""
     return "\n\n".join((*_sections(name, command), _GENERATED.format(name=name))) + "\n"
 
 
@@ -73,7 +73,9 @@ def _option(param: click.Parameter, context: click.Context) -> str:
     if record is None or not isinstance(param, click.Option):
         return ""
     names, text = record
-    if param is context.command.get_help_option(context):  # kept as the first caller had it
+    if param is context.command.get_help_option(
+        context
+    ):  # click caches it with the names of the first caller
         names = "-h, --help"
     entry = f"- `{names}`: {_escaped(text)}" if text else f"- `{names}`"
     return _filled(entry, "  ")
@@ -88,7 +90,7 @@ def _prose(text: str) -> Iterator[str]:
 
 
 def _epilog(text: str, level: int) -> Iterator[str]:
-    """A block that begins with a line like ``Examples:`` becomes a section of its own."""
+    """A block that starts with a line like ``Examples:`` becomes a section of its own."""
     for block in _blocks(text):
         first, _, rest = block.removeprefix(_VERBATIM).partition("\n")
         if block.startswith(_VERBATIM) and first.endswith(":") and rest:
@@ -113,7 +115,7 @@ def _fenced(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Prose whose ``<`` is no markup."""
+    """Prose in which ``<`` starts no markup."""
     return text.replace("<", "&lt;")
 
 

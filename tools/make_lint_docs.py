@@ -1,6 +1,6 @@
 """Write docs/reference/lint-rules.md from the table of lint rules.
 
-    python -m tools.make_lint_docs
+python -m tools.make_lint_docs
 
 A test compares the page with the table. Change the strings in policyd/policy/lint/rules.py.
 """
@@ -37,7 +37,7 @@ _FOOT = "<!-- Generated from policyd/policy/lint/rules.py by tools/make_lint_doc
 
 
 def page() -> str:
-    """The text of the page."""
+    """The content of the page."""
     parts = [_HEAD]
     for severity, title in (("advice", "Advice"), ("error", "Errors")):
         parts.append(f"## {title}\n\n| rule | reports | what to do |\n|---|---|---|")

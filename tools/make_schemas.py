@@ -1,17 +1,18 @@
-"""Make the table of built-in schemas in policyd/mutation/schemas from a real kube-apiserver.
+"""Generate the table of built-in schemas in policyd/mutation/schemas from a real kube-apiserver.
 
-    python -m tools.make_schemas
+python -m tools.make_schemas
 
-Starts the API server of ``tests/e2e`` with every API version switched on and reads /openapi/v3;
-``tests/e2e/apiserver/gotypes`` adds what OpenAPI leaves out. The file is JSON Lines. The first
-line holds ``version``, ``kinds`` ({"group/version/kind": definition}, what ApplyConfiguration can
-merge) and ``decoded`` (the like, for kinds that occur only in other groups' subresources, such as
-Scale: their results can be checked). Each other line is one ``{"name", "schema"}``: the OpenAPI
-schema without texts and value rules, plus in each place
+Starts the API server of ``tests/e2e`` with all API versions enabled and reads /openapi/v3;
+``tests/e2e/apiserver/gotypes`` adds what OpenAPI leaves out. The file is JSON Lines. The first line
+holds ``version``, ``kinds`` ({"group/version/kind": definition}, the kinds that ApplyConfiguration
+can merge) and ``decoded`` (the same for kinds that only occur in subresources of other groups, such
+as Scale: their results can be checked). Each other line is one ``{"name", "schema"}``: the OpenAPI
+schema without descriptions and value rules, with these additions:
 
-- ``go``: the Go type as error messages print it, without a pointer's star;
-- ``pointer``: true where Go has a pointer, so that zero differs from absent;
-- ``via``: the embedded Go structs that a field comes through (``VolumeSource.``), in messages too;
+- ``go``: the Go type as error messages print it, without the star of a pointer;
+- ``pointer``: true if Go has a pointer, so that zero differs from absent;
+- ``via``: the embedded Go structs that contain the field (``VolumeSource.``), also part of
+  messages;
 - ``omit``: ``empty`` or ``zero``: Go's omitempty or omitzero, so that such values are not printed.
 """
 
@@ -38,7 +39,7 @@ KEPT = {
     "x-kubernetes-preserve-unknown-fields",
     "x-kubernetes-int-or-string",
 }
-# What a list of objects, a watch or the options of a call look like is nobody's mutation.
+# Nobody mutates lists, watch events or the options of a call.
 NOT_OBJECTS = ("List", "WatchEvent", "DeleteOptions", "Status")
 
 
@@ -74,7 +75,7 @@ def main() -> None:
 
 
 def keys_of_items(name: str, document: JSONObject) -> set[str]:
-    """No schema of the built-in kinds needs its defaults but for the keys of lists."""
+    """Fields whose defaults are kept: only those that are keys of list items need them."""
     keys: set[str] = set()
     for schema in document["components"]["schemas"].values():
         for member in schema.get("properties", {}).values():
@@ -84,7 +85,7 @@ def keys_of_items(name: str, document: JSONObject) -> set[str]:
 
 
 def pruned(schema: JSONObject, defaults_of: Set[str] = frozenset()) -> JSONObject:
-    """The schema without texts, value rules and defaults, but with those of the given members."""
+    """The schema without descriptions, rules and defaults, except those of ``defaults_of``."""
     kept = {key: value for key, value in schema.items() if key in KEPT}
     if reference(schema):
         kept["$ref"] = reference(schema)
@@ -103,7 +104,7 @@ def pruned(schema: JSONObject, defaults_of: Set[str] = frozenset()) -> JSONObjec
 
 
 def reference(schema: JSONObject) -> str:
-    """The definition's name, given plainly or as the only member of allOf; "" without one."""
+    """The name of the referenced definition, directly or in a single allOf; "" without one."""
     alone = schema.get("allOf") or [{}]
     path: str = schema.get("$ref") or alone[0].get("$ref", "")
     return path.rpartition("/")[2]
@@ -168,7 +169,7 @@ def write(version: str, head: JSONObject, definitions: dict[str, JSONObject]) ->
     lines += [{"name": name, "schema": schema} for name, schema in definitions.items()]
     text = "\n".join(json.dumps(line, separators=(",", ":")) for line in lines)
     TARGET.mkdir(exist_ok=True)
-    # No time stamp, so that the same server gives the same bytes.
+    # Without a time stamp, so that the same server produces the same bytes.
     packed = gzip.compress(text.encode(), 9, mtime=0)
     (TARGET / f"kubernetes-{version}.jsonl.gz").write_bytes(packed)
     print(f"{len(head['kinds'])} kinds, {len(definitions)} definitions, {len(packed)} bytes")

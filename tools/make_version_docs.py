@@ -1,9 +1,9 @@
 """Write the generated section of docs/reference/kubernetes-versions.md.
 
-    python -m tools.make_version_docs
+python -m tools.make_version_docs
 
-A test compares the section with the tables. Versions of functions are in policyd/_core/lib, the
-other changes in policyd/versions.py.
+A test compares the section with the tables. Versions of functions are in policyd/_core/lib, other
+changes in policyd/versions.py.
 """
 
 from pathlib import Path
@@ -56,13 +56,13 @@ def page() -> str:
 
 
 def _arrivals() -> dict[str, list[str]]:
-    """What came with each version."""
+    """The functions and macros that each version introduced."""
     found: dict[str, set[str]] = {}
     known = [each for each in declarations() if each.name[0].isalpha() and "@" not in each.name]
     firsts = {each.name: each.since for each in sorted(known, key=lambda each: each.since)[::-1]}
     for each in known:
         if each.since != OLDEST:
-            # A name that was there already for another receiver is told with its receiver.
+            # A name that existed before for another receiver is listed with its receiver.
             new = each.since == firsts[each.name]
             name = each.name if new else each.signature.partition("(")[0]
             found.setdefault(str(each.since), set()).add(f"{name}()")

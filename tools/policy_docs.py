@@ -1,7 +1,7 @@
 """Write policies/README.md and docs/reference/policies from the policies and their suites.
 
-Usage: ``python -m tools.policy_docs``. The example of each policy is what it answers to the first
-case of its suite that it denies or changes. A test compares the files with what this would write.
+``python -m tools.policy_docs``. The example of a policy is its response to the first case of its
+suite that it denies or mutates. A test compares the files with the output of this script.
 """
 
 import base64
@@ -53,12 +53,12 @@ class Entry:
 
     @cached_property
     def text(self) -> str:
-        """The source."""
+        """The source of the policy."""
         return (self.folder / "policy.yaml").read_text(encoding="utf-8")
 
     @cached_property
     def document(self) -> Any:
-        """The source, read."""
+        """The parsed source."""
         return yaml.safe_load(self.text)
 
     @property
@@ -68,7 +68,7 @@ class Entry:
 
     @property
     def group(self) -> str:
-        """What people call its category."""
+        """The name of the category."""
         return str(self.document["metadata"]["annotations"]["policyd.dev/category"])
 
     @property
@@ -83,12 +83,12 @@ class Entry:
 
     @property
     def path(self) -> str:
-        """The folder, seen from the root."""
+        """The folder, relative to the root."""
         return self.folder.relative_to(ROOT).as_posix()
 
     @property
     def params(self) -> str:
-        """The params as they stand in the source, comments and all; or the object that has them."""
+        """The params as in the source, with comments; or the object that holds them."""
         lines = self.text.splitlines()
         if "params" in self.spec:
             start = next(n for n, line in enumerate(lines) if line.startswith("  params:"))
@@ -102,12 +102,12 @@ class Entry:
 
 
 def entries(category: Path) -> list[Entry]:
-    """The policies of a category, by name; a link to another folder does not count twice."""
+    """The policies of a category by name; links to other folders are not followed."""
     return [Entry(each.parent) for each in sorted(category.rglob("policy.yaml"))]
 
 
 def categories() -> list[Path]:
-    """The folders of categories."""
+    """The folders of the categories."""
     return sorted(each for each in LIBRARY.iterdir() if each.is_dir())
 
 
@@ -149,7 +149,7 @@ def title(category: Path) -> str:
 
 
 def section(entry: Entry) -> Iterator[str]:
-    """The part of a page that is about one policy."""
+    """The section about one policy."""
     yield f"\n## {entry.name}\n\n{entry.group}, severity {entry.severity}. "
     yield " ".join(entry.spec["description"].split()) + "\n\n"
     yield from (f"- {line}\n" for line in matched(entry))
@@ -166,7 +166,7 @@ def section(entry: Entry) -> Iterator[str]:
 
 
 def matched(entry: Entry) -> Iterator[str]:
-    """What the policy looks at, rule by rule."""
+    """What the policy matches, one line for each rule."""
     for rule in entry.spec["matchConstraints"]["resourceRules"]:
         names = ", ".join(f"`{name}`" for name in rule["resources"])
         group = f" ({', '.join(rule['apiGroups'])})" if any(rule["apiGroups"]) else ""
@@ -176,7 +176,7 @@ def matched(entry: Entry) -> Iterator[str]:
 
 
 def example(entry: Entry) -> str:
-    """What the first denied case of the suite is told, or else the first patch."""
+    """The message of the first denied case of the suite, or else the first patch."""
     answers: list[tuple[str, Any]] = []
     (document,) = loader.load([entry.folder / "suite.yaml"]).documents
     whole = compiler.compile_strict(loader.load([entry.folder]))
@@ -188,12 +188,12 @@ def example(entry: Entry) -> str:
             answers.append((webhook, answer["response"]))
             return answer
 
-        return judge
+        return evaluate
 
     runner.run(
         document,
-        listening(policies.review),
-        with_namespace=lambda namespace: listening(policies.reviewing_in(namespace)),
+        recording(policies.review),
+        with_namespace=lambda namespace: recording(policies.reviewing_in(namespace)),
     )
     for _, response in answers:
         if not response["allowed"]:
@@ -201,16 +201,16 @@ def example(entry: Entry) -> str:
     for webhook, response in answers:
         if webhook == WEBHOOK_OF_MUTATIONS and "patch" in response:
             return shown(json.loads(base64.b64decode(response["patch"])))
-    raise LookupError(f"{entry.path}: no case is denied or changed")
+    raise LookupError(f"{entry.path}: expected a case that is denied or mutated")
 
 
 def shown(patch: list[Any]) -> str:
-    """A JSON Patch, an operation a line."""
+    """A JSON Patch, one operation per line."""
     return "\n".join(json.dumps(operation) for operation in patch)
 
 
 def files() -> dict[Path, str]:
-    """Every file that is made, with its text."""
+    """Every generated file with its content."""
     return {README: readme()} | {PAGES / f"{each.name}.md": page(each) for each in categories()}
 
 

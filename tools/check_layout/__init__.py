@@ -14,9 +14,10 @@
 
 Every import counts: for typing (``TYPE_CHECKING`` and stubs), in a function, and ``cimport``. A
 ``.pyx``, its ``.pxd`` and its ``.pyi`` are one module; the ``__init__`` files of a package are one
-module, which has the package's name. ``from policyd.x import y`` imports the module policyd.x.y if
-there is one, else policyd.x. A name of a module in a string is no import.
+module with the name of the package. ``from policyd.x import y`` imports the module policyd.x.y if
+it exists, else policyd.x. A module name in a string is not an import.
 
-An import of policyd.x.y does not count as an import of policyd and of policyd.x, although Python
-runs their ``__init__`` first: a package that re-exports its modules would be in a cycle with each.
+An import of policyd.x.y does not count as an import of policyd and policyd.x, although Python runs
+their ``__init__`` first: a package that re-exports its modules would otherwise be in a cycle with
+each of them.
 """

@@ -1,4 +1,4 @@
-"""Check every contract, of the project or of the tree that the first argument names."""
+"""Check every contract, for this project or for the tree that the first argument names."""
 
 import sys
 from pathlib import Path
@@ -23,12 +23,12 @@ def main(arguments: list[str]) -> int:
     for problem in found:
         print(problem)
     if skipped:
-        print(f"commit subjects were not checked: {skipped}")
+        print(f"skipped the check of commit subjects: {skipped}")
     return 1 if found else 0
 
 
 def problems(root: Path, table: Table) -> list[str]:
-    """What breaks the contracts of ``table`` in the tree at ``root``."""
+    """The violations of the contracts of ``table`` in the tree at ``root``."""
     modules, imports = read_imports(root)
     return [
         *cycles.problems(imports),

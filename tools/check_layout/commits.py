@@ -9,20 +9,22 @@ from tools.check_layout.table import PLACE, Table
 
 
 class GitError(Exception):
-    """git does not answer; the text is what it printed."""
+    """git failed; the message is its output."""
 
 
 def unchecked(root: Path) -> str:
-    """Why the subjects of the tree at ``root`` cannot be checked; empty if they can."""
+    """Why the commit subjects cannot be checked; empty if they can."""
     if not (root / ".git").exists():
-        return f"{root} is no git checkout"
+        return f"{root} is not a git checkout"
     if shutil.which("git") is None:
         return "git is not installed"
     return ""
 
 
 def problems(table: Table, root: Path) -> Iterator[str]:
-    """One message for each long subject: of all commits, if a shallow clone lacks the fixed one."""
+    """One message for each long subject; in a shallow clone without the fixed commit, all subjects
+    count.
+    """
     if unchecked(root):
         return
     base = table.commits_after
@@ -31,7 +33,7 @@ def problems(table: Table, root: Path) -> Iterator[str]:
         commit, _, subject = line.partition(" ")
         if len(subject) >= table.subject_length:
             yield (
-                f"commit {commit}: the subject has {len(subject)} characters, which is not under"
+                f"commit {commit}: the subject has {len(subject)} characters; expected fewer than"
                 f" {table.subject_length} ({PLACE}): {subject!r}; move the rest to the body"
             )
 
@@ -41,7 +43,7 @@ def has(root: Path, commit: str) -> bool:
 
 
 def git(root: Path, *arguments: str) -> str:
-    """What git prints; GitError if it fails."""
+    """The output of git; raises GitError if it fails."""
     done = run(root, *arguments)
     if done.returncode:
         raise GitError(f"git {' '.join(arguments)} in {root}: {done.stderr.strip()}")
@@ -49,6 +51,6 @@ def git(root: Path, *arguments: str) -> str:
 
 
 def run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """One call of git. The checkout may belong to another user, as in continuous integration."""
+    """Run git once. The checkout may belong to another user, as in continuous integration."""
     command = ["git", "-C", str(root), "-c", f"safe.directory={root}", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)

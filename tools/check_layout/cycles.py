@@ -11,7 +11,7 @@ Arrow = tuple[str, str]
 
 
 def problems(imports: Sequence[Import]) -> Iterator[str]:
-    """One message for each cycle: shortest first, and no import is named twice."""
+    """One message for each cycle, shortest first; no import is named twice."""
     arrows: dict[Arrow, Import] = {}
     for each in imports:
         if each.inside:
@@ -27,7 +27,7 @@ def problems(imports: Sequence[Import]) -> Iterator[str]:
 
 
 def disjoint_cycles(arrows: Sequence[Arrow]) -> Iterator[Sequence[Arrow]]:
-    """Cycles that have no arrow in common and leave none behind, shortest first."""
+    """Cycles without common imports that together break all cycles, shortest first."""
     graph = graph_of(arrows)
     left = [(a, b) for a, b in arrows if graph.chain_exists(importer=b, imported=a)]
     while left:

@@ -1,4 +1,4 @@
-"""Import and cimport statements of ``.pyx`` and ``.pxd``, found by Cython's own parser."""
+"""Read import and cimport statements of ``.pyx`` and ``.pxd`` files with Cython's own parser."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ from tools.check_layout.statements import Statement
 
 
 def read_cython(source: str, path: str) -> Iterator[Statement]:
-    """A CompileError of Cython if ``source``, the content of ``path``, is not Cython."""
+    """The statements of ``source``, the content of ``path``; raises a CompileError of Cython."""
     init_thread()
     level = "module_pxd" if path.endswith(".pxd") else None
     tree = parse_from_strings(path, source, level=level, context=StringParseContext(path))

@@ -8,10 +8,10 @@ from tools.check_layout.table import PLACE, Forbidden
 
 
 def problems(rows: Sequence[Forbidden], imports: Sequence[Import]) -> Iterator[str]:
-    """One message for each pair of a row that has a chain of imports.
+    """One message for each forbidden pair that a chain of imports connects.
 
-    No chain goes through ``policyd/__init__.py``, which imports the Python API only for those who
-    use it: a module that imports the version does not reach the API.
+    Chains through ``policyd/__init__.py`` are ignored, because it imports the Python API lazily: a
+    module that imports the version does not reach the API.
     """
     arrows = {
         (each.importer, each.imported): each

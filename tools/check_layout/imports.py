@@ -14,7 +14,7 @@ READERS = {".py": read_python, ".pyi": read_python, ".pyx": read_cython, ".pxd":
 
 
 class Import(NamedTuple):
-    """A module imports another one, of policyd or not, on a line of a file."""
+    """A module imports another module, of policyd or not, on a line of a file."""
 
     path: str
     line: int
@@ -27,12 +27,14 @@ class Import(NamedTuple):
 
     @property
     def inside(self) -> bool:
-        """Whether policyd imports itself here."""
+        """Whether the imported module belongs to policyd."""
         return is_below(self.imported, PACKAGE)
 
 
 def read_imports(root: Path) -> tuple[dict[str, str], list[Import]]:
-    """The modules of policyd in the tree at ``root``, each with one of its files; their imports."""
+    """The modules of policyd in the tree at ``root``, each with one of its files, and their
+    imports.
+    """
     paths = [path for path in files(PACKAGE, root) if Path(path).suffix in READERS]
     modules = {module_of(path): path for path in paths}
     found = []
@@ -46,12 +48,12 @@ def read_imports(root: Path) -> tuple[dict[str, str], list[Import]]:
 
 
 def module_of(path: str) -> str:
-    """policyd.x of policyd/x.py and of policyd/x/__init__.pxd."""
+    """policyd.x for policyd/x.py and for policyd/x/__init__.pxd."""
     return ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__")
 
 
 def resolved(statement: Statement, path: str, modules: dict[str, str]) -> Iterator[str]:
-    """The modules that a statement imports: the longest that exist, for those of policyd."""
+    """The modules that a statement imports; for policyd the longest names that exist."""
     base = statement.module
     if statement.level:
         package = Path(path).parts[: -statement.level]
@@ -64,5 +66,5 @@ def resolved(statement: Statement, path: str, modules: dict[str, str]) -> Iterat
 
 
 def is_below(module: str, package: str) -> bool:
-    """Whether a module is the package, or in it."""
+    """Whether ``module`` is ``package`` or inside it."""
     return module == package or module.startswith(f"{package}.")

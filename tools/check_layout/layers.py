@@ -1,4 +1,4 @@
-"""Contract: imports only go down the layers of the table, and every part has its layer."""
+"""Contract: imports only go down the layers of the table, and every part has a layer."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -13,7 +13,7 @@ Lines = Sequence[Sequence[str]]
 def problems(
     layers: Mapping[str, Lines], modules: Mapping[str, str], imports: Sequence[Import]
 ) -> Iterator[str]:
-    """Packages and parts without a place, places without a part, then imports that go up."""
+    """Packages and parts without a layer, layers without a part, then imports that go up."""
     parts = parts_of(modules)
     yield from misplaced(layers, modules, parts)
     for each in imports:
@@ -24,7 +24,7 @@ def problems(
 
 
 def parts_of(modules: Collection[str]) -> dict[str, set[str]]:
-    """The names of what is in each package: modules and packages."""
+    """The names of the modules and packages in each package."""
     parts: dict[str, set[str]] = {}
     for module in modules:
         while "." in module:
@@ -40,7 +40,7 @@ def misplaced(
     for package, names in sorted(parts.items()):
         nested = sorted(name for name in names if f"{package}.{name}" in parts)
         if package not in layers:
-            # The project's package always has layers; another one has once it has packages.
+            # The top package always needs layers; others need them once they contain packages.
             if nested or "." not in package:
                 yield f"{PLACE}: {package} holds packages and has no row in [layers]; add one"
             continue
@@ -56,7 +56,7 @@ def misplaced(
 
 
 def parting(importer: str, imported: str, parts: Mapping[str, set[str]]) -> tuple[str, str, str]:
-    """The innermost package that holds both modules, and the part of it that each belongs to."""
+    """The innermost package that contains both modules, and the part that each belongs to."""
     above = [*importer.split("."), *([INIT] if importer in parts else [])]
     below = [*imported.split("."), *([INIT] if imported in parts else [])]
     common = 0
@@ -66,7 +66,7 @@ def parting(importer: str, imported: str, parts: Mapping[str, set[str]]) -> tupl
 
 
 def lines_of(lines: Lines, names: Collection[str]) -> dict[str, int]:
-    """The line of each part, counted from the top; the package's ``__init__`` may be above all."""
+    """The line of each part, counted from the top; ``__init__`` may be above all."""
     places = {INIT: -1, **{part: i for i, line in enumerate(lines) for part in line}}
     if REST in places:
         places.update(dict.fromkeys(set(names) - places.keys(), places[REST]))
@@ -78,7 +78,7 @@ def upward(each: Import, lines: Lines, package: str, above: str, below: str) -> 
     together = REST in listed and not {above, below} & {*listed, INIT}
     places = lines_of(lines, {above, below})
     if together or above not in places or below not in places or places[above] < places[below]:
-        return  # a part without a place was reported already
+        return  # a part without a layer was reported before
     relation = "stands beside" if places[above] == places[below] else "is above"
     yield (
         f"{each.place}: {each.importer} imports {each.imported}, but {below} {relation} {above} in"

@@ -1,4 +1,4 @@
-"""Contract: how many lines a file has and how many modules a folder."""
+"""Contract: how many lines a file may have, and how many modules a folder may hold."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -18,14 +18,16 @@ def problems(table: Table, root: Path) -> Iterator[str]:
         lines = len((root / path).read_text("utf-8").splitlines())
         if lines > table.file_lines:
             yield (
-                f"{path}:{table.file_lines + 1}: the file has {lines} lines of at most"
+                f"{path}:{table.file_lines + 1}: the file has {lines} lines; expected at most"
                 f" {table.file_lines}; give its second idea a file of its own"
             )
     yield from full_folders(table, paths)
 
 
 def full_folders(table: Table, paths: Sequence[str]) -> Iterator[str]:
-    """``__init__`` is no module of the folder, and stubs and headers are part of one."""
+    """Folders with too many modules; ``__init__`` does not count, stubs and headers belong to a
+    module.
+    """
     modules = Counter(
         str(Path(path).parent)
         for path in paths
@@ -35,8 +37,8 @@ def full_folders(table: Table, paths: Sequence[str]) -> Iterator[str]:
         below = any(Path(folder).is_relative_to(each) for each in table.folders_below)
         if below and count > table.folder_modules and folder not in table.folders_except:
             yield (
-                f"{folder}: the folder holds {count} modules of at most {table.folder_modules};"
-                " give those that belong together a package of their own"
+                f"{folder}: the folder holds {count} modules; expected at most"
+                f" {table.folder_modules}; give those that belong together a package of their own"
             )
     for folder in sorted(table.folders_except):
         if modules[folder] <= table.folder_modules:

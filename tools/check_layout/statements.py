@@ -1,10 +1,10 @@
-"""What an import statement says, before anybody knows which of its names are modules."""
+"""An import statement before its names are resolved to modules."""
 
 from typing import NamedTuple
 
 
 class Statement(NamedTuple):
-    """``from ..module import names`` with the level 2; ``names`` is None for ``import module``."""
+    """``from ..module import names`` has level 2; ``names`` is None for ``import module``."""
 
     line: int
     level: int

@@ -1,4 +1,4 @@
-"""The table of contracts, read from ``tools/layout.toml``; its comments explain each section."""
+"""The table of contracts in ``tools/layout.toml``; the comments there explain each section."""
 
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -11,7 +11,7 @@ SECTIONS = {"layers", "forbidden", "third_party", "files", "folders", "names", "
 
 
 class TableError(Exception):
-    """The table cannot be read; the text names the section."""
+    """The table cannot be read; the message names the section."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Table:
 
 
 def read_table(root: Path) -> Table:
-    """The table of the tree at ``root``; TableError if it has another form."""
+    """The table of the tree at ``root``; raises TableError if its form is wrong."""
     try:
         read = tomllib.loads((root / PLACE).read_text("utf-8"))
         return parse(read)

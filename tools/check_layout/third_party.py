@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from tools.check_layout.imports import Import, is_below
 from tools.check_layout.table import PLACE
 
-# What Cython itself declares, for cimports.
+# Modules that Cython itself declares, for cimports.
 CYTHON = {"cython", "cpython", "libc", "libcpp", "posix"}
 
 
 def problems(allowed: Mapping[str, Sequence[str]], imports: Sequence[Import]) -> Iterator[str]:
-    """Imports that no row allows, then rows that nothing uses."""
+    """Imports that no row allows, then rows that are not needed."""
     used = set()
     for each in imports:
         library = each.imported.partition(".")[0]

@@ -1,1 +1,1 @@
-"""The demonstration of `make demo`."""
+"""The demo of `make demo`."""

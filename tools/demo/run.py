@@ -1,8 +1,9 @@
-"""Show policyd at work: start the real server, post recorded reviews over TLS, explain the answers.
+"""Demonstrate policyd: start the server, post recorded AdmissionReviews over TLS, explain the
+responses.
 
-``make demo``. Uses nothing of the package but its command line and its ports, as an API server
-would; the reviews beside this file were recorded from a real one. Ends with exit code 0 when every
-answer was the expected one.
+``make demo``. Uses only the command line and the ports of policyd, as an API server would; the
+AdmissionReviews beside this file were recorded from a real one. The exit code is 0 if every
+response was the expected one.
 """
 
 import base64
@@ -34,7 +35,7 @@ ADMITTED = 'policyd_policy_decisions_total{decision="admit"'
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One request of the demonstration and what must come back."""
+    """One request of the demo and its expected response."""
 
     title: str
     path: str
@@ -46,51 +47,53 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """Where the running server answers."""
+    """The addresses of the running server."""
 
     reviews: str
     admin: str
 
 
 def steps() -> tuple[Step, ...]:
-    """What is asked, in order."""
+    """The requests, in order."""
     good, bad, plain = (
         (REVIEWS / f"{name}.json").read_bytes() for name in ("good", "bad", "mutated")
     )
     return (
-        Step("A pod that keeps to every policy", "/validate", good, allowed=True),
+        Step("A pod that complies with every policy", "/validate", good, allowed=True),
         Step("A pod that shares its node's namespaces", "/validate", bad, allowed=False),
-        Step("A pod that says little gets defaults", "/mutate", plain, allowed=True, patched=True),
-        Step("A body that is cut off", "/validate", good[: len(good) // 2], status=400),
+        Step("A minimal pod gets defaults", "/mutate", plain, allowed=True, patched=True),
+        Step("A truncated body", "/validate", good[: len(good) // 2], status=400),
     )
 
 
 def main() -> int:
-    """Run the demonstration; 1 if an answer was not the expected one."""
+    """Run the demo; return 1 if a response was not the expected one."""
     with serving() as server:
         before = counters(server)
         wrong = [step.title for step in steps() if not show(step, server)]
         after = counters(server)
-    heading("Counters that moved (GET /metrics)")
+    heading("Changed counters (GET /metrics)")
     moved = {name: value - before.get(name, 0.0) for name, value in after.items()}
     admitted = [change for name, change in moved.items() if name.startswith(ADMITTED) and change]
     for name, change in moved.items():
         if change and not name.startswith(ADMITTED):
-            say(f"{name}  +{change:g}")
-    say(f"{ADMITTED},…}}  +{sum(admitted):g} in {len(admitted)} policies")
+            show_line(f"{name}  +{change:g}")
+    show_line(f"{ADMITTED},…}}  +{sum(admitted):g} in {len(admitted)} policies")
     if wrong:
-        heading("Not as expected: " + "; ".join(wrong))
+        heading("Unexpected responses: " + "; ".join(wrong))
         return 1
-    heading("Go on")
-    say(f".venv/bin/policyd serve --self-signed --policies {POLICIES[0]}")
-    say(f".venv/bin/policyd review -p {POLICIES[0]} {(REVIEWS / 'bad.json').relative_to(ROOT)}")
-    say(f".venv/bin/policyd test {POLICIES[0]}")
+    heading("Next steps")
+    show_line(f".venv/bin/policyd serve --self-signed --policies {POLICIES[0]}")
+    show_line(
+        f".venv/bin/policyd review -p {POLICIES[0]} {(REVIEWS / 'bad.json').relative_to(ROOT)}"
+    )
+    show_line(f".venv/bin/policyd test {POLICIES[0]}")
     return 0
 
 
 @contextlib.contextmanager
 def serving() -> Iterator[Server]:
-    """The real server as a process of its own, on free ports, ended by SIGTERM."""
+    """The real server as a separate process on free ports, stopped with SIGTERM."""
     ports = free_ports(2)
     command = [
         *(sys.executable, "-m", "policyd"),
@@ -103,20 +106,20 @@ def serving() -> Iterator[Server]:
         *(f"--policies={each}" for each in POLICIES),
     ]
     heading("Starting the server")
-    say(" ".join([".venv/bin/policyd", *command[3:]]))
+    show_line(" ".join([".venv/bin/policyd", *command[3:]]))
     server = Server(f"https://127.0.0.1:{ports[0]}", f"http://127.0.0.1:{ports[1]}")
     started = time.monotonic()
     with subprocess.Popen(command, cwd=ROOT) as process:
         try:
             wait_until_ready(process, server)
-            say(f"ready after {time.monotonic() - started:.1f} s")
+            show_line(f"ready after {time.monotonic() - started:.1f} s")
             yield server
         finally:
             process.terminate()
 
 
 def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on now."""
+    """Ports that are free now."""
     with contextlib.ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
         for each in sockets:
@@ -125,11 +128,11 @@ def free_ports(count: int) -> list[int]:
 
 
 def wait_until_ready(process: subprocess.Popen[bytes], server: Server) -> None:
-    """Ask /readyz until it says 200; SystemExit if the server ends or takes too long."""
+    """Query /readyz until it returns 200; SystemExit if the server exits or takes too long."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline:
         if process.poll() is not None:
-            raise SystemExit(f"the server ended with exit code {process.returncode}")
+            raise SystemExit(f"the server exited with code {process.returncode}")
         with contextlib.suppress(OSError):
             if call(f"{server.admin}/readyz")[0] == 200:
                 return
@@ -138,9 +141,10 @@ def wait_until_ready(process: subprocess.Popen[bytes], server: Server) -> None:
 
 
 def call(url: str, body: bytes | None = None) -> tuple[int, bytes, float]:
-    """POST a body, or GET; the status, the answer and the milliseconds from sending to having it.
+    """POST a body, or GET; return the status, the body of the response, and the milliseconds that
+    it took.
 
-    The certificate is not checked: the server has just made it.
+    The certificate is not verified: the server has just created it.
     """
     parts = urllib.parse.urlsplit(url)
     address = (str(parts.hostname), parts.port)
@@ -167,28 +171,28 @@ def unchecked() -> ssl.SSLContext:
 
 
 def show(step: Step, server: Server) -> bool:
-    """Ask, print, and say whether the answer was the expected one."""
+    """Send a request, print the response, and return whether it is the expected one."""
     heading(step.title)
-    say(f"POST {step.path}?timeout=5s  {asked(step.body)}")
+    show_line(f"POST {step.path}?timeout=5s  {summary(step.body)}")
     status, content, took = call(f"{server.reviews}{step.path}?timeout=5s", step.body)
     answer: dict[str, Any] = json.loads(content)
     if status != 200:
-        say(f"HTTP {status} after {took:.1f} ms: {json.dumps(answer)}")
+        show_line(f"HTTP {status} after {took:.1f} ms: {json.dumps(answer)}")
         return status == step.status
     response = answer["response"]
-    say(f"HTTP 200 after {took:.1f} ms, allowed: {str(response['allowed']).lower()}")
+    show_line(f"HTTP 200 after {took:.1f} ms, allowed: {str(response['allowed']).lower()}")
     if not response["allowed"]:
-        say(f"{response['status']['code']} {response['status'].get('reason', '')}")
+        show_line(f"{response['status']['code']} {response['status'].get('reason', '')}")
         for cause in response["status"].get("details", {}).get("causes", ()):
-            say(f"  {cause['message']}")
+            show_line(f"  {cause['message']}")
     patch = json.loads(base64.b64decode(response.get("patch", "") or "W10="))
     for operation in patch:
-        say("  " + json.dumps(operation))
+        show_line("  " + json.dumps(operation))
     return (status, response["allowed"], bool(patch)) == (step.status, step.allowed, step.patched)
 
 
-def asked(body: bytes) -> str:
-    """A review in a few words."""
+def summary(body: bytes) -> str:
+    """A short description of a request."""
     try:
         request = json.loads(body)["request"]
     except ValueError:
@@ -201,19 +205,19 @@ def asked(body: bytes) -> str:
 
 
 def counters(server: Server) -> dict[str, float]:
-    """The counters of requests and decisions by their full names."""
+    """The counters of requests and decisions by name and labels."""
     text = call(f"{server.admin}/metrics")[1].decode()
     return {name: float(value) for name, value in COUNTED.findall(text)}
 
 
 def heading(text: str) -> None:
-    """A line that begins a part."""
+    """Print the heading of a section."""
     print(f"\n== {text}", flush=True)
 
 
-def say(text: str) -> None:
-    """A line of a part."""
-    print(f"   {text}", flush=True)
+def show_line(line: str) -> None:
+    """Print a line of a section."""
+    print(f"   {line}", flush=True)
 
 
 if __name__ == "__main__":
