@@ -182,9 +182,9 @@ def example(entry: Entry) -> str:
     whole = compiler.compile_strict(loader.load([entry.folder]))
     policies = SuitePolicies.of(document, whole)
 
-    def listening(review: runner.Review) -> runner.Review:
-        def judge(asked: dict[str, Any], webhook: Webhook) -> dict[str, Any]:
-            answer = review(asked, webhook)
+    def recording(review: runner.Review) -> runner.Review:
+        def evaluate(request: dict[str, Any], webhook: Webhook) -> dict[str, Any]:
+            answer = review(request, webhook)
             answers.append((webhook, answer["response"]))
             return answer
 
