@@ -98,10 +98,13 @@ class Listener:
             task = self._loop.create_task(self._run(accepted, connection))
             connection.accepted(task)
             self._tasks.add(task)
-            task.add_done_callback(partial(self._done, connection))
+            task.add_done_callback(partial(self._done, connection, accepted))
         return True
 
-    def _done(self, connection: Connection, task: asyncio.Task[None]) -> None:
+    def _done(
+        self, connection: Connection, accepted: socket.socket, task: asyncio.Task[None]
+    ) -> None:
+        accepted.close()  # nobody else does if the task was cancelled before it began
         self._tasks.discard(task)
         error = None if task.cancelled() else task.exception()
         if error is not None:

@@ -86,6 +86,8 @@ class Connection(asyncio.Protocol):
         encrypted = getattr(transport, "set_read_buffer_limits", None)
         if encrypted is not None:
             encrypted(high=READ_BYTES)
+        if self._closing_since is not None:  # its place was needed before it was made
+            self.abort()
 
     def data_received(self, data: bytes) -> None:
         """Bytes have arrived."""
@@ -143,12 +145,12 @@ class Connection(asyncio.Protocol):
         if self._closing_since is not None:
             return
         self.reason = reason
+        self._closing_since = self._loop.time()
         if self._transport is None:  # in the handshake
             assert self._task is not None
             self._task.cancel()
             return
         self._flush()
-        self._closing_since = self._loop.time()
         self._transport.close()
 
     def abort(self) -> None:
