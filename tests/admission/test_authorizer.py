@@ -13,13 +13,14 @@ from policyd.admission.authorizer import (
     AuthorizerRule,
     StaticAuthorizer,
 )
+from policyd.json_types import JSONObject
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.policy.suite import runner
-from tests.admission.test_engine import POD, ask, load, policy
+from tests.builders.policies import policy
+from tests.policy_sets import POD, ask, load
 
-Json = dict[str, Any]
 GET_PODS = Attributes(user="bob", verb="get", groups=("a", "b"), resource="pods", namespace="shop")
 CHECK = "authorizer.requestResource.check('create').allowed()"
 
@@ -44,13 +45,13 @@ CHECK = "authorizer.requestResource.check('create').allowed()"
         ({"path": "/healthz"}, False),
     ],
 )
-def test_a_rule_fits_what_it_does_not_exclude(rule: Json, fits: bool) -> None:
+def test_a_rule_fits_what_it_does_not_exclude(rule: JSONObject, fits: bool) -> None:
     assert StaticAuthorizer([AuthorizerRule(**rule)]).check(GET_PODS).allowed is fits
 
 
 def test_the_rule_of_a_resource_is_not_for_its_subresources() -> None:
     logs = GET_PODS._replace(subresource="log")
-    rules: list[tuple[Json, bool]] = [
+    rules: list[tuple[JSONObject, bool]] = [
         ({"resource": "pods"}, False),
         ({"resource": "pods", "subresource": "log"}, True),
         ({"resource": "pods", "subresource": ""}, False),
@@ -62,7 +63,7 @@ def test_the_rule_of_a_resource_is_not_for_its_subresources() -> None:
 
 def test_a_rule_about_resources_is_not_for_paths() -> None:
     path = Attributes(user="bob", verb="get", path="/healthz")
-    rules: list[tuple[Json, bool]] = [
+    rules: list[tuple[JSONObject, bool]] = [
         ({"path": "/healthz"}, True),
         ({"verb": "get"}, True),
         ({"group": ""}, False),
@@ -96,8 +97,8 @@ def allowing(**rule: Any) -> StaticAuthorizer:
 
 def test_the_request_s_own_resource_and_user_are_asked_for() -> None:
     policies = load(policy(validations=[{"expression": CHECK}]))
-    bob: Json = {"userInfo": {"username": "bob"}}
-    exactly: Json = {
+    bob: JSONObject = {"userInfo": {"username": "bob"}}
+    exactly: JSONObject = {
         "user": "bob",
         "verb": "create",
         "group": "",
@@ -115,7 +116,7 @@ def test_the_request_s_own_resource_and_user_are_asked_for() -> None:
 def test_of_an_equivalent_resource_the_one_that_was_sent_is_asked_for() -> None:
     policies = load(policy(validations=[{"expression": CHECK}]))
     sent = {"group": "old.example.com", "version": "v1", "resource": "oldpods"}
-    request: Json = {"requestResource": sent, "requestSubResource": ""}
+    request: JSONObject = {"requestResource": sent, "requestSubResource": ""}
     old = allowing(group="old.example.com", resource="oldpods")
     assert ask(policies, authorizer=old, **request)["allowed"] is True
     assert ask(policies, authorizer=allowing(group=""), **request)["allowed"] is False
@@ -123,7 +124,7 @@ def test_of_an_equivalent_resource_the_one_that_was_sent_is_asked_for() -> None:
 
 @pytest.mark.parametrize(("failure_policy", "allowed"), [("Fail", False), ("Ignore", True)])
 def test_without_a_cluster_a_check_is_an_error(failure_policy: str, allowed: bool) -> None:
-    spec: Json = {"validations": [{"expression": CHECK}], "failurePolicy": failure_policy}
+    spec: JSONObject = {"validations": [{"expression": CHECK}], "failurePolicy": failure_policy}
     answer = ask(load(policy(**spec)), userInfo={"username": "bob"})
     assert answer["allowed"] is allowed
     if not allowed:
@@ -160,7 +161,7 @@ def test_messages_may_not_ask() -> None:
     assert "undeclared reference to 'authorizer'" in str(problems[0])
 
 
-SUITE: Json = {
+SUITE: JSONObject = {
     "apiVersion": "policyd.dev/v1",
     "kind": "PolicyTest",
     "metadata": {"name": "s"},

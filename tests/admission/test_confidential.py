@@ -15,6 +15,7 @@ from policyd.admission.confidential import REDACTED, WITHHELD, is_confidential
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
 from policyd.api.policy_set import PolicySet
+from policyd.json_types import JSONObject
 from policyd.observability.logs import Bridge, Log
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.offline.replaying import read_line
@@ -22,7 +23,6 @@ from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.server.capture import line
 
-Json = dict[str, Any]
 VALUE = "HUNTER2"
 ENCODED = b64encode(VALUE.encode()).decode()
 POLICY = """\
@@ -41,7 +41,7 @@ spec:
 """
 
 
-def secret(field: str = "data", value: str = ENCODED) -> Json:
+def secret(field: str = "data", value: str = ENCODED) -> JSONObject:
     return {
         "apiVersion": "v1",
         "kind": "Secret",

@@ -1,7 +1,6 @@
 """Two policies that write different values to one place: counted, and one line of the log."""
 
 import io
-import json
 from typing import Any
 
 import orjson
@@ -10,32 +9,30 @@ import pytest
 from policyd.admission import engine
 from policyd.admission.conflicts import Conflict
 from policyd.admission.review import decode
+from policyd.json_types import JSONObject
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
-from policyd.policy.compile import compiler
-from policyd.policy.source import loader
 from policyd.policy.suite.reviews import build_review
-from tests.admission.test_engine import Json, policy
+from tests.builders.objects import container, pod
+from tests.builders.policies import apply_configuration, json_patch, policy
+from tests.policy_sets import compiled
 
-POD: Json = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web", "namespace": "shop"},
-    "spec": {
-        "priority": 1,
-        "nodeSelector": {"disk": "ssd"},
-        "containers": [{"name": "a", "image": "a"}, {"name": "b", "image": "b", "args": ["x"]}],
-    },
-}
+POD = pod(
+    container("a", "a"),
+    container("b", "b", args=["x"]),
+    priority=1,
+    nodeSelector={"disk": "ssd"},
+)
 
 
-def conflicts(*expressions: str, obj: Json = POD, names: str = "abcdef", **spec: Any) -> list[Json]:
+def conflicts(
+    *expressions: str, obj: JSONObject = POD, names: str = "abcdef", **spec: Any
+) -> list[JSONObject]:
     """The lines of the log about one request; the policies are named a, b, c ..."""
-    texts = [
-        json.dumps(policy(name, mutations=[mutation(text)], **spec))
-        for name, text in zip(names, expressions, strict=False)
-    ]
-    policies = compiler.compile_strict(loader.load_text("\n---\n".join(texts)))
+    named = zip(names, expressions, strict=False)
+    policies = compiled(
+        *(policy(name, mutations=[mutation(expression)], **spec) for name, expression in named)
+    )
     stream = io.BytesIO()
     recorder = PrometheusRecorder(Log(stream))
     request = decode(build_review(obj))
@@ -47,10 +44,8 @@ def conflicts(*expressions: str, obj: Json = POD, names: str = "abcdef", **spec:
     return lines
 
 
-def mutation(text: str) -> Json:
-    if text.startswith("Object"):
-        return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": text}}
-    return {"patchType": "JSONPatch", "jsonPatch": {"expression": f"[{text}]"}}
+def mutation(text: str) -> JSONObject:
+    return apply_configuration(text) if text.startswith("Object") else json_patch(f"[{text}]")
 
 
 def add(path: str, value: str) -> str:

@@ -5,30 +5,9 @@ from typing import Any
 
 import pytest
 
-from policyd._core.counting.counters import PolicyCounters
-from policyd._core.match.matcher import MatchRules
 from policyd.admission.decision import Finding, Verdict, annotation_key, limited, respond
-from policyd.admission.review import decode
-from policyd.policy.compile.compiled import CompiledPolicy, PolicyKind
-
-REQUEST = decode(
-    {
-        "apiVersion": "admission.k8s.io/v1",
-        "kind": "AdmissionReview",
-        "request": {
-            "uid": "u",
-            "kind": {"group": "", "version": "v1", "kind": "Pod"},
-            "resource": {"group": "", "version": "v1", "resource": "pods"},
-            "operation": "CREATE",
-            "object": {"metadata": {"name": "p"}},
-        },
-    }
-)
-
-
-def policy(kind: PolicyKind = "Policy", name: str = "p") -> CompiledPolicy:
-    rules = MatchRules([], [], None, None, "Equivalent")
-    return CompiledPolicy(kind, name, "file", True, rules, PolicyCounters(name))
+from policyd.policy.compile.compiled import PolicyKind
+from tests.admission.samples import REQUEST, compiled_policy
 
 
 def answer(*findings: Finding) -> Any:
@@ -52,7 +31,7 @@ def answer(*findings: Finding) -> Any:
 def test_denials_have_the_words_of_their_kind(
     kind: PolicyKind, binding: str | None, text: str
 ) -> None:
-    response = answer(Finding(policy(kind), binding, "no"))
+    response = answer(Finding(compiled_policy(kind), binding, "no"))
     assert (response.allowed, response.message, response.causes) == (False, text, (text,))
 
 
@@ -60,13 +39,14 @@ def test_denials_have_the_words_of_their_kind(
     ("reason", "code"), [("Invalid", 422), ("Forbidden", 403), ("RequestEntityTooLarge", 413)]
 )
 def test_the_reason_gives_the_code(reason: str, code: int) -> None:
-    response = answer(Finding(policy(), None, "no", reason))
+    response = answer(Finding(compiled_policy(), None, "no", reason))
     assert (response.reason, response.code) == (reason, code)
 
 
 def test_every_violation_is_told_and_the_first_speaks() -> None:
     response = answer(
-        Finding(policy(name="a"), None, "one"), Finding(policy(name="b"), None, "two", "Forbidden")
+        Finding(compiled_policy(name="a"), None, "one"),
+        Finding(compiled_policy(name="b"), None, "two", "Forbidden"),
     )
     assert response.message == "policy 'a' denied request: one (and 1 more)"
     assert response.code == 422
@@ -74,7 +54,7 @@ def test_every_violation_is_told_and_the_first_speaks() -> None:
 
 
 def test_only_deny_denies() -> None:
-    vap = policy("ValidatingAdmissionPolicy")
+    vap = compiled_policy("ValidatingAdmissionPolicy")
     response = answer(Finding(vap, "b", "no way", actions=("Warn",)))
     assert response.allowed
     assert response.warnings == (
@@ -83,20 +63,20 @@ def test_only_deny_denies() -> None:
 
 
 def test_a_warning_that_the_api_server_would_drop_is_not_sent() -> None:
-    vap = policy("ValidatingAdmissionPolicy")
+    vap = compiled_policy("ValidatingAdmissionPolicy")
     assert answer(Finding(vap, "b", "no\nway", actions=("Warn",))).warnings == ()
 
 
 def test_warnings_of_a_policy_are_one_line() -> None:
-    response = answer(Finding(policy(), None, "no\nway\t!", actions=("Warn",)))
+    response = answer(Finding(compiled_policy(), None, "no\nway\t!", actions=("Warn",)))
     assert response.warnings == ("Validation failed for policy 'p': no way !",)
 
 
 def test_audit_is_the_list_of_kubernetes_with_all_failures() -> None:
-    vap = policy("ValidatingAdmissionPolicy")
+    vap = compiled_policy("ValidatingAdmissionPolicy")
     response = answer(
         Finding(vap, "b", "a < b", actions=("Audit",)),
-        Finding(policy(name="q"), None, "two", index=3, actions=("Audit", "Warn")),
+        Finding(compiled_policy(name="q"), None, "two", index=3, actions=("Audit", "Warn")),
     )
     text = response.audit_annotations["validation_failure"]
     assert "a \\u003c b" in text

@@ -12,10 +12,13 @@ import pytest
 from policyd.admission import mutating
 from policyd.admission.applicable import Applicable
 from policyd.admission.invocation import Invocation
+from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
-from tests.admission.lookups.test_authorizer import never, waited
-from tests.admission.test_engine import POD, Json, ask, labels, load, policy
+from tests.admission.lookups import clusters
+from tests.admission.lookups.samples import reviewed
+from tests.builders.policies import add_label, policy
+from tests.policy_sets import POD, ask, load
 
 INTERNAL = "internal error: see the log of policyd"
 OVERLAY = {"patchType": "Overlay", "overlay": {"metadata": {"labels": {"x": "1"}}}}
@@ -23,7 +26,7 @@ TRUE = {"expression": "true"}
 EXEMPT = [{"name": "e", "reason": "r", "namespaces": ["other"]}]
 
 
-def patched(answer: Json) -> dict[str, Any]:
+def patched(answer: JSONObject) -> dict[str, Any]:
     """The labels after the patch of an answer."""
     added = orjson.loads(b64decode(answer["patch"]))
     found = dict(POD["metadata"]["labels"])
@@ -34,9 +37,9 @@ def patched(answer: Json) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("failure_policy", "allowed"), [("Fail", False), ("Ignore", True)])
-@pytest.mark.parametrize("mutation", [OVERLAY, labels("'1'")], ids=["Overlay", "JSONPatch"])
+@pytest.mark.parametrize("mutation", [OVERLAY, add_label("'1'")], ids=["Overlay", "JSONPatch"])
 def test_past_the_deadline_no_policy_mutates(
-    mutation: Json, failure_policy: str, allowed: bool
+    mutation: JSONObject, failure_policy: str, allowed: bool
 ) -> None:
     policies = load(policy(mutations=[mutation, mutation], failurePolicy=failure_policy))
     answer = ask(policies, webhook="mutate", timeout=0)
@@ -56,7 +59,7 @@ def test_a_defect_in_what_applies_is_one_of_the_policy(
         raise RuntimeError("a defect")
 
     monkeypatch.setattr(Applicable, "_exempt", defect)
-    work = {"mutations": [labels("'1'")]} if webhook == "mutate" else {"validations": [TRUE]}
+    work = {"mutations": [add_label("'1'")]} if webhook == "mutate" else {"validations": [TRUE]}
     broken = policy("a", exceptions=EXEMPT, failurePolicy=failure_policy, **work)
     answer = ask(load(broken, policy("b", **work)), webhook=webhook)
     assert answer["allowed"] is allowed
@@ -79,8 +82,8 @@ def test_a_defect_between_two_mutations_leaves_nothing_of_the_first(
         whole(self, invocation, mutation, *seen)
 
     monkeypatch.setattr(mutating.MutatedObject, "_mutate", mutate)
-    half = policy("a", mutations=[labels("'1'", "y"), labels("'2'")], failurePolicy="Ignore")
-    answer = ask(load(half, policy("b", mutations=[labels("'3'", "z")])), webhook="mutate")
+    half = policy("a", mutations=[add_label("'1'", "y"), add_label("'2'")], failurePolicy="Ignore")
+    answer = ask(load(half, policy("b", mutations=[add_label("'3'", "z")])), webhook="mutate")
     assert patched(answer) == {"app": "web", "z": "3"}
     assert "patch" not in ask(load(half), webhook="mutate")
 
@@ -96,7 +99,7 @@ def test_a_defect_in_what_has_to_wait_is_one_of_the_policy(
     waiting = policy("a", validations=[asking], failurePolicy=failure_policy)
     monkeypatch.setattr(Applicable, "invocations", defect)
     policies = compiler.compile_strict(loader.load_text(json.dumps(waiting)))
-    response = waited(never, policies)
+    response = reviewed(clusters.Users(clusters.never), policies)
     assert response.allowed is allowed
     if not allowed:
         assert response.message == f"policy 'a' denied request: {INTERNAL}"

@@ -3,75 +3,22 @@
 import json
 from base64 import b64decode
 from time import perf_counter
-from typing import Any
 
-import jsonpatch
 import pytest
 
-from policyd.admission.authorizer import Authorizer
 from policyd.api.policy_set import PolicySet
 from policyd.cel.env import Environment
 from policyd.errors import PolicyError
+from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.policy.suite.reviews import build_review
+from tests.builders.objects import deployment
+from tests.builders.policies import add_label, denying, policy
+from tests.policy_sets import POD, ask, load, patched
 
-Json = dict[str, Any]
-PODS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}
 # Each of these burns far more than 20 ms of CPU, and stays below the cost limit of one expression.
 EXPENSIVE = "lists.range(300).all(a, lists.range(400).all(b, a + b >= 0))"
-POD: Json = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}},
-    "spec": {"containers": [{"name": "c", "image": "nginx"}]},
-}
-
-
-def policy(name: str = "p", **spec: Any) -> Json:
-    full = {"matchConstraints": {"resourceRules": [PODS]}, **spec}
-    return {
-        "apiVersion": "policyd.dev/v1",
-        "kind": "Policy",
-        "metadata": {"name": name},
-        "spec": full,
-    }
-
-
-def denying(name: str = "p", message: str = "no", **spec: Any) -> Json:
-    validations = [{"expression": "false", "message": message}]
-    return policy(name, **{"validations": validations, **spec})
-
-
-def load(*documents: Json) -> PolicySet:
-    text = "\n---\n".join(map(json.dumps, documents))
-    return PolicySet(compiler.compile_strict(loader.load_text(text)))
-
-
-def ask(
-    policies: PolicySet,
-    obj: Json = POD,
-    *,
-    webhook: Any = "validate",
-    timeout: float | None = None,
-    authorizer: Authorizer | None = None,
-    **request: Any,
-) -> Json:
-    review = build_review(obj, overrides=request)
-    answer: Json = policies.review(review, webhook, timeout=timeout, authorizer=authorizer)[
-        "response"
-    ]
-    return answer
-
-
-def deployment(**pod_spec: Any) -> Json:
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": pod_spec or POD["spec"]}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "d", "namespace": "shop"},
-        "spec": {"replicas": 1, "template": template},
-    }
 
 
 def test_every_violation_of_every_policy_is_told_in_order() -> None:
@@ -103,7 +50,7 @@ def test_ignore_still_denies_what_is_plainly_false() -> None:
 
 
 def test_inline_params_and_variables() -> None:
-    spec: Json = {
+    spec: JSONObject = {
         "params": {"images": ["nginx"]},
         "variables": [
             {
@@ -131,7 +78,7 @@ def test_params_of_a_policy_by_name() -> None:
         "metadata": {"name": "cfg", "namespace": "shop"},
         "data": {"team": "blue"},
     }
-    spec: Json = {
+    spec: JSONObject = {
         "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
         "paramRef": {"name": "cfg", "parameterNotFoundAction": "Deny"},
         "validations": [{"expression": "params.data.team == 'blue' && params.kind == 'ConfigMap'"}],
@@ -149,7 +96,7 @@ def test_params_of_a_policy_by_name() -> None:
         ({**deployment(), "kind": "Deployment", "spec": {"replicas": 1}}, True),
     ],
 )
-def test_pod_controllers_are_judged_by_their_template(obj: Json, allowed: bool) -> None:
+def test_pod_controllers_are_judged_by_their_template(obj: JSONObject, allowed: bool) -> None:
     validations = [
         {"expression": "object.kind == 'Pod' && object.metadata.namespace == 'shop'"},
         {"expression": "object.spec.containers.all(c, c.image != 'evil')"},
@@ -173,7 +120,7 @@ def test_an_exception_lets_through_and_says_so() -> None:
 
 
 def test_an_exception_may_lift_single_validations() -> None:
-    spec: Json = {
+    spec: JSONObject = {
         "validations": [
             {"name": "first", "expression": "false", "message": "one"},
             {"name": "second", "expression": "false", "message": "two"},
@@ -235,37 +182,29 @@ def test_message_expressions_that_exhaust_the_budget_make_errors_of_what_holds()
     )
 
 
-def apply(answer: Json, obj: Json) -> Json:
-    patched: Json = jsonpatch.apply_patch(obj, json.loads(b64decode(answer["patch"])))
-    return patched
-
-
-def labels(value: str, name: str = "x") -> Json:
-    expression = f"[JSONPatch{{op: 'add', path: '/metadata/labels/{name}', value: {value}}}]"
-    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
-
-
 def test_mutations_see_what_the_former_did_and_make_one_patch() -> None:
     policies = load(
-        policy("a", mutations=[labels("'1'")]),
-        policy("b", mutations=[labels("object.metadata.labels.x + '2'")]),
+        policy("a", mutations=[add_label("'1'")]),
+        policy("b", mutations=[add_label("object.metadata.labels.x + '2'")]),
     )
     before = json.dumps(POD)
     answer = ask(policies, webhook="mutate")
-    assert apply(answer, POD)["metadata"]["labels"] == {"app": "web", "x": "12"}
+    assert patched(answer, POD)["metadata"]["labels"] == {"app": "web", "x": "12"}
     assert len(json.loads(b64decode(answer["patch"]))) == 1
     assert json.dumps(POD) == before
 
 
 def test_a_policy_that_changes_nothing_leaves_the_patch_of_the_former() -> None:
-    policies = load(policy("a", mutations=[labels("'1'")]), policy("b", mutations=[labels("'1'")]))
+    policies = load(
+        policy("a", mutations=[add_label("'1'")]), policy("b", mutations=[add_label("'1'")])
+    )
     answer = ask(policies, webhook="mutate")
-    assert apply(answer, POD)["metadata"]["labels"] == {"app": "web", "x": "1"}
+    assert patched(answer, POD)["metadata"]["labels"] == {"app": "web", "x": "1"}
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_several_mutations_of_one_policy_make_one_patch(count: int) -> None:
-    append = labels("object.metadata.labels.?x.orValue('') + 'a'")
+    append = add_label("object.metadata.labels.?x.orValue('') + 'a'")
     answer = ask(load(policy("a", mutations=[append] * count)), webhook="mutate")
     assert json.loads(b64decode(answer["patch"])) == [
         {"op": "add", "path": "/metadata/labels/x", "value": "a" * count}
@@ -274,7 +213,7 @@ def test_several_mutations_of_one_policy_make_one_patch(count: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_mutations_of_several_places_are_all_in_the_patch(count: int) -> None:
-    mutations = [labels("'1'", name) for name in "wxyz"[:count]]
+    mutations = [add_label("'1'", name) for name in "wxyz"[:count]]
     answer = ask(load(policy("a", mutations=mutations)), webhook="mutate")
     patch = json.loads(b64decode(answer["patch"]))
     assert [each["path"] for each in patch] == [
@@ -283,16 +222,16 @@ def test_mutations_of_several_places_are_all_in_the_patch(count: int) -> None:
 
 
 def test_a_policy_that_only_mutates_has_no_say_in_validation() -> None:
-    text = json.dumps(policy("a", mutations=[labels("'1'")]))
+    text = json.dumps(policy("a", mutations=[add_label("'1'")]))
     compiled = compiler.compile_strict(loader.load_text(text))
     assert ask(PolicySet(compiled))["allowed"]
     assert [counters.snapshot()["decisions"]["admit"] for counters in compiled.counters()] == [0]
 
 
 def test_reinvocation_runs_a_policy_once_more() -> None:
-    append = labels("object.metadata.labels.?x.orValue('') + 'a'")
+    append = add_label("object.metadata.labels.?x.orValue('') + 'a'")
     policies = load(policy("p", mutations=[append], reinvocationPolicy="IfNeeded"))
-    assert apply(ask(policies, webhook="mutate"), POD)["metadata"]["labels"]["x"] == "aa"
+    assert patched(ask(policies, webhook="mutate"), POD)["metadata"]["labels"]["x"] == "aa"
 
 
 def test_a_mutation_of_the_template_goes_into_the_controller() -> None:
@@ -307,7 +246,7 @@ def test_a_mutation_of_the_template_goes_into_the_controller() -> None:
 
 @pytest.mark.parametrize("operation", ["DELETE", "CONNECT"])
 def test_nothing_is_patched_where_the_api_server_would_refuse(operation: str) -> None:
-    policies = load(policy(mutations=[labels("'1'")]))
+    policies = load(policy(mutations=[add_label("'1'")]))
     review = build_review(POD, operation=operation)
     answer = policies.review(review, "mutate")["response"]
     assert answer["allowed"] and "patch" not in answer
@@ -339,7 +278,7 @@ def test_a_quarantined_policy_with_ignore_is_skipped() -> None:
 
 
 def test_all_errors_of_a_source_are_told_with_their_places() -> None:
-    also: Json = {"nope": 1, "variables": [{"name": "v", "expression": "1 +"}]}
+    also: JSONObject = {"nope": 1, "variables": [{"name": "v", "expression": "1 +"}]}
     broken = [policy("a", validations=[{"expression": "object."}]), denying("b", **also)]
     with pytest.raises(PolicyError) as failure:
         load(*broken)

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 
 from policyd._core.patch.apply import diff
 from policyd.admission import mutating
+from policyd.json_types import JSONObject
 from policyd.mutation import Schemas
 from policyd.policy.suite.reviews import build_review
-from tests.admission.test_engine import POD, Json, labels, load, policy
+from tests.builders.policies import add_label, policy
+from tests.policy_sets import POD, load
 from tests.shared import reviews
 
 SCHEMAS = Schemas.builtin()
@@ -39,11 +41,11 @@ def written(value: Any) -> str:
     return json.dumps(value, sort_keys=True)
 
 
-def replayed(old: Any, new: Any, keys_of: Any = None) -> list[Json]:
+def replayed(old: Any, new: Any, keys_of: Any = None) -> list[JSONObject]:
     """The operations, after the bytes that would be sent have made the new tree of the old one."""
     before = written([old, new])
     sent = orjson.dumps(diff(old, new, keys_of))
-    operations: list[Json] = orjson.loads(sent)
+    operations: list[JSONObject] = orjson.loads(sent)
     assert written(jsonpatch.apply_patch(copy.deepcopy(old), sent.decode())) == written(new)
     assert written([old, new]) == before
     assert {each["op"] for each in operations} <= {"add", "remove", "replace"}
@@ -52,12 +54,12 @@ def replayed(old: Any, new: Any, keys_of: Any = None) -> list[Json]:
 
 @given(objects, objects)
 @settings(max_examples=1000)
-def test_trees_that_have_little_in_common(old: Json, new: Json) -> None:
+def test_trees_that_have_little_in_common(old: JSONObject, new: JSONObject) -> None:
     assert bool(replayed(old, new)) is (written(old) != written(new))
 
 
 @st.composite
-def changed(draw: st.DrawFn) -> tuple[Json, Json]:
+def changed(draw: st.DrawFn) -> tuple[JSONObject, JSONObject]:
     """An object, and it with a few places changed: what a mutation makes."""
     old = draw(objects)
     new = copy.deepcopy(old)
@@ -82,7 +84,7 @@ def changed(draw: st.DrawFn) -> tuple[Json, Json]:
 
 @given(changed())
 @settings(max_examples=1000)
-def test_objects_with_a_few_changes(pair: tuple[Json, Json]) -> None:
+def test_objects_with_a_few_changes(pair: tuple[JSONObject, JSONObject]) -> None:
     replayed(*pair)
 
 
@@ -106,10 +108,10 @@ def test_the_order_of_keys_does_not_count() -> None:
     assert diff({"a": 1, "b": {"c": 1, "d": 2}}, {"b": {"d": 2, "c": 1}, "a": 1}) == []
 
 
-def recorded() -> list[tuple[tuple[str, str, str], Json, Json]]:
+def recorded() -> list[tuple[tuple[str, str, str], JSONObject, JSONObject]]:
     """Kind, old and new object of the recorded updates, and objects against others of their kind."""
-    found: list[tuple[tuple[str, str, str], Json, Json]] = []
-    latest: dict[tuple[str, str, str], Json] = {}
+    found: list[tuple[tuple[str, str, str], JSONObject, JSONObject]] = []
+    latest: dict[tuple[str, str, str], JSONObject] = {}
     for row in reviews():
         # As the webhook reads it: integers beyond 64 bits are floats.
         request = orjson.loads(json.dumps(row["review"]["request"]))
@@ -138,13 +140,13 @@ def test_recorded_objects() -> None:
 def test_a_patch_that_does_not_replay_is_never_sent(
     count: int,
     failure_policy: str,
-    broken: list[Json],
+    broken: list[JSONObject],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     policies = load(
         *(
-            policy(name, mutations=[labels("'1'", name)], failurePolicy=failure_policy)
+            policy(name, mutations=[add_label("'1'", name)], failurePolicy=failure_policy)
             for name in "ab"[:count]
         )
     )
@@ -158,6 +160,8 @@ def test_a_patch_that_does_not_replay_is_never_sent(
 
 
 def test_what_is_sent_is_what_replays() -> None:
-    answer = load(policy(mutations=[labels("'1'")])).review(build_review(POD), "mutate")["response"]
+    answer = load(policy(mutations=[add_label("'1'")])).review(build_review(POD), "mutate")[
+        "response"
+    ]
     after = jsonpatch.apply_patch(POD, b64decode(answer["patch"]).decode())
     assert after["metadata"]["labels"] == {"app": "web", "x": "1"}

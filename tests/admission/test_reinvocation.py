@@ -6,25 +6,13 @@ import pytest
 
 from policyd.api.policy_set import PolicySet
 from policyd.json_types import JSONObject
-from tests.admission.test_engine import apply, ask, load
-from tests.policy.builders import map_, map_binding
+from tests.builders.objects import config_map
+from tests.builders.policies import map_, map_binding, rule
+from tests.policy_sets import ask, load, patched
 
-OBJECT: JSONObject = {
-    "apiVersion": "v1",
-    "kind": "ConfigMap",
-    "metadata": {"name": "c", "namespace": "shop", "labels": {"app": "x"}},
-    "data": {"log": ""},
-}
-RULES: JSONObject = {
-    "resourceRules": [
-        {
-            "apiGroups": [""],
-            "apiVersions": ["v1"],
-            "operations": ["CREATE"],
-            "resources": ["configmaps", "namespaces"],
-        }
-    ]
-}
+OBJECT = config_map("c", data={"log": ""})
+OBJECT["metadata"]["labels"] = {"app": "x"}
+RULES: JSONObject = {"resourceRules": [rule("configmaps", "namespaces", operations=["CREATE"])]}
 UNLABEL = "JSONPatch{op: 'remove', path: '/metadata/labels/app'}"
 RELABEL = "JSONPatch{op: 'add', path: '/metadata/labels/app', value: 'y'}"
 
@@ -55,7 +43,7 @@ def log(policies: PolicySet, obj: JSONObject = OBJECT) -> str:
     answer = ask(policies, obj, webhook="mutate")
     if not answer["allowed"]:
         return str(answer["status"]["message"])
-    return str(apply(answer, obj)["data"]["log"])
+    return str(patched(answer, obj)["data"]["log"])
 
 
 @pytest.mark.parametrize("of_binding", [False, True])
@@ -175,4 +163,4 @@ def test_a_namespace_is_selected_by_the_labels_that_it_has_in_each_round() -> No
         reinvocationPolicy="IfNeeded",
     )
     answer = ask(load(policy, bound("a")), space, webhook="mutate")
-    assert apply(answer, space)["metadata"]["annotations"] == {"log": "a"}
+    assert patched(answer, space)["metadata"]["annotations"] == {"log": "a"}

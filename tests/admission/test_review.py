@@ -10,24 +10,7 @@ import pytest
 from policyd.admission.review import AdmissionResponse, decode, encode, to_dict
 from policyd.errors import ReviewError
 from tests import shared
-
-
-def review(**changes: Any) -> dict[str, Any]:
-    """An AdmissionReview of a ConfigMap; a change to None takes the field out."""
-    request: dict[str, Any] = {
-        "uid": "u-1",
-        "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
-        "resource": {"group": "", "version": "v1", "resource": "configmaps"},
-        "name": "settings",
-        "namespace": "shop",
-        "operation": "CREATE",
-        "userInfo": {"username": "ann", "groups": ["devs"], "extra": {"a": ["b"]}},
-        "object": {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": "1"}},
-        "dryRun": True,
-    }
-    request.update(changes)
-    request = {key: value for key, value in request.items() if value is not None}
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
+from tests.builders.reviews import review
 
 
 def nested(levels: int, of: str = "{") -> bytes:
@@ -39,16 +22,18 @@ def nested(levels: int, of: str = "{") -> bytes:
 
 
 def test_fields_are_read_out() -> None:
-    request = decode(orjson.dumps(review(subResource="status")))
+    user = {"username": "ann", "groups": ["devs"], "extra": {"a": ["b"]}}
+    sent = review(subResource="status", userInfo=user, dryRun=True)
+    request = decode(orjson.dumps(sent))
     assert request.uid == "u-1"
     assert request.kind == ("", "v1", "ConfigMap")
     assert request.resource == ("", "v1", "configmaps")
     assert (request.name, request.namespace, request.sub_resource) == ("settings", "shop", "status")
     assert request.dry_run
     assert request.user_info["username"] == "ann"
-    assert request.object == review()["request"]["object"]
+    assert request.object == sent["request"]["object"]
     assert request.old_object is None and request.options is None
-    assert request.raw == review(subResource="status")["request"]
+    assert request.raw == sent["request"]
 
 
 def test_bytes_and_dict_mean_the_same() -> None:

@@ -16,9 +16,13 @@ from policyd.admission.decision import MAX_ANNOTATIONS_CHARS, Finding, Verdict, 
 from policyd.admission.review import AdmissionResponse, decode, encode
 from policyd.errors import ReviewError
 from policyd.texts import MAX_CAUSES_CHARS, MAX_MESSAGE_CHARS, bounded, encodable
-from tests.admission.test_decision import REQUEST
-from tests.admission.test_decision import policy as compiled
-from tests.admission.test_unreadable import body, policies, policy
+from tests.admission.samples import (
+    REQUEST,
+    about_everything,
+    compiled_policy,
+    widget_review,
+    written,
+)
 
 MEBIBYTE = "x" * 2**20
 # Expressions of a JSONPatch, and what the object holds in spec.a.
@@ -59,7 +63,7 @@ print(answer["response"].get("status", {}).get("message", "allowed"))
 
 
 def holding(text: str) -> bytes:
-    return body(b"", {"metadata": {"annotations": {}}, "spec": {"a": text}})
+    return widget_review(b"", {"metadata": {"annotations": {}}, "spec": {"a": text}})
 
 
 @pytest.mark.parametrize("fail", [True, False])
@@ -67,7 +71,9 @@ def holding(text: str) -> bytes:
 def test_a_patch_has_a_maximum_size(tmp_path: Path, expression: str, text: str, fail: bool) -> None:
     change = {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
     failure = "Fail" if fail else "Ignore"
-    policies(tmp_path, policy(mutations=[change], variables=DOUBLING, failurePolicy=failure))
+    written(
+        tmp_path, about_everything(mutations=[change], variables=DOUBLING, failurePolicy=failure)
+    )
     sent = tmp_path / "review"
     sent.write_bytes(holding(text))
     done = subprocess.run(
@@ -82,12 +88,14 @@ def test_a_patch_has_a_maximum_size(tmp_path: Path, expression: str, text: str, 
 
 def adding(name: str, key: str, expression: str) -> dict[str, Any]:
     patch = f"[JSONPatch{{op: 'add', path: '/metadata/annotations/{key}', value: {expression}}}]"
-    return policy(name, mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}])
+    return about_everything(
+        name, mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}]
+    )
 
 
 def test_the_patches_of_many_policies_have_a_maximum_together(tmp_path: Path) -> None:
     several = [adding(f"p{n}", f"k{n}", "object.spec.a") for n in range(6)]
-    answer: Any = policies(tmp_path, *several).review(holding(MEBIBYTE), "mutate")["response"]
+    answer: Any = written(tmp_path, *several).review(holding(MEBIBYTE), "mutate")["response"]
     # The first three are within it; the others are errors of their own.
     assert not answer["allowed"]
     start = "policy 'p3' denied request: the mutation makes a patch of more than 4 MiB"
@@ -97,7 +105,7 @@ def test_the_patches_of_many_policies_have_a_maximum_together(tmp_path: Path) ->
 
 def test_what_later_policies_replace_does_not_count(tmp_path: Path) -> None:
     several = [adding(f"p{n}", "k", f"object.spec.a + '{n}'") for n in range(9)]
-    answer: Any = policies(tmp_path, *several).review(holding(MEBIBYTE), "mutate")["response"]
+    answer: Any = written(tmp_path, *several).review(holding(MEBIBYTE), "mutate")["response"]
     (operation,) = orjson.loads(b64decode(answer["patch"]))
     assert operation["value"] == MEBIBYTE + "8"
 
@@ -105,7 +113,9 @@ def test_what_later_policies_replace_does_not_count(tmp_path: Path) -> None:
 @pytest.mark.parametrize("value", ["${object.data.a}", "x${object.data.a}"])
 def test_expressions_of_an_overlay_have_a_maximum_together(tmp_path: Path, value: str) -> None:
     overlay = {"metadata": {"annotations": {f"k{n}": value for n in range(20)}}}
-    one = policies(tmp_path, policy(mutations=[{"patchType": "Overlay", "overlay": overlay}]))
+    one = written(
+        tmp_path, about_everything(mutations=[{"patchType": "Overlay", "overlay": overlay}])
+    )
     review = json.loads(holding(""))
     core = {"group": "", "version": "v1"}
     request = {
@@ -132,11 +142,13 @@ def test_bytes_are_no_fewer_than_those_of_the_json(value: Any) -> None:
 
 def test_an_error_that_quotes_a_megabyte_is_cut(tmp_path: Path) -> None:
     quoting = "{'a': 1}[object.spec.a] == 1"
-    both = policies(
+    both = written(
         tmp_path,
-        policy("a", validations=[{"expression": quoting}] * 30),
-        policy("b", validations=[{"expression": quoting}], validationActions=["Warn", "Audit"]),
-        policy("c", matchConditions=[{"name": "m", "expression": quoting}]),
+        about_everything("a", validations=[{"expression": quoting}] * 30),
+        about_everything(
+            "b", validations=[{"expression": quoting}], validationActions=["Warn", "Audit"]
+        ),
+        about_everything("c", matchConditions=[{"name": "m", "expression": quoting}]),
     )
     answer = both.review(holding(MEBIBYTE))
     assert len(orjson.dumps(answer)) < 400_000
@@ -150,7 +162,7 @@ def test_an_error_that_quotes_a_megabyte_is_cut(tmp_path: Path) -> None:
 def test_messages_and_annotations_are_cut() -> None:
     long = bounded(MEBIBYTE)
     assert long.endswith(f"… ({2**20 - MAX_MESSAGE_CHARS} more characters)")
-    verdict = Verdict([Finding(compiled(), None, f"{n}{long}") for n in range(100)])
+    verdict = Verdict([Finding(compiled_policy(), None, f"{n}{long}") for n in range(100)])
     for n in range(1000):
         verdict.annotate("p", f"k{n % 10}", f"{n}{'y' * 20_000}")
     answer = respond(REQUEST, verdict, "g")

@@ -7,19 +7,26 @@ import jsonpatch
 import pytest
 
 from policyd.api.policy_set import PolicySet
+from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
-from tests.admission.test_engine import POD, Json, labels, load, policy
+from tests.builders.policies import EVERYTHING, add_label, policy
+from tests.policy_sets import POD, load
 
-META: Json = {"name": "web", "namespace": "shop", "labels": {"app": "web"}}
-SCALE: Json = {
+META: JSONObject = {"name": "web", "namespace": "shop", "labels": {"app": "web"}}
+SCALE: JSONObject = {
     "apiVersion": "autoscaling/v1",
     "kind": "Scale",
     "metadata": META,
     "spec": {"replicas": 9},
 }
-EVICTION: Json = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": META}
-BINDING: Json = {"apiVersion": "v1", "kind": "Binding", "metadata": META, "target": {"name": "n"}}
-TOKEN: Json = {
+EVICTION: JSONObject = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": META}
+BINDING: JSONObject = {
+    "apiVersion": "v1",
+    "kind": "Binding",
+    "metadata": META,
+    "target": {"name": "n"},
+}
+TOKEN: JSONObject = {
     "apiVersion": "authentication.k8s.io/v1",
     "kind": "TokenRequest",
     "metadata": META,
@@ -27,7 +34,7 @@ TOKEN: Json = {
     "status": {"token": "", "expirationTimestamp": None},
 }
 # Resource, subresource, operation and object, as a webhook is sent them.
-SENT: list[tuple[str, str, str, str, Json]] = [
+SENT: list[tuple[str, str, str, str, JSONObject]] = [
     ("apps", "deployments", "scale", "UPDATE", SCALE),
     ("apps", "statefulsets", "scale", "UPDATE", SCALE),
     ("", "pods", "status", "UPDATE", POD),
@@ -38,49 +45,50 @@ SENT: list[tuple[str, str, str, str, Json]] = [
     ("", "serviceaccounts", "token", "CREATE", TOKEN),
 ]
 IDS = [f"{each[1]}/{each[2]}" for each in SENT]
-APPLY: Json = {
+APPLY: JSONObject = {
     "patchType": "ApplyConfiguration",
     "applyConfiguration": {"expression": "Object{metadata: Object.metadata{labels: {'x': '1'}}}"},
 }
 
 
-def review(group: str, resource: str, sub: str, operation: str, obj: Json) -> Json:
+def subresource_review(
+    group: str, resource: str, sub: str, operation: str, obj: JSONObject
+) -> JSONObject:
     whole = {"group": group, "version": "v1", "resource": resource}
-    more: Json = {"resource": whole, "subResource": sub, "requestResource": whole}
+    more: JSONObject = {"resource": whole, "subResource": sub, "requestResource": whole}
     return build_review(obj, operation=operation, overrides=more)
 
 
-def policies(resource: str, *mutations: Json, **spec: Any) -> PolicySet:
-    rule = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": [resource]}
-    constraints = {"resourceRules": [rule]}
-    return load(policy(matchConstraints=constraints, mutations=list(mutations), **spec))
+def policies(resource: str, *mutations: JSONObject, **spec: Any) -> PolicySet:
+    either = {**EVERYTHING, "resources": [resource]}
+    return load(policy("p", either, mutations=list(mutations), **spec))
 
 
 @pytest.mark.parametrize(("group", "resource", "sub", "operation", "obj"), SENT, ids=IDS)
 def test_a_rule_that_names_it_mutates_what_was_sent(
-    group: str, resource: str, sub: str, operation: str, obj: Json
+    group: str, resource: str, sub: str, operation: str, obj: JSONObject
 ) -> None:
-    asked = review(group, resource, sub, operation, obj)
-    answer = policies(f"{resource}/{sub}", labels("'1'")).review(asked, "mutate")["response"]
+    asked = subresource_review(group, resource, sub, operation, obj)
+    answer = policies(f"{resource}/{sub}", add_label("'1'")).review(asked, "mutate")["response"]
     after = jsonpatch.apply_patch(obj, b64decode(answer["patch"]).decode())
     assert after == {**obj, "metadata": {**obj["metadata"], "labels": {"app": "web", "x": "1"}}}
 
 
 @pytest.mark.parametrize(("group", "resource", "sub", "operation", "obj"), SENT, ids=IDS)
 def test_a_rule_for_the_resource_or_for_its_pods_does_not(
-    group: str, resource: str, sub: str, operation: str, obj: Json
+    group: str, resource: str, sub: str, operation: str, obj: JSONObject
 ) -> None:
-    asked = review(group, resource, sub, operation, obj)
+    asked = subresource_review(group, resource, sub, operation, obj)
     for found in (
-        policies(resource, labels("'1'")),
-        policies("pods", labels("'1'"), podControllers=True),
+        policies(resource, add_label("'1'")),
+        policies("pods", add_label("'1'"), podControllers=True),
     ):
         answer = found.review(asked, "mutate")["response"]
         assert answer["allowed"] and "patch" not in answer
 
 
 def test_the_scale_of_a_custom_resource_is_mutated_where_the_api_server_cannot_convert_it() -> None:
-    asked = review("example.com", "widgets", "scale", "UPDATE", SCALE)
+    asked = subresource_review("example.com", "widgets", "scale", "UPDATE", SCALE)
     patch = {"expression": "[JSONPatch{op: 'replace', path: '/spec/replicas', value: 4}]"}
     mutation = {"patchType": "JSONPatch", "jsonPatch": patch}
     answer = policies("widgets/scale", mutation).review(asked, "mutate")["response"]
@@ -89,7 +97,7 @@ def test_the_scale_of_a_custom_resource_is_mutated_where_the_api_server_cannot_c
 
 
 def test_an_apply_configuration_of_a_scale_is_the_error_of_the_api_server() -> None:
-    asked = review("apps", "deployments", "scale", "UPDATE", SCALE)
+    asked = subresource_review("apps", "deployments", "scale", "UPDATE", SCALE)
     answer = policies("deployments/scale", APPLY).review(asked, "mutate")["response"]
     assert answer["status"]["message"].endswith(
         "no corresponding type for autoscaling/v1, Kind=Scale"
@@ -97,7 +105,7 @@ def test_an_apply_configuration_of_a_scale_is_the_error_of_the_api_server() -> N
 
 
 def test_what_does_not_decode_as_the_subresource_is_refused_and_not_sent() -> None:
-    asked = review("apps", "deployments", "scale", "UPDATE", SCALE)
+    asked = subresource_review("apps", "deployments", "scale", "UPDATE", SCALE)
     wrong = {
         "patchType": "JSONPatch",
         "jsonPatch": {"expression": "[JSONPatch{op: 'add', path: '/spec/template', value: {}}]"},
@@ -106,15 +114,20 @@ def test_what_does_not_decode_as_the_subresource_is_refused_and_not_sent() -> No
     assert answer["status"]["code"] == 500 and "patch" not in answer
 
 
-OPTIONS: Json = {"apiVersion": "v1", "kind": "PodExecOptions", "command": ["sh"], "stdin": True}
+OPTIONS: JSONObject = {
+    "apiVersion": "v1",
+    "kind": "PodExecOptions",
+    "command": ["sh"],
+    "stdin": True,
+}
 
 
 @pytest.mark.parametrize(
     ("sub", "operation", "obj"),
     [("exec", "CONNECT", OPTIONS), ("attach", "CONNECT", OPTIONS), ("", "DELETE", POD)],
 )
-def test_neither_connect_nor_delete(sub: str, operation: str, obj: Json) -> None:
-    asked = review("", "pods", sub, operation, obj)
+def test_neither_connect_nor_delete(sub: str, operation: str, obj: JSONObject) -> None:
+    asked = subresource_review("", "pods", sub, operation, obj)
     add = {
         "patchType": "JSONPatch",
         "jsonPatch": {"expression": "[JSONPatch{op: 'add', path: '/stdin', value: false}]"},
@@ -136,14 +149,14 @@ def test_neither_connect_nor_delete(sub: str, operation: str, obj: Json) -> None
 )
 def test_reviews_of_others_are_left_alone(group: str, resource: str, kind: str) -> None:
     obj = {"apiVersion": f"{group}/v1", "kind": kind, "metadata": {"labels": {}}, "spec": {}}
-    asked = review(group, resource, "", "CREATE", obj)
+    asked = subresource_review(group, resource, "", "CREATE", obj)
     for rule in ("*/*", resource):
-        answer = policies(rule, labels("'1'")).review(asked, "mutate")["response"]
+        answer = policies(rule, add_label("'1'")).review(asked, "mutate")["response"]
         assert answer["allowed"] and "patch" not in answer
 
 
 def test_an_object_that_is_null_has_no_patch() -> None:
-    asked = review("", "pods", "", "UPDATE", POD)
+    asked = subresource_review("", "pods", "", "UPDATE", POD)
     asked["request"]["object"] = None
-    answer = policies("pods", labels("'1'")).review(asked, "mutate")["response"]
+    answer = policies("pods", add_label("'1'")).review(asked, "mutate")["response"]
     assert answer["allowed"] and "patch" not in answer

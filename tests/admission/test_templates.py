@@ -8,23 +8,24 @@ import jsonpatch
 import pytest
 
 from policyd.api.policy_set import PolicySet
+from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
-from tests.admission.test_engine import Json, load, policy
+from tests.builders.objects import container
+from tests.builders.policies import apply_configuration, json_patch, policy
+from tests.policy_sets import load
 
-APPLY: Json = {
-    "patchType": "ApplyConfiguration",
-    "applyConfiguration": {
-        "expression": "Object{spec: Object.spec{automountServiceAccountToken: false}}"
-    },
+APPLY = apply_configuration("Object{spec: Object.spec{automountServiceAccountToken: false}}")
+PATCH = json_patch(
+    "[JSONPatch{op: 'add', path: '/spec/automountServiceAccountToken', value: false}]"
+)
+SPEC: JSONObject = {"containers": [container("c", "nginx")]}
+OWNER: JSONObject = {
+    "apiVersion": "x/v1",
+    "kind": "Owner",
+    "name": "o",
+    "uid": "u",
+    "controller": True,
 }
-PATCH: Json = {
-    "patchType": "JSONPatch",
-    "jsonPatch": {
-        "expression": "[JSONPatch{op: 'add', path: '/spec/automountServiceAccountToken', value: false}]"
-    },
-}
-SPEC: Json = {"containers": [{"name": "c", "image": "nginx"}]}
-OWNER: Json = {"apiVersion": "x/v1", "kind": "Owner", "name": "o", "uid": "u", "controller": True}
 KINDS = {
     "Deployment": "apps/v1",
     "StatefulSet": "apps/v1",
@@ -36,38 +37,38 @@ KINDS = {
 }
 
 
-def controller(kind: str, **metadata: Any) -> Json:
-    spec: Json = {"template": {"metadata": {"labels": {"app": "web"}}, "spec": SPEC}}
+def controller(kind: str, **metadata: Any) -> JSONObject:
+    spec: JSONObject = {"template": {"metadata": {"labels": {"app": "web"}}, "spec": SPEC}}
     if kind == "CronJob":
         spec = {"schedule": "@daily", "jobTemplate": {"spec": spec}}
     metadata = {"name": "d", "namespace": "shop", **metadata}
     return {"apiVersion": KINDS[kind], "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def template(obj: Json) -> Json:
+def template(obj: JSONObject) -> JSONObject:
     spec = obj["spec"]["jobTemplate"]["spec"] if obj["kind"] == "CronJob" else obj["spec"]
-    found: Json = spec["template"]
+    found: JSONObject = spec["template"]
     return found
 
 
-def policies(mutation: Json) -> PolicySet:
+def policies(mutation: JSONObject) -> PolicySet:
     return load(policy(podControllers=True, mutations=[mutation]))
 
 
-def mutated(policies: PolicySet, obj: Json, operation: str = "CREATE") -> Json:
+def mutated(policies: PolicySet, obj: JSONObject, operation: str = "CREATE") -> JSONObject:
     """The object after the webhook; the very same one where there is no patch."""
     response = policies.review(build_review(obj, operation=operation), "mutate")["response"]
     assert response["allowed"], response
     if "patch" not in response:
         return obj
-    changed: Json = jsonpatch.apply_patch(obj, json.loads(b64decode(response["patch"])))
+    changed: JSONObject = jsonpatch.apply_patch(obj, json.loads(b64decode(response["patch"])))
     return changed
 
 
 @pytest.mark.parametrize("mutation", [APPLY, PATCH], ids=["apply", "patch"])
 @pytest.mark.parametrize("operation", ["CREATE", "UPDATE"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_template_of_every_kind(kind: str, operation: str, mutation: Json) -> None:
+def test_the_template_of_every_kind(kind: str, operation: str, mutation: JSONObject) -> None:
     obj = controller(kind)
     after = mutated(policies(mutation), obj, operation)
     if (kind, operation) == ("Job", "UPDATE"):

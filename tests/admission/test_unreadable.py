@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import orjson
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,55 +11,10 @@ from hypothesis import strategies as st
 from policyd import PolicySet
 from policyd.admission.partial import MAX_DECODED_BYTES
 from policyd.admission.review import decode
+from tests.admission.samples import about_everything, widget_review, written
+from tests.builders.policies import EVERYTHING
 
-RULES = {
-    "resourceRules": [
-        {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*"]}
-    ]
-}
-MARK = b'{"mark":1}'
 CANNOT = "the review cannot be evaluated: "
-
-
-def policy(name: str = "p", match: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
-    constraints = {**RULES, **(match or {})}
-    spec = {"validations": [{"expression": "true"}], **spec, "matchConstraints": constraints}
-    return {
-        "apiVersion": "policyd.dev/v1",
-        "kind": "Policy",
-        "metadata": {"name": name},
-        "spec": spec,
-    }
-
-
-def policies(folder: Path, *documents: dict[str, Any]) -> PolicySet:
-    text = "\n---\n".join(json.dumps(document) for document in documents)
-    (folder / "policies.yaml").write_text(text, encoding="utf-8")
-    return PolicySet.load([folder])
-
-
-def body(value: bytes, obj: dict[str, Any] | None = None, **request: Any) -> bytes:
-    """A review of a custom resource with ``value`` in its spec."""
-    obj = obj or {"metadata": {"name": "x", "labels": {"team": "a"}}, "spec": {"mark": 1}}
-    whole = {
-        "kind": "AdmissionReview",
-        "apiVersion": "admission.k8s.io/v1",
-        "request": {
-            "uid": "u-1",
-            "kind": {"group": "example.com", "version": "v1", "kind": "Widget"},
-            "resource": {"group": "example.com", "version": "v1", "resource": "widgets"},
-            "name": "x",
-            "namespace": "shop",
-            "operation": "CREATE",
-            "userInfo": {"username": "ann", "groups": ["devs"]},
-            "object": {"apiVersion": "example.com/v1", "kind": "Widget", **obj},
-            "oldObject": None,
-            "dryRun": False,
-            "options": {"kind": "CreateOptions", "apiVersion": "meta.k8s.io/v1"},
-            **request,
-        },
-    }
-    return orjson.dumps(whole).replace(MARK, value) + b"\n"
 
 
 HALF, DEEP, HUGE = b'{"a":"\\ud800"}', b"[" * 1200 + b"]" * 1200, b'{"a":1e400}'
@@ -90,8 +44,8 @@ def test_a_policy_with_fail_that_matches_denies(
     tmp_path: Path, value: bytes, reason: str, webhook: Any
 ) -> None:
     change = {"patchType": "Overlay", "overlay": {"metadata": {"annotations": {"a": "b"}}}}
-    both = policies(tmp_path, policy(mutations=[change]))
-    found = both.review(body(value), webhook)["response"]
+    both = written(tmp_path, about_everything(mutations=[change]))
+    found = both.review(widget_review(value), webhook)["response"]
     assert isinstance(found, dict) and isinstance(found["status"], dict)
     assert (found["uid"], found["allowed"], "patch" in found) == ("u-1", False, False)
     message = found["status"]["message"]
@@ -107,16 +61,16 @@ def allowed(set_of: PolicySet, sent: bytes | dict[str, Any], webhook: Any = "val
 
 @ROWS
 def test_ignore_skips_the_policy(tmp_path: Path, value: bytes, reason: str) -> None:
-    ignored = policy(failurePolicy="Ignore", validations=[{"expression": "false"}])
-    assert allowed(policies(tmp_path, ignored), body(value)), reason
+    ignored = about_everything(failurePolicy="Ignore", validations=[{"expression": "false"}])
+    assert allowed(written(tmp_path, ignored), widget_review(value)), reason
 
 
 @ROWS
 def test_a_review_that_no_policy_matches_is_allowed(
     tmp_path: Path, value: bytes, reason: str
 ) -> None:
-    pods = {"resourceRules": [{**RULES["resourceRules"][0], "resources": ["pods"]}]}
-    assert allowed(policies(tmp_path, policy(match=pods)), body(value)), reason
+    pods = {"resourceRules": [{**EVERYTHING, "resources": ["pods"]}]}
+    assert allowed(written(tmp_path, about_everything(match=pods)), widget_review(value)), reason
 
 
 @pytest.mark.parametrize(
@@ -139,8 +93,8 @@ def test_match_conditions_that_need_the_object_are_errors(
 ) -> None:
     change = {"patchType": "Overlay", "overlay": {"metadata": {"annotations": {"a": "b"}}}}
     conditions = [{"name": "c", "expression": condition}]
-    both = policies(tmp_path, policy(matchConditions=conditions, mutations=[change]))
-    assert allowed(both, body(HALF), webhook) is not held
+    both = written(tmp_path, about_everything(matchConditions=conditions, mutations=[change]))
+    assert allowed(both, widget_review(HALF), webhook) is not held
 
 
 LABELS: list[tuple[str, bytes, bool]] = [
@@ -159,29 +113,31 @@ LABELS: list[tuple[str, bytes, bool]] = [
     ("obj", "matched"), [row[1:] for row in LABELS], ids=[row[0] for row in LABELS]
 )
 def test_object_selector_sees_labels(tmp_path: Path, obj: bytes, matched: bool) -> None:
-    selecting = policy(match={"objectSelector": {"matchLabels": {"team": "a"}}})
-    sent = body(b"", {"mark": 2}).replace(
+    selecting = about_everything(match={"objectSelector": {"matchLabels": {"team": "a"}}})
+    sent = widget_review(b"", {"mark": 2}).replace(
         b'{"apiVersion":"example.com/v1","kind":"Widget","mark":2}', obj
     )
-    assert allowed(policies(tmp_path, selecting), sent) is not matched
+    assert allowed(written(tmp_path, selecting), sent) is not matched
 
 
 def test_labels_of_a_namespace_are_read(tmp_path: Path) -> None:
     group = {"group": "", "version": "v1"}
     made = {"kind": {**group, "kind": "Namespace"}, "resource": {**group, "resource": "namespaces"}}
     select = {"namespaceSelector": {"matchLabels": {"team": "a"}}}
-    one = policies(tmp_path, policy(match=select))
+    one = written(tmp_path, about_everything(match=select))
     named = {"name": "shop", "labels": {"team": "a"}}
     other = {"name": "shop", "labels": {"mark": 1}}
-    assert not allowed(one, body(HALF, {"metadata": named, "spec": {"mark": 1}}, **made))
-    assert allowed(one, body(HALF, {"metadata": {"labels": {}}, "spec": {"mark": 1}}, **made))
-    assert not allowed(one, body(DEEP, {"metadata": other}, **made))  # they cannot be read
+    assert not allowed(one, widget_review(HALF, {"metadata": named, "spec": {"mark": 1}}, **made))
+    assert allowed(
+        one, widget_review(HALF, {"metadata": {"labels": {}}, "spec": {"mark": 1}}, **made)
+    )
+    assert not allowed(one, widget_review(DEEP, {"metadata": other}, **made))  # they cannot be read
 
 
 def test_a_policy_for_pods_matches_the_template_of_a_controller(tmp_path: Path) -> None:
     rules = [{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}]
     match = {"resourceRules": rules, "objectSelector": {"matchLabels": {"team": "a"}}}
-    one = policies(tmp_path, policy(match=match, podControllers=True))
+    one = written(tmp_path, about_everything(match=match, podControllers=True))
     sent = {
         "kind": {"group": "apps", "version": "v1", "kind": "Deployment"},
         "resource": {"group": "apps", "version": "v1", "resource": "deployments"},
@@ -189,28 +145,28 @@ def test_a_policy_for_pods_matches_the_template_of_a_controller(tmp_path: Path) 
     for team, matched in (("a", True), ("b", False)):
         template = {"metadata": {"labels": {"team": team}}, "spec": {"mark": 1}}
         obj = {"kind": "Deployment", "spec": {"template": template}}
-        assert allowed(one, body(HALF, obj, **sent)) is not matched
+        assert allowed(one, widget_review(HALF, obj, **sent)) is not matched
 
 
 def test_actions_and_exceptions_are_those_of_evaluation_errors(tmp_path: Path) -> None:
-    warns = policy("warns", validationActions=["Warn"])
+    warns = about_everything("warns", validationActions=["Warn"])
     except_team_a = {"matchLabels": {"team": "a"}}
-    exempt = policy("exempt", exceptions=[{"name": "e", "objectSelector": except_team_a}])
-    found = policies(tmp_path, warns, exempt).review(body(HALF))["response"]
+    exempt = about_everything("exempt", exceptions=[{"name": "e", "objectSelector": except_team_a}])
+    found = written(tmp_path, warns, exempt).review(widget_review(HALF))["response"]
     assert isinstance(found, dict) and found["allowed"] is True
     (warning,) = found["warnings"]
     assert str(warning).startswith(f"Validation failed for policy 'warns': {CANNOT}")
-    unknown = body(DEEP, {"metadata": {"labels": {"mark": 1}}})
-    assert not allowed(policies(tmp_path, exempt), unknown)
+    unknown = widget_review(DEEP, {"metadata": {"labels": {"mark": 1}}})
+    assert not allowed(written(tmp_path, exempt), unknown)
 
 
 def test_a_kubernetes_policy_denies_in_its_words(tmp_path: Path) -> None:
     name = "ValidatingAdmissionPolicy"
     api = {"apiVersion": "admissionregistration.k8s.io/v1"}
-    own = {**policy(), **api, "kind": name}
+    own = {**about_everything(), **api, "kind": name}
     bound = {"policyName": "p", "validationActions": ["Deny"]}
     binding = {**api, "kind": f"{name}Binding", "metadata": {"name": "b"}, "spec": bound}
-    found = policies(tmp_path, own, binding).review(body(HALF))["response"]
+    found = written(tmp_path, own, binding).review(widget_review(HALF))["response"]
     assert isinstance(found, dict) and isinstance(found["status"], dict)
     start = f"{name} 'p' with binding 'b' denied request: {CANNOT}"
     assert str(found["status"]["message"]).startswith(start)
@@ -219,10 +175,10 @@ def test_a_kubernetes_policy_denies_in_its_words(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["\ud800", 10**400, float("1e308"), {"\udc00": 1}], ids=repr)
 def test_a_decoded_review_has_the_same_answer(tmp_path: Path, value: Any) -> None:
-    sent = json.loads(body(b'{"mark":2}'))
+    sent = json.loads(widget_review(b'{"mark":2}'))
     sent["request"]["object"]["spec"] = {"a": [value]}
     readable = isinstance(value, float)
-    assert allowed(policies(tmp_path, policy()), sent) is readable
+    assert allowed(written(tmp_path, about_everything()), sent) is readable
     assert bool(decode(sent).unreadable) is not readable
 
 
@@ -230,7 +186,9 @@ def test_two_objects_of_three_mebibytes_are_read(tmp_path: Path) -> None:
     """Of the shape of managedFields, the densest that occurs."""
     fields: dict[str, Any] = {f"f:{number:07}": {} for number in range(3 * 2**20 // 16)}
     obj = {"metadata": {"managedFields": fields}}
-    sent = body(b"1", obj, oldObject={"apiVersion": "example.com/v1", "kind": "Widget", **obj})
+    sent = widget_review(
+        b"1", obj, oldObject={"apiVersion": "example.com/v1", "kind": "Widget", **obj}
+    )
     assert len(sent) > 5.5 * 2**20
     assert not decode(sent).unreadable
 
@@ -264,9 +222,9 @@ JSON_TEXT = st.recursive(
 @pytest.fixture(scope="module")
 def failing_and_ignoring(tmp_path_factory: pytest.TempPathFactory) -> tuple[PolicySet, PolicySet]:
     """A policy that allows and has failurePolicy Fail, and one that denies and has Ignore."""
-    ignoring = policy(failurePolicy="Ignore", validations=[{"expression": "false"}])
+    ignoring = about_everything(failurePolicy="Ignore", validations=[{"expression": "false"}])
     fail, ignore = tmp_path_factory.mktemp("fail"), tmp_path_factory.mktemp("ignore")
-    return policies(fail, policy()), policies(ignore, ignoring)
+    return written(fail, about_everything()), written(ignore, ignoring)
 
 
 @settings(max_examples=300, deadline=None)
@@ -275,7 +233,7 @@ def test_whatever_a_user_writes_is_answered(
     failing_and_ignoring: tuple[PolicySet, PolicySet], value: str
 ) -> None:
     """Never a ReviewError; unreadable exactly if Python's reader and UTF-8 say so."""
-    sent = body(f'{{"a":{value}}}'.encode())
+    sent = widget_review(f'{{"a":{value}}}'.encode())
     request = decode(sent)
     readable = not request.unreadable
     if abs(levels(sent) - 1000) > 10:

@@ -3,9 +3,11 @@
 import json
 from base64 import b64decode
 
-from tests.admission.test_engine import Json, ask, load, policy
+from policyd.json_types import JSONObject
+from tests.builders.policies import policy
+from tests.policy_sets import ask, load
 
-CRD: Json = {
+CRD: JSONObject = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
     "metadata": {"name": "widgets.example.com"},
@@ -25,7 +27,7 @@ CRD: Json = {
         ],
     },
 }
-RULE: Json = {
+RULE: JSONObject = {
     "apiGroups": ["example.com"],
     "apiVersions": ["v1"],
     "operations": ["*"],
@@ -33,7 +35,7 @@ RULE: Json = {
 }
 
 
-def noting_version(name: str) -> Json:
+def noting_version(name: str) -> JSONObject:
     """A policy on v1 that notes the apiVersion that it sees in an annotation."""
     path = f"/metadata/annotations/{name}"
     operation = f"JSONPatch{{op: 'add', path: '{path}', value: string(object.apiVersion)}}"

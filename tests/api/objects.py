@@ -2,15 +2,15 @@
 
 from typing import Any
 
-Json = dict[str, Any]
+from policyd.json_types import JSONObject
 
-POD: Json = {
+POD: JSONObject = {
     "apiVersion": "v1",
     "kind": "Pod",
     "metadata": {"name": "web"},
     "spec": {"containers": [{"name": "app", "image": "app:1"}]},
 }
-RULE: Json = {
+RULE: JSONObject = {
     "apiGroups": ["", "apps"],
     "apiVersions": ["v1"],
     "operations": ["*"],
@@ -18,7 +18,7 @@ RULE: Json = {
 }
 
 
-def policy(name: str, *expressions: str, **spec: Any) -> Json:
+def policy(name: str, *expressions: str, **spec: Any) -> JSONObject:
     """A Policy of these validations, whose messages are ``NAME INDEX``."""
     validations = [
         {"expression": expression, "message": f"{name} {index}"}
@@ -36,13 +36,13 @@ def policy(name: str, *expressions: str, **spec: Any) -> Json:
     }
 
 
-def labels(name: str, **added: str) -> Json:
+def labels(name: str, **added: str) -> JSONObject:
     """A Policy that adds labels."""
     mutation = {"patchType": "Overlay", "overlay": {"metadata": {"labels": added}}}
     return policy(name, mutations=[mutation])
 
 
-def in_tree(name: str, expression: str, **binding: Any) -> tuple[Json, Json]:
+def in_tree(name: str, expression: str, **binding: Any) -> tuple[JSONObject, JSONObject]:
     """A ValidatingAdmissionPolicy and its binding."""
     api_version = "admissionregistration.k8s.io/v1"
     return (

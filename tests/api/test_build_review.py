@@ -6,24 +6,25 @@ from typing import Any
 import pytest
 
 from policyd import PolicySet, build_review
-from tests.api.objects import POD, Json, policy
+from policyd.json_types import JSONObject
+from tests.api.objects import POD, policy
 
-OLD: Json = {**POD, "metadata": {"name": "web", "labels": {"old": "yes"}}}
-PLACED: Json = {**POD, "metadata": {"name": "web", "namespace": "default"}}
-OLD_PLACED: Json = {**OLD, "metadata": {**OLD["metadata"], "namespace": "default"}}
-ROLE: Json = {
+OLD: JSONObject = {**POD, "metadata": {"name": "web", "labels": {"old": "yes"}}}
+PLACED: JSONObject = {**POD, "metadata": {"name": "web", "namespace": "default"}}
+OLD_PLACED: JSONObject = {**OLD, "metadata": {**OLD["metadata"], "namespace": "default"}}
+ROLE: JSONObject = {
     "apiVersion": "rbac.authorization.k8s.io/v1",
     "kind": "ClusterRole",
     "metadata": {"name": "all"},
 }
-NAMESPACE: Json = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
-EXEC: Json = {"apiVersion": "v1", "kind": "PodExecOptions", "command": ["sh"]}
-SCALE: Json = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}}
-CUSTOM: Json = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": {"name": "b"}}
+NAMESPACE: JSONObject = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+EXEC: JSONObject = {"apiVersion": "v1", "kind": "PodExecOptions", "command": ["sh"]}
+SCALE: JSONObject = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "web"}}
+CUSTOM: JSONObject = {"apiVersion": "example.com/v1", "kind": "Box", "metadata": {"name": "b"}}
 
 
-def request(*objects: Any, **given: Any) -> Json:
-    found: Json = build_review(*objects, **given)["request"]
+def request(*objects: Any, **given: Any) -> JSONObject:
+    found: JSONObject = build_review(*objects, **given)["request"]
     return found
 
 
@@ -57,7 +58,7 @@ def test_a_policy_set_takes_what_it_returns(operation: Any) -> None:
     assert [each.policy for each in result.violations] == ["operation"]
 
 
-PLACES: list[tuple[Json, dict[str, Any], str | None]] = [
+PLACES: list[tuple[JSONObject, dict[str, Any], str | None]] = [
     (POD, {}, "default"),
     (POD, {"namespace": "shop"}, "shop"),
     (PLACED, {"namespace": "default"}, "default"),
@@ -69,14 +70,14 @@ PLACES: list[tuple[Json, dict[str, Any], str | None]] = [
 
 
 @pytest.mark.parametrize(("obj", "given", "namespace"), PLACES)
-def test_namespaces(obj: Json, given: dict[str, Any], namespace: str | None) -> None:
+def test_namespaces(obj: JSONObject, given: dict[str, Any], namespace: str | None) -> None:
     found = request(obj, **given)
     assert found.get("namespace") == namespace
     written = None if obj is NAMESPACE else namespace
     assert found["object"]["metadata"].get("namespace") == written
 
 
-RESOURCES: list[tuple[Json, dict[str, Any], tuple[str, str, str], str | None]] = [
+RESOURCES: list[tuple[JSONObject, dict[str, Any], tuple[str, str, str], str | None]] = [
     (POD, {}, ("", "v1", "pods"), None),
     (CUSTOM, {}, ("example.com", "v1", "boxes"), None),
     (CUSTOM, {"resource": "boxen"}, ("example.com", "v1", "boxen"), None),
@@ -93,7 +94,7 @@ RESOURCES: list[tuple[Json, dict[str, Any], tuple[str, str, str], str | None]] =
 
 @pytest.mark.parametrize(("obj", "given", "resource", "subresource"), RESOURCES)
 def test_resources(
-    obj: Json, given: dict[str, Any], resource: tuple[str, str, str], subresource: str | None
+    obj: JSONObject, given: dict[str, Any], resource: tuple[str, str, str], subresource: str | None
 ) -> None:
     found = request(obj, **given)
     wanted = dict(zip(("group", "version", "resource"), resource, strict=True))

@@ -1,14 +1,15 @@
 """Policies mean what they mean in the Kubernetes version that their set is of."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from policyd.api.policy_set import PolicySet
 from policyd.errors import PolicyError
+from policyd.policy.suite.reviews import build_review
 from policyd.server.loading import PolicyLoader
 from policyd.versions import KubernetesVersion
+from tests.builders.objects import pod
 
 POLICY = """\
 apiVersion: policyd.dev/v1
@@ -31,18 +32,6 @@ cases:
 """
 
 
-def review() -> dict[str, Any]:
-    gvk = {"group": "", "version": "v1", "kind": "Pod"}
-    gvr = {"group": "", "version": "v1", "resource": "pods"}
-    request = {
-        "uid": "u", "kind": gvk, "resource": gvr, "requestKind": gvk, "requestResource": gvr,
-        "name": "a", "namespace": "n", "operation": "CREATE", "userInfo": {"username": "ann"},
-        "object": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}},
-        "oldObject": None, "dryRun": False, "options": None,
-    }  # fmt: skip
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-
-
 def write(folder: Path, expression: str) -> Path:
     file = folder / "policy.yaml"
     file.write_text(POLICY.format(expression=expression))
@@ -53,7 +42,7 @@ def test_what_a_version_does_not_know_does_not_load(tmp_path: Path) -> None:
     file = write(tmp_path, "['a'].includes(object.metadata.name)")
     policies = PolicySet.load([file])
     assert policies.kubernetes_version == "1.37"
-    assert policies.review(review())["response"]["allowed"]
+    assert policies.review(build_review(pod(name="a")))["response"]["allowed"]
     with pytest.raises(PolicyError, match="undeclared reference to 'includes'"):
         PolicySet.load([file], kubernetes_version="1.36")
     with pytest.raises(ValueError, match=r"1\.30 to 1\.37"):
@@ -63,7 +52,9 @@ def test_what_a_version_does_not_know_does_not_load(tmp_path: Path) -> None:
 def test_what_a_version_answers_otherwise(tmp_path: Path) -> None:
     file = write(tmp_path, "lists.range(object.metadata.name == 'a' ? -1 : 1) == []")
     allowed = {
-        version: PolicySet.load([file], kubernetes_version=version).review(review())["response"]
+        version: PolicySet.load([file], kubernetes_version=version).review(
+            build_review(pod(name="a"))
+        )["response"]
         for version in ("1.36", "1.37")
     }
     assert allowed["1.36"]["allowed"]

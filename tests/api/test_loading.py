@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from policyd import KubernetesVersion, PolicyError, PolicySet, Problem
-from tests.api.objects import Json, in_tree, policy
+from policyd.json_types import JSONObject
+from tests.api.objects import in_tree, policy
 
 A, B = policy("a", "true"), policy("b", "true")
 
@@ -191,6 +192,6 @@ def test_a_file_with_a_problem_hides_no_other(folder: Path) -> None:
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, 2**70])
 def test_a_value_that_json_cannot_hold_is_a_type_error(value: object) -> None:
-    document: Json = policy("a", "true", params={"value": value})
+    document: JSONObject = policy("a", "true", params={"value": value})
     with pytest.raises(TypeError, match=r"documents\[0\]: "):
         PolicySet.from_documents(document)

@@ -17,7 +17,8 @@ from policyd import (
     StaticAuthorizer,
     build_review,
 )
-from tests.api.objects import POD, Json, in_tree, labels, policy
+from policyd.json_types import JSONObject
+from tests.api.objects import POD, in_tree, labels, policy
 
 MAY = "authorizer.group('').resource('pods').namespace('shop').check('delete').allowed()"
 IN_PROD = "namespaceObject.metadata.labels.stage == 'prod'"
@@ -33,7 +34,7 @@ class Known(Lookups):
         self.asked.append(str(attributes))
         return AccessDecision(attributes.user == "bob")
 
-    async def namespace(self, name: str) -> Json | Failure:
+    async def namespace(self, name: str) -> JSONObject | Failure:
         self.asked.append(name)
         metadata = {"name": name, "labels": {"stage": name}}
         return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
@@ -44,7 +45,7 @@ class Known(Lookups):
 
     async def params(
         self, api_version: str, kind: str, *, namespace: str, name: str, selector: str
-    ) -> Sequence[Json] | Failure:
+    ) -> Sequence[JSONObject] | Failure:
         self.asked.append((kind, namespace, name, selector))
         if name == "missing":
             return []
@@ -54,7 +55,7 @@ class Known(Lookups):
 
 
 def evaluated(
-    lookups: Lookups | None, *documents: Json, user: str = "bob", **given: Any
+    lookups: Lookups | None, *documents: JSONObject, user: str = "bob", **given: Any
 ) -> ReviewResult:
     authorizer = given.pop("authorizer", None)
     policies = PolicySet.from_documents(*documents, authorizer=authorizer)
@@ -96,7 +97,7 @@ def test_namespaces_are_looked_up_for_both_webhooks() -> None:
     assert known.asked == ["prod", "prod"]
 
 
-PARAMS: list[tuple[str, Json, Any, bool]] = [
+PARAMS: list[tuple[str, JSONObject, Any, bool]] = [
     ("Limit", {"name": "pods", "parameterNotFoundAction": "Deny"}, ("prod", "pods", ""), True),
     ("Global", {"name": "pods", "parameterNotFoundAction": "Deny"}, ("", "pods", ""), True),
     ("Limit", {"name": "missing", "parameterNotFoundAction": "Deny"}, ("prod", "missing", ""), False),
@@ -112,7 +113,7 @@ PARAMS: list[tuple[str, Json, Any, bool]] = [
 
 
 @pytest.mark.parametrize(("kind", "ref", "asked", "allowed"), PARAMS)
-def test_params_are_looked_up(kind: str, ref: Json, asked: Any, allowed: bool) -> None:
+def test_params_are_looked_up(kind: str, ref: JSONObject, asked: Any, allowed: bool) -> None:
     known = Known()
     bound, binding = in_tree("limit", "size(object.spec.containers) <= params.most", paramRef=ref)
     bound["spec"]["paramKind"] = {"apiVersion": "example.com/v1", "kind": kind}
@@ -150,7 +151,7 @@ def test_a_lookup_that_takes_too_long_is_cancelled() -> None:
     ended: list[str] = []
 
     class Slow(Lookups):
-        async def namespace(self, name: str) -> Json | Failure:
+        async def namespace(self, name: str) -> JSONObject | Failure:
             try:
                 await asyncio.Event().wait()
             except asyncio.CancelledError:

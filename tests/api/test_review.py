@@ -18,13 +18,14 @@ from policyd import (
     StaticAuthorizer,
     build_review,
 )
-from tests.api.objects import POD, RULE, Json, in_tree, labels, policy
+from policyd.json_types import JSONObject
+from tests.api.objects import POD, RULE, in_tree, labels, policy
 
 REVIEW = build_review(POD)
 ASKS = "authorizer.group('').resource('pods').check('create').allowed()"
 
 
-def evaluated(*documents: Json, review: Any = REVIEW, **given: Any) -> ReviewResult:
+def evaluated(*documents: JSONObject, review: Any = REVIEW, **given: Any) -> ReviewResult:
     return PolicySet.from_documents(*documents).evaluate(review, **given)
 
 

@@ -46,7 +46,7 @@ def container(name: str) -> dict[str, Any]:
     }
 
 
-def pod() -> dict[str, Any]:
+def defaulted_pod() -> dict[str, Any]:
     """A Pod as it arrives at a mutating webhook: defaulted, two containers, projected token."""
 
     sources = [
@@ -102,7 +102,7 @@ def cost(run: Callable[[], object], number: int) -> float:
 
 
 def main() -> None:
-    old = pod()
+    old = defaulted_pod()
     shared = apply(CHANGES, old)
     apart = json.loads(json.dumps(shared))
     assert diff(old, shared) == diff(old, apart) == CHANGES

@@ -19,10 +19,10 @@ from policyd.policy.source import loader
 from tests import shared
 from tests.bench.timing import Timing, compare
 
-DATA = Path(__file__).parent / "data"
+DATA = shared.ROOT / "tests/bench/data"
 VAP = DATA / "vap"
 MAP = DATA / "map"
-RESTRICTED = Path(__file__).resolve().parents[2] / "policies/pod-security/restricted"
+RESTRICTED = shared.ROOT / "policies/pod-security/restricted"
 REPEAT = 20
 # Mutating policies of one label or one field of every container, in each form.
 FORMS = ("label-json", "label-apply", "label-overlay", "container-apply", "container-overlay")

@@ -21,7 +21,8 @@ import uvloop
 
 from tests.bench import core
 from tests.bench.server import cpu_seconds, request
-from tests.server.process import ROOT, Process, trusting
+from tests.server.process import Process, trusting
+from tests.shared import ROOT
 
 Row = core.Row
 COUNT = 100

@@ -3,11 +3,11 @@
 import subprocess
 import sys
 from importlib.util import find_spec
-from pathlib import Path
 
 import pytest
 
 from policyd.cli import COMMANDS
+from tests.shared import ROOT
 
 HEAVY = (
     "hypercorn",
@@ -29,7 +29,7 @@ def policyd(*arguments: str, code: str = "") -> subprocess.CompletedProcess[str]
         timeout=60,
         check=False,
         env={"PATH": "", "PYTHONWARNINGS": "error"},
-        cwd=Path(__file__).resolve().parents[2],
+        cwd=ROOT,
     )
 
 

@@ -16,8 +16,8 @@ import pytest
 
 from policyd.cli import COMMANDS, policyd
 from policyd.policy.suite.reviews import build_review
+from tests.shared import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 POD = """\
 apiVersion: v1
 kind: Pod

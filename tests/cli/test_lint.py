@@ -11,10 +11,9 @@ from click.testing import CliRunner
 from policyd.cli.lint import command
 from policyd.json_types import JSONObject
 from policyd.policy.lint.rules import RULES
-from tests.policy import builders
-from tests.policy.builders import rule, suite, vap
+from tests.builders.policies import VALIDATION, policy, rule, suite, vap
 
-TOLD = {**builders.VALIDATION, "message": "no"}
+TOLD = {**VALIDATION, "message": "no"}
 BAD = """\
 apiVersion: policyd.dev/v1
 kind: Policy
@@ -37,9 +36,9 @@ spec: {}
 """
 
 
-def policy(name: str = "own", **spec: Any) -> JSONObject:
+def sound(name: str = "own", **spec: Any) -> JSONObject:
     """A policy about which there is nothing to say."""
-    return builders.policy(name, **{"validations": [TOLD], **spec})
+    return policy(name, **{"validations": [TOLD], **spec})
 
 
 def write(folder: Path, *documents: JSONObject) -> str:
@@ -49,7 +48,7 @@ def write(folder: Path, *documents: JSONObject) -> str:
 
 
 def test_a_good_policy_is_silent(tmp_path: Path) -> None:
-    result = CliRunner().invoke(command, [write(tmp_path, policy())])
+    result = CliRunner().invoke(command, [write(tmp_path, sound())])
     assert (result.exit_code, result.stdout) == (0, "")
     assert "1 document: 0 errors, 0 advice" in result.stderr
 
@@ -91,9 +90,7 @@ def test_advice_is_no_error(tmp_path: Path) -> None:
 def test_strict_proves_that_mutations_are_idempotent(tmp_path: Path) -> None:
     value = "object.spec.?priority.orValue(0) + 1"
     expression = f"[JSONPatch{{op: 'add', path: '/spec/priority', value: {value}}}]"
-    growing = policy(
-        mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}]
-    )
+    growing = sound(mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}])
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {}, "spec": {"priority": 1}}
     cases: list[JSONObject] = [
         {"name": "grows", "request": {"object": pod}},
@@ -121,8 +118,8 @@ def test_expressions_are_checked_against_schemas_and_estimated(tmp_path: Path) -
     anything = {"resourceRules": [rule(apiVersions=["*"])]}
     file = write(
         tmp_path,
-        policy(validations=rules[:1]),
-        policy("other", validations=rules[1:], matchConstraints=anything),
+        sound(validations=rules[:1]),
+        sound("other", validations=rules[1:], matchConstraints=anything),
     )
     result = CliRunner().invoke(command, [file, "--format", "json"])
     first, second = orjson.loads(result.stdout_bytes)
@@ -137,7 +134,7 @@ def test_expressions_are_checked_against_schemas_and_estimated(tmp_path: Path) -
 
 
 def test_standard_input_and_absent_files() -> None:
-    piped = CliRunner().invoke(command, ["-"], input=orjson.dumps(policy()))
+    piped = CliRunner().invoke(command, ["-"], input=orjson.dumps(sound()))
     assert piped.exit_code == 0
     absent = CliRunner().invoke(command, ["/nowhere.yaml"])
     assert absent.exit_code == 1
@@ -234,7 +231,7 @@ def test_github_annotations(tmp_path: Path) -> None:
     lines = result.stdout.splitlines()
     assert lines[0].startswith(f"::warning file={file},line=8,col=22,title=unused-variable::")
     assert any(line.startswith(f"::error file={file},line=13,col=9,title=cel::") for line in lines)
-    good = CliRunner().invoke(command, [write(tmp_path, policy()), "--format", "github"])
+    good = CliRunner().invoke(command, [write(tmp_path, sound()), "--format", "github"])
     assert (good.exit_code, good.output) == (0, "")
 
 

@@ -10,30 +10,21 @@ from click.testing import CliRunner, Result
 
 from policyd import PolicySet
 from policyd.cli import policyd
+from policyd.json_types import JSONObject
 from policyd.offline.replaying import ComparedDecision, DecisionChange, changes
 from policyd.policy.suite.reviews import build_review
-
-Expression = str
-
-
-def policy(name: str, expression: Expression, **spec: Any) -> str:
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}
-    body = {
-        "apiVersion": "policyd.dev/v1",
-        "kind": "Policy",
-        "metadata": {"name": name},
-        "spec": {
-            "matchConstraints": {"resourceRules": [rule]},
-            "validations": [{"expression": expression, "message": f"not {name}"}],
-            **spec,
-        },
-    }
-    return json.dumps(body)
+from tests.builders.objects import pod
+from tests.builders.policies import demand, policy
 
 
-def pod(name: str, **labels: str) -> dict[str, Any]:
-    metadata = {"name": name, "namespace": "shop", "labels": labels}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": {}}
+def requiring(name: str, expression: str, **spec: Any) -> str:
+    """A policy whose message has its name."""
+    return json.dumps(policy(name, validations=[demand(expression, f"not {name}")], **spec))
+
+
+def of_team(team: str) -> JSONObject:
+    """A Pod named after its team."""
+    return pod(name=f"web-{team}", labels={"team": team})
 
 
 @pytest.fixture(autouse=True)
@@ -42,9 +33,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name, team in (("old", "'a'"), ("new", "'b'")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "policy.json").write_text(
-            policy("team", f"object.metadata.labels.team == {team}")
+            requiring("team", f"object.metadata.labels.team == {team}")
         )
-    lines = [build_review(pod(f"web-{team}", team=team)) for team in ("a", "b", "b", "c")]
+    lines = [build_review(of_team(team)) for team in ("a", "b", "b", "c")]
     (tmp_path / "reviews.jsonl").write_text("\n".join(map(json.dumps, lines)) + "\n\n")
     return tmp_path
 
@@ -95,14 +86,12 @@ def test_what_was_answered_is_compared_where_it_was_recorded(folder: Path) -> No
 def test_a_mutation_that_makes_another_object_is_a_change(folder: Path) -> None:
     patch = "[JSONPatch{op: 'add', path: '/metadata/labels/team', value: 'x'}]"
     mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}]
-    (folder / "mutating.json").write_text(
-        policy("labels", "true", mutations=mutations, validations=[])
-    )
+    (folder / "mutating.json").write_text(json.dumps(policy("labels", mutations=mutations)))
     done = run("reviews.jsonl", "-p", "mutating.json", "--against", "old")
     assert "now admitted" in done.stdout
     done = run("reviews.jsonl", "-p", "mutating.json", "--against", "empty.json")
     assert done.exit_code == 2  # there is no such file
-    (folder / "empty.json").write_text(policy("labels", "true"))
+    (folder / "empty.json").write_text(requiring("labels", "true"))
     done = run("reviews.jsonl", "-p", "mutating.json", "--against", "empty.json")
     assert "other object        4  -" in done.stdout
 
@@ -124,8 +113,8 @@ BAD = [
 
 @pytest.mark.parametrize("arguments, message", BAD, ids=[row[1][:24] for row in BAD])
 def test_bad_input_is_told_with_its_place(arguments: list[str], message: str, folder: Path) -> None:
-    (folder / "bad.jsonl").write_text(json.dumps(build_review(pod("a", team="a"))) + "\n{\n")
-    (folder / "pod.jsonl").write_text(json.dumps(pod("a")))
+    (folder / "bad.jsonl").write_text(json.dumps(build_review(of_team("a"))) + "\n{\n")
+    (folder / "pod.jsonl").write_text(json.dumps(pod()))
     done = run(*arguments, text="")
     assert message in done.output + str(done.exception)
     assert done.exception is not None and not isinstance(done.exception, SystemExit)

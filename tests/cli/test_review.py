@@ -3,16 +3,16 @@
 import json
 from base64 import b64decode
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from policyd.cli import policyd
+from policyd.json_types import JSONObject
 from policyd.policy.suite.reviews import build_review
-from tests.admission.test_engine import POD, labels, policy
+from tests.builders.policies import add_label, policy
+from tests.policy_sets import POD
 
-Json = dict[str, Any]
 MANIFEST = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {}}
 
 
@@ -25,7 +25,7 @@ def policies(tmp_path: Path) -> str:
         "request.userInfo.username + ' of ' + request.userInfo.groups.join(',')"
         " + (oldObject == null ? '' : ' after ' + oldObject.metadata.name)",
     }
-    documents = [policy("tells", validations=[tells]), policy("adds", mutations=[labels("'1'")])]
+    documents = [policy("tells", validations=[tells]), policy("adds", mutations=[add_label("'1'")])]
     path = tmp_path / "policies.yaml"
     path.write_text("\n---\n".join(map(json.dumps, documents)))
     return str(path)
@@ -35,9 +35,9 @@ def run(*arguments: str, given: str | None = None) -> Result:
     return CliRunner().invoke(policyd, ["review", *arguments], input=given)
 
 
-def response(result: Result) -> Json:
+def response(result: Result) -> JSONObject:
     assert result.exit_code == 0, result.output
-    found: Json = json.loads(result.stdout)["response"]
+    found: JSONObject = json.loads(result.stdout)["response"]
     return found
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.cluster.fake import REVIEWS, Call, Json, Reply, refusal, status
+from policyd.json_types import JSONObject
+from tests.cluster.fake import REVIEWS, Call, Reply, refusal, status
 
 READ = ["get", "list", "watch"]
 # What it serves: group and version, then resource, kind and whether it is in a namespace.
@@ -36,13 +37,13 @@ class Contents:
     is sent at once; ``special`` answers first, where it has something to say.
     """
 
-    objects: dict[str, list[Json]] = field(default_factory=dict)
+    objects: dict[str, list[JSONObject]] = field(default_factory=dict)
     page: int = 1000
     special: Callable[[Call], Reply | None] = lambda call: None
 
-    def add(self, path: str, name: str, namespace: str = "", **fields: Any) -> Json:
+    def add(self, path: str, name: str, namespace: str = "", **fields: Any) -> JSONObject:
         """One object, as lists show it: without its type."""
-        metadata: Json = {"name": name, **({"namespace": namespace} if namespace else {})}
+        metadata: JSONObject = {"name": name, **({"namespace": namespace} if namespace else {})}
         metadata |= {"uid": f"uid-{name}", "managedFields": [{"manager": "somebody"}]}
         made = {**fields, "metadata": {**metadata, **fields.get("metadata", {})}}
         self.objects.setdefault(path, []).append(made)
@@ -93,7 +94,7 @@ class Contents:
                 return Reply({**each, **_typed(folder)})
         return refusal(404, f'"{name}" not found')
 
-    def _list(self, path: str, query: Json) -> Reply:
+    def _list(self, path: str, query: JSONObject) -> Reply:
         prefix, inside, rest = path.partition("/namespaces/")
         namespace, _, resource = rest.partition("/")
         whole = f"{prefix}/{resource}" if inside else path
@@ -105,20 +106,20 @@ class Contents:
         size = min(int(query.get("limit", self.page)), self.page)
         start = int(query.get("continue") or 0)
         part, rest_of = found[start : start + size], len(found) - start - size
-        metadata: Json = {"resourceVersion": "7"}
+        metadata: JSONObject = {"resourceVersion": "7"}
         if rest_of > 0:
             metadata |= {"continue": str(start + size), "remainingItemCount": rest_of}
         return Reply({"kind": "List", "metadata": metadata, "items": part})
 
 
-def _typed(listed: str) -> Json:
+def _typed(listed: str) -> JSONObject:
     """The kind of the objects that are listed at a path, as an object alone shows it."""
     resource = listed.rpartition("/")[2]
     kinds = (each for served in SERVED.values() for each in served)
     return {"kind": next(kind for name, kind, _ in kinds if name == resource)}
 
 
-def _group(name: str) -> Json:
+def _group(name: str) -> JSONObject:
     versions = [
         {"version": version, "groupVersion": f"{group}/{version}"}
         for group, version in SERVED

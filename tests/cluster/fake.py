@@ -11,9 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+from policyd.json_types import JSONObject
 from policyd.tls.certificates import self_signed
 
-Json = dict[str, Any]
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 TOKEN = "first"
 VERSION = "/version"
@@ -25,7 +25,7 @@ class Reply:
 
     body: Any
     status: int = 200
-    headers: Json = field(default_factory=dict)
+    headers: JSONObject = field(default_factory=dict)
     after: float = 0.0
 
 

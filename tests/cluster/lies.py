@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-Json = dict[str, Any]
 # Gives the parts of an answer one after the other; ends the connection when it ends.
 Lie = Callable[["Liar"], Iterator[bytes]]
 MEGABYTE = 2**20

@@ -2,23 +2,22 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from policyd.cluster import connect, open_definitions
 from policyd.cluster.definitions import PATH, ClusterDefinitions
+from policyd.json_types import JSONObject
 from policyd.policy.live.definitions import EVERY, WantedDefinition, slim
+from tests.builders.objects import widget_definition
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
-from tests.e2e.builders import custom_resource_definition
 
-Json = dict[str, Any]
 WIDGETS = WantedDefinition("e2e.policyd.dev", "widgets")
 NAMES = ("gadgets", "widgets", "things")
 
 
-def crd(plural: str, group: str = WIDGETS.group, generation: int = 1) -> Json:
-    made = custom_resource_definition()
+def crd(plural: str, group: str = WIDGETS.group, generation: int = 1) -> JSONObject:
+    made = widget_definition()
     made["metadata"] = {"name": f"{plural}.{group}", "uid": plural, "generation": generation}
     made["spec"]["group"], made["spec"]["names"]["plural"] = group, plural
     return made
@@ -37,13 +36,13 @@ class Asked:
 
 
 @pytest.fixture
-def crds() -> dict[str, Json]:
+def crds() -> dict[str, JSONObject]:
     made = [crd(each) for each in NAMES] + [crd("others", "other.dev")]
     return {each["metadata"]["name"]: each for each in made}
 
 
 @pytest.fixture
-def asked(server: ApiServer, crds: dict[str, Json]) -> Iterator[Asked]:
+def asked(server: ApiServer, crds: dict[str, JSONObject]) -> Iterator[Asked]:
     def answer(call: Call) -> Reply:
         path, _, query = call.path.removeprefix("/").partition("?")
         if path == PATH:  # two pages
@@ -61,12 +60,12 @@ def asked(server: ApiServer, crds: dict[str, Json]) -> Iterator[Asked]:
     made.found.close()
 
 
-def plurals(found: list[Json]) -> list[str]:
+def plurals(found: list[JSONObject]) -> list[str]:
     return sorted(each["spec"]["names"]["plural"] for each in found)
 
 
 def test_only_what_is_wanted_is_asked_for(
-    server: ApiServer, asked: Asked, crds: dict[str, Json]
+    server: ApiServer, asked: Asked, crds: dict[str, JSONObject]
 ) -> None:
     missing = WantedDefinition("nowhere.dev", "things")
     assert asked.found.fetch(frozenset([WIDGETS, missing])) == [slim(crds[WIDGETS.name])]
@@ -90,7 +89,7 @@ def test_nothing_wanted_asks_nothing(server: ApiServer, asked: Asked) -> None:
     assert server.calls == []
 
 
-def test_what_counts_as_a_change(asked: Asked, crds: dict[str, Json]) -> None:
+def test_what_counts_as_a_change(asked: Asked, crds: dict[str, JSONObject]) -> None:
     wanted = frozenset([WantedDefinition(WIDGETS.group, EVERY)])
     asked.found.fetch(wanted)
     crds[WIDGETS.name]["status"] = {"conditions": []}

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import pytest
 
@@ -10,10 +10,10 @@ from policyd._core.lib.authorization import Failure
 from policyd.admission.lookup_params import KindOf, ParamsOf
 from policyd.cluster import cache, connect
 from policyd.cluster.client import ClusterClient
+from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served
 from tests.cluster.fake import ApiServer, Call, Reply, refusal
 
-Json = dict[str, Any]
 Result = TypeVar("Result")
 SERVED = Served("limits.dev", "v1", "limitss", "Limit", True)
 LIMIT = KindOf("limits.dev/v1", "Limit")
@@ -24,7 +24,7 @@ DISCOVERY = {
         {"name": "limitss", "kind": "Limit", "namespaced": True},
     ],
 }
-MAP: Json = {
+MAP: JSONObject = {
     "kind": "ConfigMap",
     "metadata": {"name": "p", "namespace": "shop"},
     "data": {"a": "1"},
@@ -52,7 +52,7 @@ def custom(call: Call) -> Reply:
     return Reply(object_of("Limit", call.path.rpartition("/")[2]))
 
 
-def object_of(kind: str, name: str = "p") -> Json:
+def object_of(kind: str, name: str = "p") -> JSONObject:
     return {**MAP, "kind": kind, "metadata": {**MAP["metadata"], "name": name}}
 
 

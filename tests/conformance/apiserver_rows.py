@@ -59,10 +59,10 @@ def authorizer() -> StaticAuthorizer:
         AuthorizerRule(groups=("writers",), group="", resource=resource, verb="get")
         for resource in ("configmaps", "pods")
     ]
-    return StaticAuthorizer([*map(rule, answers), admins, *writers])
+    return StaticAuthorizer([*map(rule_of, answers), admins, *writers])
 
 
-def rule(answer: Row) -> AuthorizerRule:
+def rule_of(answer: Row) -> AuthorizerRule:
     """A SubjectAccessReview as a rule for exactly its question."""
     spec, status = answer["spec"], answer["status"]
     asked = spec.get("nonResourceAttributes") or spec["resourceAttributes"]
@@ -96,7 +96,7 @@ def policy_set(row: Row) -> PolicySet:
     return PolicySet(compiler.compile_strict(sources(row)), authorizer())
 
 
-def review(request: Row) -> Row:
+def review_of(request: Row) -> Row:
     """The AdmissionReview around a request of a row."""
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
 

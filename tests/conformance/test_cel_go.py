@@ -15,8 +15,8 @@ from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.parser import parse
 from policyd.cel.types.declarations import Scope, group, parse_type
 from policyd.errors import CelCompileError
+from tests.conformance.declarations import STANDARD
 from tests.conformance.tagged import decode, plain_or_tagged
-from tests.conformance.test_cel_spec import STANDARD
 from tests.core.lib.evaluate import as_json
 from tests.shared import conformance
 

@@ -11,17 +11,13 @@ from policyd.cel.plan.planner import plan, plan_unchecked
 from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.parser import parse
 from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature, parse_type
-from policyd.cel.types.functions import functions as known
 from policyd.errors import CelTypeError
-from policyd.versions import NEWEST
+from tests.conformance.declarations import STANDARD
 from tests.conformance.tagged import decode, same
 from tests.shared import conformance
 
 FILE = "cel-spec/cel-spec-simple.jsonl"
 NUMBER_OF_ROWS = 1_234
-STANDARD = [
-    parse_signature(row.signature, row.name, row.id) for row in known(NEWEST).by_id.values()
-]
 # Rows that are not run, with the reason.
 NO_ERROR = "Kubernetes leaves EnableErrorOnBadPresenceTest off: a scalar has no fields, no error"
 FOLDED = "Kubernetes folds the key to a constant, and refuses a program with such a key"

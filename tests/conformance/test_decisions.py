@@ -170,7 +170,8 @@ def test_status_errors_are_the_api_servers() -> None:
     """
     rows = conformance("k8s-admission/status-error.jsonl")
     print(f"k8s-admission/status-error: 0 of {len(rows)} apply: {API_SERVER}")
-    from tests.admission.test_engine import ask, denying, load
+    from tests.builders.policies import denying
+    from tests.policy_sets import ask, load
 
     status = ask(load(denying()))["status"]
     assert status["message"] and status["reason"] and 400 <= status["code"] < 600

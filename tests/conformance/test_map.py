@@ -19,7 +19,7 @@ from tests.conformance.apiserver_rows import (
     expected,
     policy_set,
     recorded,
-    review,
+    review_of,
 )
 
 Row = dict[str, Any]
@@ -72,7 +72,7 @@ def outcomes(row: Row) -> list[Row]:
 
 def differences(policies: PolicySet, request: Row, expect: Row) -> str:
     before = copy.deepcopy(request)
-    response = policies.review(review(request), webhook="mutate")["response"]
+    response = policies.review(review_of(request), webhook="mutate")["response"]
     if request != before:
         return "the request was changed"
     if not expect["allowed"] and not expect["passedMutation"]:

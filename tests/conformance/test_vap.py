@@ -15,7 +15,7 @@ from tests.conformance.apiserver_rows import (
     outcomes,
     policy_set,
     recorded,
-    review,
+    review_of,
 )
 
 Row = dict[str, Any]
@@ -41,7 +41,7 @@ def wrong(row: Row) -> Iterator[str]:
     """In what the answers to a row differ from all that is right."""
     policies = policy_set(row)
     for request in row.get("reviews") or [row["review"]]:
-        got = answered(policies.review(review(request))["response"], row["version"])
+        got = answered(policies.review(review_of(request))["response"], row["version"])
         differences = [difference(got, want) for want in outcomes(row)]
         if all(differences):
             yield differences[0]

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from tests.e2e.cluster import Cluster
+from tests.server.process import until
 
 WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
 APPLY = "application/apply-patch+yaml"
@@ -136,3 +137,15 @@ def path_of(thing: Mapping[str, Any]) -> str:
 
 def _unquote(text: str) -> str:
     return re.sub(r"\\(.)", r"\1", text)
+
+
+def audit(api: Cluster, audit_id: str) -> dict[str, str]:
+    """The annotations of one request in the API server's audit log."""
+    log = api.folder / "audit.log"
+
+    def found() -> list[Any]:
+        lines = [line for line in log.read_text().splitlines() if audit_id in line]
+        return [json.loads(line) for line in lines]
+
+    annotations: dict[str, str] = until(found, "the audit event")[0]["annotations"]
+    return annotations

@@ -25,9 +25,10 @@ from pathlib import Path
 from typing import Any
 
 from tests import kubernetes
+from tests.shared import ROOT
 
-MODULE = Path(__file__).resolve().parent / "apiserver"
-BUILT = Path(__file__).resolve().parents[2] / "build" / "apiserver"
+MODULE = ROOT / "tests/e2e/apiserver"
+BUILT = ROOT / "build/apiserver"
 BINARIES = "POLICYD_APISERVER_BIN"
 READY_WITHIN = 60.0  # seconds; two suffice on an idle machine
 

@@ -14,9 +14,13 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.builders import Thing, config_map, limiting, rule
+from policyd.json_types import JSONObject
+from tests.builders.objects import config_map
+from tests.builders.policies import rule
+from tests.e2e.builders import limiting
 from tests.e2e.client import Client
-from tests.e2e.cluster import BINARIES, Cluster, cluster
+from tests.e2e.cluster import BINARIES, Cluster, certificate, cluster
+from tests.e2e.rights import bound, component, rights
 from tests.e2e.webhook import registered, serving, write
 from tests.server.process import Process, until
 
@@ -73,7 +77,7 @@ def install(api: Cluster, namespace: str, tmp_path: Path) -> Iterator[Install]:
     with ExitStack() as stack:
 
         def start(
-            *sources: Thing | Path, webhook: dict[str, Any] | None = None, **settings: str
+            *sources: JSONObject | Path, webhook: dict[str, Any] | None = None, **settings: str
         ) -> Process:
             paths = [each for each in sources if isinstance(each, Path)]
             documents = [each for each in sources if not isinstance(each, Path)]
@@ -95,7 +99,7 @@ def watching(api: Cluster) -> None:
     (k8s.io/apiserver policy_source.go): a later policy would see them as they were then.
     """
     documents = limiting({"apiVersion": "v1", "kind": "ConfigMap"}, name="none")
-    probe = config_map("default", "watched")
+    probe = config_map("watched", "default")
     probe["metadata"]["labels"] = {"watched": "yes"}
     client = Client(api)
     for each in documents:
@@ -112,7 +116,38 @@ def watching(api: Cluster) -> None:
     client.close()
 
 
-def make_namespace(client: Client, name: str, **labels: str) -> Thing:
+@pytest.fixture
+def kubeconfig(api: Cluster, client: Client, tmp_path: Path) -> Iterator[Path]:
+    """Of a user ``policyd`` with nothing but the rights that the deployment's component gives."""
+    (tmp_path / "ca.crt").write_bytes((api.folder / "ca.crt").read_bytes())
+    (tmp_path / "ca.key").write_bytes((api.folder / "ca.key").read_bytes())
+    certificate(tmp_path, "policyd", "/CN=policyd")
+    asker, binding = component()
+    binding["subjects"] = bound(asker, "User", "policyd")["subjects"]
+    made = [asker, binding, *rights()]
+    for each in made:
+        client.made(each)
+    document = {
+        "clusters": [
+            {"name": "a", "cluster": {"server": api.server, "certificate-authority": "ca.crt"}}
+        ],
+        "users": [
+            {
+                "name": "a",
+                "user": {"client-certificate": "policyd.crt", "client-key": "policyd.key"},
+            }
+        ],
+        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
+        "current-context": "a",
+    }
+    file = tmp_path / "kubeconfig"
+    file.write_text(json.dumps(document))
+    yield file
+    for each in made:
+        client.delete(each)
+
+
+def make_namespace(client: Client, name: str, **labels: str) -> JSONObject:
     """A Namespace, as the document that policyd may be given too."""
     made = {
         "apiVersion": "v1",

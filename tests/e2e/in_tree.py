@@ -7,7 +7,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.builders import ADMISSION, Thing, config_map, rule
+from policyd.json_types import JSONObject
+from tests.builders.objects import config_map
+from tests.builders.policies import ADMISSION, rule
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import make_namespace
@@ -23,7 +25,7 @@ MARKER = "zz-marker"
 def both(
     api: Cluster,
     client: Client,
-    documents: Sequence[Thing],
+    documents: Sequence[JSONObject],
     folder: Path,
     called: str = "",
     **settings: str,
@@ -55,11 +57,11 @@ def both(
         yield namespace
 
 
-def _is_binding(document: Thing) -> bool:
+def _is_binding(document: JSONObject) -> bool:
     return str(document["kind"]).endswith("Binding")
 
 
-def _selecting(document: Thing, side: str) -> Thing:
+def _selecting(document: JSONObject, side: str) -> JSONObject:
     """A binding held to the namespaces of its side and policy; policies as they are."""
     if not _is_binding(document):
         return document
@@ -73,7 +75,7 @@ def _selecting(document: Thing, side: str) -> Thing:
 
 
 @contextmanager
-def in_force(client: Client, documents: Sequence[Thing]) -> Iterator[None]:
+def in_force(client: Client, documents: Sequence[JSONObject]) -> Iterator[None]:
     """Documents applied to the API server, from when it uses them until they are deleted."""
     kind = next(each["kind"] for each in documents if not _is_binding(each))
     ordered = sorted([*documents, *_marker(kind)], key=_is_binding)
@@ -86,11 +88,11 @@ def in_force(client: Client, documents: Sequence[Thing]) -> Iterator[None]:
         yield
 
 
-def _marker(kind: str) -> list[Thing]:
+def _marker(kind: str) -> list[JSONObject]:
     """A policy that denies, or labels, the ConfigMaps of its own name."""
     expression = "[JSONPatch{op: 'add', path: '/data', value: {'marked': 'yes'}}]"
-    acts: Thing = {"validations": [{"expression": "false"}]}
-    bound: Thing = {"policyName": MARKER, "validationActions": ["Deny"]}
+    acts: JSONObject = {"validations": [{"expression": "false"}]}
+    bound: JSONObject = {"policyName": MARKER, "validationActions": ["Deny"]}
     if kind == "MutatingAdmissionPolicy":
         patch = {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
         acts = {"mutations": [patch], "reinvocationPolicy": "Never", "failurePolicy": "Fail"}
@@ -109,7 +111,7 @@ def _marker(kind: str) -> list[Thing]:
 
 def _marked(client: Client, kind: str) -> bool:
     """Whether the marker of a kind acts."""
-    marker = config_map("default", "marker")
+    marker = config_map("marker", "default")
     marker["metadata"]["labels"] = {"marker": kind}
     answer = client.create(marker, dryRun="All")
     return answer.status == 422 or "marked" in answer.body.get("data", {})

@@ -1,26 +1,21 @@
 """What expressions ask the authorizer is answered alike in the API server and by policyd, which asks it."""
 
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import pytest
-import yaml
-
-from tests import shared
-from tests.e2e.builders import ADMISSION, Thing, config_map, demand, json_patch, policy, rule
+from policyd.json_types import JSONObject
+from tests.builders.objects import config_map
+from tests.builders.policies import ADMISSION, CONFIG_MAPS, demand, json_patch, policy, rule
 from tests.e2e.client import Client
-from tests.e2e.cluster import Cluster, certificate
+from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import Install
 from tests.e2e.in_tree import ALL, HOOK, TREE, both
-from tests.e2e.test_lifecycle import load
+from tests.e2e.load import load
+from tests.e2e.rights import MAKERS, component
 from tests.server.process import until
 
-RBAC = "rbac.authorization.k8s.io/v1"
-MAKERS = "makers"
-COMPONENT = shared.ROOT / "deploy" / "components" / "cluster" / "access.yaml"
 # Who sends requests; each is one of the MAKERS too, who may create ConfigMaps.
 USERS: dict[str, Sequence[str]] = {
     "bob": ["writers"],
@@ -53,7 +48,7 @@ SHOWN = (
 )
 
 
-def variables() -> list[Thing]:
+def variables() -> list[JSONObject]:
     return [{"name": f"q{i}", "expression": text} for i, text in enumerate(ASKED)]
 
 
@@ -61,11 +56,11 @@ def names() -> list[str]:
     return [f"variables.q{i}" for i in range(len(ASKED))]
 
 
-def documents(kind: str, **spec: Any) -> list[Thing]:
+def documents(kind: str, **spec: Any) -> list[JSONObject]:
     """A policy about ConfigMaps called ``asked`` and its binding."""
     constraints = {"resourceRules": [rule("configmaps", operations=["CREATE"])]}
     condition = {"name": "asked", "expression": "object.metadata.name == 'asked'"}
-    bound: Thing = {"policyName": "asks"}
+    bound: JSONObject = {"policyName": "asks"}
     if kind == "ValidatingAdmissionPolicy":
         bound["validationActions"] = ["Warn"]
     spec = {
@@ -80,93 +75,6 @@ def documents(kind: str, **spec: Any) -> list[Thing]:
         {"apiVersion": ADMISSION, "kind": kind, "metadata": meta, "spec": spec},
         {"apiVersion": ADMISSION, "kind": f"{kind}Binding", "metadata": meta, "spec": bound},
     ]
-
-
-def role(name: str, *rules: Thing, namespace: str = "") -> Thing:
-    kind = "Role" if namespace else "ClusterRole"
-    metadata = {"name": name, **({"namespace": namespace} if namespace else {})}
-    return {"apiVersion": RBAC, "kind": kind, "metadata": metadata, "rules": list(rules)}
-
-
-def bound(of: Thing, kind: str, name: str, **subject: str) -> Thing:
-    group = {} if kind == "ServiceAccount" else {"apiGroup": "rbac.authorization.k8s.io"}
-    return {
-        "apiVersion": RBAC,
-        "kind": f"{of['kind']}Binding",
-        "metadata": of["metadata"],
-        "roleRef": {
-            "apiGroup": "rbac.authorization.k8s.io",
-            "kind": of["kind"],
-            "name": of["metadata"]["name"],
-        },
-        "subjects": [{"kind": kind, "name": name, **group, **subject}],
-    }
-
-
-def rights() -> Iterator[Thing]:
-    """Roles and bindings; ``lost`` is bound to a role that does not exist.
-
-    No two of them allow the same: which one is the reason would be left to chance.
-    """
-    config_maps = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]}
-    maker = role("makers", config_maps)
-    yield from (maker, bound(maker, "Group", MAKERS))
-    writer = role(
-        "writers",
-        {"apiGroups": [""], "resources": ["pods"], "verbs": ["list"]},
-        {
-            "apiGroups": [""],
-            "resources": ["secrets"],
-            "resourceNames": ["shared"],
-            "verbs": ["get"],
-        },
-        {"nonResourceURLs": ["/debug/*", "/exact"], "verbs": ["get"]},
-        {"apiGroups": ["apps"], "resources": ["deployments/scale"], "verbs": ["update"]},
-    )
-    yield from (writer, bound(writer, "Group", "writers"))
-    robot = role(
-        "robot",
-        {"apiGroups": [""], "resources": ["services"], "verbs": ["create"]},
-        namespace="default",
-    )
-    yield from (robot, bound(robot, "ServiceAccount", "robot", namespace="default"))
-    yield bound(role("gone"), "Group", "lost")
-
-
-def component() -> list[Thing]:
-    """The ClusterRole and ClusterRoleBinding of the deployment."""
-    return list(yaml.safe_load_all(COMPONENT.read_text()))
-
-
-@pytest.fixture
-def kubeconfig(api: Cluster, client: Client, tmp_path: Path) -> Iterator[Path]:
-    """Of a user ``policyd`` with nothing but the rights that the deployment's component gives."""
-    (tmp_path / "ca.crt").write_bytes((api.folder / "ca.crt").read_bytes())
-    (tmp_path / "ca.key").write_bytes((api.folder / "ca.key").read_bytes())
-    certificate(tmp_path, "policyd", "/CN=policyd")
-    asker, binding = component()
-    binding["subjects"] = bound(asker, "User", "policyd")["subjects"]
-    made = [asker, binding, *rights()]
-    for each in made:
-        client.made(each)
-    document = {
-        "clusters": [
-            {"name": "a", "cluster": {"server": api.server, "certificate-authority": "ca.crt"}}
-        ],
-        "users": [
-            {
-                "name": "a",
-                "user": {"client-certificate": "policyd.crt", "client-key": "policyd.key"},
-            }
-        ],
-        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
-        "current-context": "a",
-    }
-    file = tmp_path / "kubeconfig"
-    file.write_text(json.dumps(document))
-    yield file
-    for each in made:
-        client.delete(each)
 
 
 @contextmanager
@@ -188,7 +96,7 @@ def test_mutations_write_the_same_decisions_reasons_and_errors(
         for user in USERS:
             with speaking_as(api, user) as speaker:
                 written[user] = [
-                    speaker.made(config_map(namespace(side, ALL), "asked"), dryRun="All")["data"]
+                    speaker.made(config_map("asked", namespace(side, ALL)), dryRun="All")["data"]
                     for side in (TREE, HOOK)
                 ]
     for user, (tree, hook) in written.items():
@@ -213,7 +121,7 @@ def test_validations_warn_and_deny_of_the_same(
         for user in USERS:
             with speaking_as(api, user) as speaker:
                 answers = [
-                    speaker.create(config_map(namespace(side, ALL), "asked"), dryRun="All")
+                    speaker.create(config_map("asked", namespace(side, ALL)), dryRun="All")
                     for side in (TREE, HOOK)
                 ]
             assert [each.status for each in answers] == [201, 201]
@@ -227,11 +135,16 @@ def test_without_the_right_to_ask_the_failure_policy_decides(
 ) -> None:
     client.delete(component()[1])
     install(
-        policy("strict", validations=[demand(f"{ASKED[1]}.allowed()", "no")]),
-        policy("lax", validations=[demand(f"{ASKED[0]}.allowed()", "no")], failurePolicy="Ignore"),
+        policy("strict", CONFIG_MAPS, validations=[demand(f"{ASKED[1]}.allowed()", "no")]),
+        policy(
+            "lax",
+            CONFIG_MAPS,
+            validations=[demand(f"{ASKED[0]}.allowed()", "no")],
+            failurePolicy="Ignore",
+        ),
         kubeconfig=str(kubeconfig),
     )
-    answer = client.create(config_map(namespace, "asked"), dryRun="All")
+    answer = client.create(config_map("asked", namespace), dryRun="All")
     assert answer.status == 422
     (cause,) = answer.causes
     assert "cannot find out whether 'admin' may get secrets: the API server answered 403" in cause
@@ -245,14 +158,16 @@ def test_labels_of_namespaces_are_those_of_the_cluster(
     rules = {"resourceRules": [rule("configmaps")]}
     team = "namespaceObject.metadata.labels[?'team'].orValue('none')"
     install(
-        policy("seen", validations=[demand(f"{team} != 'sales'", "seen")]),
+        policy("seen", CONFIG_MAPS, validations=[demand(f"{team} != 'sales'", "seen")]),
         policy("selected", matchConstraints={**rules, **sales}, validations=[demand("false", "x")]),
-        policy("other", validations=[demand("object.metadata.name != 'asked'", "other")]),
+        policy(
+            "other", CONFIG_MAPS, validations=[demand("object.metadata.name != 'asked'", "other")]
+        ),
         kubeconfig=str(kubeconfig),
     )
 
     def told() -> list[str]:
-        answer = client.create(config_map(namespace, "asked"), dryRun="All")
+        answer = client.create(config_map("asked", namespace), dryRun="All")
         assert answer.status == 422
         return [cause.split("'")[1] for cause in answer.causes]
 
@@ -269,7 +184,7 @@ def test_overload_is_tried_again_by_the_api_server(
     """A request that waits for an answer keeps its room: with room for one, others get a 503."""
     asks = "authorizer.group('').resource('pods').check('get').reason() != 'none'"
     server = install(
-        policy("asks", validations=[demand(asks, "no")]),
+        policy("asks", CONFIG_MAPS, validations=[demand(asks, "no")]),
         # Not what policyd itself asks: before 1.37 its SubjectAccessReviews would need the room.
         webhook={"rules": [rule("configmaps")]},
         max_in_flight="1",

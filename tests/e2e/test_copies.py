@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
-from tests.e2e.builders import ADMISSION, Thing, config_map, json_patch, rule
+from policyd.json_types import JSONObject
+from tests.builders.objects import config_map
+from tests.builders.policies import ADMISSION, json_patch, rule
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.in_tree import HOOK, TREE, both
@@ -11,7 +13,7 @@ KIND = "MutatingAdmissionPolicy"
 MUTATE = 'admission webhook "mutate.policyd.dev" denied the request: '
 
 
-def copying(name: str, copies: int) -> list[Thing]:
+def copying(name: str, copies: int) -> list[JSONObject]:
     """A policy that copies ``data.a`` so many times."""
     expression = (
         f"lists.range({copies}).map(i, JSONPatch{{op: 'copy', from: '/data/a', "
@@ -44,7 +46,7 @@ def test_copies_have_a_limit(api: Cluster, client: Client, tmp_path: Path) -> No
         told = {}
         for side in (TREE, HOOK):
             for name in ("few", "many"):
-                thing = config_map(namespace(side, name), "a", {"a": "x" * 300_000})
+                thing = config_map("a", namespace(side, name), {"a": "x" * 300_000})
                 answer = client.create(thing, dryRun="All")
                 told[side, name] = (answer.status, answer.message)
         assert told[TREE, "few"] == told[HOOK, "few"]  # as large as no ConfigMap may be

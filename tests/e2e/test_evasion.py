@@ -9,7 +9,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.builders import PODS, custom_resource_definition, demand, policy, rule
+from tests.builders.objects import widget_definition
+from tests.builders.policies import PODS, demand, policy, rule
 from tests.e2e.client import Client
 from tests.e2e.conftest import Install
 from tests.e2e.webhook import DENIED
@@ -52,7 +53,7 @@ def widget(namespace: str, name: str, content: str) -> tuple[str, bytes]:
 @pytest.fixture
 def widgets(client: Client) -> Iterator[None]:
     """Custom resources that may hold anything."""
-    made = custom_resource_definition()
+    made = widget_definition()
     anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     made["spec"]["versions"][0]["schema"]["openAPIV3Schema"] = anything
     client.made(made)

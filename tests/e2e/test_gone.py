@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
-from tests.e2e.builders import config_map, demand, rule
+from tests.builders.objects import config_map
+from tests.builders.policies import demand, rule
+from tests.e2e.builders import validating
 from tests.e2e.client import Answer, Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import make_namespace
 from tests.e2e.in_tree import in_force
-from tests.e2e.test_authorizer import bound, kubeconfig, role  # noqa: F401 - a fixture
-from tests.e2e.test_versions import validating
+from tests.e2e.rights import bound, role
 from tests.e2e.webhook import DENIED, registered, serving, write
 from tests.server.process import until
 
@@ -17,11 +18,11 @@ def test_updates_in_a_namespace_that_is_gone(
     api: Cluster,
     client: Client,
     tmp_path: Path,
-    kubeconfig: Path,  # noqa: F811
+    kubeconfig: Path,
 ) -> None:
     """1.36 answers them before any policy; since then policies see them, and their selectors fail."""
     gone = make_namespace(client, "gone")
-    client.made(config_map("gone", "a"))
+    client.made(config_map("a", "gone"))
     client.delete(gone)
     ended = client.get(gone).body
     ended["spec"]["finalizers"] = []
@@ -29,7 +30,7 @@ def test_updates_in_a_namespace_that_is_gone(
     until(lambda: client.get(gone).status == 404, "the namespace being gone")
 
     def update() -> Answer:
-        return client.replace(config_map("gone", "a", {"changed": "yes"}), dryRun="All")
+        return client.replace(config_map("a", "gone", {"changed": "yes"}), dryRun="All")
 
     if api.version == "1.36":
         until(lambda: update().status == 404, "the API server knowing that it is gone")

@@ -5,7 +5,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.e2e.builders import PODS, Thing, demand, pod, policy
+from policyd.json_types import JSONObject
+from tests.builders.objects import pod
+from tests.builders.policies import PODS, demand, policy
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import Install
@@ -29,13 +31,16 @@ def attacker(api: Cluster, client: Client, namespace: str) -> Iterator[Client]:
     role = {"apiGroup": group, "kind": "Role", "name": "attacker"}
     client.made({**version, "kind": "RoleBinding", "subjects": [subject], "roleRef": role})
     made = Client(api, [("Impersonate-User", "mallory")])
-    until(lambda: made.create(pod(namespace, "allowed"), dryRun="All").status == 201, "the right")
+    until(
+        lambda: made.create(pod(name="allowed", namespace=namespace), dryRun="All").status == 201,
+        "the right",
+    )
     yield made
     made.close()
 
 
-def annotated(namespace: str, name: str) -> Thing:
-    thing = pod(namespace, name)
+def annotated(namespace: str, name: str) -> JSONObject:
+    thing = pod(name=name, namespace=namespace)
     thing["metadata"]["annotations"] = {"mem": NO_QUANTITY}
     return thing
 
@@ -67,7 +72,10 @@ def test_an_annotation_blocks_no_other_pod(
 
     thread = threading.Thread(target=attack)
     thread.start()
-    others = [client.create(pod(namespace, f"good-{i}"), dryRun="All").status for i in range(10)]
+    others = [
+        client.create(pod(name=f"good-{i}", namespace=namespace), dryRun="All").status
+        for i in range(10)
+    ]
     thread.join()
     assert others == [201] * 10
     assert server.get("/livez")[0] == 200

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.builders import Thing
+from policyd.json_types import JSONObject
 from tests.e2e.client import Client, path_of
 from tests.e2e.conftest import Install
 from tests.shared import ROOT
@@ -12,7 +12,7 @@ from tests.shared import ROOT
 LABELS = {"example.com/node-pool": "batch", "example.com/team": "bakery"}
 READ_ONLY = {"securityContext": {"readOnlyRootFilesystem": True}}
 GPU = {"name": "gpu", "image": "gpu", "resources": {"limits": {"nvidia.com/gpu": "1"}}}
-APP: Thing = {
+APP: JSONObject = {
     "initContainers": [
         {"name": "setup", "image": "setup@sha256:" + "0" * 64, **READ_ONLY},
         {"name": "proxy", "image": "quay.io/proxy:1", "restartPolicy": "Always"},
@@ -22,12 +22,12 @@ APP: Thing = {
 }
 
 
-def context(**fields: Any) -> Thing:
+def context(**fields: Any) -> JSONObject:
     """A pod of one container with a security context."""
     return {"containers": [{"name": "app", "image": "app", "securityContext": fields}]}
 
 
-SPECS: dict[str, Thing] = {
+SPECS: dict[str, JSONObject] = {
     "app": APP,
     "least": {"containers": [{"name": "app", "image": "app"}]},
     "windows": {**APP, "os": {"name": "windows"}, "initContainers": [], "containers": [GPU]},
@@ -64,7 +64,7 @@ def _made_by_all(install: Install, namespace: str) -> None:
     install(ROOT / "policies" / "mutation", known)
 
 
-def metadata(namespace: str, name: str) -> Thing:
+def metadata(namespace: str, name: str) -> JSONObject:
     return {
         "name": name,
         "namespace": namespace,
@@ -134,7 +134,7 @@ def test_a_debug_container_is_added_beside_those_that_are_there(
         "spec": APP,
     }
     made = client.made(thing)
-    debuggers: list[Thing] = []
+    debuggers: list[JSONObject] = []
     for name in ("first", "second"):
         debuggers.append({"name": name, "image": "busybox", "imagePullPolicy": "IfNotPresent"})
         change = {"spec": {"ephemeralContainers": debuggers}}

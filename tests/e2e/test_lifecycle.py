@@ -1,80 +1,27 @@
 """Nothing that happens to policyd fails a request of a real API server: reload, restart."""
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from functools import partial
-from itertools import count
 from pathlib import Path
 
 import pytest
 
+from policyd.json_types import JSONObject
+from tests.builders.policies import CONFIG_MAPS, demand, labelling, policy
 from tests.e2e.balancer import balancer
-from tests.e2e.builders import Thing, config_map, demand, labelling, policy
-from tests.e2e.client import Answer, Client
+from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
+from tests.e2e.load import Load, load
 from tests.e2e.webhook import registered, serving, write
 from tests.server.process import Process, until
 
-CLIENTS = 6
 
-
-class Load:
-    """Creates ConfigMaps one after another from a few clients and keeps the answers."""
-
-    def __init__(self, api: Cluster, namespace: str, clients: int) -> None:
-        self.answers: list[Answer] = []
-        self._stop = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._run, args=(api, namespace, number))
-            for number in range(clients)
-        ]
-
-    def _run(self, api: Cluster, namespace: str, number: int) -> None:
-        client = Client(api)
-        for index in count():
-            if self._stop.is_set():
-                break
-            self.answers.append(client.create(config_map(namespace, f"load-{number}-{index}")))
-        client.close()
-
-    def start(self) -> None:
-        for thread in self._threads:
-            thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join()
-
-    @property
-    def failures(self) -> list[object]:
-        return [each.body for each in self.answers if each.status != 201]
-
-    def more(self, number: int) -> Callable[[], bool]:
-        """True when so many have been answered from now on."""
-        wanted = len(self.answers) + number
-        return lambda: len(self.answers) >= wanted
-
-
-@contextmanager
-def load(api: Cluster, namespace: str, clients: int = CLIENTS) -> Iterator[Load]:
-    """Load that has begun, and stops at the end."""
-    made = Load(api, namespace, clients)
-    made.start()
-    try:
-        until(made.more(20), "some load")
-        yield made
-    finally:
-        made.stop()
-
-
-def stamped(value: str) -> list[Thing]:
+def stamped(value: str) -> list[JSONObject]:
     """Policies that label what they see, and demand that label of what was seen."""
     same = demand("object.metadata.labels.stamp.matches('^v[0-9]$')", "no stamp")
     return [
-        policy("stamp", mutations=[labelling("stamp", f"'{value}'")]),
-        policy("stamped", validations=[same]),
+        policy("stamp", CONFIG_MAPS, mutations=[labelling("stamp", f"'{value}'")]),
+        policy("stamped", CONFIG_MAPS, validations=[same]),
     ]
 
 

@@ -8,27 +8,30 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.builders import Thing, config_map, custom_resource_definition, limiting, policy, rule
+from policyd.json_types import JSONObject
+from tests.builders.objects import config_map, widget_definition
+from tests.builders.policies import policy, rule
+from tests.e2e.builders import limiting
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import Install
 from tests.e2e.in_tree import ALL, HOOK, TREE, both
-from tests.e2e.test_authorizer import bound, kubeconfig, role  # noqa: F401 - a fixture
+from tests.e2e.rights import bound, role
 from tests.server.process import until
 
 GROUP = "live.policyd.dev"
 DENIED = "denied request: "
 
 
-def definition() -> Thing:
-    made = custom_resource_definition()
+def definition() -> JSONObject:
+    made = widget_definition()
     made["metadata"]["name"] = f"widgets.{GROUP}"
     made["spec"]["group"] = GROUP
     return made
 
 
 @pytest.fixture
-def defining(client: Client) -> Iterator[Thing]:
+def defining(client: Client) -> Iterator[JSONObject]:
     """The definition, not made yet; gone in the end."""
     made = definition()
     yield made
@@ -37,10 +40,10 @@ def defining(client: Client) -> Iterator[Thing]:
 
 def test_a_definition_made_after_the_start_is_merged_by_its_keys(
     client: Client,
-    kubeconfig: Path,  # noqa: F811
+    kubeconfig: Path,
     namespace: str,
     install: Install,
-    defining: Thing,
+    defining: JSONObject,
 ) -> None:
     overlay = {"spec": {"parts": [{"name": "b", "size": 7}]}}
     install(
@@ -63,12 +66,12 @@ def test_a_definition_made_after_the_start_is_merged_by_its_keys(
     assert parts == [{"name": "a"}, {"name": "b", "size": 7}]
 
 
-def secret(namespace: str) -> Thing:
+def secret(namespace: str) -> JSONObject:
     """What the policy is about."""
-    return {**config_map(namespace, "asked"), "kind": "Secret", "data": {}}
+    return {**config_map("asked", namespace), "kind": "Secret", "data": {}}
 
 
-REFS: dict[str, Thing] = {
+REFS: dict[str, JSONObject] = {
     "named": {"name": "one"},
     "selected": {"selector": {"matchLabels": {"limits": "yes"}}},
     "lax": {"name": "one", "parameterNotFoundAction": "Allow"},
@@ -81,7 +84,7 @@ def test_params_of_the_cluster_decide_alike(
     api: Cluster,
     client: Client,
     tmp_path: Path,
-    kubeconfig: Path,  # noqa: F811
+    kubeconfig: Path,
     name: str,
 ) -> None:
     reading = role("params", {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]})
@@ -105,12 +108,12 @@ def test_params_of_the_cluster_decide_alike(
             )
             return tree if tree == hook else []
 
-        def stored(made: Thing) -> bool:
+        def stored(made: JSONObject) -> bool:
             return client.create(made).status == 201 or client.replace(made).status == 200
 
         def make(which: str, **data: str) -> None:
             for side in (TREE, HOOK):
-                made = config_map(namespace(side, ALL), which, data)
+                made = config_map(which, namespace(side, ALL), data)
                 made["metadata"]["labels"] = {"limits": "yes"}
                 until(partial(stored, made), f"the param {which}")
 
@@ -130,10 +133,10 @@ def test_params_of_the_cluster_decide_alike(
 
 def test_params_that_policyd_may_not_read_are_a_configuration_error(
     client: Client,
-    kubeconfig: Path,  # noqa: F811
+    kubeconfig: Path,
     namespace: str,
     install: Install,
-    defining: Thing,
+    defining: JSONObject,
 ) -> None:
     client.made(defining)
     kind = {"apiVersion": f"{GROUP}/v1", "kind": "Widget"}

@@ -7,7 +7,8 @@ import jsonpatch
 import pytest
 import yaml
 
-from tests.e2e.builders import Thing, documents
+from policyd.json_types import JSONObject
+from tests.e2e.builders import documents
 from tests.e2e.client import APPLY, Client
 from tests.shared import ROOT
 
@@ -20,7 +21,7 @@ KINDS = [each["kind"] for each in MANIFESTS]
 
 
 @pytest.fixture(name="home")
-def _home(client: Client) -> Iterator[Thing]:
+def _home(client: Client) -> Iterator[JSONObject]:
     """The Namespace of the base, with all that it demands of pods."""
     (namespace,) = (each for each in MANIFESTS if each["kind"] == "Namespace")
     if client.get(namespace).status == 404:
@@ -29,7 +30,7 @@ def _home(client: Client) -> Iterator[Thing]:
 
 
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=KINDS)
-def test_each_manifest_is_accepted(client: Client, home: Thing, manifest: Thing) -> None:
+def test_each_manifest_is_accepted(client: Client, home: JSONObject, manifest: JSONObject) -> None:
     applied = client.patch(manifest, manifest, APPLY, fieldManager="kubectl", **STRICT)
     assert (applied.status, applied.warnings) in ((200, ()), (201, ())), applied.body
     if manifest != home:
@@ -37,7 +38,7 @@ def test_each_manifest_is_accepted(client: Client, home: Thing, manifest: Thing)
         assert (created.status, created.warnings) == (201, ()), created.body
 
 
-def test_the_pods_of_the_deployment_are_admitted(client: Client, home: Thing) -> None:
+def test_the_pods_of_the_deployment_are_admitted(client: Client, home: JSONObject) -> None:
     """By the Pod Security Standard of their own namespace, and with their priority."""
     (deployment,) = (each for each in MANIFESTS if each["kind"] == "Deployment")
     template: dict[str, Any] = deployment["spec"]["template"]

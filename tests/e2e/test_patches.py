@@ -3,15 +3,10 @@
 import random
 from typing import Any
 
-from tests.e2e.builders import (
-    PODS,
-    Thing,
-    custom_resource_definition,
-    json_patch,
-    policy,
-    recorded_pods,
-    rule,
-)
+from policyd.json_types import JSONObject
+from tests.builders.objects import widget_definition
+from tests.builders.policies import PODS, json_patch, policy, rule
+from tests.e2e.builders import recorded_pods
 from tests.e2e.client import Client
 from tests.e2e.conftest import Install
 from tests.server.process import until
@@ -43,7 +38,7 @@ def test_the_sample_mutations_apply_to_recorded_pods(
         assert client.get(made).body == made
 
 
-OVERLAY: Thing = {
+OVERLAY: JSONObject = {
     "metadata": {"labels": {"+(app)": "none", "team": "${request.namespace}", "gone": None}},
     "spec": {
         "nodeSelector": {"disk": "ssd", "zone": None},
@@ -145,9 +140,9 @@ def edited(chance: random.Random, value: Any, rate: float = 0.25) -> Any:
     return value
 
 
-def free_form_definition() -> Thing:
+def free_form_definition() -> JSONObject:
     """Trees: whatever stands in their spec is kept."""
-    made = custom_resource_definition()
+    made = widget_definition()
     made["metadata"]["name"] = "trees.e2e.policyd.dev"
     made["spec"]["names"] = {"plural": "trees", "singular": "tree", "kind": "Tree"}
     free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}

@@ -17,10 +17,12 @@ import jsonpatch
 import pytest
 
 from policyd.api.policy_set import PolicySet
+from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.policy.suite.reviews import build_review
-from tests.e2e.builders import ADMISSION, Thing, config_map, json_patch, rule
+from tests.builders.objects import config_map
+from tests.builders.policies import ADMISSION, json_patch, rule
 from tests.e2e.client import Answer, Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import make_namespace
@@ -45,17 +47,17 @@ class Case:
         self.labels = {key: chance.choice(VALUES) for key in KEYS if chance.random() < 0.7}
         self.policies = [self.policy(letter) for letter in "abc"[: chance.randint(1, 3)]]
 
-    def object(self, side: str) -> Thing:
+    def object(self, side: str) -> JSONObject:
         """What is sent: its name tells the side, which bindings ask for."""
         log = {"log": ""}
-        made = config_map(SPACE, f"{self.name}-{side}", log)
+        made = config_map(f"{self.name}-{side}", SPACE, log)
         if self.of_namespaces:
             made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"annotations": log}}
             made["metadata"]["name"] = f"{self.name}-{side}"
         made["metadata"]["labels"] = {"keep": "it", **self.labels}
         return made
 
-    def documents(self, side: str, orders: dict[str, str] | None = None) -> Iterator[Thing]:
+    def documents(self, side: str, orders: dict[str, str] | None = None) -> Iterator[JSONObject]:
         """The policies and bindings; ``orders`` are names that put them in another order."""
         names = orders or {}
         resources = rule("namespaces" if self.of_namespaces else "configmaps")
@@ -68,18 +70,18 @@ class Case:
                 yield document("Binding", names.get(each, each), {**bound, **rules})
 
     @staticmethod
-    def ruled(spec: Thing, resources: Thing) -> Thing:
+    def ruled(spec: JSONObject, resources: JSONObject) -> JSONObject:
         return {**spec.get("matchResources", {}), "resourceRules": [resources]}
 
-    def selectors(self, often: float) -> Thing:
-        found: Thing = {}
+    def selectors(self, often: float) -> JSONObject:
+        found: JSONObject = {}
         for name in ("objectSelector", "namespaceSelector"):
             wanted = self.chance.random() < often
             if wanted and (name == "objectSelector" or self.of_namespaces):
                 found[name] = self.selector()
         return found
 
-    def selector(self) -> Thing:
+    def selector(self) -> JSONObject:
         key, value = self.chance.choice(KEYS), self.chance.choice(VALUES)
         operator = self.chance.choice(["=", "Exists", "DoesNotExist", "NotIn"])
         if operator == "=":
@@ -87,9 +89,9 @@ class Case:
         values = {"values": [value]} if operator == "NotIn" else {}
         return {"matchExpressions": [{"key": key, "operator": operator, **values}]}
 
-    def policy(self, letter: str) -> tuple[str, Thing, Thing]:
+    def policy(self, letter: str) -> tuple[str, JSONObject, JSONObject]:
         chance, name = self.chance, f"{self.name}-{letter}"
-        spec: Thing = {
+        spec: JSONObject = {
             "reinvocationPolicy": "IfNeeded" if chance.random() < 0.7 else "Never",
             "failurePolicy": "Fail" if chance.random() < 0.7 else "Ignore",
             "mutations": [json_patch(self.mutation(letter))],
@@ -100,9 +102,9 @@ class Case:
         with_params = chance.random() < 0.25
         if with_params:
             spec["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
-        bindings: Thing = {}
+        bindings: JSONObject = {}
         for number in range(chance.choice([1, 1, 2])):
-            bound: Thing = {"matchResources": self.selectors(0.5)}
+            bound: JSONObject = {"matchResources": self.selectors(0.5)}
             if with_params:
                 missing = chance.choice(["Allow", "Deny"])
                 param = chance.choice(["param", "param", "none"])
@@ -146,7 +148,7 @@ class Case:
                 ranked = [*policies, *(name for some in bindings for name in some)]
                 yield {name: f"{rank:03d}-{name}" for rank, name in enumerate(ranked)}
 
-    def result(self, after: Thing) -> Result:
+    def result(self, after: JSONObject) -> Result:
         log = after["metadata"]["annotations"] if self.of_namespaces else after["data"]
         labels = {key: after["metadata"]["labels"].get(key) for key in KEYS}
         return log["log"], json.dumps(labels)
@@ -176,14 +178,14 @@ def b64encoded_nothing() -> str:
     return "W10="
 
 
-def document(end: str, name: str, spec: Thing) -> Thing:
+def document(end: str, name: str, spec: JSONObject) -> JSONObject:
     spec = {key: value for key, value in spec.items() if end or key != "matchResources"}
     kind = f"MutatingAdmissionPolicy{end}"
     return {"apiVersion": ADMISSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
 
 
-def param() -> Thing:
-    return config_map(SPACE, "param")
+def param() -> JSONObject:
+    return config_map("param", SPACE)
 
 
 @pytest.mark.usefixtures("watching")
@@ -194,8 +196,8 @@ def test_random_policies_are_invoked_again_as_in_the_api_server(
     cases = [Case(number, chance) for number in range(CASES)]
     space = make_namespace(client, SPACE)
     client.made(param())
-    ours: list[Thing] = [each for case in cases for each in case.documents(HOOK)]
-    theirs: list[Thing] = [each for case in cases for each in case.documents(TREE)]
+    ours: list[JSONObject] = [each for case in cases for each in case.documents(HOOK)]
+    theirs: list[JSONObject] = [each for case in cases for each in case.documents(TREE)]
     asked: dict[str, Any] = {
         "namespaceSelector": {},
         "rules": [rule("configmaps", "namespaces", operations=["CREATE"])],

@@ -2,17 +2,21 @@
 
 from typing import Any
 
-from tests.e2e.builders import (
+from tests.builders.objects import (
+    PRIVILEGED,
+    config_map,
+    container,
+    deployment,
+    pod,
+    widget_definition,
+)
+from tests.builders.policies import (
+    CONFIG_MAPS,
     NOT_PRIVILEGED,
     PODS,
-    PRIVILEGED,
     apply_configuration,
-    config_map,
-    custom_resource_definition,
     demand,
-    deployment,
     labelling,
-    pod,
     policy,
     rule,
 )
@@ -25,7 +29,7 @@ from tests.server.process import until
 def test_updates_see_both_objects(install: Install, client: Client, namespace: str) -> None:
     fixed = demand("object.data.zone == oldObject.data.zone", "the zone is fixed")
     install(policy("fixed", rule("configmaps", operations=["UPDATE"]), validations=[fixed]))
-    thing = client.made(config_map(namespace, "a", {"zone": "one", "size": "1"}))
+    thing = client.made(config_map("a", namespace, {"zone": "one", "size": "1"}))
     moved = client.patch(thing, {"data": {"zone": "two"}})
     assert (moved.status, moved.message) == (
         422,
@@ -42,10 +46,10 @@ def test_deletes_see_the_old_object(install: Install, client: Client, namespace:
         # Mutating policies are not asked: a webhook may not patch a DELETE.
         policy("touch", rule("*", operations=["*"]), mutations=[labelling("touched", "'yes'")]),
     )
-    kept_one = config_map(namespace, "a")
+    kept_one = config_map("a", namespace)
     kept_one["metadata"]["labels"] = {"keep": "yes"}
     client.made(kept_one)
-    other = client.made(pod(namespace, "b"))
+    other = client.made(pod(name="b", namespace=namespace))
     assert client.delete(kept_one).message == f"{DENIED}policy 'keep' denied request: kept"
     assert client.delete(other).status == 200
     assert client.get(kept_one).status == 200
@@ -59,7 +63,7 @@ def test_connect_is_judged_before_anything_runs(
 ) -> None:
     shell = demand("!(object.command[0] in ['sh', 'bash'])", "no shells")
     install(policy("exec", rule("pods/exec", operations=["CONNECT"]), validations=[shell]))
-    thing = client.made(pod(namespace, "web"))
+    thing = client.made(pod(namespace=namespace))
     exec_path = f"/api/v1/namespaces/{namespace}/pods/{thing['metadata']['name']}/exec"
     denied = client.send("POST", exec_path, container="app", command="sh", stdout="true")
     assert (denied.status, denied.message) == (
@@ -75,7 +79,7 @@ def test_scale_is_a_request_of_its_parent(install: Install, client: Client, name
     small = demand("object.kind == 'Scale' && object.spec.replicas <= 5", "too many")
     scale = rule("deployments/scale", group="apps", operations=["UPDATE"])
     install(policy("small", scale, validations=[small]))
-    thing = client.made(deployment(namespace, "web"))
+    thing = client.made(deployment(namespace=namespace))
     path = f"/apis/apps/v1/namespaces/{namespace}/deployments/web/scale"
     current = client.send("GET", path).body
     for replicas, status in ((6, 422), (5, 200)):
@@ -88,14 +92,14 @@ def test_dry_runs_are_judged_and_changed_alike(
     install: Install, client: Client, namespace: str
 ) -> None:
     install(
-        policy("dry", validations=[demand("!has(object.data.bad)", "bad")]),
-        policy("stamp", mutations=[labelling("dry", "string(request.dryRun)")]),
+        policy("dry", CONFIG_MAPS, validations=[demand("!has(object.data.bad)", "bad")]),
+        policy("stamp", CONFIG_MAPS, mutations=[labelling("dry", "string(request.dryRun)")]),
     )
-    fine = config_map(namespace, "a", {"good": ""})
+    fine = config_map("a", namespace, {"good": ""})
     answer = client.made(fine, dryRun="All")
     assert answer["metadata"]["labels"] == {"dry": "true"}
     assert client.get(fine).status == 404
-    assert client.create(config_map(namespace, "b", {"bad": ""}), dryRun="All").status == 422
+    assert client.create(config_map("b", namespace, {"bad": ""}), dryRun="All").status == 422
     assert client.made(fine)["metadata"]["labels"] == {"dry": "false"}
 
 
@@ -103,13 +107,17 @@ def test_server_side_apply_creates_and_updates(
     install: Install, client: Client, namespace: str
 ) -> None:
     install(
-        policy("frozen", validations=[demand("object.data.size != '13'", "unlucky")]),
-        policy("stamp", mutations=[labelling("operation", "request.operation.lowerAscii()")]),
+        policy("frozen", CONFIG_MAPS, validations=[demand("object.data.size != '13'", "unlucky")]),
+        policy(
+            "stamp",
+            CONFIG_MAPS,
+            mutations=[labelling("operation", "request.operation.lowerAscii()")],
+        ),
     )
-    thing = config_map(namespace, "a", {"size": "1"})
+    thing = config_map("a", namespace, {"size": "1"})
 
     def applied(size: str) -> Any:
-        wanted = config_map(namespace, "a", {"size": size})
+        wanted = config_map("a", namespace, {"size": size})
         return client.patch(thing, wanted, APPLY, fieldManager="me", force="true")
 
     assert applied("13").message == f"{DENIED}policy 'frozen' denied request: unlucky"
@@ -129,8 +137,8 @@ def test_generated_names_are_known_when_validating(
 ) -> None:
     named = demand("request.name.startsWith('job-') && request.name.size() > 4", "no name")
     install(
-        policy("named", validations=[{**named, "messageExpression": "request.name"}]),
-        policy("stamp", mutations=[labelling("named", "string(has(request.name))")]),
+        policy("named", CONFIG_MAPS, validations=[{**named, "messageExpression": "request.name"}]),
+        policy("stamp", CONFIG_MAPS, mutations=[labelling("named", "string(has(request.name))")]),
     )
     made = client.made(
         {
@@ -150,12 +158,12 @@ def test_templates_of_controllers_are_judged(
         policy("pods", PODS, podControllers=True, validations=[NOT_PRIVILEGED]),
         policy("pull", PODS, podControllers=True, mutations=[labelling("by", "'policyd'")]),
     )
-    denied = client.create(deployment(namespace, "web", **PRIVILEGED))
+    denied = client.create(deployment(container(**PRIVILEGED), namespace=namespace))
     assert (denied.status, denied.message) == (
         422,
         f"{DENIED}policy 'pods' denied request: privileged containers are not allowed",
     )
-    made = client.made(deployment(namespace, "web"))
+    made = client.made(deployment(namespace=namespace))
     assert made["spec"]["template"]["metadata"]["labels"] == {"app": "web", "by": "policyd"}
     assert "labels" not in made["metadata"]
 
@@ -163,7 +171,7 @@ def test_templates_of_controllers_are_judged(
 def test_custom_resources_have_the_schema_of_their_definition(
     install: Install, client: Client, namespace: str
 ) -> None:
-    definition = custom_resource_definition()
+    definition = widget_definition()
     client.made(definition)
     until(lambda: client.send("GET", "/apis/e2e.policyd.dev/v1/widgets").status == 200, "widgets")
     widgets = rule("widgets", group="e2e.policyd.dev")

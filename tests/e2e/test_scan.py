@@ -12,35 +12,25 @@ from click.testing import CliRunner
 
 from policyd.cli import policyd
 from policyd.cluster import listing
+from policyd.json_types import JSONObject
 from tests import shared
-from tests.e2e.builders import (
-    NOT_PRIVILEGED,
-    PODS,
-    PRIVILEGED,
-    Thing,
-    apply_configuration,
-    custom_resource_definition,
-    demand,
-    deployment,
-    pod,
-    policy,
-    rule,
-)
+from tests.builders.objects import PRIVILEGED, container, deployment, pod, widget_definition
+from tests.builders.policies import NOT_PRIVILEGED, PODS, apply_configuration, demand, policy, rule
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster, certificate
 from tests.e2e.conftest import make_namespace
-from tests.e2e.test_authorizer import bound, role
+from tests.e2e.rights import bound, role
 from tests.server.process import until
 
 SCANNER = "scanner"
 GUIDE = shared.ROOT / "docs" / "test" / "scan.md"
 
 
-def documented_role() -> Thing:
+def documented_role() -> JSONObject:
     """The ClusterRole that the guide shows."""
     blocks = re.findall("```yaml\n(.*?)```", GUIDE.read_text(), re.DOTALL)
     [text] = [each for each in blocks if "policyd-scan" in each]
-    found: Thing = yaml.safe_load(text)
+    found: JSONObject = yaml.safe_load(text)
     return found
 
 
@@ -81,7 +71,9 @@ def asked(api: Cluster) -> Counter[tuple[str, str]]:
     )
 
 
-def scan(kubeconfig: Path, documents: list[Thing], *flags: str) -> tuple[int, list[Thing], str]:
+def scan(
+    kubeconfig: Path, documents: list[JSONObject], *flags: str
+) -> tuple[int, list[JSONObject], str]:
     """Exit status, what is told as JSON, and the warnings."""
     file = kubeconfig.parent / "policies.yaml"
     file.write_text("\n---\n".join(map(json.dumps, documents)))
@@ -96,12 +88,12 @@ def test_a_cluster_is_read_and_not_written(
 ) -> None:
     monkeypatch.setattr(listing, "PAGE", 2)
     for number in range(3):
-        client.made(pod(namespace, f"well-{number}"))
-    client.made(pod(namespace, "bad", **PRIVILEGED))
-    top = client.made(deployment(namespace, "web", **PRIVILEGED))
+        client.made(pod(name=f"well-{number}", namespace=namespace))
+    client.made(pod(container(**PRIVILEGED), name="bad", namespace=namespace))
+    top = client.made(deployment(container(**PRIVILEGED), namespace=namespace))
     owner = {"apiVersion": "apps/v1", "kind": "Deployment", "controller": True}
     owner |= {"name": "web", "uid": top["metadata"]["uid"]}
-    middle = deployment(namespace, "web-1", **PRIVILEGED)
+    middle = deployment(container(**PRIVILEGED), name="web-1", namespace=namespace)
     middle |= {"kind": "ReplicaSet"}
     middle["metadata"]["ownerReferences"] = [owner]
     client.made(middle)
@@ -120,7 +112,7 @@ def test_a_cluster_is_read_and_not_written(
         ("Pod", "bad"), ("Deployment", "web"), ("Namespace", namespace),
     }  # fmt: skip
     assert sum(bool(each["patch"]) for each in told) == 4
-    assert client.get(pod(namespace, "bad")).body["spec"].get("hostname") is None
+    assert client.get(pod(name="bad", namespace=namespace)).body["spec"].get("hostname") is None
 
     status, told, _ = scan(kubeconfig, [denies], "--owned")
     assert {(each["kind"], each["name"]) for each in told} == {
@@ -135,7 +127,7 @@ def test_a_cluster_is_read_and_not_written(
 def test_custom_resources_and_what_may_not_be_read(
     client: Client, namespace: str, kubeconfig: Path
 ) -> None:
-    made = custom_resource_definition()
+    made = widget_definition()
     client.create(made)
     widget = {
         "apiVersion": "e2e.policyd.dev/v1",

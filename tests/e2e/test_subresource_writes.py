@@ -4,19 +4,19 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.builders import Thing
+from policyd.json_types import JSONObject
 from tests.e2e.client import MERGE, Client, path_of
 from tests.e2e.conftest import Install
 from tests.policies.subresources import METADATA_WRITES
 from tests.shared import ROOT
 
-POD: Thing = {"containers": [{"name": "c", "image": "i"}]}
+POD: JSONObject = {"containers": [{"name": "c", "image": "i"}]}
 LABELS = {"a": "b"}
-TEMPLATE: Thing = {"metadata": {"labels": LABELS}, "spec": POD}
-SELECTED: Thing = {"selector": {"matchLabels": LABELS}, "template": TEMPLATE}
-JOB: Thing = {"template": {"spec": {**POD, "restartPolicy": "Never"}}, "suspend": True}
-STORAGE: Thing = {"accessModes": ["ReadWriteOnce"]}
-RULES: Thing = {
+TEMPLATE: JSONObject = {"metadata": {"labels": LABELS}, "spec": POD}
+SELECTED: JSONObject = {"selector": {"matchLabels": LABELS}, "template": TEMPLATE}
+JOB: JSONObject = {"template": {"spec": {**POD, "restartPolicy": "Never"}}, "suspend": True}
+STORAGE: JSONObject = {"accessModes": ["ReadWriteOnce"]}
+RULES: JSONObject = {
     "scope": "Namespaced",
     "group": "writes.example.com",
     "names": {"plural": "gauges", "singular": "gauge", "kind": "Gauge", "listKind": "GaugeList"},
@@ -39,7 +39,7 @@ RULES: Thing = {
     ],
 }
 # (group, resource) -> apiVersion, kind, spec, whether it is in a namespace, its subresources
-KINDS: dict[tuple[str, str], tuple[str, str, Thing, bool, str]] = {
+KINDS: dict[tuple[str, str], tuple[str, str, JSONObject, bool, str]] = {
     ("", "namespaces"): ("v1", "Namespace", {}, False, "status finalize"),
     ("", "nodes"): ("v1", "Node", {}, False, "status"),
     ("", "persistentvolumes"): (
@@ -119,16 +119,16 @@ KINDS: dict[tuple[str, str], tuple[str, str, Thing, bool, str]] = {
 }
 
 
-def thing_of(key: tuple[str, str], namespace: str) -> Thing:
+def thing_of(key: tuple[str, str], namespace: str) -> JSONObject:
     version, kind, spec, namespaced, _ = KINDS[key]
     name = "gauges.writes.example.com" if kind == "CustomResourceDefinition" else "writes"
-    metadata: Thing = {"name": name, "labels": {"kept": "yes"}, "annotations": {"kept": "yes"}}
+    metadata: JSONObject = {"name": name, "labels": {"kept": "yes"}, "annotations": {"kept": "yes"}}
     if namespaced:
         metadata["namespace"] = namespace
     return {"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec}
 
 
-def path(key: tuple[str, str], thing: Thing) -> str:
+def path(key: tuple[str, str], thing: JSONObject) -> str:
     """The path of an object, by its resource's own plural."""
     base = path_of(thing).split("/")
     base[-2] = key[1]
@@ -190,7 +190,7 @@ PROTECTED = [
     (("apps", "daemonsets"), "status"),
     (("apps", "deployments"), "status"),
 ]
-OTHERS: list[Thing] = [
+OTHERS: list[JSONObject] = [
     {"labels": {"environment": "dev", "app.kubernetes.io/name": None}},
     {"labels": None},
 ]
@@ -259,7 +259,7 @@ def test_no_subresource_of_a_pod_writes_what_pod_security_forbids(
     container = {"containers": [{"name": "c", **PRIVILEGED}], "hostNetwork": True}
     debug = {"ephemeralContainers": [{"name": "e", "image": "i", **PRIVILEGED}]}
     unconfined = {"container.apparmor.security.beta.kubernetes.io/c": "unconfined"}
-    changes: list[Thing] = [
+    changes: list[JSONObject] = [
         {"spec": container},
         {"spec": debug},
         {"metadata": {"annotations": unconfined}},

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.builders import Thing, json_patch, policy, rule
+from tests.builders.objects import pod
+from tests.builders.policies import json_patch, policy, rule
 from tests.e2e.client import Client
 from tests.e2e.conftest import Install
 
@@ -31,18 +32,9 @@ def mutating(install: Install) -> None:
     )
 
 
-def pod(name: str, namespace: str) -> Thing:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": namespace},
-        "spec": {"containers": [{"name": "c", "image": "nginx"}]},
-    }
-
-
 @pytest.mark.usefixtures("mutating")
 def test_patches_of_subresources_are_taken(client: Client, namespace: str) -> None:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod("x", namespace)["spec"]}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod()["spec"]}
     spec: dict[str, Any] = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
     metadata = {"name": "web", "namespace": namespace}
     client.made({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec})
@@ -56,7 +48,7 @@ def test_patches_of_subresources_are_taken(client: Client, namespace: str) -> No
     answer = client.send("PUT", f"{deployment}/scale", scale)
     assert (answer.status, answer.body["spec"]["replicas"]) == (200, 3), answer
 
-    made = client.made(pod("p", namespace))
+    made = client.made(pod(name="p", namespace=namespace))
     at = f"/api/v1/namespaces/{namespace}/pods/p"
     status = client.send("PUT", f"{at}/status", {**made, "status": {"message": "here"}})
     assert (status.status, status.body["status"]["message"]) == (200, "here"), status

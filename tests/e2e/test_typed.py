@@ -6,11 +6,13 @@ are JSON in both.
 
 from pathlib import Path
 
-from tests.e2e.builders import Thing, demand, deployment, rule
+from policyd.json_types import JSONObject
+from tests.builders.objects import container, deployment
+from tests.builders.policies import demand, rule
+from tests.e2e.builders import validating
 from tests.e2e.client import Answer, Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.in_tree import HOOK, TREE, both
-from tests.e2e.test_versions import validating
 
 CONTAINERS = "object.spec.template.spec.containers"
 LIMITS = f"{CONTAINERS}[0].resources.limits"
@@ -55,8 +57,8 @@ OF_TYPED_VALUES = (
 )
 
 
-def limited(namespace: str, memory: str) -> Thing:
-    made = deployment(namespace, "web", resources={"limits": {"memory": memory}})
+def limited(namespace: str, memory: str) -> JSONObject:
+    made = deployment(container(resources={"limits": {"memory": memory}}), namespace=namespace)
     made["metadata"]["labels"] = {"app": "web"}
     return made
 

@@ -4,7 +4,7 @@ failurePolicy.
 
 import json
 
-from tests.e2e.builders import demand, policy, rule
+from tests.builders.policies import demand, policy, rule
 from tests.e2e.client import Client
 from tests.e2e.conftest import Install
 from tests.e2e.webhook import DENIED

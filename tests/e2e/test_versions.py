@@ -2,40 +2,24 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
-from tests.e2e.builders import ADMISSION, Thing, config_map, demand, policy, rule
-from tests.e2e.client import Answer, Client
+from policyd.json_types import JSONObject
+from tests.builders.objects import config_map
+from tests.builders.policies import CONFIG_MAPS, demand, policy, rule
+from tests.e2e.builders import validating
+from tests.e2e.client import Answer, Client, audit
 from tests.e2e.cluster import Cluster
 from tests.e2e.in_tree import HOOK, TREE, both
-from tests.e2e.test_webhook import audit
 from tests.e2e.webhook import registered, serving, write
 from tests.server.process import Process
 
-REVIEWS: tuple[tuple[str, str, Thing], ...] = (
+REVIEWS: tuple[tuple[str, str, JSONObject], ...] = (
     ("authentication.k8s.io/v1", "TokenReview", {"token": "none"}),
     ("authentication.k8s.io/v1", "SelfSubjectReview", {}),
     ("authorization.k8s.io/v1", "SelfSubjectRulesReview", {"namespace": "default"}),
     ("authorization.k8s.io/v1", "SubjectAccessReview", {"user": "a", "nonResourceAttributes": {}}),
     ("authorization.k8s.io/v1", "SelfSubjectAccessReview", {"nonResourceAttributes": {}}),
 )
-
-
-def validating(name: str, validations: list[Thing], *actions: str, **spec: Any) -> list[Thing]:
-    """A ValidatingAdmissionPolicy with its binding."""
-    resources = [rule("configmaps"), rule("deployments", group="apps")]
-    kind = "ValidatingAdmissionPolicy"
-    whole = {
-        "matchConstraints": {"resourceRules": resources},
-        "validations": validations,
-        **spec,
-    }
-    bound = {"policyName": name, "validationActions": list(actions)}
-    made = {"apiVersion": ADMISSION, "metadata": {"name": name}}
-    return [
-        {**made, "kind": kind, "spec": whole},
-        {**made, "kind": f"{kind}Binding", "spec": bound},
-    ]
 
 
 def reviews(server: Process) -> float:
@@ -48,7 +32,9 @@ def reviews(server: Process) -> float:
 def test_reviews_of_rights_reach_no_webhook_since_1_37(
     api: Cluster, client: Client, namespace: str, tmp_path: Path
 ) -> None:
-    sources = write(tmp_path / "policies", [policy("none", validations=[demand("true", "")])])
+    sources = write(
+        tmp_path / "policies", [policy("none", CONFIG_MAPS, validations=[demand("true", "")])]
+    )
     groups = ["authentication.k8s.io", "authorization.k8s.io"]
     virtual = {**rule("*", operations=["CREATE"]), "apiGroups": groups}
     rules = [rule("configmaps", operations=["CREATE"]), virtual]
@@ -64,10 +50,10 @@ def test_reviews_of_rights_reach_no_webhook_since_1_37(
     assert seen == (len(REVIEWS) if api.version == "1.36" else 0)
 
 
-def failures(api: Cluster, answer: Answer, prefix: str) -> list[Thing]:
+def failures(api: Cluster, answer: Answer, prefix: str) -> list[JSONObject]:
     """The entries of ``validation_failure`` of one request."""
     found = audit(api, answer.audit_id)
-    listed: list[Thing] = json.loads(found[f"{prefix}/validation_failure"])
+    listed: list[JSONObject] = json.loads(found[f"{prefix}/validation_failure"])
     return listed
 
 
@@ -81,7 +67,7 @@ def test_the_audit_log_lists_failed_validations(
         api, client, validating("audited", validations, "Audit"), tmp_path, "v-"
     ) as namespace:
         tree, hook = (
-            client.create(config_map(namespace(side, "audited"), "a")) for side in (TREE, HOOK)
+            client.create(config_map("a", namespace(side, "audited"))) for side in (TREE, HOOK)
         )
         assert (tree.status, hook.status) == (201, 201)
         theirs = failures(api, tree, "validation.policy.admission.k8s.io")

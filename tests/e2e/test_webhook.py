@@ -1,27 +1,24 @@
 """What a client of a real API server sees of policyd: denials, warnings, audit annotations, errors."""
 
 import json
-from typing import Any
 
 import pytest
 
-from tests.e2e.builders import (
-    ADMISSION,
+from policyd.json_types import JSONObject
+from tests.builders.objects import PRIVILEGED, config_map, container, pod
+from tests.builders.policies import (
+    CONFIG_MAPS,
     NOT_PRIVILEGED,
     PODS,
-    PRIVILEGED,
-    Thing,
-    config_map,
     demand,
-    pod,
     policy,
-    rule,
+    vap,
+    vap_binding,
 )
-from tests.e2e.client import Client
+from tests.e2e.client import Client, audit
 from tests.e2e.cluster import Cluster
 from tests.e2e.conftest import Install
 from tests.e2e.webhook import DENIED
-from tests.server.process import until
 
 NO_LATEST = demand(
     "object.spec.containers.all(c, !c.image.endsWith(':latest'))", "images need a version"
@@ -29,69 +26,44 @@ NO_LATEST = demand(
 TEAM = demand("object.metadata.?labels.?team.hasValue()", "a team label is required")
 
 
-def audit(api: Cluster, audit_id: str) -> dict[str, str]:
-    """The annotations of one request in the API server's audit log."""
-    log = api.folder / "audit.log"
-
-    def found() -> list[Any]:
-        lines = [line for line in log.read_text().splitlines() if audit_id in line]
-        return [json.loads(line) for line in lines]
-
-    annotations: dict[str, str] = until(found, "the audit event")[0]["annotations"]
-    return annotations
-
-
 def test_every_denial_of_a_pod_is_told(install: Install, client: Client, namespace: str) -> None:
     install(
         policy("a-privileged", PODS, validations=[NOT_PRIVILEGED]),
         policy("b-latest", PODS, validations=[{**NO_LATEST, "reason": "Forbidden"}]),
     )
-    both = client.create(pod(namespace, "web", image="web:latest", **PRIVILEGED))
+    both = client.create(pod(container(image="web:latest", **PRIVILEGED), namespace=namespace))
     first = "policy 'a-privileged' denied request: privileged containers are not allowed"
     second = "policy 'b-latest' denied request: images need a version"
     assert (both.status, both.body["reason"]) == (422, "Invalid")
     assert both.message == f"{DENIED}{first} (and 1 more)"
     assert both.causes == [first, second]
 
-    one = client.create(pod(namespace, "web", image="web:latest"))
+    one = client.create(pod(container(image="web:latest"), namespace=namespace))
     assert (one.status, one.body["reason"]) == (403, "Forbidden")
     assert one.message == DENIED + second
-    assert client.create(pod(namespace, "web")).status == 201
+    assert client.create(pod(namespace=namespace)).status == 201
 
 
 def test_policies_of_kubernetes_need_their_binding(
     install: Install, client: Client, namespace: str
 ) -> None:
-    def vap(name: str, expression: str) -> Thing:
-        return {
-            "apiVersion": ADMISSION,
-            "kind": "ValidatingAdmissionPolicy",
-            "metadata": {"name": name},
-            "spec": {
-                "matchConstraints": {"resourceRules": [rule("configmaps")]},
-                "validations": [{"expression": expression, "message": "no"}],
-            },
-        }
+    def denies(name: str, expression: str) -> JSONObject:
+        return vap(name, CONFIG_MAPS, validations=[demand(expression, "no")])
 
-    binding = {
-        "apiVersion": ADMISSION,
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": "here"},
-        "spec": {"policyName": "bound", "validationActions": ["Deny"]},
-    }
-    install(vap("bound", "object.data.bound == 'yes'"), vap("loose", "false"), binding)
-    denied = client.create(config_map(namespace, "a", {"bound": "no"}))
+    binding = vap_binding("here", policyName="bound")
+    install(denies("bound", "object.data.bound == 'yes'"), denies("loose", "false"), binding)
+    denied = client.create(config_map("a", namespace, {"bound": "no"}))
     told = "ValidatingAdmissionPolicy 'bound' with binding 'here' denied request: no"
     assert (denied.status, denied.body["reason"]) == (422, "Invalid")
     assert denied.message == DENIED + told
     assert denied.causes == [told]
-    assert client.create(config_map(namespace, "a", {"bound": "yes"})).status == 201
+    assert client.create(config_map("a", namespace, {"bound": "yes"})).status == 201
 
 
 def test_warnings_arrive_as_headers(install: Install, client: Client, namespace: str) -> None:
     quoted = demand("false", 'say "hello" \\ now')
-    install(policy("soft", validations=[TEAM, quoted], validationActions=["Warn"]))
-    answer = client.create(config_map(namespace, "a"))
+    install(policy("soft", CONFIG_MAPS, validations=[TEAM, quoted], validationActions=["Warn"]))
+    answer = client.create(config_map("a", namespace))
     assert answer.status == 201
     assert answer.warnings == (
         "Validation failed for policy 'soft': a team label is required",
@@ -104,10 +76,10 @@ def test_annotations_reach_the_audit_log(
 ) -> None:
     noted = {"key": "size", "valueExpression": "string(object.data.size())"}
     server = install(
-        policy("noting", auditAnnotations=[noted], validations=[demand("true", "")]),
-        policy("watching", validations=[TEAM], validationActions=["Audit"]),
+        policy("noting", CONFIG_MAPS, auditAnnotations=[noted], validations=[demand("true", "")]),
+        policy("watching", CONFIG_MAPS, validations=[TEAM], validationActions=["Audit"]),
     )
-    answer = client.create(config_map(namespace, "a", {"one": "1", "two": "2"}))
+    answer = client.create(config_map("a", namespace, {"one": "1", "two": "2"}))
     assert answer.status == 201
     prefix = "validate.policyd.dev/"
     annotations = {
@@ -127,8 +99,10 @@ def test_exceptions_let_through_and_say_so(
 ) -> None:
     excused = {"name": "old", "reason": "ticket 4711", "names": ["legacy-*"]}
     install(policy("strict", PODS, validations=[NOT_PRIVILEGED], exceptions=[excused]))
-    assert client.create(pod(namespace, "new", **PRIVILEGED)).status == 422
-    answer = client.create(pod(namespace, "legacy-1", **PRIVILEGED))
+    assert (
+        client.create(pod(container(**PRIVILEGED), name="new", namespace=namespace)).status == 422
+    )
+    answer = client.create(pod(container(**PRIVILEGED), name="legacy-1", namespace=namespace))
     assert answer.status == 201
     annotations = audit(api, answer.audit_id)
     assert "old" in annotations["validate.policyd.dev/exception.strict"]
@@ -139,8 +113,8 @@ def test_errors_follow_the_failure_policy(
     install: Install, client: Client, namespace: str, failure_policy: str, status: int
 ) -> None:
     broken = demand("object.data.missing == 'x'", "unused")
-    install(policy("broken", validations=[broken], failurePolicy=failure_policy))
-    answer = client.create(config_map(namespace, "a", {"other": ""}))
+    install(policy("broken", CONFIG_MAPS, validations=[broken], failurePolicy=failure_policy))
+    answer = client.create(config_map("a", namespace, {"other": ""}))
     assert answer.status == status, answer.body
     if failure_policy == "Fail":
         assert answer.message.endswith("resulted in error: no such key: missing")
@@ -152,10 +126,12 @@ def test_slow_policies_are_ended_within_the_time_of_the_webhook(
 ) -> None:
     """More work than one second allows, in pieces that are each within the limits of CEL's cost."""
     work = "lists.range(200).all(i, lists.range(100).all(j, i * j >= 0))"
-    slow = policy("slow", validations=[demand(work, "")] * 20, failurePolicy=failure_policy)
+    slow = policy(
+        "slow", CONFIG_MAPS, validations=[demand(work, "")] * 20, failurePolicy=failure_policy
+    )
     many = [{**slow, "metadata": {"name": f"slow-{i:03}"}} for i in range(200)]
     server = install(*many, webhook={"timeoutSeconds": 1})
-    answer = client.create(config_map(namespace, "a"))
+    answer = client.create(config_map("a", namespace))
     assert answer.status == status, answer.body
     assert 'decision="timeout"' in server.get("/metrics")[1]
     if failure_policy == "Fail":

@@ -9,7 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.e2e.builders import ADMISSION, Thing, config_map
+from policyd.json_types import JSONObject
+from tests.builders.objects import config_map
+from tests.builders.policies import ADMISSION
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.server.process import Process, until
@@ -20,7 +22,7 @@ DENIED = PREFIX.format("validate")
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 
-def write(folder: Path, documents: Iterable[Thing]) -> Path:
+def write(folder: Path, documents: Iterable[JSONObject]) -> Path:
     """A folder of sources with one file, exchanged at once."""
     folder.mkdir(exist_ok=True)
     new = folder / ".new"
@@ -55,7 +57,9 @@ def serving(
         process.kill()
 
 
-def configuration(webhook: str, cluster: Cluster, port: int, namespace: str, **more: Any) -> Thing:
+def configuration(
+    webhook: str, cluster: Cluster, port: int, namespace: str, **more: Any
+) -> JSONObject:
     """A webhook configuration for everything that happens in one namespace."""
     authority = (cluster.folder / "ca.crt").read_bytes()
     every = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
@@ -96,13 +100,13 @@ def registered(
             made = configuration(webhook, cluster, port or server.port, namespace, **more)
             client.made(made)
             stack.callback(client.delete, made)
-        probe = config_map(namespace, "probe")
+        probe = config_map("probe", namespace)
         for webhook in KINDS:
             until(partial(_called, client, server, probe, webhook), f"calls to {webhook}")
         yield
 
 
-def _called(client: Client, server: Process, probe: Thing, webhook: str) -> bool:
+def _called(client: Client, server: Process, probe: JSONObject, webhook: str) -> bool:
     client.create(probe, dryRun="All")
     counted = [line for line in server.get("/metrics")[1].splitlines() if "requests_total{" in line]
     return any(f'webhook="{webhook}"' in line for line in counted)

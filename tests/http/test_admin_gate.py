@@ -18,9 +18,9 @@ from policyd.http.limits import InFlight
 from policyd.http.messages import ASGIScope, Receive, Send, respond
 from policyd.http.status import RENDERING_SECONDS, RenderCache
 from policyd.policy.live.store import Store
+from tests.builders.reviews import body
 from tests.server.fakes import judge, load
 from tests.server.process import PATIENCE, fake_server, until, write_sources
-from tests.server.reviews import body
 
 POD = "10.1.2.3"
 

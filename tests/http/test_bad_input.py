@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 import pytest
 
+from tests.builders.reviews import body, review
 from tests.server.process import Process, fake_server, until, write_sources
-from tests.server.reviews import body, review
 
 LIMIT = 1_000_000
 

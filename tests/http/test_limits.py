@@ -8,8 +8,8 @@ from pathlib import Path
 
 from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.http.messages import Body
+from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, until, write_sources
-from tests.server.reviews import body
 
 
 def announce(server: Process, size: int, sent: bytes = b"") -> ssl.SSLSocket:

@@ -5,7 +5,9 @@ from typing import Any
 import yaml
 
 from policyd._core.values.types import StructValue
+from policyd.json_types import JSONObject
 from policyd.mutation import Schemas
+from tests.builders.objects import container, pod
 
 CONFIG_MAP = ("", "v1", "ConfigMap")
 POD = ("", "v1", "Pod")
@@ -78,3 +80,10 @@ def patch(op: str, path: str, /, **fields: Any) -> StructValue:
     if "source" in fields:
         fields["from"] = fields.pop("source")
     return StructValue("JSONPatch", {"op": op, "path": path, **fields})
+
+
+def two_containers(image: str = "a:1", **fields: Any) -> JSONObject:
+    """A Pod whose containers have lists with keys; ``fields`` are those of ``pod``."""
+    app = container("app", image, ports=[{"containerPort": 80, "protocol": "TCP"}])
+    side = container("side", "s:1", env=[{"name": "A", "value": "1"}])
+    return pod(app, side, namespace=None, **fields)

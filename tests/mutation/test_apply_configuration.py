@@ -16,6 +16,7 @@ from tests.mutation.builders import (
     WIDGET,
     nested,
     struct,
+    two_containers,
 )
 
 Target = tuple[str, str, str]
@@ -25,23 +26,6 @@ ATOMIC = "error applying patch: invalid ApplyConfiguration: may not mutate atomi
 
 def containers(*items: dict[str, Any]) -> StructValue:
     return nested("spec", containers=[struct("Object.spec.containers", **item) for item in items])
-
-
-def pod() -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "spec": {
-            "containers": [
-                {
-                    "name": "app",
-                    "image": "a:1",
-                    "ports": [{"containerPort": 80, "protocol": "TCP"}],
-                },
-                {"name": "side", "image": "s:1", "env": [{"name": "A", "value": "1"}]},
-            ],
-        },
-    }
 
 
 def widget(**spec: Any) -> dict[str, Any]:
@@ -72,12 +56,15 @@ ORDERS = [
 
 @pytest.mark.parametrize(("given", "expected"), ORDERS)
 def test_order_of_merged_lists(given: list[str], expected: list[str]) -> None:
-    assert names(apply(containers(*({"name": name} for name in given)), pod(), POD)) == expected
+    assert (
+        names(apply(containers(*({"name": name} for name in given)), two_containers(), POD))
+        == expected
+    )
 
 
 def test_items_merge_by_their_keys() -> None:
     env = struct("Object.spec.containers.env", name="B", value="2")
-    after = apply(containers({"name": "side", "image": "s:2", "env": [env]}), pod(), POD)
+    after = apply(containers({"name": "side", "image": "s:2", "env": [env]}), two_containers(), POD)
     assert after["spec"]["containers"][1] == {
         "name": "side",
         "image": "s:2",
@@ -87,14 +74,14 @@ def test_items_merge_by_their_keys() -> None:
 
 def test_missing_key_takes_its_default() -> None:
     port = struct("Object.spec.containers.ports", containerPort=80, name="web")
-    after = apply(containers({"name": "app", "ports": [port]}), pod(), POD)
+    after = apply(containers({"name": "app", "ports": [port]}), two_containers(), POD)
     assert after["spec"]["containers"][0]["ports"] == [
         {"containerPort": 80, "protocol": "TCP", "name": "web"}
     ]
 
 
 def test_duplicates_of_the_live_object_give_way() -> None:
-    live = pod()
+    live = two_containers()
     live["spec"]["containers"][1]["env"] = [{"name": "A", "value": v} for v in "xy"]
     env = struct("Object.spec.containers.env", name="A", value="z")
     after = apply(containers({"name": "side", "env": [env]}), live, POD)
@@ -102,13 +89,13 @@ def test_duplicates_of_the_live_object_give_way() -> None:
 
 
 def test_no_change_is_the_same_object() -> None:
-    live = pod()
+    live = two_containers()
     for value in (struct("Object"), nested("spec"), containers({"name": "app", "image": "a:1"})):
         assert apply(value, live, POD) is live
 
 
 def test_what_stays_is_shared() -> None:
-    live = pod()
+    live = two_containers()
     after = apply(containers({"name": "app", "image": "a:2"}), live, POD)
     assert after["spec"]["containers"][1] is live["spec"]["containers"][1]
 
@@ -160,7 +147,7 @@ def test_values_of_custom_resources(field: str, given: Any, expected: Any) -> No
 def test_native_values_become_what_go_prints() -> None:
     limits = {"cpu": 2, "memory": "1024Mi"}
     resources = struct("Object.spec.containers.resources", limits=limits)
-    after = apply(containers({"name": "app", "resources": resources}), pod(), POD)
+    after = apply(containers({"name": "app", "resources": resources}), two_containers(), POD)
     assert after["spec"]["containers"][0]["resources"] == {"limits": {"cpu": "2", "memory": "1Gi"}}
     assert apply(nested("spec", replicas=9.0), {"spec": {}}, DEPLOYMENT) == {
         "spec": {"replicas": 9}
@@ -278,7 +265,7 @@ ERRORS: list[tuple[Target, Any, str]] = [
 @pytest.mark.parametrize(("target", "value", "message"), ERRORS)
 def test_errors_in_the_words_of_the_api_server(target: Target, value: Any, message: str) -> None:
     with pytest.raises(MutationError) as caught:
-        apply(value, pod() if target == POD else {"kind": target[2]}, target)
+        apply(value, two_containers() if target == POD else {"kind": target[2]}, target)
     assert str(caught.value) == message
 
 
@@ -291,13 +278,13 @@ def test_unknown_kinds_fail_the_request() -> None:
 
 
 def test_container_without_a_name_is_another_container() -> None:
-    assert apply(containers({"image": "x:1"}), pod(), POD)["spec"]["containers"][2] == {
+    assert apply(containers({"image": "x:1"}), two_containers(), POD)["spec"]["containers"][2] == {
         "image": "x:1"
     }
 
 
 def test_lists_that_came_as_json_may_hold_maps() -> None:
-    live = pod()
+    live = two_containers()
     value = nested("spec", initContainers=live["spec"]["containers"])
     assert apply(value, live, POD)["spec"]["initContainers"] == live["spec"]["containers"]
 

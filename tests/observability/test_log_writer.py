@@ -6,7 +6,6 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from types import SimpleNamespace
 
 import orjson
 import pytest
@@ -15,6 +14,7 @@ from policyd.observability import log_writer
 from policyd.observability.log_writer import LogWriter, standard_error
 from policyd.observability.logs import Log
 from policyd.observability.throttle import Throttle
+from tests.disks import Disk
 from tests.server.process import until
 
 
@@ -98,25 +98,14 @@ def test_a_reader_that_went_away_costs_lines(pipe: Pipe, monkeypatch: pytest.Mon
 def test_a_full_disk_costs_lines_and_what_follows_begins_a_new_one(
     monkeypatch: pytest.MonkeyPatch, pipe: Pipe
 ) -> None:
-    room = [7]
-    write = os.write
-
-    def write_while_there_is_room(fd: int, data: bytes) -> int:
-        if not room[0]:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        written = write(fd, data[: room[0]])
-        room[0] -= written
-        return written
-
-    full = SimpleNamespace(**{**vars(os), "write": write_while_there_is_room})
-    monkeypatch.setattr(log_writer, "os", full)
+    disk = Disk(monkeypatch, log_writer, room=7)
     monkeypatch.setattr(log_writer, "AGAIN_SECONDS", 0.01)
     writer = reporting(pipe.writing)
     for line in (b"one\n", b"two\n", b"three\n"):
         writer.write(line)
     assert writer.settle(20)
     assert writer.lost == 2
-    room[0] = 1000
+    disk.room = 1000
     writer.write(b"four\n")
     rows = pipe.rows(writer)
     assert rows == ["one", "two", "2 missing: No space left on device", "four"]

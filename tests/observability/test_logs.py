@@ -9,7 +9,7 @@ import pytest
 from policyd.admission.review import decode
 from policyd.observability.logs import Bridge, Log
 from policyd.texts import MAX_LOGGED_CHARS
-from tests.server.reviews import review
+from tests.builders.reviews import review
 
 
 def logged(form: str = "json") -> tuple[Log, io.BytesIO]:

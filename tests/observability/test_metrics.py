@@ -1,7 +1,6 @@
 """Every metric of docs/run/metrics.md, from the text of a scrape."""
 
 import re
-from pathlib import Path
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
@@ -11,8 +10,9 @@ from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.server.connections import PortConnections
 from tests.server.fakes import FakePolicy, FakeSet
+from tests.shared import ROOT
 
-DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "run" / "metrics.md"
+DOCUMENT = ROOT / "docs" / "run" / "metrics.md"
 
 
 class FakeStore:

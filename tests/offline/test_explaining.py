@@ -13,7 +13,9 @@ from policyd.offline.explaining import Explainer
 from policyd.offline.stories import PolicyStory, WebhookStory
 from policyd.policy.source import loader
 from policyd.policy.suite.reviews import build_review
-from tests.conformance.apiserver_rows import authorizer, review, sources
+from tests.builders.objects import config_map, container, deployment, pod
+from tests.builders.policies import json_patch, policy, rule, vap, vap_binding
+from tests.conformance.apiserver_rows import authorizer, review_of, sources
 from tests.shared import ROOT, conformance, reviews
 
 
@@ -25,15 +27,13 @@ def library() -> Explainer:
 def consistent(stories: list[WebhookStory]) -> None:
     """What is said of each policy is what happened to it."""
     for story in stories:
-        for policy in story.policies:
-            applies = policy.reason.applies or bool(
-                policy.controllers and policy.controllers.applies
-            )
-            assert policy.matched == applies, (policy.policy.name, policy.reason)
-            denying = [each for each in findings(policy) if "Deny" in each.actions]
-            refused = any(visit.refused for visit in policy.visits)
-            assert (policy.outcome == "denies") == (bool(denying) or refused)
-        denies = any(policy.outcome == "denies" for policy in story.policies)
+        for told in story.policies:
+            applies = told.reason.applies or bool(told.controllers and told.controllers.applies)
+            assert told.matched == applies, (told.policy.name, told.reason)
+            denying = [each for each in findings(told) if "Deny" in each.actions]
+            refused = any(visit.refused for visit in told.visits)
+            assert (told.outcome == "denies") == (bool(denying) or refused)
+        denies = any(told.outcome == "denies" for told in story.policies)
         assert story.response["allowed"] != denies
 
 
@@ -62,28 +62,13 @@ def test_explanations_agree_with_the_engine_on_rows_of_an_api_server(name: str) 
         webhook: Any = "mutate" if name == "map" else "validate"
         for request in row.get("reviews") or [row["review"]]:
             if request is not None:
-                consistent(explainer.explain(review(request), [webhook], authorizer()))
+                consistent(explainer.explain(review_of(request), [webhook], authorizer()))
                 explained += 1
     assert explained > 100
 
 
-POD: JSONObject = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}},
-    "spec": {"containers": [{"name": "a", "image": "a:1"}, {"name": "b", "image": "b"}]},
-}
-RULES = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
-
-
-def policy(**spec: Any) -> JSONObject:
-    match = spec.pop("match", {})
-    return {
-        "apiVersion": "policyd.dev/v1",
-        "kind": "Policy",
-        "metadata": {"name": "sample"},
-        "spec": {"matchConstraints": {"resourceRules": [RULES], **match}, **spec},
-    }
+POD = pod(container("a", "a:1"), container("b", "b"), labels={"app": "web"})
+RULES = rule(operations=["CREATE"])
 
 
 def explainer(*documents: JSONObject) -> Explainer:
@@ -107,7 +92,7 @@ TRUE = [{"expression": "true"}]
 
 def test_rule_that_fits_is_named() -> None:
     other = {**RULES, "resources": ["services"]}
-    found = story(policy(match={"resourceRules": [other, RULES]}, validations=TRUE))
+    found = story(policy("p", other, RULES, validations=TRUE))
     assert (found.reason.place, found.outcome) == ("resourceRules[1]", "admits")
 
 
@@ -127,7 +112,7 @@ MISSES = [
 
 @pytest.mark.parametrize(("change", "text"), MISSES)
 def test_part_of_a_rule_that_does_not_fit_is_named(change: JSONObject, text: str) -> None:
-    found = story(policy(match={"resourceRules": [{**RULES, **change}]}, validations=TRUE))
+    found = story(policy("p", {**RULES, **change}, validations=TRUE))
     assert found.reason.text == f"resourceRules[0]: {text}"
     assert (found.matched, found.outcome) == (False, "not matched")
 
@@ -139,14 +124,12 @@ def test_exclude_rule_is_named() -> None:
 
 
 def test_equivalent_resource_is_named() -> None:
-    rule: JSONObject = {**RULES, "apiGroups": ["autoscaling"], "apiVersions": ["v1"]}
-    rule["resources"] = ["horizontalpodautoscalers"]
+    scaling = rule("horizontalpodautoscalers", group="autoscaling", operations=["CREATE"])
     scaler: JSONObject = {"apiVersion": "autoscaling/v2", "kind": "HorizontalPodAutoscaler"}
     scaler["metadata"] = {"name": "a", "namespace": "shop"}
-    found = story(policy(match={"resourceRules": [rule]}, validations=TRUE), scaler)
+    found = story(policy("p", scaling, validations=TRUE), scaler)
     assert "by matchPolicy Equivalent, as horizontalpodautoscalers.v1" in found.reason.text
-    exact: JSONObject = {"resourceRules": [rule], "matchPolicy": "Exact"}
-    found = story(policy(match=exact, validations=TRUE), scaler)
+    found = story(policy("p", scaling, match={"matchPolicy": "Exact"}, validations=TRUE), scaler)
     assert found.reason.text == "resourceRules[0]: apiVersions [v1], the request is v2"
 
 
@@ -204,17 +187,11 @@ def test_exception_is_named() -> None:
 
 
 def test_template_is_judged_as_a_pod() -> None:
-    deployment = {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "web", "namespace": "shop"},
-        "spec": {"template": {"metadata": {}, "spec": POD["spec"]}},
-    }
     spec: JSONObject = {
         "validations": [{"expression": "object.kind == 'Pod'"}],
         "podControllers": True,
     }
-    found = story(policy(**spec), deployment)
+    found = story(policy(**spec), deployment())
     assert found.controllers is not None
     assert found.visits[0].as_pod
     assert not found.reason.applies
@@ -222,39 +199,22 @@ def test_template_is_judged_as_a_pod() -> None:
 
 def test_mutations_tell_what_each_changed() -> None:
     patch = "[JSONPatch{op: 'add', path: '/metadata/labels/x', value: 'y'}]"
-    mutation = {"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}
-    found = story(policy(mutations=[mutation]))
+    found = story(policy(mutations=[json_patch(patch)]))
     assert found.outcome == "changes it"
     (applied,) = found.visits[0].mutations
     assert applied.operations == ({"op": "add", "path": "/metadata/labels/x", "value": "y"},)
 
 
 def test_bindings_and_params_are_told() -> None:
-    bound = {
-        **policy(validations=[{"expression": "params.data.max == '1'"}]),
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicy",
-    }
-    bound["spec"]["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
-    binding: JSONObject = {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": "first"},
-        "spec": {
-            "policyName": "sample",
-            "validationActions": ["Deny"],
-            "paramRef": {
-                "name": "limits",
-                "namespace": "shop",
-                "parameterNotFoundAction": "Deny",
-            },
-        },
-    }
+    demanded = [{"expression": "params.data.max == '1'"}]
+    kind = {"apiVersion": "v1", "kind": "ConfigMap"}
+    bound = vap("sample", RULES, validations=demanded, paramKind=kind)
+    ref = {"name": "limits", "namespace": "shop", "parameterNotFoundAction": "Deny"}
+    binding = vap_binding("first", policyName="sample", paramRef=ref)
     found = story(bound, POD, binding)
     assert found.params == (("first", 0),)
     assert "no params found" in found.findings[0].message
-    param: JSONObject = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"max": "2"}}
-    param["metadata"] = {"name": "limits", "namespace": "shop"}
+    param = config_map("limits", data={"max": "2"})
     found = story(bound, POD, binding, param)
     assert found.params == (("first", 1),)
     assert found.visits[0].param["metadata"]["name"] == "limits"

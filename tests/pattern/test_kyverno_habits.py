@@ -5,11 +5,7 @@ from typing import Any
 import pytest
 
 from policyd.pattern import compile_any_pattern, compile_pattern
-
-
-def pod(*containers: dict[str, Any], **spec: Any) -> dict[str, Any]:
-    return {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [*containers], **spec}}
-
+from tests.builders.objects import pod
 
 NGINX = {"name": "n", "image": "nginx:1"}
 HOST_PORTS = {
@@ -127,6 +123,8 @@ NON_ROOT = [
               "containers": [{"=(securityContext)": {"=(runAsNonRoot)": True}}]}},
     {"spec": {"containers": [{"securityContext": {"runAsNonRoot": True}}]}},
 ]  # fmt: skip
+YES: dict[str, Any]
+NO: dict[str, Any]
 YES, NO = {"securityContext": {"runAsNonRoot": True}}, {"securityContext": {"runAsNonRoot": False}}
 
 

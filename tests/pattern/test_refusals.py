@@ -6,7 +6,7 @@ import yaml
 from policyd.pattern import PatternError, compile_pattern
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
-from tests.policy.builders import policy, vap
+from tests.builders.policies import policy, vap
 
 POLICY = """\
 apiVersion: policyd.dev/v1

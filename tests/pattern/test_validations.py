@@ -9,22 +9,24 @@ import pytest
 from policyd._core.plan.plan import Subject
 from policyd._core.plan.validation import ValidationOutcome
 from policyd._core.values.errors import CelError
+from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.source import loader
-from tests.admission.test_engine import POD, ask, deployment, load, policy
+from tests.builders.objects import deployment
+from tests.builders.policies import policy, rule
+from tests.policy_sets import POD, ask, load
 
-Json = dict[str, Any]
 MEMORY = {"spec": {"containers": [{"resources": {"limits": {"memory": "?*"}}}]}}
 MISSING = "spec.containers[0].resources.limits.memory: expected ?*, found nothing"
 
 
-def judged(pattern: Json, obj: Json = POD, **validation: Any) -> Json:
+def judged(pattern: JSONObject, obj: JSONObject = POD, **validation: Any) -> JSONObject:
     policies = load(policy(validations=[{"pattern": pattern, **validation}], podControllers=True))
     return ask(policies, obj)
 
 
-def message(answer: Json) -> str:
+def message(answer: JSONObject) -> str:
     assert answer["allowed"] is False
     text: str = answer["status"]["message"]
     return text.removeprefix("policy 'p' denied request: ")
@@ -43,7 +45,7 @@ def message(answer: Json) -> str:
         ({"messageExpression": "''"}, MISSING),
     ],
 )
-def test_the_place_stands_behind_the_message(validation: Json, said: str) -> None:
+def test_the_place_stands_behind_the_message(validation: JSONObject, said: str) -> None:
     assert message(judged(MEMORY, **validation)) == said
 
 
@@ -97,7 +99,8 @@ def test_paths_start_at_the_field_of_the_controller() -> None:
 
 
 def test_a_deletion_is_judged_by_the_old_object() -> None:
-    policies = load(policy(validations=[{"pattern": {"metadata": {"labels": {"keep": "!true"}}}}]))
+    keep = {"pattern": {"metadata": {"labels": {"keep": "!true"}}}}
+    policies = load(policy("p", rule(operations=["DELETE"]), validations=[keep]))
     kept = {**POD, "metadata": {**POD["metadata"], "labels": {"keep": "true"}}}
     answer = ask(policies, kept, operation="DELETE")
     assert message(answer) == 'metadata.labels.keep: expected !true, found "true"'
@@ -133,7 +136,7 @@ SECRET = {
         ({"type": "x"}, 'type: expected x, found "Opaque"'),
     ],
 )  # fmt: skip
-def test_the_data_of_a_secret_is_never_told(pattern: Json, said: str) -> None:
+def test_the_data_of_a_secret_is_never_told(pattern: JSONObject, said: str) -> None:
     secrets = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"],
                "resources": ["secrets"]}  # fmt: skip
     rules = {"resourceRules": [secrets]}
@@ -151,7 +154,7 @@ def test_long_values_and_keys_are_cut_and_control_characters_escaped() -> None:
     assert 'metadata.labels["b\\n"]: expected ok, found "y\\nz"' in said
 
 
-def compiled(*validations: Json, **spec: Any) -> CompiledPolicy:
+def compiled(*validations: JSONObject, **spec: Any) -> CompiledPolicy:
     text = json.dumps(policy(validations=list(validations), **spec))
     (made,) = compiler.compile_strict(loader.load_text(text)).policies
     return made

@@ -11,12 +11,11 @@ import orjson
 from policyd.admission import engine
 from policyd.admission.recorder import Happening, NullRecorder
 from policyd.admission.review import AdmissionRequest, decode
+from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.params import Namespaces
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
-
-Thing = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -26,7 +25,7 @@ class Mutated:
     """
 
     object: Any
-    operations: list[Thing]
+    operations: list[JSONObject]
     by: dict[str, int]
     told: list[tuple[Happening, str, str]]
 
@@ -53,13 +52,13 @@ class _Listener(NullRecorder):
         self.told.append((what, policy, message))
 
 
-def together(paths: Sequence[Path], namespaces: Iterable[Thing] = ()) -> CompiledPolicySet:
+def together(paths: Sequence[Path], namespaces: Iterable[JSONObject] = ()) -> CompiledPolicySet:
     """The policies of some folders, with the namespaces that they know."""
     policies = compiler.compile_strict(loader.load(paths))
     return policies.with_namespaces(Namespaces(namespaces))
 
 
-def mutated(policies: CompiledPolicySet, review: Thing) -> Mutated:
+def mutated(policies: CompiledPolicySet, review: JSONObject) -> Mutated:
     """What the policies make of a review's object, by a patch library that is not theirs."""
     listener = _Listener()
     request = decode(review)
@@ -70,6 +69,6 @@ def mutated(policies: CompiledPolicySet, review: Thing) -> Mutated:
     return Mutated(after, operations, listener.by, listener.told)
 
 
-def with_object(review: Thing, thing: Any) -> Thing:
+def with_object(review: JSONObject, thing: Any) -> JSONObject:
     """The review with another object."""
     return {**review, "request": {**review["request"], "object": thing}}

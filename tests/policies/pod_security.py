@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from policyd import PolicySet
+from policyd.policy.suite.reviews import build_review
 from tests.shared import ROOT
 
 FOLDER = ROOT / "policies" / "pod-security"
@@ -85,32 +86,10 @@ class Pinned:
         return PolicySet.load([self.files(version) / level])
 
 
-def review(pod: dict[str, Any], old: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The AdmissionReview that creates a pod (or updates it, with an old one)."""
-    kind = {"group": "", "version": "v1", "kind": "Pod"}
-    resource = {"group": "", "version": "v1", "resource": "pods"}
-    request = {
-        "uid": "0",
-        "kind": kind,
-        "resource": resource,
-        "requestKind": kind,
-        "requestResource": resource,
-        "name": "web",
-        "namespace": "default",
-        "operation": "UPDATE" if old else "CREATE",
-        "userInfo": {"username": "someone"},
-        "object": pod,
-        "oldObject": old,
-        "dryRun": False,
-        "options": None,
-    }
-    return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-
-
 def complete(pod: dict[str, Any]) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, **pod}
 
 
 def answer(policies: PolicySet, pod: dict[str, Any]) -> dict[str, Any]:
-    response: dict[str, Any] = policies.review(review(complete(pod)))["response"]
+    response: dict[str, Any] = policies.review(build_review(complete(pod)))["response"]
     return response

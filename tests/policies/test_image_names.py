@@ -1,12 +1,11 @@
 """Policies that read image names read them as Kubernetes does: which registry, which repository."""
 
-from typing import Any
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd import PolicySet
 from policyd.policy.suite.reviews import build_review
+from tests.builders.objects import container, pod
 from tests.policies.mutating import mutated, together
 from tests.shared import ROOT
 
@@ -47,17 +46,6 @@ def parts(image: str) -> tuple[str, str]:
     return host, repository
 
 
-def pod(image: str) -> dict[str, Any]:
-    return build_review(
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": "web", "namespace": "shop"},
-            "spec": {"containers": [{"name": "web", "image": image}]},
-        }
-    )
-
-
 MIRROR = together([ROOT / "policies/mutation/registry-mirror"])
 ALLOWED = PolicySet.load([ROOT / "policies/best-practices/allowed-registries"])
 
@@ -67,7 +55,7 @@ def test_a_mirror_stands_in_the_place_of_the_registry(name: str, suffix: str) ->
     image = name + suffix
     host, repository = parts(image)
     expected = f"{MIRRORS[host]}/{repository}" if host in MIRRORS else image
-    once = mutated(MIRROR, pod(image))
+    once = mutated(MIRROR, build_review(pod(container(image=image))))
     assert once.object["spec"]["containers"][0]["image"] == expected
     assert once.told == []
 
@@ -75,7 +63,7 @@ def test_a_mirror_stands_in_the_place_of_the_registry(name: str, suffix: str) ->
 @given(NAMES, SUFFIXES)
 def test_denials_name_the_registry(name: str, suffix: str) -> None:
     host, repository = parts(name + suffix)
-    response = ALLOWED.review(pod(name + suffix))["response"]
+    response = ALLOWED.review(build_review(pod(container(image=name + suffix))))["response"]
     assert response["allowed"] is (host == "registry.k8s.io")
     if not response["allowed"]:
         assert response["status"]["message"].endswith(f": {host}/{repository}")

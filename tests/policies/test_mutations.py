@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 
+from policyd.json_types import JSONObject
 from policyd.mutation.decoding import decoded
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.suite.reviews import build_review
 from tests import shared
-from tests.policies.mutating import Mutated, Thing, mutated, together, with_object
+from tests.policies.mutating import Mutated, mutated, together, with_object
 from tests.shared import ROOT
 
 LIBRARY = ROOT / "policies" / "mutation"
@@ -23,27 +24,27 @@ LABELS = {"example.com/node-pool": "batch", "example.com/team": "bakery"}
 OPERATIONS = ("CREATE", "UPDATE")
 
 
-def bodies() -> list[Thing]:
+def bodies() -> list[JSONObject]:
     """The hundred pods of the benchmark."""
     return shared.rows(ROOT / "tests/bench/data/bodies.jsonl.gz")
 
 
-def load_pods() -> list[Thing]:
+def load_pods() -> list[JSONObject]:
     """Realistic pods, recorded."""
     return shared.reviews("load-pods.jsonl")
 
 
-def recorded() -> list[Thing]:
+def recorded() -> list[JSONObject]:
     """Every kind of object and subresource, as an API server sent it."""
     return [row["review"] for row in shared.reviews()]
 
 
-def large() -> list[Thing]:
+def large() -> list[JSONObject]:
     """Big ones."""
     return [row["review"] for row in shared.reviews("large.jsonl.gz")]
 
 
-def knowing(reviews: Iterable[Thing]) -> CompiledPolicySet:
+def knowing(reviews: Iterable[JSONObject]) -> CompiledPolicySet:
     """The whole library, and the namespaces of some reviews, all with the labels that it reads."""
     names = {each["request"].get("namespace") or "default" for each in reviews}
     metadata = [
@@ -54,7 +55,7 @@ def knowing(reviews: Iterable[Thing]) -> CompiledPolicySet:
     return together([LIBRARY], namespaces)
 
 
-def settled(policies: CompiledPolicySet, review: Thing) -> Mutated:
+def settled(policies: CompiledPolicySet, review: JSONObject) -> Mutated:
     """What all of them make of an object, which must be the end of it."""
     once = mutated(policies, review)
     assert once.told == []
@@ -70,7 +71,7 @@ def settled(policies: CompiledPolicySet, review: Thing) -> Mutated:
 
 @pytest.mark.parametrize("source", [bodies, load_pods, recorded, large])
 def test_recorded_objects_are_settled_by_all_of_them(
-    source: Callable[[], list[Thing]],
+    source: Callable[[], list[JSONObject]],
 ) -> None:
     reviews = [
         each
@@ -84,7 +85,7 @@ def test_recorded_objects_are_settled_by_all_of_them(
 
 
 RESTRICTED = {"securityContext": {"readOnlyRootFilesystem": True}}
-EVERYTHING: Thing = {
+EVERYTHING: JSONObject = {
     "metadata": {
         "name": "web",
         "labels": {"app": "web"},
@@ -102,7 +103,7 @@ EVERYTHING: Thing = {
     },
 }
 # What is left alone in a pod, by the policies that do not change it.
-PODS: list[tuple[str, Thing, set[str]]] = [
+PODS: list[tuple[str, JSONObject, set[str]]] = [
     ("a pod with everything", EVERYTHING, set()),
     (
         "the least that is a pod",
@@ -170,7 +171,7 @@ PODS: list[tuple[str, Thing, set[str]]] = [
 
 
 @pytest.mark.parametrize(("pod", "idle"), [row[1:] for row in PODS], ids=[row[0] for row in PODS])
-def test_all_others_change_the_pod_together(pod: Thing, idle: set[str]) -> None:
+def test_all_others_change_the_pod_together(pod: JSONObject, idle: set[str]) -> None:
     review = build_review({"apiVersion": "v1", "kind": "Pod", **pod}, operation="CREATE")
     once = settled(knowing([review]), review)
     assert once.by.keys() == NAMES - idle

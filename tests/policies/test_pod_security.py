@@ -7,6 +7,7 @@ import pytest
 import yaml
 
 from policyd import PolicySet
+from policyd.policy.suite.reviews import build_review
 from tests import shared
 from tests.policies.pod_security import (
     CHECK,
@@ -20,7 +21,6 @@ from tests.policies.pod_security import (
     Pinned,
     answer,
     complete,
-    review,
 )
 
 # Baseline checks that a restricted one replaces.
@@ -187,7 +187,8 @@ def test_versions_that_nobody_knows(pinned: Pinned) -> None:
 def test_an_update_of_annotations_is_judged_where_they_are_the_profiles(pinned: Pinned) -> None:
     annotations = {"seccomp.security.alpha.kubernetes.io/pod": "unconfined"}
     pod: dict[str, Any] = {"spec": {"containers": []}}
-    asked = review(complete({**pod, "metadata": {"annotations": annotations}}), complete(pod))
+    before, after = complete(pod), complete({**pod, "metadata": {"annotations": annotations}})
+    asked = build_review(after, old_object=before)
     found = {
         version: pinned.check("seccompProfile_baseline", version).review(asked)["response"]
         for version in ("v1.18", "v1.19", LATEST)

@@ -2,7 +2,7 @@
 
 from policyd.json_types import JSONObject
 from policyd.policy.model.expressions import expressions_of, mutations_of
-from tests.policy.builders import map_, policy
+from tests.builders.policies import map_, policy
 
 OVERLAY: JSONObject = {
     "metadata": {"labels": {"+(a)": "x-${request.name}-${variables.v}"}},

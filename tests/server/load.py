@@ -5,8 +5,8 @@ import threading
 from http.client import HTTPException, HTTPSConnection
 from typing import Any
 
+from tests.builders.reviews import body
 from tests.server.process import Process
-from tests.server.reviews import body
 
 
 class Load:

@@ -14,7 +14,8 @@ from http.client import HTTPConnection, HTTPSConnection
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.shared import ROOT
+
 PATIENCE = 20.0  # seconds until a wait counts as failed; nothing here takes a tenth of it
 
 

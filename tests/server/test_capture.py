@@ -1,15 +1,12 @@
 """``serve --capture``: what is recorded, what is left out of it, and its bounds."""
 
-import errno
 import json
-import os
 import shutil
 import stat
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -19,10 +16,12 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.cli import policyd
 from policyd.errors import ConfigError
 from policyd.policy.suite.reviews import build_review
+from policyd.server import capture as recording
 from policyd.server.capture import MAX_WAITING, Capture, line
+from tests.builders.reviews import body
+from tests.disks import Disk
 from tests.server.process import until
-from tests.server.reviews import body
-from tests.server.test_serve import serving
+from tests.server.serve import serving
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 POLICY = """\
@@ -156,22 +155,11 @@ def unlink_all(folder: Path) -> None:
 def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told()
     capture = Capture(tmp_path, 80_000, told)
-    room = [100]  # bytes, as on a disk that is full then
-    write = os.write
-
-    def write_while_there_is_room(fd: int, data: bytes) -> int:
-        if not room[0]:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        written = write(fd, data[: room[0]])
-        room[0] -= written
-        return written
-
-    full = SimpleNamespace(**{**vars(os), "write": write_while_there_is_room})
-    monkeypatch.setattr("policyd.server.capture.os", full)
+    disk = Disk(monkeypatch, recording, room=100)
     for _ in range(2):
         capture.record("validate", request(SECRET), allowed(), 500)
     until(lambda: len(told) == 2, "the failures")
-    room[0] = 1 << 20
+    disk.room = 1 << 20
     capture.record("validate", request(SECRET), allowed(), 500)
     capture.close(20)
     assert [outcome for outcome, _ in told] == ["failed", "failed", "written"]

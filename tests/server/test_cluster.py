@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.builders.reviews import body
 from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal, status
-from tests.server.process import ROOT, Process, until
-from tests.server.reviews import body
-from tests.server.test_serve import POLICY, command
+from tests.server.process import Process, until
+from tests.server.serve import command, write_policy
+from tests.shared import ROOT
 
 MAY = "authorizer.group('').resource('secrets').check('get')"
 ASKING = f'validations: [{{expression: "{MAY}.allowed()", message: not yours}}]'
@@ -35,12 +36,9 @@ def by_user(call: Call) -> Reply:
 
 @contextmanager
 def asking(
-    folder: Path, *flags: str, judgement: str = ASKING, failure: str = "Fail"
+    folder: Path, *flags: str, spec: str = ASKING, failure: str = "Fail"
 ) -> Iterator[tuple[Process, ApiServer]]:
-    policies = folder / "policies"
-    policies.mkdir()
-    text = POLICY.format(name="asks", judgement=judgement, failure=failure)
-    (policies / "asks.yaml").write_text(text)
+    policies = write_policy(folder / "policies", "asks", spec, failure).parent
     with api_server(folder, by_user) as cluster:
         file = str(cluster.kubeconfig())
         server = Process(command(policies, "--kubeconfig", file, *flags), folder / "server.log")
@@ -79,7 +77,7 @@ def test_the_cluster_decides_once_a_question_and_request(tmp_path: Path) -> None
 
 def test_namespaces_are_asked_for_and_remembered_for_a_moment(tmp_path: Path) -> None:
     seen = "validations: [{expression: \"namespaceObject.metadata.labels.team == 'sales'\"}]"
-    with asking(tmp_path, judgement=seen) as (server, cluster):
+    with asking(tmp_path, spec=seen) as (server, cluster):
         labels = {"team": "sales"}
         metadata = {"name": "shop", "labels": labels}
         cluster.answer = lambda _: Reply({"kind": "Namespace", "metadata": metadata})
@@ -95,7 +93,7 @@ def test_namespaces_are_asked_for_and_remembered_for_a_moment(tmp_path: Path) ->
 
 
 def test_mutations_ask_too(tmp_path: Path) -> None:
-    with asking(tmp_path, judgement=MARKING) as (server, _):
+    with asking(tmp_path, spec=MARKING) as (server, _):
         assert answer(server, path="/mutate")["patchType"] == "JSONPatch"
 
 
@@ -181,7 +179,7 @@ def test_params_of_the_cluster_are_seen_as_they_change(tmp_path: Path) -> None:
         "  paramRef: {name: limits, parameterNotFoundAction: Deny}\n"
         "  validations: [{expression: \"params.data.open == 'yes'\", message: closed}]"
     )
-    with asking(tmp_path, judgement=wanted) as (server, cluster):
+    with asking(tmp_path, spec=wanted) as (server, cluster):
         cluster.answer = lambda _: refusal(404, 'configmaps "limits" not found')
         assert "no params found for policy binding" in answer(server)["status"]["message"]
         data = {"open": "yes"}

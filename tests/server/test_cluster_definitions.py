@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 
 from policyd.cluster.definitions import PATH
+from policyd.json_types import JSONObject
+from tests.builders.objects import widget_definition
+from tests.builders.policies import CONFIG_MAPS, demand, policy, rule
+from tests.builders.reviews import body
 from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal
-from tests.e2e.builders import custom_resource_definition, demand, policy, rule
 from tests.server.process import Process, until
-from tests.server.reviews import body
-from tests.server.test_serve import command
+from tests.server.serve import command
 
-Json = dict[str, Any]
 GROUP = "e2e.policyd.dev"
 WIDGETS = rule("widgets", group=GROUP)
 OVERLAY = policy(
@@ -32,11 +33,11 @@ class Cluster:
     """The definitions of an API server; ``broken`` is what it answers instead."""
 
     def __init__(self) -> None:
-        self.crds: dict[str, Json] = {}
+        self.crds: dict[str, JSONObject] = {}
         self.broken: Reply | None = None
 
     def define(self, generation: int = 1, **parts: Any) -> None:
-        crd = custom_resource_definition()
+        crd = widget_definition()
         crd["metadata"] |= {"uid": "u", "generation": generation}
         spec = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
         spec["properties"]["parts"] |= parts
@@ -55,7 +56,7 @@ class Cluster:
 
 @contextmanager
 def serving(
-    folder: Path, cluster: Cluster, *documents: Json
+    folder: Path, cluster: Cluster, *documents: JSONObject
 ) -> Iterator[tuple[Process, ApiServer]]:
     write(folder, *documents)
     with api_server(folder, cluster) as api:
@@ -68,7 +69,7 @@ def serving(
         assert not server.lines("defect")
 
 
-def write(folder: Path, *documents: Json) -> None:
+def write(folder: Path, *documents: JSONObject) -> None:
     (folder / "policies").mkdir(exist_ok=True)
     for document in documents:
         new = folder / "new.json"
@@ -77,7 +78,7 @@ def write(folder: Path, *documents: Json) -> None:
         new.rename(folder / "policies" / name)
 
 
-def mutated(server: Process) -> list[Json]:
+def mutated(server: Process) -> list[JSONObject]:
     """The patch of a Widget; nothing where the request is denied."""
     widget = {
         "apiVersion": f"{GROUP}/v1",
@@ -91,7 +92,7 @@ def mutated(server: Process) -> list[Json]:
     )
     code, answer = server.post("/mutate", sent)
     assert code == 200
-    patch: list[Json] = json.loads(base64.b64decode(answer["response"].get("patch", "W10=")))
+    patch: list[JSONObject] = json.loads(base64.b64decode(answer["response"].get("patch", "W10=")))
     return patch
 
 
@@ -102,7 +103,7 @@ def states(server: Process) -> dict[str, str]:
 
 # Merged by its key, the part that is there gets its size; an atomic list is replaced.
 KEYED = [{"op": "add", "path": "/spec/parts/1/size", "value": 7}]
-ATOMIC: Json = {"x-kubernetes-list-type": "atomic", "x-kubernetes-list-map-keys": []}
+ATOMIC: JSONObject = {"x-kubernetes-list-type": "atomic", "x-kubernetes-list-map-keys": []}
 
 
 def test_the_schema_comes_from_the_cluster(tmp_path: Path) -> None:
@@ -123,7 +124,9 @@ def test_the_schema_comes_from_the_cluster(tmp_path: Path) -> None:
 
 def test_a_definition_that_appears_later_ends_the_quarantine(tmp_path: Path) -> None:
     cluster = Cluster()
-    broken = policy("broken", validations=[demand("object.(", "x")], failurePolicy="Ignore")
+    broken = policy(
+        "broken", CONFIG_MAPS, validations=[demand("object.(", "x")], failurePolicy="Ignore"
+    )
     with serving(tmp_path, cluster, OVERLAY, broken) as (server, _):
         assert states(server) == {"sized": "quarantined", "broken": "quarantined"}
         found = json.loads(server.get("/policies/sized")[1])
@@ -147,7 +150,7 @@ def test_a_cluster_that_does_not_answer_at_start_is_asked_again(
         (line,) = until(lambda: server.lines("cluster"), "a line of the log")
         assert "the API server answered" in line["message"]
         # What else changes is taken into use meanwhile.
-        write(tmp_path, policy("other", validations=[demand("true", "x")]))
+        write(tmp_path, policy("other", CONFIG_MAPS, validations=[demand("true", "x")]))
         until(lambda: states(server).get("other") == "active", "another policy")
         cluster.broken = None
         until(lambda: states(server)["sized"] == "active", "the definition")
@@ -160,12 +163,12 @@ def test_a_cluster_that_goes_away_takes_no_schema_with_it(tmp_path: Path) -> Non
     cluster.define()
     with serving(tmp_path, cluster, OVERLAY) as (server, _):
         cluster.broken = refusal(503, "gone")
-        write(tmp_path, policy("other", validations=[demand("true", "x")]))
+        write(tmp_path, policy("other", CONFIG_MAPS, validations=[demand("true", "x")]))
         until(lambda: states(server).get("other") == "active", "another policy")
         assert mutated(server) == KEYED
         cluster.broken = None
         cluster.crds.clear()
-        write(tmp_path, policy("third", validations=[demand("true", "x")]))
+        write(tmp_path, policy("third", CONFIG_MAPS, validations=[demand("true", "x")]))
         until(lambda: states(server).get("third") == "active", "a third policy")
         assert mutated(server) == KEYED
 
@@ -173,7 +176,7 @@ def test_a_cluster_that_goes_away_takes_no_schema_with_it(tmp_path: Path) -> Non
 def test_nothing_is_asked_for_what_documents_define(tmp_path: Path) -> None:
     cluster = Cluster()
     cluster.define(**ATOMIC)
-    documents = (OVERLAY, custom_resource_definition())
+    documents = (OVERLAY, widget_definition())
     with serving(tmp_path, cluster, *documents) as (server, api):
         assert mutated(server) == KEYED
         assert api.calls == []

@@ -11,9 +11,9 @@ from h2.connection import H2Connection
 from h2.events import StreamEnded
 
 from policyd.server.tcp import GO_AWAY
+from tests.builders.reviews import body
 from tests.server.load import Load
 from tests.server.process import Process, fake_server, trusting, until, write_sources
-from tests.server.reviews import body
 
 
 def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from h2.connection import H2Connection
 from h2.events import ConnectionTerminated, DataReceived, ResponseReceived, StreamEnded, StreamReset
 
+from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, trusting, until, write_sources
-from tests.server.reviews import body
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 UPGRADE = (

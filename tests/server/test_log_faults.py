@@ -9,9 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.server.process import ROOT, Process, until
-from tests.server.reviews import body
-from tests.server.test_serve import DENY, command, policy
+from tests.builders.reviews import body
+from tests.server.process import Process, until
+from tests.server.serve import DENY, command, write_policy
+from tests.shared import ROOT
 
 LOST = "policyd_log_lines_lost_total"
 
@@ -48,7 +49,7 @@ class Unheard(Process):
 
 @contextmanager
 def unheard(tmp_path: Path, stderr: Any, prefix: tuple[str, ...] = ()) -> Iterator[Unheard]:
-    server = Unheard(policy(tmp_path / "policies", "p", DENY).parent, stderr, prefix)
+    server = Unheard(write_policy(tmp_path / "policies", "p", DENY).parent, stderr, prefix)
     try:
         yield server
     finally:

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from policyd.config import Settings
+from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, trusting, write_sources
-from tests.server.reviews import body
 
 SCALE = 8
 IN_FLIGHT = Settings().max_in_flight_bytes // SCALE

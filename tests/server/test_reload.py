@@ -5,12 +5,12 @@ from functools import partial
 from pathlib import Path
 
 from policyd.tls.certificates import self_signed
+from tests.builders.reviews import body
 from tests.server.load import Load
 from tests.server.process import Process, fake_server, texts, until, write_sources
-from tests.server.reviews import body
 
 
-def config_map(folder: Path, version: str, line: str, files: int = 6) -> None:
+def publish(folder: Path, version: str, line: str, files: int = 6) -> None:
     """What kubelet does to a mounted ConfigMap: a new folder, then one rename of ``..data``."""
     new = write_sources(folder / f"..{version}", **{f"p{i}": line for i in range(files)})
     (folder / "..data_tmp").symlink_to(new.name)
@@ -28,10 +28,10 @@ def reached(load: Load, version: str) -> bool:
 def test_config_map_swaps_under_load_fail_nothing_and_mix_nothing(tmp_path: Path) -> None:
     mount = tmp_path / "mount"
     mount.mkdir()
-    config_map(mount, "v0", "allow v0")
+    publish(mount, "v0", "allow v0")
     with fake_server(tmp_path, mount) as server, Load(server) as load:
         for version in ("v1", "v2", "v3"):
-            config_map(mount, version, f"allow {version}")
+            publish(mount, version, f"allow {version}")
             until(partial(reached, load, version), version)
         load.stop()
         assert load.failures == []

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.admission.test_unreadable import policy
+from tests.admission.samples import about_everything
+from tests.builders.reviews import review
 from tests.server.process import Process, until
-from tests.server.reviews import review
 
 MEBIBYTE = 2**20
 BODY_BYTES = 16 * MEBIBYTE  # the default of --max-body-bytes
@@ -32,7 +32,7 @@ def peak(process: Process) -> int:
 
 @pytest.mark.parametrize("item", [b"[],", b'{"a":1},', b'"ab",'])
 def test_one_review_takes_a_bounded_share(tmp_path: Path, item: bytes) -> None:
-    (tmp_path / "policy.json").write_text(json.dumps(policy()))
+    (tmp_path / "policy.json").write_text(json.dumps(about_everything()))
     flags = ["--self-signed", "--bind=127.0.0.1:0", "--admin-bind=127.0.0.1:0"]
     command = [sys.executable, "-m", "policyd", "serve", f"--policies={tmp_path / 'policy.json'}"]
     process = Process([*command, *flags], tmp_path / "log")

@@ -3,9 +3,6 @@
 import base64
 import json
 import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,22 +10,12 @@ from typing import Any
 import pytest
 
 from tests import shared
+from tests.builders.reviews import body
 from tests.server.load import Load
-from tests.server.process import ROOT, Process, until
-from tests.server.reviews import body
+from tests.server.process import Process, until
+from tests.server.serve import DENY, command, serving, write_policy
+from tests.shared import ROOT
 
-POLICY = """\
-apiVersion: policyd.dev/v1
-kind: Policy
-metadata: {{name: {name}}}
-spec:
-  failurePolicy: {failure}
-  matchConstraints:
-    resourceRules:
-    - {{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [configmaps]}}
-  {judgement}
-"""
-DENY = 'validations: [{expression: "!has(object.data.forbidden)", message: no TEXT}]'
 BROKEN = 'validations: [{expression: "object.data.("}]'
 MUTATE = """mutations:
   - patchType: JSONPatch
@@ -50,31 +37,6 @@ cases:
 """
 
 
-def policy(folder: Path, name: str, judgement: str, failure: str = "Fail") -> Path:
-    """One policy file, written in one step as an editor would."""
-    folder.mkdir(exist_ok=True)
-    new = folder / f".{name}.new"
-    new.write_text(POLICY.format(name=name, judgement=judgement, failure=failure))
-    return new.rename(folder / f"{name}.yaml")
-
-
-def command(policies: Path, *flags: str) -> list[str]:
-    where = ["--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0", "--drain", "0s"]
-    return [
-        *(sys.executable, "-m", "policyd", "serve", "-p", str(policies), "--self-signed"),
-        *(*where, *flags),
-    ]
-
-
-@contextmanager
-def serving(folder: Path, policies: Path, *flags: str) -> Iterator[Process]:
-    process = Process(command(policies, *flags), folder / "server.log")
-    try:
-        yield process
-    finally:
-        process.kill()
-
-
 def answer(server: Process, path: str = "/validate", **data: str) -> dict[str, Any]:
     obj = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": data}
     status, said = server.post(path, body(object=obj))
@@ -85,8 +47,8 @@ def answer(server: Process, path: str = "/validate", **data: str) -> dict[str, A
 
 def test_reviews_are_judged_counted_and_logged(tmp_path: Path) -> None:
     policies = tmp_path / "policies"
-    policy(policies, "deny", DENY)
-    policy(policies, "mark", MUTATE, "Ignore")
+    write_policy(policies, "deny", DENY)
+    write_policy(policies, "mark", MUTATE, "Ignore")
     with serving(tmp_path, policies) as server:
         assert answer(server, fine="x")["allowed"] is True
         denied = answer(server, forbidden="secret words")
@@ -114,7 +76,7 @@ def test_reviews_are_judged_counted_and_logged(tmp_path: Path) -> None:
 
 def test_overlays_are_applied_and_a_wrong_one_keeps_the_set_in_use(tmp_path: Path) -> None:
     policies = tmp_path / "policies"
-    policy(policies, "mark", OVERLAY)
+    write_policy(policies, "mark", OVERLAY)
     with serving(tmp_path, policies) as server:
         patched = answer(server, "/mutate", old="x")
         operations = json.loads(base64.b64decode(patched["patch"]))
@@ -123,7 +85,9 @@ def test_overlays_are_applied_and_a_wrong_one_keeps_the_set_in_use(tmp_path: Pat
             {"op": "remove", "path": "/data/old"},
         ]
         assert "patch" not in answer(server, "/mutate", by="me")
-        policy(policies, "mark", OVERLAY.replace("old:", "(old): x, older:").replace("data", "dat"))
+        write_policy(
+            policies, "mark", OVERLAY.replace("old:", "(old): x, older:").replace("data", "dat")
+        )
         until(lambda: len(server.lines("reload")) > 1, "a reload")
         assert 'unknown field "dat"' in server.lines("reload")[1]["errors"][0]
         assert "patch" in answer(server, "/mutate", old="x")
@@ -135,7 +99,7 @@ def test_broken_policy_at_start_acts_by_its_failure_policy(
     tmp_path: Path, failure: str, allowed: bool
 ) -> None:
     policies = tmp_path / "policies"
-    policy(policies, "broken", BROKEN, failure)
+    write_policy(policies, "broken", BROKEN, failure)
     with serving(tmp_path, policies) as server:
         said = answer(server)
         assert said["allowed"] is allowed
@@ -144,7 +108,7 @@ def test_broken_policy_at_start_acts_by_its_failure_policy(
         assert server.get("/readyz") == (200, "ok")
         assert server.metric('policyd_policies{kind="Policy",state="quarantined"}') == 1
         assert server.lines("reload")[0]["level"] == "error"
-        policy(policies, "broken", DENY)
+        write_policy(policies, "broken", DENY)
         until(lambda: answer(server)["allowed"], "the mended policy")
 
 
@@ -166,13 +130,13 @@ def test_unreadable_source_at_start_ends_with_2(tmp_path: Path, content: str, re
 
 def test_failing_suite_keeps_the_set_in_use(tmp_path: Path) -> None:
     policies = tmp_path / "policies"
-    policy(policies, "deny", DENY)
+    write_policy(policies, "deny", DENY)
     (policies / "suite.yaml").write_text(SUITE)
     with serving(tmp_path, policies) as server:
         assert server.lines("reload")[0]["level"] == "info"
         # Cases of suites are not requests.
         assert server.metric('policyd_policy_decisions_total{decision="deny",policy="deny"}') == 0
-        policy(policies, "deny", 'validations: [{expression: "true"}]')
+        write_policy(policies, "deny", 'validations: [{expression: "true"}]')
         until(lambda: len(server.lines("reload")) > 1, "a reload")
         assert "a forbidden key is denied" in server.lines("reload")[1]["errors"][0]
         assert answer(server, forbidden="x")["allowed"] is False
@@ -204,7 +168,7 @@ def swap(mount: Path, version: str) -> None:
     """A new state of a mounted ConfigMap with twenty policies that all deny."""
     new = mount / f"..{version}"
     for i in range(20):
-        policy(
+        write_policy(
             new,
             f"p{i:02}",
             f'validations: [{{expression: "!has(object.data.a)", message: no {version} {i}}}]',
@@ -219,7 +183,7 @@ def swap(mount: Path, version: str) -> None:
 
 def test_config_file_sets_what_flags_do_not(tmp_path: Path) -> None:
     policies = tmp_path / "policies"
-    policy(policies, "deny", DENY)
+    write_policy(policies, "deny", DENY)
     config = tmp_path / "policyd.yaml"
     config.write_text("maxBodyBytes: 1KiB\ntimeout: 1s\n")
     with serving(tmp_path, policies, "--config", str(config)) as server:
@@ -230,7 +194,7 @@ def test_config_file_sets_what_flags_do_not(tmp_path: Path) -> None:
 
 def test_every_recorded_review_is_answered(tmp_path: Path) -> None:
     policies = tmp_path / "policies"
-    policy(policies, "deny", DENY)
+    write_policy(policies, "deny", DENY)
     rows = shared.reviews()
     with serving(tmp_path, policies) as server:
         connection = server.connect()

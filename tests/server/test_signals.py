@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, texts, until, write_sources
-from tests.server.reviews import body
-from tests.server.test_serve import DENY, command, policy
+from tests.server.serve import DENY, command, write_policy
 
 HARMLESS = (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2)
 
@@ -48,7 +48,7 @@ def test_server_that_loads_ends_by_a_handler(number: signal.Signals) -> None:
 def test_no_signal_ends_a_server_that_starts_or_ends(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    policies = policy(tmp_path / "policies", "p", DENY).parent
+    policies = write_policy(tmp_path / "policies", "p", DENY).parent
 
     class Bombarded(Process):
         """Signals arrive from when the command runs until it has ended."""

@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 from typing import Any
 
+from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, texts, until, write_sources
-from tests.server.reviews import body
-from tests.server.test_serve import DENY, policy, serving
+from tests.server.serve import DENY, serving, write_policy
 
 
 def last_reload(server: Process) -> Any:
@@ -22,7 +22,7 @@ def test_a_start_without_policies_is_not_ready_until_they_come(tmp_path: Path) -
         assert status == 503 and "hold no policies" in text
         assert server.metric("policyd_policy_set_empty") == 1
         assert any("hold no policies" in str(row.get("errors")) for row in server.lines("reload"))
-        policy(folder, "p", DENY)
+        write_policy(folder, "p", DENY)
         until(lambda: server.get("/readyz") == (200, "ok"), "readiness")
         assert server.metric("policyd_policy_set_empty") == 0
 
@@ -38,7 +38,7 @@ def test_a_start_without_policies_is_ready_where_that_is_said(tmp_path: Path) ->
 
 def test_an_emptied_folder_leaves_the_policies_in_use(tmp_path: Path) -> None:
     folder = tmp_path / "policies"
-    file = policy(folder, "p", DENY)
+    file = write_policy(folder, "p", DENY)
     with serving(tmp_path, folder) as server:
         file.write_text("")
         until(lambda: not last_reload(server)["succeeded"], "the refusal")
@@ -68,7 +68,7 @@ def test_a_watch_survives_whatever_appears_in_its_folder(tmp_path: Path) -> None
 
 def test_a_fifo_among_policies_is_an_error_and_blocks_nothing(tmp_path: Path) -> None:
     folder = tmp_path / "policies"
-    policy(folder, "p", DENY)
+    write_policy(folder, "p", DENY)
     with serving(tmp_path, folder) as server:
         os.mkfifo(folder / "f.yaml")
         until(lambda: not last_reload(server)["succeeded"], "the refusal")

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, trusting, until, write_sources
-from tests.server.reviews import body
 
 
 def closed(server: Process, reason: str, port: str = "reviews") -> float:
     return server.metric(f'policyd_closed_connections_total{{port="{port}",reason="{reason}"}}')
 
 
-def review(path: bytes = b"/validate") -> bytes:
+def whole_request(path: bytes = b"/validate") -> bytes:
     """The bytes of a whole request."""
     head = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
     return head % (path, len(body())) + body()
@@ -50,7 +50,7 @@ def test_head_has_a_time_and_an_unused_connection_more(tmp_path: Path) -> None:
         assert slow.recv(1) == b""
         slow.close()
         until(lambda: closed(server, "head") == 1, "the count")
-        unused.sendall(review())
+        unused.sendall(whole_request())
         assert unused.recv(65536).startswith(b"HTTP/1.1 200")
 
 
@@ -75,7 +75,7 @@ def test_client_whose_body_comes_in_crumbs_is_closed(tmp_path: Path) -> None:
 def test_client_that_does_not_take_its_answer_is_closed(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="patch 3000000")
     with fake_server(tmp_path, sources, write_timeout="500ms") as server, narrow(server) as sock:
-        sock.sendall(review(b"/mutate"))
+        sock.sendall(whole_request(b"/mutate"))
         # The answer counts until it is taken.
         until(lambda: server.metric("policyd_in_flight_bytes") > 3_000_000, "the answer")
         until(lambda: closed(server, "write") == 1, "the end of the connection")
@@ -86,7 +86,7 @@ def test_slow_client_that_takes_its_answer_gets_all_of_it(tmp_path: Path) -> Non
     sources = write_sources(tmp_path / "sources", a="patch 3000000")
     with fake_server(tmp_path, sources) as server, narrow(server) as sock:
         for _ in range(2):
-            sock.sendall(review(b"/mutate"))
+            sock.sendall(whole_request(b"/mutate"))
             seen = b""
             while not seen.endswith(b"}}"):
                 seen += sock.recv(4096)
@@ -101,8 +101,8 @@ def test_client_that_only_sends_is_not_read(tmp_path: Path) -> None:
         sent = 0
         with pytest.raises(TimeoutError):
             while sent < 64 * 2**20:
-                sock.sendall(review(b"/mutate") * 16)
-                sent += len(review(b"/mutate")) * 16
+                sock.sendall(whole_request(b"/mutate") * 16)
+                sent += len(whole_request(b"/mutate")) * 16
         answered = 'operation="CREATE",result="allowed",webhook="mutate"'
         count = server.metric(f"policyd_admission_requests_total{{{answered}}}")
         # What the kernel takes of both ways, and no more: 2,000 would be 40 MB.
@@ -112,7 +112,7 @@ def test_client_that_only_sends_is_not_read(tmp_path: Path) -> None:
 def test_pipelined_requests_are_answered_in_order(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="patch 50000")
     with fake_server(tmp_path, sources) as server, server.secure_socket() as sock:
-        sock.sendall(review(b"/mutate") * 40)
+        sock.sendall(whole_request(b"/mutate") * 40)
         seen = b""
         while seen.count(b"HTTP/1.1 200") < 40 or not seen.endswith(b"}}"):
             seen += sock.recv(1 << 20)
@@ -126,14 +126,14 @@ def test_newcomers_replace_the_connection_that_is_idle_longest(tmp_path: Path) -
         idle = []
         for _ in range(20):
             sock = server.secure_socket()
-            sock.sendall(review())
+            sock.sendall(whole_request())
             assert sock.recv(65536).startswith(b"HTTP/1.1 200")
             idle.append(sock)
         assert [sock.recv(1) for sock in idle[:8]] == [b""] * 8
         for sock in idle[:8]:
             sock.close()
         until(lambda: closed(server, "room") == 8, "their ends")
-        idle[8].sendall(review())
+        idle[8].sendall(whole_request())
         assert idle[8].recv(65536).startswith(b"HTTP/1.1 200")
         for sock in idle:
             sock.close()
@@ -149,7 +149,7 @@ def test_there_is_a_place_beside_connections_that_stall(tmp_path: Path) -> None:
         # Another address, as another Pod has.
         raw = socket.create_connection(("127.0.0.1", server.port), 20, ("127.0.0.2", 0))
         with trusting().wrap_socket(raw) as sock:
-            sock.sendall(review())
+            sock.sendall(whole_request())
             assert sock.recv(65536).startswith(b"HTTP/1.1 200")
         for sock in stalled:
             sock.close()

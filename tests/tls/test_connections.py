@@ -14,8 +14,8 @@ from h2.events import DataReceived, StreamEnded
 from policyd.config import Settings
 from policyd.errors import ConfigError
 from policyd.tls.certificates import Certificates, expiry, has_name, self_signed
+from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, trusting, until, write_sources
-from tests.server.reviews import body
 from tests.tls.pki import issue
 
 

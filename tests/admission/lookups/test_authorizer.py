@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
@@ -17,44 +17,25 @@ from policyd.admission.authorizer import (
     StaticAuthorizer,
 )
 from policyd.admission.engine import Webhook
-from policyd.admission.recorder import NullRecorder
-from policyd.admission.review import AdmissionResponse, decode, to_dict
+from policyd.admission.review import decode, to_dict
 from policyd.admission.with_cluster import review_with
-from policyd.policy.compile import compiler
-from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.source import loader
-from policyd.policy.suite.reviews import build_review
+from policyd.json_types import JSONObject
 from tests.admission.lookups import clusters
-from tests.admission.test_engine import POD, policy
+from tests.admission.lookups.samples import (
+    SECOND,
+    Listening,
+    adding,
+    get,
+    request_of,
+    reviewed,
+    validating,
+)
+from tests.builders.policies import vap, vap_binding
 from tests.conformance.apiserver_rows import authorizer as recorded
-from tests.policy.builders import vap, vap_binding
+from tests.policy_sets import compiled
 from tests.shared import conformance
 
-Json = dict[str, Any]
 Result = TypeVar("Result")
-SECOND = 1_000_000_000
-
-
-def load(*documents: Json) -> CompiledPolicySet:
-    return compiler.compile_strict(loader.load_text("\n---\n".join(map(json.dumps, documents))))
-
-
-def get(resource: str) -> str:
-    return f"authorizer.group('').resource('{resource}').check('get')"
-
-
-def validating(name: str, *expressions: str, **spec: Any) -> Json:
-    return policy(name, validations=[{"expression": text} for text in expressions], **spec)
-
-
-def adding(name: str, *values: str, **spec: Any) -> Json:
-    """One mutation for each value, which is added under a label of its number."""
-    patches = [
-        f"[JSONPatch{{op: 'add', path: '/metadata/labels/l{number}', value: {value}}}]"
-        for number, value in enumerate(values)
-    ]
-    mutations = [{"patchType": "JSONPatch", "jsonPatch": {"expression": text}} for text in patches]
-    return policy(name, mutations=mutations, **spec)
 
 
 class Cluster:
@@ -77,43 +58,8 @@ class Cluster:
         return self.table.check(attributes)
 
 
-class Listening(NullRecorder):
-    def __init__(self) -> None:
-        self.told: list[tuple[str, ...]] = []
-        self.lookups: list[str] = []
-
-    def lookup(self, what: Any, result: Any, nanoseconds: int) -> None:
-        self.lookups.append(result)
-
-    def happened(self, what: Any, request: Any, **about: Any) -> None:
-        self.told.append((what, about["policy"], about["message"]))
-
-    def patch_operations(self, policy: str, count: int) -> None:
-        self.told.append(("operations", policy, str(count)))
-
-
 def run(work: Coroutine[Any, Any, Result]) -> Result:
     return asyncio.run(work)
-
-
-Fetch = Callable[[Attributes], Awaitable[AccessDecision | Failure]]
-
-
-class Asked(clusters.Ignorant):
-    """A cluster that knows users only."""
-
-    def __init__(self, fetch: Fetch) -> None:
-        self._fetch = fetch
-
-    async def may(self, asked: Attributes) -> AccessDecision | Failure:
-        return await self._fetch(asked)
-
-
-def waited(
-    fetch: Fetch, policies: CompiledPolicySet, webhook: Webhook = "validate", **more: Any
-) -> AdmissionResponse:
-    request = decode(build_review(POD, overrides={"userInfo": {"username": "bob"}}))
-    return run(review_with(Asked(fetch), policies, request, webhook=webhook, **more))
 
 
 SECRETS = AuthorizerRule(resource="secrets", reason="trusted")
@@ -123,7 +69,7 @@ TWO_BINDINGS = (
     vap_binding("b1", policyName="v"),
     vap_binding("b2", policyName="v", validationActions=["Warn"]),
 )
-SETS: dict[str, tuple[Webhook, tuple[Json, ...]]] = {
+SETS: dict[str, tuple[Webhook, tuple[JSONObject, ...]]] = {
     "one": ("validate", (validating("a", f"{get('secrets')}.allowed()"),)),
     "denied": ("validate", (validating("a", f"{get('pods')}.allowed()"),)),
     "errored": ("validate", (validating("a", f"{get('nodes')}.errored()"),)),
@@ -179,11 +125,11 @@ SETS: dict[str, tuple[Webhook, tuple[Json, ...]]] = {
 def test_who_waits_comes_to_the_same_as_who_knows(name: str) -> None:
     webhook, documents = SETS[name]
     cluster = Cluster(SECRETS, NODES)
-    once, later = load(*documents), load(*documents)
+    once, later = compiled(*documents), compiled(*documents)
     told, told_later = Listening(), Listening()
-    request = decode(build_review(POD, overrides={"userInfo": {"username": "bob"}}))
+    request = request_of()
     want = engine.review(once, request, webhook=webhook, recorder=told, authorizer=cluster.table)
-    found = waited(cluster.fetch, later, webhook, recorder=told_later)
+    found = reviewed(clusters.Users(cluster.fetch), later, webhook, recorder=told_later)
     assert cluster.asked
     assert to_dict(found)["response"] | {"uid": ""} == to_dict(want)["response"] | {"uid": ""}
     assert sorted(told_later.told) == sorted(told.told)
@@ -204,11 +150,11 @@ def test_rows_of_a_real_api_server_come_to_the_same() -> None:
         return recorded().check(attributes)
 
     for row in rows:
-        policies = load(*row["policies"])
+        policies = compiled(*row["policies"])
         review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
         request = decode({**review, "request": row["review"]})
         want = engine.review(policies, request, webhook="validate", authorizer=recorded())
-        found = run(review_with(Asked(fetch), policies, request, webhook="validate"))
+        found = run(review_with(clusters.Users(fetch), policies, request, webhook="validate"))
         assert found == want, row["id"]
     print(f"{len(rows)} passed of {len(rows)}")
     assert len(rows) > 30
@@ -218,15 +164,10 @@ def test_what_policies_ask_at_the_same_time_is_fetched_so_and_each_question_once
     cluster = Cluster(AuthorizerRule())
     both = f"{get('pods')}.allowed() && {get('secrets')}.allowed()"
     documents = [validating(name, both) for name in "abc"]
-    policies = load(*documents, validating("d", f"{get('nodes')}.allowed()"))
-    assert waited(cluster.fetch, policies).allowed
+    policies = compiled(*documents, validating("d", f"{get('nodes')}.allowed()"))
+    assert reviewed(clusters.Users(cluster.fetch), policies).allowed
     assert sorted(each.resource for each in cluster.asked) == ["nodes", "pods", "secrets"]
     assert cluster.rounds == [2, 2, 1]
-
-
-async def never(attributes: Attributes) -> AccessDecision:
-    await asyncio.Event().wait()
-    return AccessDecision(True)
 
 
 @pytest.mark.parametrize("webhook", ["validate", "mutate"])
@@ -235,9 +176,11 @@ def test_a_fetch_that_does_not_end_is_cut_at_the_deadline(
     webhook: Webhook, failure_policy: str, allowed: bool
 ) -> None:
     make, member = (adding, "reason") if webhook == "mutate" else (validating, "allowed")
-    policies = load(make("a", f"{get('pods')}.{member}()", failurePolicy=failure_policy))
+    policies = compiled(make("a", f"{get('pods')}.{member}()", failurePolicy=failure_policy))
     # Long enough to be evaluated before it passes, however busy the machine.
-    response = waited(never, policies, webhook, deadline=perf_counter_ns() + SECOND // 2)
+    response = reviewed(
+        clusters.Users(clusters.never), policies, webhook, deadline=perf_counter_ns() + SECOND // 2
+    )
     assert response.allowed is allowed
     if not allowed:
         assert "not known in time whether 'bob' may get pods" in response.message
@@ -247,7 +190,7 @@ def test_a_fetch_that_does_not_end_is_cut_at_the_deadline(
 def test_a_policy_waits_no_longer_than_its_own_time_and_the_others_go_on(webhook: Webhook) -> None:
     async def fetch(attributes: Attributes) -> AccessDecision:
         if attributes.resource == "pods":
-            await never(attributes)
+            await clusters.never(attributes)
         await asyncio.sleep(0.5)  # longer than the first policy has
         return AccessDecision(True, "x")
 
@@ -260,7 +203,9 @@ def test_a_policy_waits_no_longer_than_its_own_time_and_the_others_go_on(webhook
     told = Listening()
     started = perf_counter_ns()
     deadline = started + 20 * SECOND
-    response = waited(fetch, load(*documents), webhook, deadline=deadline, recorder=told)
+    response = reviewed(
+        clusters.Users(fetch), compiled(*documents), webhook, deadline=deadline, recorder=told
+    )
     assert perf_counter_ns() - started < 10 * SECOND
     assert response.allowed
     assert (response.patch is not None) is (webhook == "mutate")
@@ -278,16 +223,16 @@ def test_a_question_that_cannot_be_answered_is_an_evaluation_error_that_names_it
 
     make, member = (adding, "reason") if webhook == "mutate" else (validating, "allowed")
     told = Listening()
-    policies = load(make("a", f"{get('pods')}.{member}()", failurePolicy=failure_policy))
-    response = waited(fetch, policies, webhook, recorder=told)
+    policies = compiled(make("a", f"{get('pods')}.{member}()", failurePolicy=failure_policy))
+    response = reviewed(clusters.Users(fetch), policies, webhook, recorder=told)
     assert response.allowed is allowed
     (row,) = told.told
     assert "cannot find out whether 'bob' may get pods: the line is dead" in row[2]
     assert told.lookups == ["error"]
-    absorbed = load(make("a", "true" if webhook == "validate" else "'x'"))
-    assert waited(fetch, absorbed, webhook).allowed
-    either = load(validating("a", f"{get('pods')}.allowed() || true"))
-    assert waited(fetch, either).allowed
+    absorbed = compiled(make("a", "true" if webhook == "validate" else "'x'"))
+    assert reviewed(clusters.Users(fetch), absorbed, webhook).allowed
+    either = compiled(validating("a", f"{get('pods')}.allowed() || true"))
+    assert reviewed(clusters.Users(fetch), either).allowed
 
 
 def test_the_event_loop_goes_on_meanwhile_and_a_cancelled_review_cancels_its_fetches() -> None:
@@ -295,15 +240,15 @@ def test_the_event_loop_goes_on_meanwhile_and_a_cancelled_review_cancels_its_fet
 
     async def fetch(attributes: Attributes) -> AccessDecision:
         try:
-            return await never(attributes)
+            return await clusters.never(attributes)
         finally:
             cancelled.append(attributes)
 
     async def scenario() -> None:
-        request = decode(build_review(POD))
-        policies = load(validating("a", f"{get('pods')}.allowed()"))
+        request = request_of()
+        policies = compiled(validating("a", f"{get('pods')}.allowed()"))
         review = asyncio.ensure_future(
-            review_with(Asked(fetch), policies, request, webhook="validate")
+            review_with(clusters.Users(fetch), policies, request, webhook="validate")
         )
         for _ in range(10):
             await asyncio.sleep(0)
@@ -334,8 +279,8 @@ def test_without_waiting_what_is_not_known_is_an_error(
         (adding, f"string({expression})") if webhook == "mutate" else (validating, expression)
     )
     document = make("a", text, failurePolicy=failure_policy)
-    request = decode(build_review(POD, overrides={"userInfo": {"username": "bob"}}))
-    response = engine.review(load(document), request, webhook=webhook, authorizer=Ignorant())
+    request = request_of()
+    response = engine.review(compiled(document), request, webhook=webhook, authorizer=Ignorant())
     assert response.allowed is allowed
     if not allowed:
         assert "authorizer: it is not known in time whether 'bob' may get pods" in response.message

@@ -1,48 +1,29 @@
 """Reviews that ask for their namespace: as if it had been known, and only where it is needed."""
 
-import asyncio
 from time import perf_counter_ns
-from typing import Any
 
 import pytest
 
 from policyd.admission import engine
 from policyd.admission.authorizer import AccessDecision, Attributes, Failure
 from policyd.admission.engine import Webhook
-from policyd.admission.review import AdmissionResponse, decode
-from policyd.admission.with_cluster import review_with
-from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.suite.reviews import build_review
+from policyd.json_types import JSONObject
 from tests.admission.lookups import clusters
-from tests.admission.lookups.test_authorizer import Json, Listening, adding, get, load, validating
-from tests.admission.test_engine import policy
-from tests.policy.builders import vap, vap_binding
-
-SECOND = 1_000_000_000
-POD: Json = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web", "namespace": "shop", "labels": {}},
-    "spec": {"containers": []},
-}
-SHOP: Json = {
-    "apiVersion": "v1",
-    "kind": "Namespace",
-    "metadata": {
-        "name": "shop",
-        "labels": {"team": "sales", "kubernetes.io/metadata.name": "shop"},
-        "annotations": {"tier": "gold"},
-    },
-    "spec": {"finalizers": ["kubernetes"]},
-    "status": {"phase": "Active"},
-}
-PODS = {"resourceRules": [
-    {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}
-]}  # fmt: skip
+from tests.admission.lookups.samples import (
+    SECOND,
+    Listening,
+    adding,
+    get,
+    request_of,
+    reviewed,
+    validating,
+)
+from tests.builders.policies import policy, rule, vap, vap_binding
+from tests.policy_sets import POD, compiled
 
 
-def selecting(**labels: str) -> Json:
-    return {"matchConstraints": {**PODS, "namespaceSelector": {"matchLabels": labels}}}
+def selecting(**labels: str) -> JSONObject:
+    return {"match": {"namespaceSelector": {"matchLabels": labels}}}
 
 
 SALES, BUYERS = selecting(team="sales"), selecting(team="buyers")
@@ -51,56 +32,15 @@ SEES = f"{TIER} == 'gold' && namespaceObject.status.phase == 'Active'"
 BOUND = {"matchResources": {"namespaceSelector": {"matchLabels": {"team": "sales"}}}}
 
 
-class Cluster(clusters.Ignorant):
-    """Knows the namespace shop, once it is asked for it."""
-
-    def __init__(self, answer: Json | Failure | None = None, *, known: bool = False) -> None:
-        self.answer = SHOP if answer is None else answer
-        self.known = known
-        self.asked: list[str] = []
-
-    async def may(self, asked: Attributes) -> AccessDecision | Failure:
-        await asyncio.sleep(0)
-        return AccessDecision(True, "yes")
-
-    async def namespace(self, name: str) -> Json | Failure:
-        self.asked.append(name)
-        await asyncio.sleep(0)
-        return self.answer
-
-    def known_namespace(self, name: str) -> Json | None:
-        return SHOP if self.known else None
-
-
-class Silent(Cluster):
-    """Never answers."""
-
-    async def namespace(self, name: str) -> Json | Failure:
-        self.asked.append(name)
-        await asyncio.Event().wait()
-        return self.answer
-
-
-def review(
-    cluster: Cluster,
-    policies: CompiledPolicySet,
-    webhook: Webhook = "validate",
-    obj: Json = POD,
-    **more: Any,
-) -> AdmissionResponse:
-    request = decode(build_review(obj))
-    return asyncio.run(review_with(cluster, policies, request, webhook=webhook, **more))
-
-
-def copying(name: str, items: str) -> Json:
+def copying(name: str, items: str) -> JSONObject:
     """A mutation with an Object that holds a list of maps, which Kubernetes takes only as JSON."""
     value = f"Object.spec{{imagePullSecrets: {items}}}"
     expression = f"[JSONPatch{{op: 'add', path: '/spec', value: {value}}}]"
     patch = {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
-    return policy(name, matchConstraints=PODS, mutations=[patch])
+    return policy(name, mutations=[patch])
 
 
-SETS: dict[str, tuple[Webhook, tuple[Json, ...]]] = {
+SETS: dict[str, tuple[Webhook, tuple[JSONObject, ...]]] = {
     "selected": ("validate", (validating("a", "false", **SALES),)),
     "not selected": ("validate", (validating("a", "false", **BUYERS),)),
     "seen": ("validate", (validating("a", SEES), validating("b", f"!({SEES})"))),
@@ -116,7 +56,6 @@ SETS: dict[str, tuple[Webhook, tuple[Json, ...]]] = {
         (
             policy(
                 "m",
-                matchConstraints=PODS,
                 validations=[{"expression": "false", "messageExpression": TIER}],
             ),
         ),
@@ -145,23 +84,23 @@ SETS: dict[str, tuple[Webhook, tuple[Json, ...]]] = {
 @pytest.mark.parametrize("name", SETS)
 def test_who_asks_comes_to_the_same_as_who_knows(name: str, known: bool) -> None:
     webhook, documents = SETS[name]
-    cluster = Cluster(known=known)
-    policies = load(*documents)
-    request = decode(build_review(POD))
+    cluster = clusters.Namespaces(known=known)
+    policies = compiled(*documents)
+    request = request_of()
 
     class Everybody:
         def check(self, attributes: Attributes) -> AccessDecision:
             return AccessDecision(True, "yes")
 
     want = engine.review(
-        policies.with_namespace(SHOP), request, webhook=webhook, authorizer=Everybody()
+        policies.with_namespace(clusters.SHOP), request, webhook=webhook, authorizer=Everybody()
     )
     assert webhook in policies.asking
-    assert review(cluster, policies, webhook) == want
+    assert reviewed(cluster, policies, webhook) == want
     assert cluster.asked == ([] if known else ["shop"])
 
 
-NEEDLESS: dict[str, tuple[Json, Json]] = {
+NEEDLESS: dict[str, tuple[JSONObject, JSONObject]] = {
     "another resource": (
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "shop"}},
         validating("a", "false", **SALES),
@@ -176,18 +115,18 @@ NEEDLESS: dict[str, tuple[Json, Json]] = {
             "a",
             "namespaceObject != null",
             matchConstraints={
-                "resourceRules": [{**PODS["resourceRules"][0], "resources": ["nodes"]}],
+                "resourceRules": [rule("nodes")],
                 "namespaceSelector": {"matchLabels": {"team": "sales"}},
             },
         ),
     ),
     "a Namespace shows its own labels": (
-        SHOP,
+        clusters.SHOP,
         validating(
             "a",
             "namespaceObject != null",
             matchConstraints={
-                "resourceRules": [{**PODS["resourceRules"][0], "resources": ["namespaces"]}],
+                "resourceRules": [rule("namespaces")],
                 "namespaceSelector": {"matchLabels": {"team": "sales"}},
             },
         ),
@@ -198,22 +137,22 @@ NEEDLESS: dict[str, tuple[Json, Json]] = {
 @pytest.mark.parametrize("name", NEEDLESS)
 def test_nothing_is_asked_where_nothing_depends_on_it(name: str) -> None:
     obj, document = NEEDLESS[name]
-    cluster = Cluster()
-    assert review(cluster, load(document), obj=obj).allowed is (name == "another resource")
+    cluster = clusters.Namespaces()
+    assert reviewed(cluster, compiled(document), obj=obj).allowed is (name == "another resource")
     assert cluster.asked == []
 
 
 def test_policies_that_do_not_look_at_namespaces_ask_for_none() -> None:
-    assert load(validating("a", "true"), adding("b", "'b'")).asking == frozenset()
+    assert compiled(validating("a", "true"), adding("b", "'b'")).asking == frozenset()
     named = selecting(**{"kubernetes.io/metadata.name": "shop"})
-    assert load(validating("a", "true", **named)).asking == frozenset()
-    bound = load(
+    assert compiled(validating("a", "true", **named)).asking == frozenset()
+    bound = compiled(
         vap("v", validations=[{"expression": "true"}]), vap_binding("b", policyName="v", **BOUND)
     )
     assert bound.asking == {"validate"}
 
 
-FAILING: dict[str, tuple[Json, ...]] = {
+FAILING: dict[str, tuple[JSONObject, ...]] = {
     "of a policy": (validating("x", "true", **SALES),),
     "of an expression": (validating("x", SEES),),
     "of a binding": (
@@ -235,11 +174,13 @@ def test_a_namespace_that_cannot_be_had_is_an_error_of_those_who_need_it(
         else each
         for each in FAILING[name]
     ]
-    cluster = Silent() if late else Cluster(Failure("the line is dead"))
+    cluster = (
+        clusters.SilentNamespaces() if late else clusters.Namespaces(Failure("the line is dead"))
+    )
     told = Listening()
-    policies = load(*documents, validating("y", "false"))
+    policies = compiled(*documents, validating("y", "false"))
     deadline = perf_counter_ns() + SECOND // (2 if late else 1)
-    response = review(cluster, policies, deadline=deadline, recorder=told)
+    response = reviewed(cluster, policies, deadline=deadline, recorder=told)
     assert not response.allowed
     errors = [message for what, _, message in told.told if what == "error"]
     assert len(errors) == 1

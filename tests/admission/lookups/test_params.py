@@ -7,36 +7,30 @@ from typing import Any
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.authorizer import AccessDecision, Attributes, Failure
+from policyd.admission.authorizer import Failure
 from policyd.admission.engine import Webhook
 from policyd.admission.lookup_params import KindOf, ParamsOf, selector_text
-from policyd.admission.review import AdmissionResponse, decode
-from policyd.admission.with_cluster import review_with
-from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.live.reach import Served
-from policyd.policy.suite.reviews import build_review
+from policyd.json_types import JSONObject
 from tests.admission.lookups import clusters
-from tests.admission.lookups.test_authorizer import Json, Listening, get, load
-from tests.admission.test_engine import POD, policy
-from tests.admission.test_engine import labels as label
-from tests.policy.builders import vap, vap_binding
+from tests.admission.lookups.samples import (
+    HERE,
+    MAPS,
+    NAMESPACE,
+    SECOND,
+    Listening,
+    get,
+    param,
+    request_of,
+    reviewed,
+)
+from tests.builders.policies import add_label, policy, vap, vap_binding
+from tests.policy_sets import compiled
 
-SECOND = 1_000_000_000
-NAMESPACE = POD["metadata"]["namespace"]
-MAPS = {"apiVersion": "v1", "kind": "ConfigMap"}
 LIMITS = {"apiVersion": "limits.dev/v1", "kind": "Limit"}
-LIMIT = Served("limits.dev", "v1", "limits", "Limit", True)
 SAYS = [{"expression": "false", "messageExpression": "string(params.data.says)"}]
 
 
-def param(name: str, says: str, namespace: str = "", of: Json = MAPS, **labels: str) -> Json:
-    metadata: Json = {"name": name, "labels": labels}
-    if namespace:
-        metadata["namespace"] = namespace
-    return {**of, "metadata": metadata, "data": {"says": says}}
-
-
-def judging(kind: Json = MAPS, **ref: Any) -> tuple[Json, Json]:
+def judging(kind: JSONObject = MAPS, **ref: Any) -> tuple[JSONObject, JSONObject]:
     ref = {"parameterNotFoundAction": "Deny", **ref}
     return (
         vap("v", paramKind=kind, validations=SAYS),
@@ -44,64 +38,20 @@ def judging(kind: Json = MAPS, **ref: Any) -> tuple[Json, Json]:
     )
 
 
-class Cluster(clusters.Ignorant):
-    """Knows objects and kinds; what is not there, is not there."""
-
-    def __init__(self, *objects: Json, kinds: tuple[Served, ...] = (LIMIT,)) -> None:
-        self.objects = objects
-        self.kinds = kinds
-        self.asked: list[object] = []
-
-    async def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
-        self.asked.append(question)
-        return tuple(each for each in self.kinds if each.kind == question.kind)
-
-    async def params(self, question: ParamsOf) -> tuple[Json, ...] | Failure:
-        self.asked.append(question)
-        await asyncio.sleep(0)
-        return tuple(
-            each
-            for each in self.objects
-            if each["kind"] == question.kind
-            and each["metadata"].get("namespace", "") == question.namespace
-            and question.name in ("", each["metadata"]["name"])
-        )
-
-
-class Failing(Cluster):
+class Failing(clusters.Params):
     async def params(self, question: ParamsOf) -> Failure:
         return Failure("the line is dead")
 
 
-class Lost(Cluster):
+class Lost(clusters.Params):
     async def kind(self, question: KindOf) -> Failure:
         return Failure("the line is dead")
 
 
-class Silent(Cluster):
-    async def params(self, question: ParamsOf) -> tuple[Json, ...]:
-        await asyncio.Event().wait()
-        return ()
-
-    async def may(self, asked: Attributes) -> AccessDecision | Failure:
-        return AccessDecision(True, "yes")
-
-
-def review(
-    cluster: clusters.Ignorant,
-    policies: CompiledPolicySet,
-    webhook: Webhook = "validate",
-    **more: Any,
-) -> AdmissionResponse:
-    request = decode(build_review(POD))
-    return asyncio.run(review_with(cluster, policies, request, webhook=webhook, **more))
-
-
-HERE = param("p", "here", NAMESPACE, team="a")
 LATER = param("q", "later", NAMESPACE, team="b")
 THERE = param("p", "there", "central")
 LIMITED = param("p", "limited", NAMESPACE, LIMITS)
-ALIKE: dict[str, tuple[tuple[Json, ...], tuple[Json, ...]]] = {
+ALIKE: dict[str, tuple[tuple[JSONObject, ...], tuple[JSONObject, ...]]] = {
     "by name, where the request is": (judging(name="p"), (HERE, THERE)),
     "by name and namespace": (judging(name="p", namespace="central"), (HERE, THERE)),
     "missing, denied": (judging(name="x"), (HERE, THERE)),
@@ -124,22 +74,22 @@ ALIKE: dict[str, tuple[tuple[Json, ...], tuple[Json, ...]]] = {
 @pytest.mark.parametrize("name", ALIKE)
 def test_params_of_the_cluster_decide_as_those_of_documents(name: str) -> None:
     policies, objects = ALIKE[name]
-    request = decode(build_review(POD))
-    offline = load(*policies, *objects)
-    live = load(*policies)
+    request = request_of()
+    offline = compiled(*policies, *objects)
+    live = compiled(*policies)
     assert live.asking == {"validate"}
     want = engine.review(offline, request, webhook="validate")
-    found = review(Cluster(*objects), live)
+    found = reviewed(clusters.Params(*objects), live)
     assert (found.allowed, found.message) == (want.allowed, want.message)
 
 
 def test_documents_win_and_lists_are_joined() -> None:
     mine = param("p", "mine", NAMESPACE)
-    cluster = Cluster(HERE, LATER)
-    by_name = load(*judging(name="p"), mine)
-    assert "mine" in review(cluster, by_name).message
+    cluster = clusters.Params(HERE, LATER)
+    by_name = compiled(*judging(name="p"), mine)
+    assert "mine" in reviewed(cluster, by_name).message
     assert cluster.asked == []
-    joined = review(cluster, load(*judging(selector={}), mine))
+    joined = reviewed(cluster, compiled(*judging(selector={}), mine))
     first, second = map(str, joined.causes)
     assert "mine" in first
     assert "later" in second
@@ -147,18 +97,18 @@ def test_documents_win_and_lists_are_joined() -> None:
 
 def test_what_the_sources_settle_asks_nobody() -> None:
     central = judging(name="p", namespace="central")
-    assert load(*central, THERE).asking == frozenset()
-    assert load(*central, HERE).asking == {"validate"}
-    assert load(vap("v", paramKind=MAPS, validations=SAYS)).asking == frozenset()
+    assert compiled(*central, THERE).asking == frozenset()
+    assert compiled(*central, HERE).asking == {"validate"}
+    assert compiled(vap("v", paramKind=MAPS, validations=SAYS)).asking == frozenset()
 
 
-class Several(Cluster):
+class Several(clusters.Params):
     """Tells how many questions were open at once."""
 
     most = 0
     _open = 0
 
-    async def params(self, question: ParamsOf) -> tuple[Json, ...] | Failure:
+    async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
         self._open += 1
         self.most = max(self.most, self._open)
         for _ in range(3):
@@ -182,7 +132,7 @@ def test_what_policies_ask_is_asked_once_and_at_once() -> None:
         ),
     ]
     cluster = Several(HERE, LATER)
-    assert len(review(cluster, load(*policies)).causes) == 4
+    assert len(reviewed(cluster, compiled(*policies)).causes) == 4
     assert len(cluster.asked) == cluster.most == 2
 
 
@@ -201,11 +151,11 @@ FAILURES = {
     ),
     "a kind that is not served": (
         judging(LIMITS, name="p"),
-        Cluster(kinds=()),
+        clusters.Params(kinds=()),
         "failed to configure policy: failed to find resource referenced by paramKind: "
         "'limits.dev/v1, Kind=Limit'",
     ),
-    "late": (judging(name="p"), Silent(), "there was no answer in time"),
+    "late": (judging(name="p"), clusters.SilentParams(), "there was no answer in time"),
 }
 
 
@@ -216,14 +166,14 @@ def test_what_cannot_be_found_out_is_a_configuration_error(name: str, failure: s
     policy = {**policy, "spec": {**policy["spec"], "failurePolicy": failure}}
     told = Listening()
     deadline = perf_counter_ns() + SECOND // 2
-    response = review(cluster, load(policy, binding), deadline=deadline, recorder=told)
+    response = reviewed(cluster, compiled(policy, binding), deadline=deadline, recorder=told)
     assert response.allowed is (failure == "Ignore")
     (row,) = told.told
     assert row[0] == "error"
     assert why in row[2]
 
 
-class Odd(Cluster):
+class Odd(clusters.Params):
     """Gives whatever it is told to."""
 
     def __init__(self, answer: Any) -> None:
@@ -258,7 +208,7 @@ def test_an_odd_answer_is_an_error_of_the_policy_that_asked(
     name: str, failure: str, webhook: Webhook
 ) -> None:
     answer, why = ODD[name]
-    work = {"mutations": [label("'1'")]} if webhook == "mutate" else {}
+    work = {"mutations": [add_label("'1'")]} if webhook == "mutate" else {}
     asking = vap("v", paramKind=MAPS, validations=SAYS, failurePolicy=failure)
     bound = judging(selector={})[1]
     if webhook == "mutate":
@@ -268,7 +218,7 @@ def test_an_odd_answer_is_an_error_of_the_policy_that_asked(
         asking["spec"] |= {**work, "reinvocationPolicy": "Never"}
     other = policy("z", **(work or {"validations": [{"expression": "false"}]}))
     told = Listening()
-    response = review(Odd(answer), load(asking, bound, other), webhook, recorder=told)
+    response = reviewed(Odd(answer), compiled(asking, bound, other), webhook, recorder=told)
     errors = [row for row in told.told if row[0] == "error"]
     assert len(errors) == 1
     assert errors[0][1] == "v"
@@ -300,19 +250,19 @@ def test_an_odd_answer_is_an_error_of_the_policy_that_asked(
         ),
     ],
 )
-def test_selectors_in_the_words_of_lists(selector: Json, text: str) -> None:
+def test_selectors_in_the_words_of_lists(selector: JSONObject, text: str) -> None:
     assert selector_text(selector) == text
 
 
-class Slow(Cluster):
+class Slow(clusters.Params):
     """Takes longer for params than some policies have."""
 
-    async def params(self, question: ParamsOf) -> tuple[Json, ...] | Failure:
+    async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
         await asyncio.sleep(0.3)
         return await super().params(question)
 
 
-def limited(name: str, param: str, **more: Any) -> Json:
+def limited(name: str, param: str, **more: Any) -> JSONObject:
     """A policy of policyd's own with a param."""
     ref = {"name": param, "parameterNotFoundAction": "Allow"}
     return policy(name, paramKind=MAPS, paramRef=ref, validations=SAYS, **more)
@@ -320,9 +270,9 @@ def limited(name: str, param: str, **more: Any) -> Json:
 
 def test_a_policy_waits_for_its_params_no_longer_than_its_timeout() -> None:
     asking = policy("b", validations=[{"expression": f"{get('pods')}.allowed()"}])
-    policies = load(limited("a", "p", timeoutSeconds=0.1), asking)
+    policies = compiled(limited("a", "p", timeoutSeconds=0.1), asking)
     started = perf_counter_ns()
-    response = review(Silent(HERE), policies, deadline=started + 20 * SECOND)
+    response = reviewed(clusters.SilentParams(HERE), policies, deadline=started + 20 * SECOND)
     assert perf_counter_ns() - started < 10 * SECOND
     (cause,) = map(str, response.causes)
     assert "policy 'a' denied request" in cause
@@ -330,11 +280,11 @@ def test_a_policy_waits_for_its_params_no_longer_than_its_timeout() -> None:
 
 
 def test_params_that_several_ask_for_are_waited_for_as_long_as_one_of_them_may() -> None:
-    policies = load(limited("a", "p", timeoutSeconds=0.1), limited("b", "p"))
-    response = review(Slow(HERE), policies, deadline=perf_counter_ns() + 20 * SECOND)
+    policies = compiled(limited("a", "p", timeoutSeconds=0.1), limited("b", "p"))
+    response = reviewed(Slow(HERE), policies, deadline=perf_counter_ns() + 20 * SECOND)
     assert [str(each).rpartition(": ")[2] for each in response.causes] == ["here", "here"]
-    apart = load(limited("a", "p", timeoutSeconds=0.1), limited("b", "q"))
-    response = review(Slow(HERE, LATER), apart, deadline=perf_counter_ns() + 20 * SECOND)
+    apart = compiled(limited("a", "p", timeoutSeconds=0.1), limited("b", "q"))
+    response = reviewed(Slow(HERE, LATER), apart, deadline=perf_counter_ns() + 20 * SECOND)
     first, second = (str(each) for each in response.causes)
     assert "there was no answer in time" in first
     assert second.endswith("later")

@@ -13,7 +13,7 @@ from policyd.cel.env import Environment
 from policyd.cel.trace.steps import Step, Steps, steps
 from policyd.cel.trace.tracing import plan_traced
 from policyd.errors import CelCompileError
-from tests.cel.trace.test_tracing import ENVIRONMENT, OBJECT
+from tests.cel.trace.samples import ENVIRONMENT, OBJECT
 from tests.fuzz import questions
 
 

@@ -15,13 +15,11 @@ from policyd.cel.plan.planner import plan
 from policyd.cel.trace.tracing import TracedExpression, plan_traced
 from policyd.cel.types.types import DYN
 from policyd.errors import BudgetExceeded, CelCompileError
+from tests.cel.trace.samples import ENVIRONMENT, OBJECT
 from tests.fuzz import questions
 from tests.shared import ROOT
 
-ENVIRONMENT = Environment.kubernetes()
 ROWS = ROOT / "tests/core/rows"
-CONTAINERS = [{"name": "web", "image": "web:1"}, {"name": "log"}, {"name": "db", "image": "db:2"}]
-OBJECT: dict[str, Any] = {"spec": {"containers": CONTAINERS, "replicas": 3}}
 
 
 def traced(text: str, variables: dict[str, Any]) -> tuple[Any, int, Record]:

@@ -10,9 +10,10 @@ from click.testing import CliRunner, Result
 
 from policyd.cli import policyd
 from policyd.cluster import listing
+from policyd.json_types import JSONObject
+from tests.builders.policies import apply_configuration, demand, policy, rule
 from tests.cluster.contents import Contents
-from tests.cluster.fake import REVIEWS, ApiServer, Call, Json, Reply, api_server, refusal
-from tests.e2e.builders import Thing, apply_configuration, demand, policy, rule
+from tests.cluster.fake import REVIEWS, ApiServer, Call, Reply, api_server, refusal
 
 PODS, DEPLOYMENTS, SETS = "/api/v1/pods", "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets"
 NAMESPACES = "/api/v1/namespaces"
@@ -39,7 +40,7 @@ def run(server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> R
     """Scan with some policies; whatever happens, nothing but reading is asked."""
     monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig()))
 
-    def scan(*documents: Thing, flags: tuple[str, ...] = ()) -> Result:
+    def scan(*documents: JSONObject, flags: tuple[str, ...] = ()) -> Result:
         file = tmp_path / "policies.yaml"
         file.write_text("\n---\n".join(map(json.dumps, documents)))
         done = CliRunner().invoke(policyd, ["apply", "-p", str(file), "--cluster", *flags])
@@ -51,11 +52,11 @@ def run(server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> R
     return scan
 
 
-def teams(*rules: Thing, **spec: Any) -> Thing:
+def teams(*rules: JSONObject, **spec: Any) -> JSONObject:
     return policy("team", *(rules or [rule("pods")]), validations=[TEAM], **spec)
 
 
-def owned(by: Thing, kind: str) -> Thing:
+def owned(by: JSONObject, kind: str) -> JSONObject:
     owner = {"apiVersion": "apps/v1", "kind": kind, "name": by["metadata"]["name"]}
     return {"ownerReferences": [{**owner, "controller": True, "uid": "x"}]}
 
@@ -192,7 +193,7 @@ def test_labels_of_namespaces_are_those_of_the_cluster(contents: Contents, run: 
 
 
 def test_what_a_controller_made_is_told_once(contents: Contents, run: Run) -> None:
-    template: Json = {"spec": {"template": {"spec": {"containers": []}}}}
+    template: JSONObject = {"spec": {"template": {"spec": {"containers": []}}}}
     top = contents.add(DEPLOYMENTS, "web", "shop", **template)
     middle = contents.add(SETS, "web-1", "shop", **template, metadata=owned(top, "Deployment"))
     contents.add(PODS, "web-1-a", "shop", metadata=owned(middle, "ReplicaSet"))

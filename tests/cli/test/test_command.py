@@ -10,7 +10,8 @@ from click.testing import CliRunner, Result
 from policyd.cli import main
 from policyd.cli.test.command import command
 from policyd.json_types import JSONObject
-from tests.policy.builders import policy, rule, suite
+from tests.builders.objects import pod
+from tests.builders.policies import policy, rule, suite
 
 NO_X: JSONObject = policy(
     "no-x",
@@ -26,16 +27,11 @@ NO_X: JSONObject = policy(
 )
 
 
-def case(name: str, pod: str, expect: JSONObject, **request: Any) -> JSONObject:
-    obj = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": pod}}
-    return {"name": name, "request": {"object": obj, **request}, "expect": expect}
+def case(name: str, named: str, expect: JSONObject, **request: Any) -> JSONObject:
+    return {"name": name, "request": {"object": pod(name=named), **request}, "expect": expect}
 
 
-PATCHED = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "y", "labels": {"a": "b"}},
-}
+PATCHED = pod(name="y", labels={"a": "b"})
 GOOD = [
     case("x is denied", "x", {"allowed": False, "code": 422, "message": "x is taken"}),
     case("y gets a label", "y", {"allowed": True, "patched": PATCHED}),

@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 
 from policyd.cli.test.command import command
 from policyd.json_types import JSONObject
-from tests.policy.builders import document, policy, rule, suite
+from tests.builders.policies import document, policy, rule, suite
 from tests.shared import ROOT
 
 PODS = {"resourceRules": [rule()]}

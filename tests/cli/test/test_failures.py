@@ -12,7 +12,7 @@ from policyd.cli.test.command import command
 from policyd.cli.test.mismatches import compared
 from policyd.json_types import JSONObject
 from policyd.policy.suite.expectations import Mismatch
-from tests.policy.builders import policy, rule, suite
+from tests.builders.policies import policy, rule, suite
 
 MESSAGE = {"message": "x is taken"}
 ADMITTED: JSONObject = {"allowed": True}

@@ -18,7 +18,8 @@ from policyd.cli.test.command import command
 from policyd.cli.test.watch import concerns, differing, outside
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import load
-from tests.policy.builders import policy, rule, suite
+from tests.builders.objects import pod
+from tests.builders.policies import policy, rule, suite
 from tests.shared import ROOT
 
 WAITS = "watching for changes"
@@ -96,7 +97,7 @@ def folder(tmp_path: Path) -> Path:
     write(tmp_path / "one" / "suite.json", suite("one", policies=["policy.json"]))
     case = {"name": "of a file", "request": {"objectFile": "pod.json"}, "expect": {"allowed": True}}
     write(tmp_path / "two" / "suite.json", suite("two", policies=["policy.json"], cases=[case]))
-    write(tmp_path / "two" / "pod.json", pod("web"))
+    write(tmp_path / "two" / "pod.json", pod())
     return tmp_path
 
 
@@ -105,10 +106,6 @@ def watching(folder: Path) -> Iterator[Watching]:
     made = Watching(folder)
     yield made
     made.close()
-
-
-def pod(name: str) -> JSONObject:
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}
 
 
 def write(file: Path, value: JSONObject) -> None:
@@ -128,7 +125,7 @@ def test_only_what_a_change_concerns_runs_again(folder: Path, watching: Watching
     assert "--- FAIL: one/one" in shown and "denies: Policy one" in shown
     assert "two/suite.json" not in shown
 
-    write(folder / "two" / "pod.json", pod("x"))
+    write(folder / "two" / "pod.json", pod(name="x"))
     shown = watching.until()
     assert "--- FAIL: two/of a file" in shown
     assert "--- FAIL: one" not in shown
@@ -162,7 +159,7 @@ def test_the_status_of_what_is_broken(folder: Path, watching: Watching) -> None:
 def test_suites_come_and_go(folder: Path, watching: Watching) -> None:
     watching.until()
     (folder / "one" / "more").mkdir()
-    case = {"name": "c", "request": {"object": pod("x")}, "expect": {"allowed": True}}
+    case = {"name": "c", "request": {"object": pod(name="x")}, "expect": {"allowed": True}}
     new = folder / "one" / "more" / "suite.json"
     write(new, suite("more", policies=["../policy.json"], cases=[case]))
     shown = watching.until()

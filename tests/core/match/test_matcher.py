@@ -6,7 +6,8 @@ import pytest
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS, Equivalents
 from policyd._core.match.matcher import Hit, Index, MatchInput, MatchRules
-from tests.core.samples import request, rule
+from tests.builders.policies import rule
+from tests.builders.reviews import request
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 ALL = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*/*"]}
@@ -68,24 +69,29 @@ def test_webhook_configurations_and_bindings_are_matched(resource: str) -> None:
     ],
 )
 def test_resources_and_subresources(named: str, sub: str, matches: bool) -> None:
-    hit = match(MatchRules([rule(f"/v1/{named}")]), request(subResource=sub))
+    hit = match(MatchRules([rule(named)]), request(subResource=sub))
     assert (hit is not None) == matches
 
 
 @pytest.mark.parametrize("name", ["", None, "other"])
 def test_resource_names_need_the_name(name: str | None) -> None:
-    rules = MatchRules([rule("/v1/pods", resourceNames=["web"])])
+    rules = MatchRules([rule("pods", resourceNames=["web"])])
     assert match(rules, request()) is not None
     assert match(rules, request(name=name)) is None
 
 
 def test_an_unknown_scope_matches_nothing() -> None:
-    assert match(MatchRules([rule("/v1/pods", scope="Galaxy")]), request()) is None
+    assert match(MatchRules([rule("pods", scope="Galaxy")]), request()) is None
 
 
 def test_an_operation_that_is_new_to_us_needs_a_wildcard() -> None:
-    assert match(MatchRules([rule("/v1/pods", "*")]), request(operation="BROWSE")) is not None
-    assert match(MatchRules([rule("/v1/pods", "CREATE")]), request(operation="BROWSE")) is None
+    assert (
+        match(MatchRules([rule("pods", operations=["*"])]), request(operation="BROWSE")) is not None
+    )
+    assert (
+        match(MatchRules([rule("pods", operations=["CREATE"])]), request(operation="BROWSE"))
+        is None
+    )
 
 
 class TestNamespaceSelector:
@@ -223,7 +229,7 @@ class TestObjectSelector:
 
     def test_malformed_fails_only_where_the_rules_match(self) -> None:
         bad = {"matchExpressions": [{"key": "a", "operator": "Near", "values": ["1"]}]}
-        rules = MatchRules([rule("/v1/pods")], [], None, bad)
+        rules = MatchRules([rule("pods")], [], None, bad)
         hit = match(rules, request())
         assert hit is not None
         assert hit.error == '"Near" is not a valid label selector operator'
@@ -231,7 +237,7 @@ class TestObjectSelector:
 
 
 class TestVersions:
-    v2 = MatchRules([rule("autoscaling/v2/horizontalpodautoscalers")])
+    v2 = MatchRules([rule("horizontalpodautoscalers", group="autoscaling", version="v2")])
 
     def test_the_version_sent_needs_no_conversion(self) -> None:
         sent = request(
@@ -250,7 +256,10 @@ class TestVersions:
         assert hit.mismatch == "needs autoscaling/v2, was sent autoscaling/v1"
 
     def test_exact_means_what_the_client_wrote(self) -> None:
-        exact = MatchRules([rule("autoscaling/v2/horizontalpodautoscalers")], match_policy="Exact")
+        exact = MatchRules(
+            [rule("horizontalpodautoscalers", group="autoscaling", version="v2")],
+            match_policy="Exact",
+        )
         sent = request(
             "autoscaling/v1/horizontalpodautoscalers",
             "HPA",
@@ -260,7 +269,12 @@ class TestVersions:
 
     def test_an_exact_rule_wins_over_an_earlier_equivalent_one(self) -> None:
         resource = "horizontalpodautoscalers"
-        rules = MatchRules([rule(f"autoscaling/v2/{resource}"), rule(f"autoscaling/v1/{resource}")])
+        rules = MatchRules(
+            [
+                rule(resource, group="autoscaling", version="v2"),
+                rule(resource, group="autoscaling"),
+            ]
+        )
         sent = request(f"autoscaling/v1/{resource}", "HPA", sent=f"autoscaling/v2/{resource}")
         hit = match(rules, sent)
         assert hit is not None
@@ -268,14 +282,20 @@ class TestVersions:
         assert hit.mismatch == "needs autoscaling/v1, was sent autoscaling/v2"
 
     def test_events_are_one_thing_in_two_groups(self) -> None:
-        hit = match(MatchRules([rule("events.k8s.io/v1/events")]), request("/v1/events", "Event"))
+        hit = match(
+            MatchRules([rule("events", group="events.k8s.io")]),
+            request("/v1/events", "Event"),
+        )
         assert hit is not None
         assert hit.kind == ("events.k8s.io", "v1", "Event")
         assert hit.mismatch == "needs events.k8s.io/v1, was sent v1"
 
     def test_a_version_that_no_cluster_serves_matches_nothing(self) -> None:
         assert (
-            match(MatchRules([rule("apps/v1beta1/deployments")]), request("apps/v1/deployments"))
+            match(
+                MatchRules([rule("deployments", group="apps", version="v1beta1")]),
+                request("apps/v1/deployments"),
+            )
             is None
         )
 
@@ -293,18 +313,33 @@ class TestVersions:
         }
         table = Equivalents.of_crds([crd])
         sent = request("example.com/v2/widgets", "Widget")
-        hit = match(MatchRules([rule("example.com/v1/widgets")]), sent, equivalents=table)
+        hit = match(
+            MatchRules([rule("widgets", group="example.com")]),
+            sent,
+            equivalents=table,
+        )
         assert hit is not None
         assert (hit.kind, hit.api_version, hit.mismatch) == (
             ("example.com", "v1", "Widget"),
             "example.com/v1",
             "",
         )
-        assert match(MatchRules([rule("example.com/v0/widgets")]), sent, equivalents=table) is None
+        assert (
+            match(
+                MatchRules([rule("widgets", group="example.com", version="v0")]),
+                sent,
+                equivalents=table,
+            )
+            is None
+        )
 
         crd["spec"]["conversion"] = {"strategy": "Webhook"}
         table = Equivalents.of_crds([crd])
-        hit = match(MatchRules([rule("example.com/v1/widgets")]), sent, equivalents=table)
+        hit = match(
+            MatchRules([rule("widgets", group="example.com")]),
+            sent,
+            equivalents=table,
+        )
         assert hit is not None
         assert (hit.api_version, hit.mismatch) == (
             "",
@@ -313,16 +348,22 @@ class TestVersions:
 
     def test_an_unknown_custom_resource_is_never_silently_unmatched(self) -> None:
         hit = match(
-            MatchRules([rule("example.com/v1/widgets")]),
+            MatchRules([rule("widgets", group="example.com")]),
             request("example.com/v2/widgets", "Widget"),
         )
         assert hit is not None
         assert hit.mismatch == "needs example.com/v1, was sent example.com/v2"
         # But only by rules that name its group: "*" says nothing of the versions it has.
-        assert match(MatchRules([rule("*/v1/*")]), request("example.com/v2/widgets")) is None
+        assert (
+            match(
+                MatchRules([rule("*", group="*")]),
+                request("example.com/v2/widgets"),
+            )
+            is None
+        )
 
     def test_excluding_one_version_excludes_the_others(self) -> None:
-        excluded = [rule("autoscaling/v2/horizontalpodautoscalers")]
+        excluded = [rule("horizontalpodautoscalers", group="autoscaling", version="v2")]
         sent = request("autoscaling/v1/horizontalpodautoscalers", "HPA")
         assert match(MatchRules([ALL], excluded), sent) is None
         assert match(MatchRules([ALL], excluded, match_policy="Exact"), sent) is not None
@@ -331,7 +372,7 @@ class TestVersions:
         sent = request("example.com/v2/widgets", sent="example.com/v2/widgets", subResource="scale")
         scale = {"group": "autoscaling", "version": "v1", "kind": "Scale"}
         hit = match(
-            MatchRules([rule("example.com/v1/widgets/scale")]),
+            MatchRules([rule("widgets/scale", group="example.com")]),
             sent | {"kind": scale, "requestKind": scale},
         )
         assert hit is not None

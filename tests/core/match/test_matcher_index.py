@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from policyd._core.match.matcher import Index, MatchInput, MatchRules
-from tests.core.samples import request
+from tests.builders.reviews import request
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from policyd._core.patch.apply import apply
 from policyd._core.patch.pointer import join, parse
 from policyd.errors import PatchError
-from tests.core.samples import pod
+from tests.core.patch.samples import two_containers
 
 
 def test_apply_shares_what_it_does_not_change() -> None:
-    old = pod()
+    old = two_containers()
     value: dict[str, Any] = {"deep": {}}
     new = apply(
         [
@@ -24,7 +24,7 @@ def test_apply_shares_what_it_does_not_change() -> None:
     )
     assert new["spec"] is old["spec"]
     assert new["metadata"]["labels"] is old["metadata"]["labels"]
-    assert old == pod()
+    assert old == two_containers()
     assert value == {"deep": {}}
 
 

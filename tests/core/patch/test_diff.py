@@ -7,7 +7,7 @@ import pytest
 from policyd._core.json.equality import MAX_DEPTH, equal
 from policyd._core.patch.apply import apply, diff
 from policyd.errors import PatchError
-from tests.core.samples import pod
+from tests.core.patch.samples import two_containers
 
 # old, new, the operations
 CASES: list[tuple[Any, Any, list[dict[str, Any]]]] = [
@@ -109,13 +109,13 @@ def test_diff(old: Any, new: Any, operations: list[dict[str, Any]]) -> None:
 
 
 def test_changes_of_a_pod_are_as_many_operations() -> None:
-    new = pod()
+    new = two_containers()
     new["metadata"]["annotations"] = {"seen": "yes"}
     new["spec"]["containers"].insert(0, {"name": "side", "image": "side:1"})
     new["spec"]["containers"][1]["env"].append({"name": "C", "value": "3"})
     new["spec"]["containers"][2]["ports"][0]["protocol"] = "UDP"
     new["spec"]["tolerations"].append({"key": "b"})
-    assert diff(pod(), new) == [
+    assert diff(two_containers(), new) == [
         {"op": "add", "path": "/metadata/annotations", "value": {"seen": "yes"}},
         {"op": "add", "path": "/spec/containers/0", "value": {"name": "side", "image": "side:1"}},
         {"op": "add", "path": "/spec/containers/1/env/2", "value": {"name": "C", "value": "3"}},

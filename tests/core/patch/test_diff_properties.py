@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from policyd._core.json.equality import equal
 from policyd._core.patch.apply import apply, diff
 from policyd._core.patch.pointer import join
-from tests.core.samples import pod
+from tests.core.patch.samples import two_containers
 
 # Few keys and values, so that trees have something in common.
 scalars = st.sampled_from([None, True, False, 0, 1, 1.0, 0.5, "", "a", "b", 2**63, 2**53 + 1])
@@ -102,7 +102,7 @@ def test_named_items_are_kept_by_name(old: list[dict[str, str]], new: list[dict[
 @st.composite
 def mutated(draw: st.DrawFn) -> tuple[Any, Any]:
     """A Pod, and it after a few changes by JSON pointers into it; the rest is shared."""
-    old = new = pod()
+    old = new = two_containers()
     for _ in range(draw(st.integers(1, 4))):
         places = sorted(pointers(new))
         if not places:

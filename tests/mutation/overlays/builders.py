@@ -1,18 +1,15 @@
-"""Overlays for tests: policies that hold one, and what becomes of an object by it."""
+"""Policies that hold an overlay, and what becomes of an object by one. No tests here."""
 
-import copy
-import json
-from base64 import b64decode
 from collections.abc import Mapping
 from typing import Any
 
-import jsonpatch
 import yaml
 
-from policyd import PolicySet
 from policyd._core.eval.program import Program
+from policyd.api.policy_set import PolicySet
 from policyd.cel.env import Environment
 from policyd.errors import PolicyError, Problem
+from policyd.json_types import JSONObject
 from policyd.mutation import overlay
 from policyd.mutation.decoding import converted
 from policyd.mutation.overlay import Overlay
@@ -20,49 +17,30 @@ from policyd.pattern import Pattern, PatternError, compile_pattern
 from policyd.policy.compile import compiler
 from policyd.policy.compile.overlays import guard_of
 from policyd.policy.source import loader
-from policyd.policy.suite.reviews import build_review
+from tests import policy_sets
+from tests.builders.policies import overlay as overlay_mutation
+from tests.builders.policies import policy, rule
 from tests.mutation.builders import CRD, SCHEMAS
 
-Json = dict[str, Any]
-PODS = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["*"], "resources": ["pods"]}
-WIDGETS = {**PODS, "apiGroups": ["example.com"], "resources": ["widgets"]}
+WIDGETS = rule("widgets", group="example.com")
 
 
-def policy(written: Any, *, name: str = "p", rules: list[Json] | None = None, **spec: Any) -> Json:
-    """A Policy with one overlay; a text is YAML."""
+def overlaying(written: Any, *rules: JSONObject, name: str = "p", **spec: Any) -> JSONObject:
+    """A Policy with one overlay; a string is YAML."""
     tree = yaml.safe_load(written) if isinstance(written, str) else written
-    mutations = [{"patchType": "Overlay", "overlay": tree}]
-    body = {"matchConstraints": {"resourceRules": rules or [PODS]}, "mutations": mutations}
-    return {
-        "apiVersion": "policyd.dev/v1",
-        "kind": "Policy",
-        "metadata": {"name": name},
-        "spec": {**body, **spec},
-    }
+    return policy(name, *rules, mutations=[overlay_mutation(tree)], **spec)
 
 
-def load(*policies: Json, crds: str = CRD) -> PolicySet:
-    text = "\n---\n".join([*map(json.dumps, policies), crds])
-    return PolicySet(compiler.compile_strict(loader.load_text(text)))
+def load(*policies: JSONObject, crds: str = CRD) -> PolicySet:
+    """The policies beside the definition of Widgets."""
+    return policy_sets.load(*policies, *yaml.safe_load_all(crds))
 
 
-def ask(policies: PolicySet, obj: Json, **request: Any) -> Json:
-    """The response of the mutating webhook; the object is checked to be left alone."""
-    before = copy.deepcopy(obj)
-    review = build_review(obj, overrides=request)
-    response: Json = policies.review(review, "mutate")["response"]
-    assert obj == before
-    return response
-
-
-def mutated(policies: PolicySet, obj: Json, **request: Any) -> Json:
+def mutated(policies: PolicySet, obj: JSONObject, **request: Any) -> JSONObject:
     """The object after the patch of an allowed request."""
-    response = ask(policies, obj, **request)
+    response = policy_sets.ask(policies, obj, webhook="mutate", **request)
     assert response["allowed"], response
-    if "patch" not in response:
-        return obj
-    after: Json = jsonpatch.apply_patch(obj, json.loads(b64decode(response["patch"])))
-    return after
+    return policy_sets.patched(response, obj) if "patch" in response else obj
 
 
 def problems(text: str) -> list[Problem]:
@@ -95,14 +73,14 @@ class Patterns:
         return None if pattern is None else guard_of(pattern)
 
 
-def read(tree: Json) -> Overlay:
+def read(tree: JSONObject) -> Overlay:
     """An overlay without faults."""
     found, faults = overlay.read(tree, (), Patterns())
     assert faults == []
     return found
 
 
-def merged(tree: Json | str, obj: Json, target: tuple[str, str, str]) -> Json:
+def merged(tree: JSONObject | str, obj: JSONObject, target: tuple[str, str, str]) -> JSONObject:
     """What an overlay without expressions makes of an object; a text is YAML."""
     plain = yaml.safe_load(tree) if isinstance(tree, str) else tree
     kind = SCHEMAS.target(target)

@@ -2,11 +2,13 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import yaml
 
-from tests.mutation.overlays.builders import Json, load, mutated, policy
+from policyd.json_types import JSONObject
+from tests.builders.objects import container, pod
+from tests.builders.policies import policy
+from tests.mutation.overlays.builders import load, mutated
 from tests.shared import ROOT
 
 MUTATIONS = ROOT / "docs" / "write" / "mutations.md"
@@ -19,13 +21,6 @@ def blocks(page: Path) -> list[str]:
     return BLOCK.findall(page.read_text())
 
 
-def pod(**spec: Any) -> Json:
-    containers = [{"name": "app", "image": "a:1"}, {"name": "side", "image": "b:1"}]
-    metadata = {"name": "web", "namespace": "shop"}
-    head = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
-    return {**head, "spec": {"containers": containers, **spec}}
-
-
 def test_the_three_forms_do_the_same() -> None:
     forms = [yaml.safe_load(block)["mutations"] for block in blocks(MUTATIONS)]
     assert [form[0]["patchType"] for form in forms] == [
@@ -33,10 +28,11 @@ def test_the_three_forms_do_the_same() -> None:
         "ApplyConfiguration",
         "JSONPatch",
     ]
-    plain, labelled = pod(), pod()
+    two = (container("app", "a:1"), container("side", "b:1"))
+    plain, labelled = pod(*two), pod(*two)
     labelled["metadata"]["labels"] = {"team": "blue"}
     for obj, team in ((plain, "shop"), (labelled, "blue")):
-        results = [mutated(load(policy("", mutations=form)), obj) for form in forms]
+        results = [mutated(load(policy(mutations=form)), obj) for form in forms]
         assert results[0]["metadata"]["labels"] == {"team": team}
         assert all(c["imagePullPolicy"] == "Always" for c in results[0]["spec"]["containers"])
         assert results[1] == results[0]
@@ -44,14 +40,14 @@ def test_the_three_forms_do_the_same() -> None:
 
 
 def test_the_longer_example() -> None:
-    policies = load(policy("", mutations=yaml.safe_load(blocks(OVERLAYS)[0])["mutations"]))
-    containers: list[Json] = [
+    policies = load(policy(mutations=yaml.safe_load(blocks(OVERLAYS)[0])["mutations"]))
+    containers: list[JSONObject] = [
         {"name": "app", "image": "registry.example.com/app:1"},
         {"name": "tool", "image": "tool:1"},
         {"name": "proxy", "image": "p:1", "ports": [{"containerPort": 8080}], "stdin": True},
         {"name": "debug-1", "image": "d:1"},
     ]
-    after = mutated(policies, pod(containers=containers))
+    after = mutated(policies, pod(*containers))
     assert after["spec"]["securityContext"] == {"runAsNonRoot": True}
     app = {
         **containers[0],
@@ -68,5 +64,5 @@ def test_the_longer_example() -> None:
     }
     assert after["spec"]["containers"] == [app, containers[1], proxy, agent]
     assert mutated(policies, after) == after
-    user = pod(containers=containers, securityContext={"runAsUser": 0})
+    user = pod(*containers, securityContext={"runAsUser": 0})
     assert mutated(policies, user) == user

@@ -11,14 +11,11 @@ from policyd.mutation.overlays.strings import Unclosed, pieces
 from policyd.mutation.overlays.tree import expressions_in
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
-from tests.mutation.overlays.builders import Json, ask, load, mutated, policy
+from tests.builders.objects import container, pod
+from tests.mutation.overlays.builders import load, mutated, overlaying
+from tests.policy_sets import ask
 
-POD: Json = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}},
-    "spec": {"containers": [{"name": "c", "image": "nginx"}, {"name": "d", "image": "x"}]},
-}
+POD = pod(container("c", "nginx"), container("d", "x"), labels={"app": "web"})
 EXPENSIVE = "lists.range(300).all(a, lists.range(400).all(b, a + b >= 0))"
 
 # (name, overlay, where to look, what is there)
@@ -58,7 +55,7 @@ VALUES: list[tuple[str, str, list[str | int], Any]] = [
 )
 def test_values_of_expressions(overlay: str, path: list[str | int], want: Any) -> None:
     policies = load(
-        policy(
+        overlaying(
             overlay,
             params={"team": "blue"},
             variables=[{"name": "name", "expression": "object.metadata.name + '!'"}],
@@ -130,11 +127,11 @@ FAILURES = [
     ("overlay", "message"), [row[1:] for row in FAILURES], ids=[row[0] for row in FAILURES]
 )
 def test_errors_follow_the_failure_policy(overlay: str, message: str) -> None:
-    denied = ask(load(policy(overlay)), POD)
+    denied = ask(load(overlaying(overlay)), POD, webhook="mutate")
     assert not denied["allowed"]
     assert denied["status"]["code"] == 403
     assert message in denied["status"]["message"]
-    assert ask(load(policy(overlay, failurePolicy="Ignore")), POD)["allowed"]
+    assert ask(load(overlaying(overlay, failurePolicy="Ignore")), POD, webhook="mutate")["allowed"]
 
 
 def test_expressions_are_evaluated_only_where_they_are_needed() -> None:
@@ -145,14 +142,14 @@ def test_expressions_are_evaluated_only_where_they_are_needed() -> None:
         f"spec: {{containers: [{{(name): z, image: '{bad}'}}]}}",
     ]
     for overlay in overlays:
-        assert mutated(load(policy(overlay)), POD) == POD
+        assert mutated(load(overlaying(overlay)), POD) == POD
 
 
 def test_all_expressions_of_a_mutation_have_one_budget() -> None:
     labels = {f"l{i}": f"${{string({EXPENSIVE})}}" for i in range(12)}
-    few = load(policy({"metadata": {"labels": {"l": labels["l0"]}}}))
+    few = load(overlaying({"metadata": {"labels": {"l": labels["l0"]}}}))
     assert mutated(few, POD)["metadata"]["labels"]["l"] == "true"
-    answer = ask(load(policy({"metadata": {"labels": labels}})), POD)
+    answer = ask(load(overlaying({"metadata": {"labels": labels}})), POD, webhook="mutate")
     assert "running out of cost budget" in answer["status"]["message"]
 
 
@@ -160,19 +157,23 @@ def test_an_expression_is_evaluated_once_for_all_items() -> None:
     containers = [{"name": f"c{i}", "image": "x"} for i in range(20)]
     pod = {**POD, "spec": {"containers": containers}}
     overlay = {"spec": {"containers": [{"(name)": "*", "stdin": f"${{{EXPENSIVE}}}"}]}}
-    after = mutated(load(policy(overlay)), pod)
+    after = mutated(load(overlaying(overlay)), pod)
     assert all(container["stdin"] for container in after["spec"]["containers"])
 
 
 def test_a_deadline_ends_the_mutation() -> None:
     labels = {f"l{i}": f"${{string({EXPENSIVE})}}" for i in range(6)}
-    answer = ask(load(policy({"metadata": {"labels": labels}}, timeoutSeconds=0.02)), POD)
+    answer = ask(
+        load(overlaying({"metadata": {"labels": labels}}, timeoutSeconds=0.02)),
+        POD,
+        webhook="mutate",
+    )
     assert not answer["allowed"]
     assert "deadline" in answer["status"]["message"]
 
 
 def test_a_deadline_ends_the_search_for_what_fulfils_the_conditions() -> None:
-    document = policy({"spec": {"containers": [{"(image)": "*a?b", "stdin": True}]}})
+    document = overlaying({"spec": {"containers": [{"(image)": "*a?b", "stdin": True}]}})
     policies = compiler.compile_strict(loader.load_text(json.dumps(document)))
     (made,) = policies.policies
     (mutation,) = made.mutations

@@ -1,35 +1,26 @@
 """What people write in Kyverno's patchStrategicMerge: the same here, or refused with what to write."""
 
-from typing import Any
-
 import pytest
 import yaml
 
+from policyd.json_types import JSONObject
 from policyd.mutation import overlay
+from tests.builders.objects import container, pod
 from tests.mutation.builders import POD, SCHEMAS
-from tests.mutation.overlays.builders import Json, Patterns, merged
+from tests.mutation.overlays.builders import Patterns, merged
 
-CONTAINERS: list[Json] = [
-    {"name": "app", "image": "registry.example.com/app:latest"},
-    {"name": "log", "image": "log:1", "resources": {"limits": {"cpu": "50m"}}},
-]
+CONTAINERS = (
+    container("app", "registry.example.com/app:latest"),
+    container("log", "log:1", resources={"limits": {"cpu": "50m"}}),
+)
 VOLUMES = [
     {"name": "cache", "emptyDir": {}},
     {"name": "run", "hostPath": {"path": "/var/run/docker.sock"}},
 ]
 
 
-def pod(**spec: Any) -> Json:
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "web", "annotations": {"a": "1"}},
-        "spec": {"containers": CONTAINERS, **spec},
-    }
-
-
 # (name, overlay, what the Pod has beside its containers, its metadata beside the name)
-SAME: list[tuple[str, str, Json, Json]] = [
+SAME: list[tuple[str, str, JSONObject, JSONObject]] = [
     (
         "an annotation where a volume is of one kind",
         'metadata: {annotations: {+(done): "true"}}\nspec: {volumes: [{<(emptyDir): {}}]}',
@@ -82,17 +73,17 @@ SAME: list[tuple[str, str, Json, Json]] = [
 
 
 @pytest.mark.parametrize(("tree", "spec", "want"), [r[1:] for r in SAME], ids=[r[0] for r in SAME])
-def test_annotations(tree: str, spec: Json, want: Json) -> None:
-    after = merged(tree, pod(**spec), POD)
+def test_annotations(tree: str, spec: JSONObject, want: JSONObject) -> None:
+    after = merged(tree, pod(*CONTAINERS, namespace=None, annotations={"a": "1"}, **spec), POD)
     assert after["metadata"] == {"name": "web", **want}
-    assert after["spec"] == pod(**spec)["spec"]
+    assert after["spec"] == pod(*CONTAINERS, namespace=None, annotations={"a": "1"}, **spec)["spec"]
 
 
 def test_limits_are_added_to_every_container() -> None:
     tree = 'spec: {containers: [{(name): "*", resources: {limits: {+(memory): 300Mi, +(cpu): 1}}}]}'
     limits = [
         container["resources"]["limits"]
-        for container in merged(tree, pod(), POD)["spec"]["containers"]
+        for container in merged(tree, pod(*CONTAINERS), POD)["spec"]["containers"]
     ]
     assert limits == [{"memory": "300Mi", "cpu": "1"}, {"memory": "300Mi", "cpu": "50m"}]
 
@@ -103,7 +94,7 @@ def test_containers_of_a_pod_with_a_volume_of_the_host() -> None:
           (volumes): [{(hostPath): {path: /var/run/docker.sock}}]
           containers: [{(image): "*:latest", command: [ls], imagePullPolicy: Always}]
     """
-    only = merged(tree, pod(volumes=VOLUMES[1:]), POD)["spec"]["containers"]
+    only = merged(tree, pod(*CONTAINERS, volumes=VOLUMES[1:]), POD)["spec"]["containers"]
     assert only[0] == {**CONTAINERS[0], "command": ["ls"], "imagePullPolicy": "Always"}
     assert only[1] == CONTAINERS[1]
 

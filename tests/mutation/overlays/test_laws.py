@@ -10,10 +10,11 @@ from policyd._core.patch.apply import apply, diff
 from policyd._core.schema.decode import decode
 from policyd._core.schema.merge import MergeError, atomics, merge, problems
 from policyd.errors import MutationError
+from policyd.json_types import JSONObject
 from policyd.mutation import overlay
 from policyd.mutation.decoding import converted
 from tests.mutation.builders import POD, SCHEMAS
-from tests.mutation.overlays.builders import Json, Patterns, merged
+from tests.mutation.overlays.builders import Patterns, merged
 
 NAMES = st.sampled_from(["a", "b", "c"])
 ENV = st.lists(
@@ -52,7 +53,9 @@ TREES = st.fixed_dictionaries(
 
 @settings(max_examples=2000, deadline=None)
 @given(TREES, TREES)
-def test_without_marks_an_overlay_is_an_apply_configuration(live: Json, tree: Json) -> None:
+def test_without_marks_an_overlay_is_an_apply_configuration(
+    live: JSONObject, tree: JSONObject
+) -> None:
     target = SCHEMAS.target(POD)
     assert target.schema is not None
     kind = target.schema.root.type
@@ -68,7 +71,7 @@ def test_without_marks_an_overlay_is_an_apply_configuration(live: Json, tree: Js
 
 @settings(max_examples=2000, deadline=None)
 @given(TREES, TREES)
-def test_applying_twice_is_applying_once(live: Json, tree: Json) -> None:
+def test_applying_twice_is_applying_once(live: JSONObject, tree: JSONObject) -> None:
     once = merged(tree, live, POD)
     assert merged(tree, once, POD) == once
 
@@ -130,7 +133,7 @@ MARKED_TREES = st.fixed_dictionaries(
 )
 
 
-def attempted(tree: Json, live: Json) -> Json | None:
+def attempted(tree: JSONObject, live: JSONObject) -> JSONObject | None:
     """The object after an overlay; None if the overlay is refused, or does not fit the object."""
     target = SCHEMAS.target(POD)
     found, faults = overlay.read(tree, (), Patterns())
@@ -147,7 +150,7 @@ def attempted(tree: Json, live: Json) -> Json | None:
 
 @settings(max_examples=500, deadline=None)
 @given(TREES, MARKED_TREES)
-def test_the_input_stays_and_the_change_replays(live: Json, tree: Json) -> None:
+def test_the_input_stays_and_the_change_replays(live: JSONObject, tree: JSONObject) -> None:
     before = copy.deepcopy((live, tree))
     after = attempted(tree, live)
     assert (live, tree) == before
@@ -157,7 +160,7 @@ def test_the_input_stays_and_the_change_replays(live: Json, tree: Json) -> None:
 
 @settings(max_examples=500, deadline=None)
 @given(TREES, st.dictionaries(MARKED.map(lambda pair: pair[0].format(pair[1])), ANYTHING))
-def test_any_tree_is_refused_or_works(live: Json, tree: Json) -> None:
+def test_any_tree_is_refused_or_works(live: JSONObject, tree: JSONObject) -> None:
     before = copy.deepcopy(live)
     attempted(tree, live)
     assert live == before

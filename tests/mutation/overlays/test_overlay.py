@@ -5,27 +5,20 @@ from typing import Any
 import pytest
 import yaml
 
+from policyd.json_types import JSONObject
 from policyd.mutation import MutationError
-from tests.mutation.builders import DEPLOYMENT, POD, SCHEMAS, SERVICE, WIDGET
-from tests.mutation.overlays.builders import Json, merged, read
+from tests.mutation.builders import DEPLOYMENT, POD, SCHEMAS, SERVICE, WIDGET, two_containers
+from tests.mutation.overlays.builders import merged, read
 
 Target = tuple[str, str, str]
 
 
-def pod(**spec: Any) -> Json:
-    containers = [
-        {"name": "app", "image": "a:latest", "ports": [{"containerPort": 80, "protocol": "TCP"}]},
-        {"name": "side", "image": "s:1", "env": [{"name": "A", "value": "1"}]},
-    ]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "web", "labels": {"app": "web", "tier": "front"}},
-        "spec": {"nodeSelector": {"disk": "ssd"}, "containers": containers, **spec},
-    }
+def live_pod() -> JSONObject:
+    labels = {"app": "web", "tier": "front"}
+    return two_containers("a:latest", labels=labels, nodeSelector={"disk": "ssd"})
 
 
-def widget(**spec: Any) -> Json:
+def widget(**spec: Any) -> JSONObject:
     return {"apiVersion": "example.com/v1", "kind": "Widget", "spec": spec}
 
 
@@ -267,14 +260,14 @@ MERGES: list[tuple[str, str, str, Any]] = [
     ("overlay", "path", "want"), [row[1:] for row in MERGES], ids=[r[0] for r in MERGES]
 )
 def test_what_becomes_of_a_pod(overlay: str, path: str, want: Any) -> None:
-    before = pod()
+    before = live_pod()
     after = merged(overlay, before, POD)
     assert looked_up(after, path) == want
-    assert before == pod()
+    assert before == live_pod()
     assert merged(overlay, after, POD) == after
 
 
-WIDGETS: list[tuple[str, str, Json, Json]] = [
+WIDGETS: list[tuple[str, str, JSONObject, JSONObject]] = [
     ("a set", "spec: {tags: [b, c]}", {"tags": ["a", "b"]}, {"tags": ["a", "b", "c"]}),
     ("a new set", "spec: {tags: [b]}", {}, {"tags": ["b"]}),
     ("a plain list", "spec: {plain: [b]}", {"plain": ["a"]}, {"plain": ["b"]}),
@@ -291,7 +284,9 @@ WIDGETS: list[tuple[str, str, Json, Json]] = [
 @pytest.mark.parametrize(
     ("overlay", "spec", "want"), [row[1:] for row in WIDGETS], ids=[r[0] for r in WIDGETS]
 )
-def test_what_becomes_of_a_custom_resource(overlay: str, spec: Json, want: Json) -> None:
+def test_what_becomes_of_a_custom_resource(
+    overlay: str, spec: JSONObject, want: JSONObject
+) -> None:
     after = merged(overlay, widget(**spec), WIDGET)
     assert after == widget(**want)
     assert merged(overlay, after, WIDGET) == after
@@ -309,19 +304,19 @@ UNCHANGED = [row[1] for row in MERGES if row[0] in ("X() fails", "+() leaves", "
     ],
 )
 def test_no_change_is_the_same_object(overlay: str) -> None:
-    before = pod()
+    before = live_pod()
     assert merged(overlay, before, POD) is before
 
 
 def test_what_stays_is_shared() -> None:
-    before = pod()
+    before = live_pod()
     after = merged("spec: {containers: [{name: side, image: s:2}]}", before, POD)
     assert after["metadata"] is before["metadata"]
     assert after["spec"]["containers"][0] is before["spec"]["containers"][0]
 
 
 def test_duplicates_of_the_live_object_give_way() -> None:
-    before = pod()
+    before = live_pod()
     before["spec"]["containers"][1]["env"] = [{"name": "A", "value": v} for v in "xy"]
     after = merged("spec: {containers: [{name: side, env: [{name: A, value: z}]}]}", before, POD)
     assert after["spec"]["containers"][1]["env"] == [{"name": "A", "value": "z"}]

@@ -8,27 +8,17 @@ import pytest
 
 from policyd import PolicySet
 from policyd.admission.authorizer import AuthorizerRule, StaticAuthorizer
+from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
 from policyd.policy.suite.reviews import build_review
+from tests.builders.objects import container, deployment, pod
+from tests.builders.policies import DEPLOYMENTS, PODS, policy, rule
 from tests.mutation.builders import CRD
-from tests.mutation.overlays.builders import (
-    PODS,
-    WIDGETS,
-    Json,
-    ask,
-    load,
-    mutated,
-    policy,
-    problems,
-)
+from tests.mutation.overlays.builders import WIDGETS, load, mutated, overlaying, problems
+from tests.policy_sets import ask
 
-POD: Json = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web", "namespace": "shop", "labels": {"app": "web"}},
-    "spec": {"containers": [{"name": "c", "image": "nginx:latest"}]},
-}
+POD = pod(container("c", "nginx:latest"), labels={"app": "web"})
 HEAD = """apiVersion: policyd.dev/v1
 kind: Policy
 metadata: {name: p}
@@ -111,7 +101,7 @@ def test_expressions_of_a_policy_that_is_wrong_elsewhere_are_told_too() -> None:
 
 def test_only_a_policy_has_overlays() -> None:
     spec = {
-        "matchConstraints": {"resourceRules": [{**PODS, "operations": ["CREATE"]}]},
+        "matchConstraints": {"resourceRules": [rule(operations=["CREATE"])]},
         "reinvocationPolicy": "Never",
         "mutations": [{"patchType": "Overlay", "overlay": {"spec": {}}}],
     }
@@ -125,7 +115,7 @@ def test_only_a_policy_has_overlays() -> None:
     assert all("write a policyd.dev/v1 Policy" in problem.hint for problem in found)
 
 
-FORMS: list[tuple[Json, str]] = [
+FORMS: list[tuple[JSONObject, str]] = [
     ({"patchType": "Overlay"}, "overlay: Required value: must be specified when"),
     ({"patchType": "Overlay", "overlay": {}}, "overlay: Required value: an empty overlay"),
     ({"patchType": "Overlay", "overlay": []}, "overlay: expected an object, got a list"),
@@ -138,8 +128,8 @@ FORMS: list[tuple[Json, str]] = [
 
 
 @pytest.mark.parametrize(("mutation", "message"), FORMS)
-def test_form_of_a_mutation(mutation: Json, message: str) -> None:
-    document = policy("spec: {hostNetwork: true}", mutations=[mutation])
+def test_form_of_a_mutation(mutation: JSONObject, message: str) -> None:
+    document = policy(mutations=[mutation])
     found = [f"{each.path}: {each.message}" for each in problems(json.dumps(document))]
     assert any(message in text for text in found), found
 
@@ -148,11 +138,11 @@ def test_an_overlay_has_a_bounded_depth() -> None:
     tree: Any = "${object.kind}"
     for _ in range(900):
         tree = {"f": tree}
-    document = json.dumps(policy({"spec": tree}))
+    document = json.dumps(overlaying({"spec": tree}))
     assert [each.message for each in problems(document)] == [
         "the overlay is deeper than 100 levels"
     ]
-    wrong = json.dumps(policy({"spec": tree}, nope=1))
+    wrong = json.dumps(overlaying({"spec": tree}, nope=1))
     assert {each.message for each in problems(wrong)} == {
         'unknown field "nope"',
         "the overlay is deeper than 100 levels",
@@ -163,13 +153,13 @@ def test_an_overlay_has_a_bounded_depth() -> None:
 
 
 def test_kinds_that_do_not_fit_are_named() -> None:
-    rules = [{**PODS, "resources": ["pods", "services"]}]
-    found = problems(json.dumps(policy("spec: {hostNetwork: true}", rules=rules)))
+    rules = rule("pods", "services")
+    found = problems(json.dumps(overlaying("spec: {hostNetwork: true}", rules)))
     assert [each.message for each in found] == ['/v1, Kind=Service: unknown field "hostNetwork"']
 
 
 def test_a_kind_without_a_schema_is_refused_and_the_hint_says_what_to_add() -> None:
-    document = json.dumps(policy("spec: {tags: [x]}", rules=[WIDGETS]))
+    document = json.dumps(overlaying("spec: {tags: [x]}", WIDGETS))
     (problem,) = problems(document)
     assert problem.path == "spec.matchConstraints.resourceRules[0].resources[0]"
     assert "no schema of widgets.example.com is known" in problem.message
@@ -177,15 +167,13 @@ def test_a_kind_without_a_schema_is_refused_and_the_hint_says_what_to_add() -> N
     assert problems(f"{document}\n---\n{CRD}") == []
 
 
-def widget(**spec: Any) -> Json:
+def widget(**spec: Any) -> JSONObject:
     metadata = {"name": "w", "namespace": "shop"}
     return {"apiVersion": "example.com/v1", "kind": "Widget", "metadata": metadata, "spec": spec}
 
 
 def test_custom_resources_merge_by_their_definition() -> None:
-    policies = load(
-        policy("spec: {tags: [b], endpoints: [{port: 1, comment: c}]}", rules=[WIDGETS])
-    )
+    policies = load(overlaying("spec: {tags: [b], endpoints: [{port: 1, comment: c}]}", WIDGETS))
     after = mutated(policies, widget(tags=["a"], endpoints=[{"port": 1, "protocol": "TCP"}]))
     assert after["spec"] == {
         "tags": ["a", "b"],
@@ -193,28 +181,28 @@ def test_custom_resources_merge_by_their_definition() -> None:
     }
 
 
-ANY = {**PODS, "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*"]}
+ANY = rule("*", group="*", version="*", operations=["*"])
 
 
 def test_kinds_of_wildcards_are_bound_when_they_come() -> None:
-    policies = load(policy("spec: {hostNetwork: true}", rules=[ANY]))
+    policies = load(overlaying("spec: {hostNetwork: true}", ANY))
     assert mutated(policies, POD)["spec"]["hostNetwork"] is True
-    message = ask(policies, widget())["status"]["message"]
+    message = ask(policies, widget(), webhook="mutate")["status"]["message"]
     assert 'overlay: spec.hostNetwork: unknown field "hostNetwork" in a example.com/v1' in message
     unknown = {**widget(), "apiVersion": "other.io/v1"}
-    message = ask(policies, unknown)["status"]["message"]
+    message = ask(policies, unknown, webhook="mutate")["status"]["message"]
     assert "overlay: no schema of other.io/v1, Kind=Widget is known" in message
-    assert ask(policies, unknown)["status"]["code"] == 403
+    assert ask(policies, unknown, webhook="mutate")["status"]["code"] == 403
 
 
 def test_metadata_can_be_changed_of_any_kind() -> None:
-    policies = load(policy("metadata: {labels: {a: b}}", rules=[ANY]))
+    policies = load(overlaying("metadata: {labels: {a: b}}", ANY))
     for obj in (POD, widget()):
         assert mutated(policies, obj)["metadata"]["labels"]["a"] == "b"
 
 
 def test_another_definition_is_another_schema() -> None:
-    document = json.dumps(policy("spec: {plain: [b]}", rules=[WIDGETS]))
+    document = json.dumps(overlaying("spec: {plain: [b]}", WIDGETS))
     first = compiler.compile_sources(loader.load_text(f"{document}\n---\n{CRD}"))
     plain = "plain: {type: array, items"
     keyed = CRD.replace(plain, "plain: {type: array, x-kubernetes-list-type: set, items")
@@ -230,30 +218,19 @@ def test_another_definition_is_another_schema() -> None:
 # Templates, order, repetition.
 
 
-def deployment(**pod_spec: Any) -> Json:
-    template = {"metadata": {"labels": {"app": "web"}}, "spec": {**POD["spec"], **pod_spec}}
-    return {
-        "apiVersion": "apps/v1",
-        "kind": "Deployment",
-        "metadata": {"name": "d", "namespace": "shop"},
-        "spec": {"replicas": 1, "selector": {"matchLabels": {"app": "web"}}, "template": template},
-    }
-
-
 def test_templates_are_changed_as_their_pods() -> None:
     tree = 'spec: {containers: [{(image): "*:latest", imagePullPolicy: Always}]}'
-    policies = load(policy(tree, podControllers=True))
-    after = mutated(policies, deployment())
-    container = {"name": "c", "image": "nginx:latest", "imagePullPolicy": "Always"}
-    assert after["spec"]["template"]["spec"]["containers"] == [container]
-    assert "patch" not in ask(policies, after)
-    assert mutated(policies, POD)["spec"]["containers"] == [container]
+    policies = load(overlaying(tree, podControllers=True))
+    after = mutated(policies, deployment(container("c", "nginx:latest")))
+    pulled = container("c", "nginx:latest", imagePullPolicy="Always")
+    assert after["spec"]["template"]["spec"]["containers"] == [pulled]
+    assert "patch" not in ask(policies, after, webhook="mutate")
+    assert mutated(policies, POD)["spec"]["containers"] == [pulled]
 
 
 def test_a_rule_for_controllers_themselves_means_their_templates_too() -> None:
-    apps = {**PODS, "apiGroups": ["apps"], "resources": ["deployments"]}
-    policies = load(policy("spec: {hostNetwork: true}", rules=[PODS, apps], podControllers=True))
-    after = mutated(policies, deployment())
+    policies = load(overlaying("spec: {hostNetwork: true}", PODS, DEPLOYMENTS, podControllers=True))
+    after = mutated(policies, deployment(container("c", "nginx:latest")))
     assert after["spec"]["template"]["spec"]["hostNetwork"] is True
 
 
@@ -261,8 +238,8 @@ def test_a_policy_is_invoked_again_when_a_later_one_changed_the_object() -> None
     pull = 'spec: {containers: [{(name): "*", imagePullPolicy: Always}]}'
     side = "spec: {containers: [{name: side, image: s}]}"
     policies = load(
-        policy(pull, name="a", reinvocationPolicy="IfNeeded"),
-        policy(side, name="b"),
+        overlaying(pull, name="a", reinvocationPolicy="IfNeeded"),
+        overlaying(side, name="b"),
     )
     containers = mutated(policies, POD)["spec"]["containers"]
     assert [each["imagePullPolicy"] for each in containers] == ["Always", "Always"]
@@ -274,19 +251,19 @@ def test_mutations_of_a_policy_see_what_the_former_did() -> None:
         {"patchType": "Overlay", "overlay": {"metadata": {"labels": {"b": "${object.metadata.labels.a}2"}}}},
         {"patchType": "JSONPatch", "jsonPatch": {"expression": "[JSONPatch{op: 'copy', from: '/metadata/labels/b', path: '/metadata/labels/c'}]"}},
     ]  # fmt: skip
-    labels = mutated(load(policy("", mutations=mutations)), POD)["metadata"]["labels"]
+    labels = mutated(load(policy(mutations=mutations)), POD)["metadata"]["labels"]
     assert labels == {"app": "web", "a": "1", "b": "12", "c": "12"}
 
 
 def test_match_conditions_come_first() -> None:
     conditions = [{"name": "c", "expression": "request.namespace == 'other'"}]
     tree = "metadata: {labels: {a: '${object.none}'}}"
-    assert mutated(load(policy(tree, matchConditions=conditions)), POD) == POD
+    assert mutated(load(overlaying(tree, matchConditions=conditions)), POD) == POD
 
 
 def test_expressions_may_ask_the_authorizer() -> None:
     check = "authorizer.group('').resource('pods').check('delete').allowed()"
-    policies = load(policy({"metadata": {"labels": {"admin": f"${{string({check})}}"}}}))
+    policies = load(overlaying({"metadata": {"labels": {"admin": f"${{string({check})}}"}}}))
     for allowed in (True, False):
         rules = StaticAuthorizer([AuthorizerRule(resource="pods", allowed=allowed)])
         review = build_review(POD)
@@ -298,8 +275,8 @@ def test_expressions_may_ask_the_authorizer() -> None:
 def test_kept_and_counted_like_other_mutations() -> None:
     """Two policies of one place: the later one wins, and what it costs is counted."""
     texts = [
-        json.dumps(policy("metadata: {labels: {app: a}}", name="a")),
-        json.dumps(policy("metadata: {labels: {app: '${string(1 + 1)}'}}", name="b")),
+        json.dumps(overlaying("metadata: {labels: {app: a}}", name="a")),
+        json.dumps(overlaying("metadata: {labels: {app: '${string(1 + 1)}'}}", name="b")),
     ]
     compiled = compiler.compile_strict(loader.load_text("\n---\n".join(texts)))
     assert mutated(PolicySet(compiled), POD)["metadata"]["labels"] == {"app": "2"}

@@ -5,11 +5,10 @@ from typing import Any
 import pytest
 
 from policyd.json_types import JSONObject
-from tests.policy.builders import (
+from tests.builders.policies import (
     MUTATION,
     PODS,
     VALIDATION,
-    loaded,
     map_,
     map_binding,
     policy,
@@ -17,8 +16,8 @@ from tests.policy.builders import (
     suite,
     vap,
     vap_binding,
-    wrongs,
 )
+from tests.policy_sets import loaded, wrongs
 
 
 def matching(**fields: Any) -> JSONObject:

@@ -6,7 +6,8 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.compile.compiler import compile_sources
-from tests.policy.builders import loaded, map_, policy, rule
+from tests.builders.policies import map_, policy, rule
+from tests.policy_sets import loaded
 
 CRD: JSONObject = {
     "apiVersion": "apiextensions.k8s.io/v1",

@@ -13,7 +13,7 @@ from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Sources
-from tests.policy import builders
+from tests.builders import policies as builders
 
 
 def sources(*documents: JSONObject) -> Sources:

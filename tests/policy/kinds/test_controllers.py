@@ -14,7 +14,7 @@ RULE: JSONObject = {
 }
 
 
-def deployment(**template: object) -> JSONObject:
+def templated(**template: object) -> JSONObject:
     spec: JSONObject = {"replicas": 2, "template": {**template}}
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "d"}, "spec": spec}
 
@@ -50,7 +50,7 @@ def test_other_rules_get_none(changes: JSONObject) -> None:
 
 
 def test_the_template_is_seen_as_a_pod_of_the_request_namespace() -> None:
-    obj = deployment(metadata={"labels": {"a": "b"}}, spec={"containers": []})
+    obj = templated(metadata={"labels": {"a": "b"}}, spec={"containers": []})
     assert pod_of(obj, "shop") == {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -74,7 +74,7 @@ def test_no_template_is_no_pod(obj: JSONObject | None) -> None:
 
 
 def test_a_changed_pod_goes_back_into_the_template_without_touching_the_input() -> None:
-    obj = deployment(metadata={"labels": {"a": "b"}}, spec={"containers": []})
+    obj = templated(metadata={"labels": {"a": "b"}}, spec={"containers": []})
     before = pod_of(obj, "shop")
     assert before is not None
     after: JSONObject = {
@@ -83,8 +83,8 @@ def test_a_changed_pod_goes_back_into_the_template_without_touching_the_input() 
         "spec": {"containers": [], "hostNetwork": False},
     }
     changed = with_pod(obj, before, after)
-    assert changed == deployment(
+    assert changed == templated(
         metadata={"labels": {"a": "c"}}, spec={"containers": [], "hostNetwork": False}
     )
-    assert obj == deployment(metadata={"labels": {"a": "b"}}, spec={"containers": []})
+    assert obj == templated(metadata={"labels": {"a": "b"}}, spec={"containers": []})
     assert changed["metadata"] is obj["metadata"]

@@ -9,7 +9,8 @@ from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.type_check import type_check
-from tests.policy.builders import loaded, vap
+from tests.builders.policies import vap
+from tests.policy_sets import loaded
 
 
 def crd(schema: Any = None, **spec: Any) -> JSONObject:

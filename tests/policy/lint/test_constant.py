@@ -5,7 +5,8 @@ import pytest
 from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.lint.constant import constant
 from policyd.policy.lint.run import LintRun
-from tests.policy.builders import loaded, policy
+from tests.builders.policies import policy
+from tests.policy_sets import loaded
 
 ROWS = [
     ("object.kind == 'Pod' || true", "is always true"),

@@ -7,10 +7,9 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.lint.documents import advise
 from policyd.policy.lint.run import LintRun
-from tests.policy.builders import (
+from tests.builders.policies import (
     MUTATION,
     VALIDATION,
-    loaded,
     map_,
     map_binding,
     policy,
@@ -18,6 +17,7 @@ from tests.policy.builders import (
     vap,
     vap_binding,
 )
+from tests.policy_sets import loaded
 
 TODAY = date(2026, 11, 21)
 NAMESPACE: JSONObject = {

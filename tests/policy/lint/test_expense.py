@@ -5,7 +5,8 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.lint.expense import expensive
 from policyd.policy.lint.run import LintRun
-from tests.policy.builders import MUTATION, loaded, map_, policy, vap
+from tests.builders.policies import MUTATION, map_, policy, vap
+from tests.policy_sets import loaded
 
 EVERY_PAIR = "object.a.all(x, object.b.all(y, object.c.all(z, x + y + z != '')))"
 ASKING = "object.a.all(x, authorizer.group('').resource('pods').name(x).check('get').allowed())"

@@ -5,7 +5,8 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.lint.messages import advise_validations
 from policyd.policy.lint.run import LintRun
-from tests.policy.builders import loaded, map_, policy, rule, vap
+from tests.builders.policies import map_, policy, rule, vap
+from tests.policy_sets import loaded
 
 OBJECT = {"expression": "object.metadata.name != 'x'", "message": "m"}
 CREATE = rule(operations=["CREATE"])

@@ -9,7 +9,8 @@ from policyd.mutation import KINDS
 from policyd.policy.lint.overlaps import overlapping
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.writes import writes
-from tests.policy.builders import loaded, policy, rule
+from tests.builders.policies import policy, rule
+from tests.policy_sets import loaded
 
 
 def patch(*operations: str) -> JSONObject:

@@ -8,7 +8,7 @@ import yaml
 from policyd.policy.lint.patterns import RULE, misfitting
 from policyd.policy.lint.run import LintRun
 from policyd.policy.source import loader
-from tests.policy.builders import policy, rule
+from tests.builders.policies import policy, rule
 
 POD = "/v1, Kind=Pod: "
 

@@ -6,8 +6,9 @@ from policyd.json_types import JSONObject
 from policyd.policy.kinds.served import REMOVED, known_resources
 from policyd.policy.lint.resources import advise_rules
 from policyd.policy.lint.run import LintRun
-from tests.policy.builders import loaded, policy, rule, vap_binding
-from tests.policy.lint.test_type_check import CRD
+from tests.builders.objects import gadget_definition
+from tests.builders.policies import policy, rule, vap_binding
+from tests.policy_sets import loaded
 
 DEPLOYMENTS = {"apiGroups": ["apps"], "resources": ["deployments"]}
 NONE = "no-such-resource"
@@ -90,7 +91,10 @@ WRONG: list[tuple[JSONObject, str, str, str, str]] = [
 @pytest.mark.parametrize("changes", [pytest.param(row[1], id=row[0]) for row in RIGHT])
 def test_rules_that_match_something(changes: JSONObject) -> None:
     constraints = {"resourceRules": [rule(**changes)], "excludeResourceRules": [rule(**changes)]}
-    assert advise_rules(LintRun(loaded(policy(matchConstraints=constraints), CRD))) == []
+    assert (
+        advise_rules(LintRun(loaded(policy(matchConstraints=constraints), gadget_definition())))
+        == []
+    )
 
 
 @pytest.mark.parametrize(("changes", "name", "path", "message", "hint"), WRONG)
@@ -98,7 +102,7 @@ def test_rules_that_match_nothing(
     changes: JSONObject, name: str, path: str, message: str, hint: str
 ) -> None:
     constraints = {"resourceRules": [rule(**changes)]}
-    sources = loaded(policy(matchConstraints=constraints), CRD)
+    sources = loaded(policy(matchConstraints=constraints), gadget_definition())
     assert sources.problems == ()
     (found,) = advise_rules(LintRun(sources))
     at = f"spec.matchConstraints.resourceRules[0].{path}"

@@ -7,8 +7,9 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.settled import settled
-from tests.policy.builders import loaded, map_, policy, rule
-from tests.policy.lint.test_type_check import CRD, GADGETS, WORKLOADS
+from tests.builders.objects import gadget_definition
+from tests.builders.policies import GADGETS, WORKLOADS, map_, policy, rule
+from tests.policy_sets import loaded
 
 DELETE = rule(operations=["DELETE"])
 NEVER = ("spec.matchConditions[0].expression", "always false for the kinds")
@@ -17,7 +18,7 @@ ALWAYS = ("spec.validations[0].expression", "always true for the kinds")
 
 def told(*rules: JSONObject, kind: Any = policy, **spec: Any) -> list[tuple[str, str]]:
     constraints = {"resourceRules": list(rules or (rule(),))}
-    sources = loaded(kind(matchConstraints=constraints, **spec), CRD)
+    sources = loaded(kind(matchConstraints=constraints, **spec), gadget_definition())
     assert sources.problems == ()
     found = settled(LintRun(sources))
     assert all(each.rule == "constant-expression" and each.severity == "advice" for each in found)

@@ -10,58 +10,15 @@ from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.type_check import type_check
 from policyd.policy.lint.types.kinds import kinds_of
 from policyd.policy.model.kinds import Policy
-from tests.policy.builders import loaded, policy, rule, vap
-
-PODS = rule()
-DEPLOYMENTS = rule(apiGroups=["apps"], resources=["deployments"])
-WORKLOADS = rule(apiGroups=["apps"], resources=["deployments", "daemonsets"])
-CRD: JSONObject = {
-    "apiVersion": "apiextensions.k8s.io/v1",
-    "kind": "CustomResourceDefinition",
-    "metadata": {"name": "gadgets.example.com"},
-    "spec": {
-        "group": "example.com",
-        "scope": "Namespaced",
-        "names": {"plural": "gadgets", "kind": "Gadget"},
-        "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {
-                                "type": "object",
-                                "properties": {
-                                    "size": {"type": "integer"},
-                                    "port": {"x-kubernetes-int-or-string": True},
-                                    "open": {
-                                        "type": "object",
-                                        "properties": {"a": {"type": "string"}},
-                                        "x-kubernetes-preserve-unknown-fields": True,
-                                    },
-                                    "template": {
-                                        "type": "object",
-                                        "x-kubernetes-embedded-resource": True,
-                                    },
-                                },
-                            }
-                        },
-                    }
-                },
-            },
-            {"name": "v0", "served": False},
-        ],
-    },
-}
-GADGETS = rule(apiGroups=["example.com"], resources=["gadgets"])
+from tests.builders.objects import gadget_definition
+from tests.builders.policies import DEPLOYMENTS, GADGETS, PODS, WORKLOADS, policy, rule, vap
+from tests.policy_sets import loaded
 
 
 def checked(*rules: JSONObject, **fields: Any) -> list[str]:
     """The advice on a policy with these rules, less the caret."""
     document = policy(matchConstraints={"resourceRules": list(rules)}, **fields)
-    found = type_check(LintRun(loaded(document, CRD)))
+    found = type_check(LintRun(loaded(document, gadget_definition())))
     assert all(each.rule == "type-check" and each.severity == "advice" for each in found)
     assert all(each.line > 0 and "^" in each.excerpt for each in found)
     return [each.message for each in found]
@@ -186,7 +143,9 @@ def test_kinds(rules: list[JSONObject], expected: list[str]) -> None:
     sources = loaded(policy(matchConstraints={"resourceRules": rules}))
     model = sources.documents[0].model
     assert isinstance(model, Policy)
-    found = kinds_of(model.spec.match_constraints.resource_rules, KindSchemas([CRD]))
+    found = kinds_of(
+        model.spec.match_constraints.resource_rules, KindSchemas([gadget_definition()])
+    )
     assert [str(gvk) for gvk in found] == expected
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.unguarded import unguarded
-from tests.policy.builders import loaded, map_, policy, rule, vap
-from tests.policy.lint.test_type_check import CRD, GADGETS, WORKLOADS
+from tests.builders.objects import gadget_definition
+from tests.builders.policies import GADGETS, WORKLOADS, map_, policy, rule, vap
+from tests.policy_sets import loaded
 
 FIELD, NULL = "unguarded-field", "null-object"
 CREATE, UPDATE, ALL = (rule(operations=[each]) for each in ("CREATE", "UPDATE", "*"))
@@ -16,9 +16,9 @@ CREATE, UPDATE, ALL = (rule(operations=[each]) for each in ("CREATE", "UPDATE", 
 
 def found_in(document: JSONObject) -> list[tuple[str, str]]:
     """Path, and what may be missing, of each advice."""
-    run = LintRun(loaded(document, CRD))
-    assert run.sources.problems == ()
-    found = unguarded(run)
+    sources = loaded(document, gadget_definition())
+    assert sources.problems == ()
+    found = unguarded(LintRun(sources))
     assert all(each.severity == "advice" and each.line and "^" in each.excerpt for each in found)
     assert all(each.hint.startswith("write ") for each in found)
     return [(each.path, each.message) for each in found]
@@ -26,8 +26,7 @@ def found_in(document: JSONObject) -> list[tuple[str, str]]:
 
 def told(expression: str, *rules: JSONObject, **fields: Any) -> list[str]:
     """The messages on a policy with one validation."""
-    fields |= {"matchConstraints": {"resourceRules": list(rules or (rule(),))}}
-    document = policy(validations=[{"expression": expression}], **fields)
+    document = policy("p", *rules, validations=[{"expression": expression}], **fields)
     return [message for _, message in found_in(document)]
 
 
@@ -370,9 +369,8 @@ def test_params_are_left_out() -> None:
 
 
 def test_names_of_rules() -> None:
-    validations = [{"expression": f"{SAME} && object.spec.nodeName == ''"}]
-    found = unguarded(LintRun(loaded(vap(validations=validations))))
-    assert [each.rule for each in found] == [NULL, FIELD]
+    document = vap(validations=[{"expression": f"{SAME} && object.spec.nodeName == ''"}])
+    assert [each.rule for each in unguarded(LintRun(loaded(document)))] == [NULL, FIELD]
 
 
 @pytest.mark.parametrize(

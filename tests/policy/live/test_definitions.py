@@ -2,29 +2,28 @@
 
 import copy
 import json
-from typing import Any
 
 import pytest
 
+from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.live.definitions import EVERY, WantedDefinition, slim, wanted, with_definitions
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Sources
-from tests.e2e.builders import PODS, custom_resource_definition, demand, policy, rule
-from tests.policy.builders import vap, vap_binding
+from tests.builders.objects import widget_definition
+from tests.builders.policies import PODS, demand, policy, rule, vap, vap_binding
 
-Json = dict[str, Any]
 GROUP = "e2e.policyd.dev"
 WIDGETS = rule("widgets", group=GROUP)
 TRUE = {"validations": [demand("true", "x")]}
 OVERLAY = {"mutations": [{"patchType": "Overlay", "overlay": {"spec": {"colour": "red"}}}]}
 
 
-def load(*documents: Json) -> Sources:
+def load(*documents: JSONObject) -> Sources:
     return loader.load_text("\n---\n".join(map(json.dumps, documents)))
 
 
-WANTED: dict[str, tuple[tuple[Json, ...], set[WantedDefinition]]] = {
+WANTED: dict[str, tuple[tuple[JSONObject, ...], set[WantedDefinition]]] = {
     "built in": ((policy("a", PODS, **TRUE),), set()),
     "every group": ((policy("a", rule("*", group="*"), **TRUE),), set()),
     "custom": ((policy("a", WIDGETS, PODS, **TRUE),), {WantedDefinition(GROUP, "widgets")}),
@@ -36,7 +35,7 @@ WANTED: dict[str, tuple[tuple[Json, ...], set[WantedDefinition]]] = {
         (policy("a", rule("*/*", group=GROUP), **TRUE),),
         {WantedDefinition(GROUP, EVERY)},
     ),
-    "given by a document": ((policy("a", WIDGETS, **TRUE), custom_resource_definition()), set()),
+    "given by a document": ((policy("a", WIDGETS, **TRUE), widget_definition()), set()),
     "a broken policy": (
         (policy("a", WIDGETS, validations=[{"nope": 1}]),),
         {WantedDefinition(GROUP, "widgets")},
@@ -57,13 +56,13 @@ def test_what_policies_want(name: str) -> None:
     assert wanted(load(*documents)) == want
 
 
-def described(schema: Json) -> Json:
+def described(schema: JSONObject) -> JSONObject:
     return {"description": "prose", **schema}
 
 
 def test_a_definition_of_the_cluster_is_like_a_document_and_documents_win() -> None:
     sources = load(policy("a", WIDGETS, **OVERLAY))
-    crd = custom_resource_definition()
+    crd = widget_definition()
     assert compiler.compile_sources(sources).quarantined
     full = with_definitions(sources, [crd])
     policies = compiler.compile_sources(full)
@@ -71,7 +70,7 @@ def test_a_definition_of_the_cluster_is_like_a_document_and_documents_win() -> N
     assert policies.equivalents == compiler.compile_sources(load(crd)).equivalents
     assert full.generation != sources.generation
     assert with_definitions(sources, [copy.deepcopy(crd)]).generation == full.generation
-    other = custom_resource_definition()
+    other = widget_definition()
     other["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"] = {
         "type": "string"
     }
@@ -84,14 +83,14 @@ def test_a_definition_of_the_cluster_is_like_a_document_and_documents_win() -> N
 
 def test_a_definition_whose_form_is_unknown_is_left_out() -> None:
     sources = load(policy("a", WIDGETS, **OVERLAY))
-    crd = custom_resource_definition()
+    crd = widget_definition()
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"] = []
     assert with_definitions(sources, [crd]) is sources
     assert with_definitions(sources, [{"spec": None}]) is sources
 
 
 def test_prose_is_left_out_but_no_property_of_that_name() -> None:
-    crd = custom_resource_definition()
+    crd = widget_definition()
     version = crd["spec"]["versions"][0]
     bare = copy.deepcopy(version["schema"]["openAPIV3Schema"])
     bare["properties"]["description"] = {"type": "string"}

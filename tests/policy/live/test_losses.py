@@ -12,7 +12,7 @@ from policyd.policy.live import store as store_module
 from policyd.policy.live import watch
 from policyd.policy.live.store import Reload, Store
 from policyd.server.loading import PolicyLoader
-from tests.policy.builders import vap, vap_binding
+from tests.builders.policies import vap, vap_binding
 from tests.server.fakes import load as fake_load
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Reach, Served
 from policyd.policy.source.loader import load
-from tests.e2e.builders import Thing, demand, policy, rule
+from tests.builders.policies import CONFIG_MAPS, demand, policy, rule
 
 # The preferred version of a resource comes first.
 SERVED = (
@@ -50,14 +51,16 @@ ROWS = [
 ]  # fmt: skip
 
 
-def reach(folder: Path, made: Thing) -> Reach:
+def reach(folder: Path, made: JSONObject) -> Reach:
     (folder / "policies.yaml").write_text(json.dumps(made))
     return Reach(load([folder]), [(made["metadata"]["name"], "Policy")])
 
 
 @pytest.mark.parametrize(("rules", "more", "want"), ROWS, ids=[str(row[2]) for row in ROWS])
-def test_what_rules_reach(rules: list[Thing], more: Thing, want: list[str], tmp_path: Path) -> None:
-    made = policy("team", validations=[demand("true", "no")])
+def test_what_rules_reach(
+    rules: list[JSONObject], more: JSONObject, want: list[str], tmp_path: Path
+) -> None:
+    made = policy("team", CONFIG_MAPS, validations=[demand("true", "no")])
     made["spec"]["matchConstraints"] = {"resourceRules": rules, **more}
     found = reach(tmp_path, made).targets(SERVED)
     assert [f"{each.served.api_version} {each.served.resource}" for each in found] == want

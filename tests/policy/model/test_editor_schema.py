@@ -11,6 +11,7 @@ from policyd.policy.model.editor_schema import all_models, documentation, schema
 from policyd.policy.model.field_docs import FIELDS, REQUIRED
 from policyd.policy.model.kinds import KINDS
 from policyd.policy.source.loader import load
+from tests.builders.policies import policy
 from tests.shared import ROOT
 
 # Fields that say everything by their name, or that only a cluster writes.
@@ -61,12 +62,6 @@ def validator() -> jsonschema.Draft7Validator:
 @pytest.mark.parametrize("document", documents())
 def test_policies_that_load_fit(document: Any, validator: jsonschema.Draft7Validator) -> None:
     assert [error.message for error in validator.iter_errors(document)] == []
-
-
-def policy(**spec: Any) -> dict[str, Any]:
-    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["x"]}
-    spec = {"matchConstraints": {"resourceRules": [rule]}, **spec}
-    return {"apiVersion": "policyd.dev/v1", "kind": "Policy", "metadata": {}, "spec": spec}
 
 
 WRONG: list[tuple[str, Any, str]] = [

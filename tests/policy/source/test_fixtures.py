@@ -12,7 +12,7 @@ from policyd.policy.source.loader import load
 from policyd.policy.source.yaml_output import dump as text
 from policyd.policy.suite import runner as suites
 from policyd.server.loading import PolicyLoader
-from tests.policy.builders import policy, suite
+from tests.builders.policies import policy, suite
 
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
 GARBLED = gzip.compress(b"a: 1")[:12] + b"\xff" * 9

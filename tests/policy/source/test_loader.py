@@ -11,7 +11,8 @@ from policyd.errors import PolicySchemaError
 from policyd.json_types import JSONObject
 from policyd.policy.model.kinds import Policy
 from policyd.policy.source.loader import load, load_text, require
-from tests.policy.builders import loaded, map_, policy, suite, vap, vap_binding
+from tests.builders.policies import map_, policy, suite, vap, vap_binding
+from tests.policy_sets import loaded
 
 BROKEN = """\
 apiVersion: admissionregistration.k8s.io/v1
@@ -154,7 +155,7 @@ def test_lists_are_unrolled() -> None:
         "kind": "ConfigMapList",
         "items": [{"metadata": {"name": "a"}}, {"metadata": {"name": "b"}}],
     }
-    both = {"apiVersion": "v1", "kind": "List", "items": [typed, policy()]}
+    both = {"apiVersion": "v1", "kind": "List", "items": [typed, policy("own")]}
     documents = loaded(both).documents
     assert [(each.kind, each.api_version, each.name, each.index) for each in documents] == [
         ("ConfigMap", "v1", "a", 0),

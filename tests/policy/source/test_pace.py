@@ -8,7 +8,7 @@ import pytest
 
 from policyd.policy.source.pace import PIECE, REST, Pace
 from policyd.server import loading
-from tests.policy import builders
+from tests.builders import policies as builders
 
 
 class Clock:

@@ -16,7 +16,8 @@ from policyd.policy.suite import runner as suites
 from policyd.policy.suite.expectations import same
 from policyd.policy.suite.reviews import build_review
 from policyd.policy.suite.runner import CaseResult, run
-from tests.policy.builders import loaded, suite
+from tests.builders.policies import suite
+from tests.policy_sets import loaded
 
 POD: JSONObject = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}}
 DENIAL: JSONObject = {

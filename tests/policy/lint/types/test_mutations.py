@@ -5,8 +5,9 @@ import pytest
 from policyd.json_types import JSONObject
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.type_check import type_check
-from tests.policy.builders import loaded, map_, policy, rule
-from tests.policy.lint.test_type_check import CRD, DEPLOYMENTS, GADGETS, PODS
+from tests.builders.objects import gadget_definition
+from tests.builders.policies import DEPLOYMENTS, GADGETS, PODS, map_, policy, rule
+from tests.policy_sets import loaded
 
 
 def advice(text: str, *rules: JSONObject) -> list[str]:
@@ -22,7 +23,7 @@ def advice(text: str, *rules: JSONObject) -> list[str]:
     found = []
     for build in (policy, map_):
         document = build("a", matchConstraints=constraints, mutations=[mutation])
-        told = type_check(LintRun(loaded(document, CRD)))
+        told = type_check(LintRun(loaded(document, gadget_definition())))
         assert all(each.rule == "type-check" and each.severity == "advice" for each in told)
         assert all(each.line > 0 and "^" in each.excerpt for each in told)
         found.append([each.message for each in told])

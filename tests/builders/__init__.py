@@ -1,0 +1,1 @@
+"""Valid policies, objects, reviews and suites for tests, changed by keywords. No tests here."""

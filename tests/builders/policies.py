@@ -1,0 +1,134 @@
+"""Documents that policyd reads: policies of all three kinds, their parts and bindings, and suites."""
+
+from collections.abc import Iterable
+
+from policyd.json_types import JSON, JSONObject
+from tests.builders.objects import pod
+
+ADMISSION = "admissionregistration.k8s.io/v1"
+
+
+def rule(
+    *resources: str,
+    group: str = "",
+    version: str = "v1",
+    operations: Iterable[str] = ("CREATE", "UPDATE"),
+    **fields: JSON,
+) -> JSONObject:
+    """One of ``resourceRules``; about Pods, unless other resources are given."""
+    return {
+        "apiGroups": [group],
+        "apiVersions": [version],
+        "operations": list(operations),
+        "resources": list(resources or ["pods"]),
+        **fields,
+    }
+
+
+PODS = rule("pods")
+CONFIG_MAPS = rule("configmaps")
+DEPLOYMENTS = rule("deployments", group="apps")
+WORKLOADS = rule("deployments", "daemonsets", group="apps")
+GADGETS = rule("gadgets", group="example.com")  # those of objects.gadget_definition()
+EVERYTHING = rule("*", group="*", version="*", operations=["*"])
+VALIDATION: JSONObject = {"expression": "object.metadata.name != 'x'"}
+
+
+def demand(expression: str, message: str, **more: JSON) -> JSONObject:
+    """One of ``validations``."""
+    return {"expression": expression, "message": message, **more}
+
+
+NOT_PRIVILEGED = demand(
+    "object.spec.containers.all(c, !c.?securityContext.?privileged.orValue(false))",
+    "privileged containers are not allowed",
+)
+
+
+def json_patch(expression: str) -> JSONObject:
+    """One of ``mutations``."""
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
+
+
+def apply_configuration(expression: str) -> JSONObject:
+    """One of ``mutations``."""
+    return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
+
+
+def overlay(tree: JSON) -> JSONObject:
+    """One of ``mutations``."""
+    return {"patchType": "Overlay", "overlay": tree}
+
+
+def add_label(value: str, name: str = "x") -> JSONObject:
+    """A JSON Patch that adds one label, whose value is an expression, to others."""
+    return json_patch(f"[JSONPatch{{op: 'add', path: '/metadata/labels/{name}', value: {value}}}]")
+
+
+def labelling(key: str, value: str) -> JSONObject:
+    """A mutation that sets one label, whether or not there are others."""
+    return apply_configuration(
+        f"Object{{metadata: Object.metadata{{labels: {{'{key}': {value}}}}}}}"
+    )
+
+
+MUTATION = json_patch("[]")
+
+
+def document(api_version: str, kind: str, name: str, spec: JSONObject) -> JSONObject:
+    """A field of the spec that is ``...`` is left out."""
+    kept = {key: value for key, value in spec.items() if value is not ...}
+    head = {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
+    return {**head, "spec": kept}
+
+
+def policy(name: str = "p", *rules: JSONObject, match: JSON = None, **spec: JSON) -> JSONObject:
+    """A Policy about Pods; ``match`` has more fields of matchConstraints.
+
+    It has a validation, unless it is given validations or mutations.
+    """
+    constraints = {"resourceRules": list(rules or [PODS]), **(match or {})}
+    base: JSONObject = {"matchConstraints": constraints}
+    if not spec.keys() & {"validations", "mutations"}:
+        base["validations"] = [VALIDATION]
+    return document("policyd.dev/v1", "Policy", name, {**base, **spec})
+
+
+def denying(name: str = "p", message: str = "no", **spec: JSON) -> JSONObject:
+    """A Policy that denies every Pod."""
+    return policy(name, **{"validations": [demand("false", message)], **spec})
+
+
+def vap(name: str = "p", *rules: JSONObject, **spec: JSON) -> JSONObject:
+    """A ValidatingAdmissionPolicy about Pods."""
+    constraints = {"resourceRules": list(rules or [PODS])}
+    base = {"matchConstraints": constraints, "validations": [VALIDATION]}
+    return document(ADMISSION, "ValidatingAdmissionPolicy", name, {**base, **spec})
+
+
+def vap_binding(name: str = "b", **spec: JSON) -> JSONObject:
+    """Binds the policy ``p``, for it to deny."""
+    base = {"policyName": "p", "validationActions": ["Deny"]}
+    return document(ADMISSION, "ValidatingAdmissionPolicyBinding", name, {**base, **spec})
+
+
+def map_(name: str = "m", *rules: JSONObject, **spec: JSON) -> JSONObject:
+    """A MutatingAdmissionPolicy about Pods."""
+    base = {
+        "matchConstraints": {"resourceRules": list(rules or [PODS])},
+        "mutations": [MUTATION],
+        "reinvocationPolicy": "Never",
+    }
+    return document(ADMISSION, "MutatingAdmissionPolicy", name, {**base, **spec})
+
+
+def map_binding(name: str = "mb", **spec: JSON) -> JSONObject:
+    """Binds the policy ``m``."""
+    return document(ADMISSION, "MutatingAdmissionPolicyBinding", name, {"policyName": "m", **spec})
+
+
+def suite(name: str = "s", **fields: JSON) -> JSONObject:
+    """A suite of one case, in which a Pod is allowed."""
+    case = {"name": "one", "request": {"object": pod()}, "expect": {"allowed": True}}
+    head = {"apiVersion": "policyd.dev/v1", "kind": "PolicyTest", "metadata": {"name": name}}
+    return {**head, "cases": [case], **fields}
