@@ -43,6 +43,7 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False)
 TREES = st.recursive(
     SCALARS.filter(lambda value: value not in (float("inf"), float("-inf"))),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
 )
 
 
