@@ -6,6 +6,7 @@ import pytest
 
 from policyd.json_types import JSONObject
 from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.unguarded import unguarded
 from tests.builders.objects import gadget_definition
 from tests.builders.policies import GADGETS, WORKLOADS, map_, policy, rule, vap
 from tests.policy_sets import loaded
