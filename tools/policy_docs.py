@@ -4,7 +4,6 @@
 suite that it denies or mutates. A test compares the files with the output of this script.
 """
 
-import base64
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +13,9 @@ from typing import Any
 
 import yaml
 
-from policyd.offline.suite_policies import SuitePolicies
+from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.offline.admitting import in_turn
+from policyd.offline.suite_policies import SuitePolicies, together
 from policyd.policy.compile import compiler
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
@@ -42,7 +43,6 @@ policyd serve -p policies/pod-security/baseline -p policies/best-practices/disal
   deny requests.
 - `policyd test policies` runs all suites.
 """
-WEBHOOK_OF_MUTATIONS = "mutate"
 
 
 @dataclass(frozen=True)
@@ -177,30 +177,29 @@ def matched(entry: Entry) -> Iterator[str]:
 
 def example(entry: Entry) -> str:
     """The message of the first denied case of the suite, or else the first patch."""
-    answers: list[tuple[str, Any]] = []
+    answers: list[AdmissionResponse] = []
     (document,) = loader.load([entry.folder / "suite.yaml"]).documents
-    whole = compiler.compile_strict(loader.load([entry.folder]))
-    policies = SuitePolicies.of(document, whole)
+    policies = SuitePolicies.of(document, compiler.compile_strict(loader.load([entry.folder])))
 
-    def recording(review: runner.Review) -> runner.Review:
-        def evaluate(request: dict[str, Any], webhook: Webhook) -> dict[str, Any]:
-            answer = review(request, webhook)
-            answers.append((webhook, answer["response"]))
-            return answer
+    def recording(policies: SuitePolicies) -> runner.Admit:
+        def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
+            response = policies.call(request, webhook)
+            answers.append(response)
+            return response
 
-        return evaluate
+        return lambda review, webhooks: together(in_turn(review, webhooks, call))
 
     runner.run(
         document,
-        recording(policies.review),
-        with_namespace=lambda namespace: recording(policies.reviewing_in(namespace)),
+        recording(policies),
+        with_namespace=lambda namespace: recording(policies.knowing(namespace)),
     )
-    for _, response in answers:
-        if not response["allowed"]:
-            return str(response["status"]["message"])
-    for webhook, response in answers:
-        if webhook == WEBHOOK_OF_MUTATIONS and "patch" in response:
-            return shown(json.loads(base64.b64decode(response["patch"])))
+    for response in answers:
+        if not response.allowed:
+            return response.message
+    for response in answers:
+        if response.patch is not None:
+            return shown(json.loads(response.patch))
     raise LookupError(f"{entry.path}: expected a case that is denied or mutated")
 
 

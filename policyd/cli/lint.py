@@ -180,7 +180,7 @@ def not_idempotent(policies: CompiledSet, sources: Sources) -> Iterator[Problem]
             message = f"the policies of the suite cannot be loaded: {first}"
             yield Problem(message, file=document.file, line=line, column=column, path="policies")
             continue
-        for case in runner.run(document, chosen.review, with_namespace=chosen.reviewing_in):
+        for case in runner.run(document, chosen.admit, with_namespace=chosen.admitting_in):
             found = [each.found for each in case.mismatches if each.key == runner.IDEMPOTENT]
             if case.error:
                 message = f"case {case.name!r} cannot be run: {case.error}"

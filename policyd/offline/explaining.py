@@ -18,7 +18,7 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dic
 from policyd.admission.subject import Subjects
 from policyd.errors import InternalError
 from policyd.json_types import JSON, JSONObject
-from policyd.offline.admitting import BOTH, in_turn
+from policyd.offline.admitting import BOTH, WebhookAnswer, in_turn
 from policyd.offline.matching import MatchReason, why
 from policyd.offline.observing import Notes, StoryObserver
 from policyd.offline.stories import PolicyStory, WebhookStory
@@ -80,25 +80,30 @@ class Explainer:
 
         Raises ReviewError.
         """
+        return [story for _, story in self.explained(review, webhooks, authorizer)]
+
+    def explained(
+        self,
+        review: Mapping[str, JSON] | bytes,
+        webhooks: Iterable[Webhook],
+        authorizer: Authorizer | None,
+    ) -> Iterator[tuple[WebhookAnswer, WebhookStory]]:
+        """The same, with what each webhook answered."""
         policies: list[tuple[PolicyStory, ...]] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
-            response, stories = self.explained(request, webhook, authorizer)
+            response, stories = self._explained(request, webhook, authorizer)
             policies.append(stories)
             return response
 
-        return [
-            WebhookStory(
-                each.webhook,
-                to_dict(each.response)["response"],
-                policies[-1],
-                each.before,
-                each.after,
+        for each in in_turn(review, tuple(webhooks), call):
+            response = to_dict(each.response)["response"]
+            yield (
+                each,
+                WebhookStory(each.webhook, response, policies[-1], each.before, each.after),
             )
-            for each in in_turn(review, tuple(webhooks), call)
-        ]
 
-    def explained(
+    def _explained(
         self, request: AdmissionRequest, webhook: Webhook, authorizer: Authorizer | None
     ) -> tuple[AdmissionResponse, tuple[PolicyStory, ...]]:
         """The answer of one webhook, and the story of each policy."""

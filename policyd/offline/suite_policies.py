@@ -1,17 +1,20 @@
 """The policies that a suite tests, in the form its runner takes them. Runs no cases."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Iterable
 
 from policyd.admission import engine
 from policyd.admission.authorizer import Authorizer, StaticAuthorizer
-from policyd.admission.engine import Webhook
-from policyd.admission.review import decode, to_dict
-from policyd.json_types import JSON, JSONObject
+from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
+from policyd.json_types import JSONObject
+from policyd.offline.admitting import WebhookAnswer, in_turn
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet as CompiledSet
 from policyd.policy.model.kinds import PolicyTest
+from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
-from policyd.policy.source.documents import Document
+from policyd.policy.source.documents import Document, Sources
+from policyd.policy.suite.expectations import CaseAnswer
+from policyd.policy.suite.runner import Admit
 
 
 class SuitePolicies:
@@ -26,32 +29,59 @@ class SuitePolicies:
         """The policies that a PolicyTest document names, or the ``whole`` set; with the suite's
         ``authorizer``. Raises PolicyError for named policies that cannot be used.
         """
-        model, compiled = suite.model, whole
-        if not isinstance(model, PolicyTest):
+        compiled = whole
+        if not isinstance(suite.model, PolicyTest):
             return cls(whole)
         named = loader.named_policies(suite)
         if named is not None:
             compiled = compiler.compile_strict(loader.load(named, version=whole.version))
-        return cls(
-            compiled, None if model.authorizer is None else StaticAuthorizer(model.authorizer)
-        )
+        return cls(compiled, suite_authorizer(suite))
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the policies, in the order of decisions."""
         return tuple(policy.name for policy in self._compiled.policies)
 
-    def review(self, review: JSONObject, webhook: Webhook) -> JSONObject:
-        """The AdmissionReview that answers; raises ReviewError."""
-        response = engine.review(
-            self._compiled, decode(review), webhook=webhook, authorizer=self._authorizer
-        )
-        return to_dict(response)
+    def call(self, request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
+        """The answer of one webhook."""
+        return engine.review(self._compiled, request, webhook=webhook, authorizer=self._authorizer)
 
-    def reviewing_in(
-        self, namespace: Mapping[str, JSON]
-    ) -> Callable[[JSONObject, Webhook], JSONObject]:
-        """``review`` of the same policies, knowing one more Namespace object."""
-        return SuitePolicies(
-            self._compiled.with_namespace(dict(namespace)), self._authorizer
-        ).review
+    def admit(self, review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
+        """What the webhooks answer together, called one after the other; raises ReviewError."""
+        return together(in_turn(review, webhooks, self.call))
+
+    def knowing(self, namespace: JSONObject) -> "SuitePolicies":
+        """The same policies, knowing one more Namespace object."""
+        return SuitePolicies(self._compiled.with_namespace(namespace), self._authorizer)
+
+    def admitting_in(self, namespace: JSONObject) -> Admit:
+        """``admit`` of the same policies, knowing one more Namespace object."""
+        return self.knowing(namespace).admit
+
+
+def together(answers: Iterable[WebhookAnswer]) -> CaseAnswer:
+    """The answers of the webhooks that were called, as a case of a suite sees them."""
+    warnings: list[str] = []
+    annotations: dict[str, str] = {}
+    patch: list[JSONObject] = []
+    response: AdmissionResponse | None = None
+    after = None
+    for each in answers:
+        response, after = each.response, each.after
+        warnings += response.warnings
+        annotations |= response.audit_annotations
+        patch += each.operations
+    shown = {"allowed": True} if response is None else to_dict(response)["response"]
+    return CaseAnswer(shown, tuple(warnings), annotations, patch, after)
+
+
+def suite_authorizer(suite: Document) -> Authorizer | None:
+    """Who answers the authorizer checks of a suite's cases: what it says itself."""
+    rules = suite.model.authorizer if isinstance(suite.model, PolicyTest) else None
+    return None if rules is None else StaticAuthorizer(rules)
+
+
+def suite_sources(suite: Document, whole: Sources) -> Sources:
+    """The documents of the policies that a suite is about: those it names, or all."""
+    named = loader.named_policies(suite)
+    return whole if named is None else loader.require(loader.load(named, version=whole.version))

@@ -82,5 +82,5 @@ def _failures(policies: CompiledPolicySet, document: Document) -> list[str]:
         evaluate = SuitePolicies.of(document, policies)
     except (Outside, PolicyError) as error:
         return [f"{document.file}: {document.label} cannot run: {error}"]
-    results = runner.run(document, evaluate.review, with_namespace=evaluate.reviewing_in)
+    results = runner.run(document, evaluate.admit, with_namespace=evaluate.admitting_in)
     return [str(problem) for problem in runner.problems(results)]

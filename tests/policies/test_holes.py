@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.offline.admitting import in_turn
 from policyd.offline.suite_policies import SuitePolicies
+from policyd.offline.suite_policies import together as together_of
 from policyd.policy.compile import compiler
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
@@ -19,6 +22,7 @@ from policyd.policy.suite import runner
 from tests.policies.mutating import mutated, together, with_object
 from tests.shared import ROOT
 
+REVIEW = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}
 FOLDERS = sorted(each.parent for each in (ROOT / "policies").rglob("policy.yaml"))
 IDS = [str(each.relative_to(ROOT / "policies")) for each in FOLDERS]
 MUTATIONS = sorted(each.parent for each in (ROOT / "policies/mutation").rglob("policy.yaml"))
@@ -58,18 +62,18 @@ def asked(folder: Path, asking: Webhook = "validate") -> tuple[SuitePolicies, li
     policies = SuitePolicies.of(document, compiler.compile_strict(loader.load([folder])))
     reviews: list[dict[str, Any]] = []
 
-    def listening(judge: runner.Review) -> runner.Review:
-        def review(review: dict[str, Any], webhook: Webhook) -> dict[str, Any]:
+    def listening(policies: SuitePolicies) -> runner.Admit:
+        def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
             if webhook == asking:
-                reviews.append(review)
-            return judge(review, webhook)
+                reviews.append({**REVIEW, "request": request.raw})
+            return policies.call(request, webhook)
 
-        return review
+        return lambda review, webhooks: together_of(in_turn(review, webhooks, call))
 
     runner.run(
         document,
-        listening(policies.review),
-        with_namespace=lambda namespace: listening(policies.reviewing_in(namespace)),
+        listening(policies),
+        with_namespace=lambda namespace: listening(policies.knowing(namespace)),
     )
     return policies, reviews
 
@@ -103,7 +107,7 @@ def test_no_hole_ends_with_an_error(folder: Path) -> None:
     wrong = set()
     for review in reviews:
         for path, changed in holes(review):
-            response = policies.review(changed, "validate")["response"]
+            response = policies.admit(changed, ("validate",)).response
             told = str(response.get("status")) + str(response.get("warnings"))
             if "resulted in error" in told or "fails to evaluate" in told:
                 wrong.add((path, told[:300]))

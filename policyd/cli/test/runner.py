@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from policyd.cli.shared.progress import with_progress
 from policyd.errors import ConfigError, Problem
 from policyd.offline.coverage import Coverage, PolicyCoverage
+from policyd.offline.explained_policies import ExplainedPolicies
 from policyd.offline.stories import WebhookStory
-from policyd.offline.suite_policies import SuitePolicies
-from policyd.offline.witness import Witness, suite_sources
+from policyd.offline.suite_policies import SuitePolicies, suite_sources
 from policyd.policy.compile import compiler
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.suite import runner
@@ -104,7 +104,7 @@ class _SuitePolicies:
         self._explain = explain
         self._coverage = coverage
         self._stories: list[WebhookStory] = []
-        self._witness: Witness | None = None
+        self._witness: ExplainedPolicies | None = None
 
     def run(self, index: int) -> CaseRun:
         result = self._run(index, self._coverage is not None)
@@ -123,12 +123,14 @@ class _SuitePolicies:
 
     def _run(self, index: int, traced: bool) -> runner.CaseResult:
         self._stories = []
-        evaluator: SuitePolicies | Witness = self._policies
+        evaluator: SuitePolicies | ExplainedPolicies = self._policies
         if traced:
             if self._witness is None:
-                self._witness = Witness.of_suite(self._document, self._sources, self._record)
+                self._witness = ExplainedPolicies.of_suite(
+                    self._document, self._sources, self._record
+                )
             evaluator = self._witness
-        return runner.run_case(self._document, index, evaluator.review, evaluator.reviewing_in)
+        return runner.run_case(self._document, index, evaluator.admit, evaluator.admitting_in)
 
     def _record(self, story: WebhookStory) -> None:
         self._stories.append(story)

@@ -1,23 +1,21 @@
-"""Runs the cases of a suite (PolicyTest): builds reviews, has them judged, compares the answers,
-and has what was mutated judged once more.
+"""Runs the cases of a suite (PolicyTest): builds reviews, compares what the webhooks answer, and
+sends what was mutated once more.
 
-Who judges is an argument, because the engine stands above this layer.
+Who calls the webhooks is an argument, because the engine stands above this layer.
 """
 
 import re
 import zlib
-from base64 import b64decode
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
 import jsonpatch
-import orjson
 from jsonpointer import JsonPointerException
 
-from policyd.errors import PolicydError, PolicyError, Problem
+from policyd.errors import PatchError, PolicydError, PolicyError, Problem
 from policyd.json_types import JSONObject
 from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.model.suite import Case, SuiteRequest, Webhook
@@ -28,10 +26,10 @@ from policyd.policy.source.loader import read_one
 from policyd.policy.suite.expectations import CaseAnswer, Mismatch, compare, same
 from policyd.policy.suite.reviews import build_review, namespace
 
-# (AdmissionReview, webhook) -> the AdmissionReview that answers it.
-Review = Callable[[JSONObject, Webhook], JSONObject]
+# (AdmissionReview, webhooks) -> what these answer together, called one after the other.
+Admit = Callable[[JSONObject, tuple[Webhook, ...]], CaseAnswer]
 # A Namespace object -> the same policies, knowing that namespace.
-WithNamespace = Callable[[JSONObject], Review]
+WithNamespace = Callable[[JSONObject], Admit]
 
 
 # The key of a Mismatch where a second run of the mutations changes their own result.
@@ -62,13 +60,13 @@ class _CaseError(Exception):
 
 def run(
     document: Document,
-    review: Review,
+    admit: Admit,
     *,
     with_namespace: WithNamespace | None = None,
     select: re.Pattern[str] | None = None,
 ) -> list[CaseResult]:
     """The result of every case (whose ``suite/case`` name ``select`` finds), in their order."""
-    return [run_case(document, i, review, with_namespace) for i in selected(document, select)]
+    return [run_case(document, i, admit, with_namespace) for i in selected(document, select)]
 
 
 def selected(document: Document, select: re.Pattern[str] | None = None) -> list[int]:
@@ -81,12 +79,12 @@ def selected(document: Document, select: re.Pattern[str] | None = None) -> list[
 
 
 def run_case(
-    document: Document, index: int, review: Review, with_namespace: WithNamespace | None = None
+    document: Document, index: int, admit: Admit, with_namespace: WithNamespace | None = None
 ) -> CaseResult:
     """The result of one case."""
     case = _model(document).cases[index]
     line = document.place(f"cases[{index}]")[0]
-    return _run_case(document, case, line, review, with_namespace)
+    return _run_case(document, case, line, admit, with_namespace)
 
 
 def _model(document: Document) -> PolicyTest:
@@ -123,7 +121,7 @@ def _run_case(
     document: Document,
     case: Case,
     line: int,
-    review: Review,
+    admit: Admit,
     with_namespace: WithNamespace | None,
 ) -> CaseResult:
     start = perf_counter_ns()
@@ -134,11 +132,12 @@ def _run_case(
         if case.request.namespace_labels is not None:
             if with_namespace is None:
                 raise _CaseError("namespaceLabels cannot be set for these policies")
-            review = with_namespace(_namespace(admission_review, case.request.namespace_labels))
-        answer = _answer(admission_review, case.webhook, review)
+            admit = with_namespace(_namespace(admission_review, case.request.namespace_labels))
+        webhooks: tuple[Webhook, ...] = (case.webhook,) if case.webhook else ("mutate", "validate")
+        answer = _answer(admission_review, webhooks, admit)
         mismatches = (
             *compare(case.expect, answer),
-            *_run_again(case, admission_review, answer, review),
+            *_run_again(case, admission_review, answer, admit),
         )
     except (_CaseError, PolicydError, OSError) as wrong:
         error = str(wrong)
@@ -208,30 +207,21 @@ def _namespace(review: JSONObject, labels: dict[str, str]) -> JSONObject:
     return namespace(name, labels)
 
 
-def _answer(review: JSONObject, webhook: Webhook | None, judge: Review) -> CaseAnswer:
-    """Both webhooks, as the API server calls them: mutate, then validate what became of it."""
-    request: JSONObject = review.get("request", {})
-    before: JSONObject | None = request.get("object")
-    after, patch = before, []
-    response: JSONObject = {"allowed": True}
-    warnings: list[str] = []
-    annotations: dict[str, str] = {}
-    webhooks: tuple[Webhook, ...] = (webhook,) if webhook else ("mutate", "validate")
-    for each in webhooks:
-        sent = {**review, "request": {**request, "object": after}}
-        response = judge(sent, each)["response"]
-        warnings += response.get("warnings", [])
-        annotations |= response.get("auditAnnotations", {})
-        if "patch" in response:
-            patch = orjson.loads(b64decode(response["patch"]))
-            after = _patched(before, patch)
-        if not response["allowed"]:
-            break
-    return CaseAnswer(response, tuple(warnings), annotations, patch, after)
+def _answer(review: JSONObject, webhooks: tuple[Webhook, ...], admit: Admit) -> CaseAnswer:
+    """What the webhooks answer together; the object after the patch is that of a library that is
+    not the one that made it.
+    """
+    try:
+        answer = admit(review, webhooks)
+    except PatchError as error:
+        raise _CaseError(f"the patch does not apply: {error}") from None
+    if not answer.patch:
+        return answer
+    return replace(answer, object=_patched(review["request"].get("object"), answer.patch))
 
 
 def _run_again(
-    case: Case, review: JSONObject, answer: CaseAnswer, judge: Review
+    case: Case, review: JSONObject, answer: CaseAnswer, admit: Admit
 ) -> Iterator[Mismatch]:
     """The mutations once more over their result: they must leave it alone, if the case does not
     say ``idempotent: false`` (then they must not).
@@ -239,13 +229,11 @@ def _run_again(
     again: list[JSONObject] | str = []
     if answer.patch:
         sent = {**review, "request": {**review["request"], "object": answer.object}}
-        response = judge(sent, "mutate")["response"]
-        if not response["allowed"]:
-            again = str(response["status"]["message"])
-        elif "patch" in response:
-            operations = orjson.loads(b64decode(response["patch"]))
-            if not same(_patched(answer.object, operations), answer.object):
-                again = operations
+        second = _answer(sent, ("mutate",), admit)
+        if not second.response["allowed"]:
+            again = str(second.response["status"]["message"])
+        elif second.patch and not same(second.object, answer.object):
+            again = second.patch
     if case.idempotent and again:
         yield Mismatch(IDEMPOTENT, [], again)
     elif not case.idempotent and not again:

@@ -11,6 +11,7 @@ import pytest
 from policyd.policy.source.loader import load
 from policyd.policy.source.yaml_output import dump as text
 from policyd.policy.suite import runner as suites
+from policyd.policy.suite.expectations import CaseAnswer
 from policyd.server.loading import PolicyLoader
 from tests.builders.policies import policy, suite
 
@@ -27,8 +28,9 @@ def ran(folder: Path) -> suites.CaseResult:
     """The case of the suite in a folder."""
     (document,) = [each for each in load([folder]).documents if each.kind == "PolicyTest"]
 
-    def admitted(review: Any, webhook: str) -> Any:
-        return {"response": {"uid": "u", "allowed": True}}
+    def admitted(review: Any, webhooks: Any) -> CaseAnswer:
+        allowed = {"uid": "u", "allowed": True}
+        return CaseAnswer(allowed, (), {}, [], review["request"]["object"])
 
     return suites.run(document, admitted)[0]
 

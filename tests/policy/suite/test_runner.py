@@ -1,19 +1,23 @@
 """Suites: the reviews that are built, both webhooks in turn, and what is compared."""
 
 import re
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
 
+from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.errors import PolicyError, ReviewError
 from policyd.json_types import JSONObject
+from policyd.offline.admitting import in_turn
+from policyd.offline.suite_policies import together
 from policyd.policy.kinds.plural import plural
+from policyd.policy.model.suite import Webhook
 from policyd.policy.source.loader import load, load_text
 from policyd.policy.suite import runner as suites
-from policyd.policy.suite.expectations import same
+from policyd.policy.suite.expectations import CaseAnswer, same
 from policyd.policy.suite.reviews import build_review
 from policyd.policy.suite.runner import CaseResult, run
 from tests.builders.policies import suite
@@ -45,9 +49,28 @@ class Judge:
         }
         self.asked: list[tuple[str, JSONObject]] = []
 
-    def __call__(self, review: JSONObject, webhook: str) -> JSONObject:
-        self.asked.append((webhook, review["request"]))
-        return {"response": self.answers[webhook]}
+    def __call__(self, review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
+        return together(in_turn(review, webhooks, self.call))
+
+    def call(self, request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
+        self.asked.append((webhook, request.raw))
+        return response(self.answers[webhook])
+
+
+def response(answer: JSONObject) -> AdmissionResponse:
+    status = answer.get("status", {})
+    causes = status.get("details", {}).get("causes", ())
+    return AdmissionResponse(
+        uid="u",
+        allowed=answer["allowed"],
+        code=status.get("code", 0),
+        reason=status.get("reason", ""),
+        message=status.get("message", ""),
+        causes=tuple(each["message"] for each in causes),
+        warnings=tuple(answer.get("warnings", ())),
+        audit_annotations=answer.get("auditAnnotations", {}),
+        patch=b64decode(answer["patch"]) if "patch" in answer else None,
+    )
 
 
 def patching(*operations: JSONObject, **more: Any) -> JSONObject:
@@ -139,10 +162,10 @@ class Growing(Judge):
         super().__init__(mutate=first)
         self.later = [first, second]
 
-    def __call__(self, review: JSONObject, webhook: str) -> JSONObject:
+    def call(self, request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
         if webhook == "mutate":
             self.answers["mutate"] = self.later.pop(0)
-        return super().__call__(review, webhook)
+        return super().call(request, webhook)
 
 
 @pytest.mark.parametrize(
@@ -306,7 +329,7 @@ def test_labels_of_the_namespace_need_someone_who_takes_them() -> None:
 
 
 def test_a_judge_that_refuses_the_review_fails_the_case_only() -> None:
-    def refuse(review: JSONObject, webhook: str) -> JSONObject:
+    def refuse(review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
         raise ReviewError("no uid")
 
     result = run(loaded(suite()).documents[0], refuse)[0]
