@@ -6,14 +6,13 @@ are found harmless by the paths of their operations; only for the others are the
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from policyd._core.json.equality import equal
 from policyd.json_types import JSON, JSONObject
-
-ListKeys = Callable[[tuple[str | int, ...]], tuple[str, ...] | None]
+from policyd.mutation.schemas.schemas import ListKeys
 
 SHOWN = 5  # places that one line of the log names
 _INDEX = re.compile(r"/\d+(?=/|$)")
@@ -27,7 +26,7 @@ class _Item(NamedTuple):
     values: tuple[JSON, ...]
 
 
-Path = tuple[str | _Item, ...]
+_Path = tuple[str | _Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +109,7 @@ class Conflicts:
                 writers.add(writer)
         return Conflict(tuple(places), tuple(sorted(writers))) if places else None
 
-    def _writer(self, path: Path) -> str | None:
+    def _writer(self, path: _Path) -> str | None:
         """Who changed a place last."""
         for policy, _, before, after in reversed(self._changes):
             if not _same(_at(before, path), _at(after, path)):
@@ -119,8 +118,8 @@ class Conflicts:
 
 
 def _changed_twice(
-    original: JSON, before: JSON, after: JSON, keys: ListKeys | None, path: Path
-) -> Iterator[Path]:
+    original: JSON, before: JSON, after: JSON, keys: ListKeys | None, path: _Path
+) -> Iterator[_Path]:
     """The places that differ between the first two and between the last two."""
     if before is after or original is before or _same(original, before) or _same(before, after):
         return
@@ -138,8 +137,8 @@ def _changed_twice(
 
 
 def _items_changed_twice(
-    original: JSON, before: list[JSON], after: list[JSON], keys: ListKeys | None, path: Path
-) -> Iterator[Path]:
+    original: JSON, before: list[JSON], after: list[JSON], keys: ListKeys | None, path: _Path
+) -> Iterator[_Path]:
     """Items are told apart by their keys; without such, one that was added must not vanish."""
     old = original if isinstance(original, list) else []
     names = keys(tuple(0 if isinstance(step, _Item) else step for step in path)) if keys else None
@@ -156,7 +155,7 @@ def _items_changed_twice(
             yield from _changed_twice(one, two, three, keys, (*path, step))
 
 
-def _at(tree: JSON, path: Path) -> JSON:
+def _at(tree: JSON, path: _Path) -> JSON:
     """What stands at a path; _ABSENT where nothing does."""
     for step in path:
         if isinstance(step, str):
@@ -190,7 +189,7 @@ def _ancestors(place: str) -> Iterator[str]:
         end = place.rfind("/", 0, end)
 
 
-def _shown(path: Path) -> str:
+def _shown(path: _Path) -> str:
     """``metadata.labels[example.com/x]``, ``spec.containers[name=web].image``."""
     text = ""
     for step in path:

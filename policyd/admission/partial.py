@@ -28,25 +28,25 @@ MAX_REVIEW_DEPTH = MAX_OBJECT_DEPTH + 2
 TOO_MANY_VALUES = f"its values would take more than {MAX_DECODED_BYTES >> 20} MiB of memory"
 
 # The members that are read: None for a whole value, else those of an object.
-Wanted = Mapping[str, "Wanted | None"]
-_METADATA: Wanted = dict.fromkeys(
+WantedMembers = Mapping[str, "WantedMembers | None"]
+_METADATA: WantedMembers = dict.fromkeys(
     ("name", "generateName", "namespace", "uid", "labels", "ownerReferences")
 )
-_TEMPLATE: Wanted = {"metadata": _METADATA}
-_OBJECT: Wanted = {
+_TEMPLATE: WantedMembers = {"metadata": _METADATA}
+_OBJECT: WantedMembers = {
     "apiVersion": None,
     "kind": None,
     "metadata": _METADATA,
     "spec": {"template": _TEMPLATE, "jobTemplate": {"spec": {"template": _TEMPLATE}}},
 }
-_REQUEST: Wanted = {
+_REQUEST: WantedMembers = {
     **dict.fromkeys(("uid", "operation", "kind", "resource", "subResource")),
     **dict.fromkeys(("requestKind", "requestResource", "requestSubResource")),
     **dict.fromkeys(("name", "namespace", "dryRun", "userInfo", "options")),
     "object": _OBJECT,
     "oldObject": _OBJECT,
 }
-_REVIEW: Wanted = {"apiVersion": None, "kind": None, "request": _REQUEST}
+_REVIEW: WantedMembers = {"apiVersion": None, "kind": None, "request": _REQUEST}
 
 
 def too_many_values(body: bytes) -> bool:
@@ -93,7 +93,7 @@ class _Picker:
         self._body = body
         self._room = MAX_DECODED_BYTES
 
-    def picked(self, start: int, end: int, wanted: Wanted | None) -> Any:
+    def picked(self, start: int, end: int, wanted: WantedMembers | None) -> Any:
         """The value that stands there, less what is not wanted of it."""
         if wanted is None:
             return self._whole(self._body[start:end])
@@ -124,7 +124,7 @@ class _Picker:
             return CelError(TOO_DEEP if text[:1] in (b"[", b"{") else TOO_LARGE_NUMBER)
 
 
-def _of_tree(value: Any, wanted: Wanted | None) -> Any:
+def _of_tree(value: Any, wanted: WantedMembers | None) -> Any:
     if wanted is not None and type(value) is dict:
         return {
             name: _of_tree(value[name], below) for name, below in wanted.items() if name in value
