@@ -18,7 +18,7 @@ MARKS = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError|stub)\b")
 BROAD = {
     "policyd/admission/findings.py": "failurePolicy decides, and it is logged",
     "policyd/admission/validating.py": "failurePolicy decides, and it is logged",
-    "policyd/admission/rounds.py": "failurePolicy decides, and it is logged",
+    "policyd/admission/mutating/rounds.py": "failurePolicy decides, and it is logged",
     "policyd/api/lookups.py": "a program's lookup failed: failurePolicy decides, and it is logged",
     "policyd/http/endpoints.py": "counted and raised again",
     "policyd/policy/live/watch.py": "inotify's library fails; looks go on without it, and it is logged",

@@ -24,7 +24,7 @@ ALLOWED = {
     "policyd/_core/match/labels.py": "labels of policies' selectors: two formats of Kubernetes",
     "policyd/_core/regex/program.py": "one token of a pattern that was parsed already",
     "policyd/admission/confidential.py": "the words before a message of a policy",
-    "policyd/admission/conflicts.py": "an index in the path of a patch",
+    "policyd/admission/mutating/conflicts.py": "an index in the path of a patch",
     "policyd/admission/decision.py": "one character that a header may not hold",
     "policyd/offline/replaying.py": "a quoted name in a recorded message, by a command",
     "policyd/cel/syntax/lexer.py": "one token, from where it begins",

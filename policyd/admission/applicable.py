@@ -9,7 +9,7 @@ from policyd._core.plan.plan import Subject
 from policyd._core.values.errors import CelError
 from policyd.admission.findings import ADMIT, Findings
 from policyd.admission.invocation import NO_VALIDATIONS, Invocation, Matched
-from policyd.admission.lookup_sources import ParamSource
+from policyd.admission.lookups.sources import ParamSource
 from policyd.admission.subject import Subjects
 from policyd.errors import Unanswered
 from policyd.json_types import JSON

@@ -1,6 +1,6 @@
 """Who answers the ``authorizer`` of expressions: the protocol, and answers from a table.
 
-Asks no cluster: what does stands above, and is handed to the engine.
+Queries no cluster: what does stands above, and is handed to the engine.
 """
 
 from collections.abc import Iterable, Mapping
@@ -57,23 +57,23 @@ class StaticAuthorizer:
         return AccessDecision(allowed=False)
 
 
-def _fits(rule: AuthorizerRule, asked: Attributes) -> bool:
+def _fits(rule: AuthorizerRule, check: Attributes) -> bool:
     """What a rule leaves out fits anything, but a resource's rule is not for its subresources."""
     subresource = rule.subresource
     if subresource is None and rule.resource is not None:
         subresource = ""
-    if rule.groups is not None and not set(rule.groups) & set(asked.groups):
+    if rule.groups is not None and not set(rule.groups) & set(check.groups):
         return False
     return all(
         wanted is None or wanted == found
         for wanted, found in (
-            (rule.user, asked.user),
-            (rule.verb, asked.verb),
-            (rule.path, asked.path),
-            (rule.group, asked.group),
-            (rule.resource, asked.resource),
-            (subresource, asked.subresource),
-            (rule.namespace, asked.namespace),
-            (rule.name, asked.name),
+            (rule.user, check.user),
+            (rule.verb, check.verb),
+            (rule.path, check.path),
+            (rule.group, check.group),
+            (rule.resource, check.resource),
+            (subresource, check.subresource),
+            (rule.namespace, check.namespace),
+            (rule.name, check.name),
         )
-    ) and not (asked.path and rule.is_about_resources)
+    ) and not (check.path and rule.is_about_resources)

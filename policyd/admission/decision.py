@@ -44,7 +44,7 @@ class Finding:
     """One thing that a policy has against the request, under one binding and parameter.
 
     ``binding`` is None where the text names none. ``code`` 0 follows from ``reason``. ``error``
-    tells an error from a plain false.
+    distinguishes an error from a plain false.
     """
 
     policy: CompiledPolicy

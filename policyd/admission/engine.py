@@ -12,8 +12,8 @@ from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Verdict, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
-from policyd.admission.lookups import run
-from policyd.admission.mutating import mutate
+from policyd.admission.lookups.evaluations import run
+from policyd.admission.mutating.webhook import mutate
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects

@@ -32,6 +32,8 @@ ADMIT, _DENY, _WARN, _AUDIT, _ERROR, _TIMEOUT = map(
 class Findings:
     """The notes on one request, in the order of decisions: what is found after a policy that waits
     for a lookup is noted apart (``following``) and added when that one is done (``join``).
+
+    ``verdict`` takes what the answer follows from; ``noted`` takes the findings in its place.
     """
 
     __slots__ = (
@@ -47,21 +49,27 @@ class Findings:
         recorder: Recorder,
         observer: Observer | None = None,
         *,
-        before: "Findings | None" = None,
         verdict: Verdict | None = None,
+        noted: list[Finding] | None = None,
     ) -> None:
         self.request = request
         self.webhook = webhook
         self.generation = generation
         self.recorder = recorder
         self.observer = observer
-        self.verdict: Verdict = (verdict or Verdict()) if before is None else before.verdict
-        self._noted: list[Finding] = self.verdict.findings if before is None else []
+        self.verdict = Verdict() if verdict is None else verdict
+        self._noted = self.verdict.findings if noted is None else noted
 
     def following(self) -> "Findings":
         """Notes on the policies after the one that was evaluated last; ``join`` adds them."""
         return Findings(
-            self.request, self.webhook, self.generation, self.recorder, self.observer, before=self
+            self.request,
+            self.webhook,
+            self.generation,
+            self.recorder,
+            self.observer,
+            verdict=self.verdict,
+            noted=[],
         )
 
     def join(self, following: "Findings") -> None:

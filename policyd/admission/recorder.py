@@ -32,7 +32,7 @@ class Recorder(Protocol):
         """A request was refused for lack of room, or came too late to be evaluated."""
 
     def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
-        """The cluster was asked something."""
+        """A lookup in the cluster ended."""
 
     def reload(self, succeeded: bool) -> None:
         """A new set of policies was taken into use, or refused."""

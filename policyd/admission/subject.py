@@ -9,7 +9,7 @@ from policyd._core.match.matcher import Hit
 from policyd._core.plan.plan import Subject
 from policyd._core.values.errors import CelError
 from policyd.admission.authorizer import Authorizer
-from policyd.admission.lookup_sources import NamespaceSource
+from policyd.admission.lookups.sources import NamespaceSource
 from policyd.admission.review import AdmissionRequest
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.controllers import pod_of, template_path

@@ -7,10 +7,10 @@ after it are evaluated; what is found stays in order.
 from functools import partial
 
 from policyd.admission.applicable import Applicable
-from policyd.admission.deadlines import deadline_of
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import NO_VALIDATIONS, Matched
-from policyd.admission.lookups import Evaluation, Paused, answered, together
+from policyd.admission.lookups.deadlines import deadline_of
+from policyd.admission.lookups.evaluations import Evaluation, Paused, answered, together
 from policyd.errors import Unanswered
 
 

@@ -1,21 +1,20 @@
-"""``engine.review`` where a cluster is asked for what policies look up: evaluations wait for their
-lookups, and the event loop goes on meanwhile.
+"""``engine.review`` where policies look things up in a cluster: evaluations wait for their lookups,
+and the event loop goes on meanwhile.
 """
 
 from collections.abc import Callable
-from functools import partial
 from time import perf_counter_ns
 
 from policyd.admission.applicable import Applicable, PolicyFilter
-from policyd.admission.deadlines import deadline_of, lookup_deadline
 from policyd.admission.decision import Verdict, respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
-from policyd.admission.lookup_namespaces import LookedUpNamespaces
-from policyd.admission.lookup_params import LookedUpParams
-from policyd.admission.lookup_tasks import LookupClient, LookupTasks
-from policyd.admission.lookups import Evaluation, Lookup, timed
-from policyd.admission.mutating import mutate
+from policyd.admission.lookups.deadlines import deadline_of, lookup_deadline
+from policyd.admission.lookups.evaluations import Evaluation, Lookup
+from policyd.admission.lookups.namespaces import LookedUpNamespaces
+from policyd.admission.lookups.params import LookedUpParams
+from policyd.admission.lookups.tasks import LookupClient, LookupTasks
+from policyd.admission.mutating.webhook import mutate
 from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
@@ -36,7 +35,7 @@ async def review_with(
     only: PolicyFilter | None = None,
     verdict: Verdict | None = None,
 ) -> AdmissionResponse:
-    """``engine.review`` that asks ``client``.
+    """``engine.review`` with lookups by ``client``.
 
     What policies need at the same time is looked up at the same time. An answer that is not there
     shortly before the deadline of its policy, which may be earlier than the request's, is an error.
@@ -47,9 +46,7 @@ async def review_with(
     params = LookedUpParams(policy_set.params, tasks.kind, tasks.params)
     applicable = Applicable(policy_set, subjects, params, webhook)
     findings = Findings(request, webhook, policy_set.generation, recorder, verdict=verdict)
-    evaluation = _evaluation(
-        applicable, findings, deadline=deadline, only=only, give_up=tasks.give_up
-    )
+    evaluation = _evaluation(applicable, findings, tasks, deadline=deadline, only=only)
     try:
         response = await tasks.finished(evaluation)
     finally:
@@ -62,28 +59,26 @@ async def review_with(
 def _evaluation(
     applicable: Applicable,
     findings: Findings,
+    tasks: LookupTasks,
     *,
     deadline: int,
     only: PolicyFilter | None,
-    give_up: Callable[[object], None],
 ) -> Evaluation[AdmissionResponse]:
     """Match, evaluate and answer."""
-    phase = findings.recorder.phase
-    matching = _match(applicable, findings, deadline=deadline, only=only, give_up=give_up)
-    matches = yield from timed(matching, partial(phase, "match"))
+    phase, clock = findings.recorder.phase, tasks.clock
+    started = clock()
+    matches = yield from _match(
+        applicable, findings, deadline=deadline, only=only, give_up=tasks.give_up
+    )
+    matched = clock()
+    phase("match", matched - started)
     if findings.webhook == "mutate":
-        return (yield from mutate(applicable, findings, matches, deadline))
-    validating = _validate(applicable, findings, matches, deadline)
-    yield from timed(validating, partial(phase, "evaluate"))
-    return respond(findings.request, findings.verdict, findings.generation)
-
-
-def _validate(
-    applicable: Applicable, findings: Findings, matches: list[Matched], deadline: int
-) -> Evaluation[None]:
+        return (yield from mutate(applicable, findings, matches, deadline, clock))
     rest = validate(applicable, findings, matches, deadline)
     if rest is not None:
         yield from rest
+    phase("evaluate", clock() - matched)
+    return respond(findings.request, findings.verdict, findings.generation)
 
 
 def _match(
@@ -128,7 +123,7 @@ def _wanted(
     broken: set[tuple[str, str]],
 ) -> dict[object, int]:
     """What must be answered before these policies can be evaluated, and until when (0: whenever):
-    for as long as one of those who ask may wait. A policy with a defect is noted in ``broken``.
+    for as long as one of these policies may wait. A policy with a defect is noted in ``broken``.
     """
     wanted: dict[object, int] = {}
     for match in matches:

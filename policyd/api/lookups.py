@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Sequence
 from typing import Protocol, TypeVar
 
 from policyd.admission.authorizer import AccessDecision, Attributes, Authorizer, Failure
-from policyd.admission.lookup_params import KindOf, ParamsOf
+from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served
 

@@ -23,7 +23,7 @@ from lightkube.core.exceptions import ConfigError as KubeConfigError
 from lightkube.core.generic_client import transform_exception
 
 from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
-from policyd.admission.lookup_params import KindOf, ParamsOf
+from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.cluster import access, namespaces, params
 from policyd.cluster.bounds import (
     MAX_ANSWER_BYTES,

@@ -7,7 +7,7 @@ with a given word. ``get`` raises what the client raises.
 from collections.abc import Awaitable, Callable, Mapping
 from urllib.parse import quote
 
-from policyd.admission.lookup_params import KindOf, ParamsOf
+from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.cluster.bounds import InvalidAnswer, named
 from policyd.cluster.listing import list_path
 from policyd.json_types import JSONObject

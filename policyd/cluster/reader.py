@@ -14,7 +14,7 @@ import orjson
 from lightkube.config.kubeconfig import SingleConfig
 
 from policyd._core.lib.authorization import AccessDecision, Attributes, Failure
-from policyd.admission.lookup_params import KindOf, ParamsOf
+from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.cluster.bounds import MAX_PAGE_BYTES
 from policyd.cluster.client import PASSING, ClusterClient
 from policyd.cluster.listing import ApiReadError

@@ -14,7 +14,7 @@ from policyd.admission.authorizer import Authorizer
 from policyd.admission.decision import Finding
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
-from policyd.admission.lookup_sources import NamespaceSource, ParamSource
+from policyd.admission.lookups.sources import NamespaceSource, ParamSource
 from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
 from policyd.admission.subject import Subjects

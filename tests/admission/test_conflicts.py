@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.conflicts import Conflict
+from policyd.admission.mutating.conflicts import Conflict
 from policyd.admission.review import decode
 from policyd.json_types import JSONObject
 from policyd.observability.logs import Log

@@ -9,9 +9,9 @@ from typing import Any
 import orjson
 import pytest
 
-from policyd.admission import mutating
 from policyd.admission.applicable import Applicable
 from policyd.admission.invocation import Invocation
+from policyd.admission.mutating.object import MutatedObject
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
@@ -72,16 +72,14 @@ def test_a_defect_in_what_applies_is_one_of_the_policy(
 def test_a_defect_between_two_mutations_leaves_nothing_of_the_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = mutating.MutatedObject._mutate
+    whole = MutatedObject._mutate
 
-    def mutate(
-        self: mutating.MutatedObject, invocation: Invocation, mutation: Any, *seen: Any
-    ) -> None:
+    def mutate(self: MutatedObject, invocation: Invocation, mutation: Any, *seen: Any) -> None:
         if invocation.policy.name == "a" and mutation.index == 1:
             raise RuntimeError("a defect")
         whole(self, invocation, mutation, *seen)
 
-    monkeypatch.setattr(mutating.MutatedObject, "_mutate", mutate)
+    monkeypatch.setattr(MutatedObject, "_mutate", mutate)
     half = policy("a", mutations=[add_label("'1'", "y"), add_label("'2'")], failurePolicy="Ignore")
     answer = ask(load(half, policy("b", mutations=[add_label("'3'", "z")])), webhook="mutate")
     assert patched(answer) == {"app": "web", "z": "3"}

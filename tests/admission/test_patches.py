@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policyd._core.patch.apply import diff
-from policyd.admission import mutating
+from policyd.admission.mutating.object import MutatedObject
 from policyd.json_types import JSONObject
 from policyd.mutation import Schemas
 from policyd.policy.suite.reviews import build_review
@@ -150,7 +150,7 @@ def test_a_patch_that_does_not_replay_is_never_sent(
             for name in "ab"[:count]
         )
     )
-    monkeypatch.setattr(mutating.MutatedObject, "patch", lambda self: broken)
+    monkeypatch.setattr(MutatedObject, "patch", lambda self: broken)
     answer = policies.review(build_review(POD), "mutate")["response"]
     assert answer["allowed"] is (failure_policy == "Ignore")
     assert "patch" not in answer

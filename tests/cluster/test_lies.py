@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from policyd._core.lib.authorization import Attributes, Failure
-from policyd.admission.lookup_params import KindOf, ParamsOf
+from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.cluster import bounds, cache, client, connect
 from policyd.cluster.client import ClusterClient
 from policyd.cluster.definitions import ClusterDefinitions

@@ -7,7 +7,7 @@ from typing import TypeVar
 import pytest
 
 from policyd._core.lib.authorization import Failure
-from policyd.admission.lookup_params import KindOf, ParamsOf
+from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.cluster import cache, connect
 from policyd.cluster.client import ClusterClient
 from policyd.json_types import JSONObject

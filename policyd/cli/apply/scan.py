@@ -11,8 +11,8 @@ from typing import Any, Protocol
 
 from policyd.admission.authorizer import Authorizer, Failure
 from policyd.admission.engine import Webhook
-from policyd.admission.lookup_namespaces import LookedUpNamespaces, NamespaceName
-from policyd.admission.lookup_params import KindOf, LookedUpParams, ParamsOf
+from policyd.admission.lookups.namespaces import LookedUpNamespaces, NamespaceName
+from policyd.admission.lookups.params import KindOf, LookedUpParams, ParamsOf
 from policyd.cli.apply.output import CheckedObject, Tally
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.progress import Advance

@@ -2,7 +2,7 @@
 
 Two policies are compared if one applies whenever the other does: their rules have a request in
 common, and their further restrictions (selectors, conditions, excludes) are the same, or only one
-of them has any. Conflicts in a request are logged by ``admission/conflicts.py``.
+of them has any. Conflicts in a request are logged by ``admission/mutating/conflicts.py``.
 """
 
 import re

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 
 from policyd.admission.authorizer import AccessDecision, Attributes, Failure
-from policyd.admission.lookup_params import KindOf, ParamsOf
+from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served
 

@@ -9,7 +9,7 @@ import pytest
 from policyd.admission import engine
 from policyd.admission.authorizer import Failure
 from policyd.admission.engine import Webhook
-from policyd.admission.lookup_params import KindOf, ParamsOf, selector_text
+from policyd.admission.lookups.params import KindOf, ParamsOf, selector_text
 from policyd.json_types import JSONObject
 from tests.admission.lookups import clusters
 from tests.admission.lookups.samples import (

@@ -1,32 +1,23 @@
-"""The mutating webhook: policies applied one after the other to one tree, then one patch.
-
-Order, reinvocation and errors are those of MutatingAdmissionPolicy (k8s.io/apiserver,
-admission/plugin/policy/mutating/dispatcher.go), but for defaulting between mutations, which only
-the API server can do. No validation is invocation here.
+"""The object of a request while mutating policies change it, one after the other. The object that
+was sent is never changed.
 """
 
 from collections.abc import Iterable
 from functools import partial
-from time import perf_counter_ns
 
-import orjson
-
-from policyd._core.json.equality import equal
 from policyd._core.json.sendable import unsendable
 from policyd._core.json.size import MAX_PATCH_BYTES, TOO_LARGE, patch_bytes
-from policyd._core.patch.apply import apply, diff
+from policyd._core.patch.apply import diff
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.plan import Stopped, Subject
-from policyd.admission import rounds
 from policyd.admission.applicable import Applicable
-from policyd.admission.conflicts import Conflicts
-from policyd.admission.deadlines import deadline_of
-from policyd.admission.decision import refused, respond
 from policyd.admission.findings import ADMIT, Findings
 from policyd.admission.invocation import Invocation, InvocationKey, Matched, key_of
-from policyd.admission.lookups import Evaluation, answered, timed
-from policyd.admission.review import AdmissionResponse
-from policyd.errors import InternalError, MutationError, StatusError, Unanswered
+from policyd.admission.lookups.deadlines import deadline_of
+from policyd.admission.lookups.evaluations import Evaluation, answered
+from policyd.admission.mutating import rounds
+from policyd.admission.mutating.conflicts import Conflicts
+from policyd.errors import MutationError, StatusError, Unanswered
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation import Target
 from policyd.mutation.decoding import converted
@@ -34,29 +25,14 @@ from policyd.policy.compile.compiled import CompiledMutation, CompiledPolicy
 from policyd.policy.kinds.controllers import with_pod
 
 
-def mutate(
-    applicable: Applicable, findings: Findings, matches: list[Matched], deadline: int
-) -> Evaluation[AdmissionResponse]:
-    """Mutate and answer; yields what must be looked up first.
-
-    No patch for DELETE and CONNECT, whose objects cannot be changed.
-    """
-    request, generation, recorder = findings.request, findings.generation, findings.recorder
-    if request.operation in ("DELETE", "CONNECT") or request.object is None:
-        return respond(request, findings.verdict, generation)
-    tree = MutatedObject(applicable, findings, deadline)
-    try:
-        yield from timed(tree.mutate(matches), partial(recorder.phase, "evaluate"))
-    except StatusError as error:
-        return refused(request, error, generation)
-    evaluated = perf_counter_ns()
-    patch = _patch(findings, tree) if tree.current is not request.object else None
-    recorder.phase("patch", perf_counter_ns() - evaluated)
-    return respond(request, findings.verdict, generation, patch)
-
-
 class MutatedObject:
     """The object while it is being mutated."""
+
+    __slots__ = (
+        *("applicable", "findings", "deadline", "request", "current", "writers"),
+        *("_observer", "_targets", "_keys", "_conflicts", "_bytes", "_changes", "_operations"),
+        *("_latest", "_failures", "_subjects", "_again", "_saw"),
+    )
 
     def __init__(self, applicable: Applicable, findings: Findings, deadline: int) -> None:
         self.applicable = applicable
@@ -311,19 +287,8 @@ class MutatedObject:
             )
 
 
-def _patch(findings: Findings, tree: MutatedObject) -> bytes | None:
-    """The patch as JSON, tried on the object before it is sent."""
-    operations = tree.patch()
-    if not equal(apply(operations, findings.request.object), tree.current):
-        error = InternalError(f"the patch of request {findings.request.uid} does not replay")
-        for policy in tree.writers:
-            findings.broken(policy, error)
-        return None
-    return orjson.dumps(operations) if operations else None
-
-
 def _namespace_seen(plan: MutationPlan, subject: Subject) -> JSON:
-    """The namespace that an expression could read; asked for again, it is the one that was seen."""
+    """The namespace that an expression could read; a second read gives the one that was seen."""
     found = subject.namespace_object
     if callable(found):
         found = found() if plan.frame.sees_namespace else None

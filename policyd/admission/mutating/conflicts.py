@@ -50,7 +50,7 @@ _Change = tuple[str, Sequence[JSONObject], JSON, JSON]
 
 
 class Conflicts:
-    """The changes of one request, in their order. ``keys`` tells the keys of the list at a path."""
+    """The changes of one request, in their order. ``keys`` gives the keys of the list at a path."""
 
     def __init__(self, original: JSON, keys: ListKeys | None) -> None:
         self._original = original

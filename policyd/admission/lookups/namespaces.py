@@ -1,6 +1,6 @@
 """The namespace of one request, as it is looked up in a cluster.
 
-Evaluates nothing, and fetches nothing: ``lookup_tasks.py`` does.
+Evaluates nothing, and fetches nothing: ``lookups/tasks.py`` does.
 """
 
 from collections.abc import Callable

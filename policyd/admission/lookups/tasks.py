@@ -1,7 +1,7 @@
-"""The lookups of one request in a cluster: each question is asked once, in a task of its own, so
+"""The lookups of one request in a cluster: each question is sent once, in a task of its own, so
 that the event loop goes on meanwhile.
 
-Knows no cluster: who is asked is an argument.
+Knows no cluster: the client is an argument.
 """
 
 import asyncio
@@ -10,9 +10,9 @@ from time import perf_counter_ns
 from typing import Any, Protocol, TypeVar
 
 from policyd.admission.authorizer import AccessDecision, Attributes, Failure
-from policyd.admission.lookup_namespaces import NamespaceName
-from policyd.admission.lookup_params import KindOf, ParamsOf
-from policyd.admission.lookups import Evaluation, Lookup
+from policyd.admission.lookups.evaluations import Evaluation, Lookup
+from policyd.admission.lookups.namespaces import NamespaceName
+from policyd.admission.lookups.params import KindOf, ParamsOf
 from policyd.admission.recorder import LookupKind, LookupResult, Recorder
 from policyd.json_types import JSONObject
 from policyd.policy.live.reach import Served
@@ -23,28 +23,28 @@ _Result = TypeVar("_Result")
 
 
 class LookupClient(Protocol):
-    """Who is asked. Where it cannot find out, it says so with a Failure: it raises nothing."""
+    """Queries a cluster. What it cannot find out is a Failure: it raises nothing."""
 
-    async def may(self, asked: Attributes) -> AccessDecision | Failure:
+    async def may(self, attributes: Attributes) -> AccessDecision | Failure:
         """Whether a user may do something."""
 
     async def namespace(self, name: str) -> JSONObject | Failure:
         """A Namespace object."""
 
     def known_namespace(self, name: str) -> JSONObject | None:
-        """The same, where it need not ask."""
+        """The same, where no query is needed."""
 
     async def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
         """The resource of a kind; empty where there is no such kind."""
 
     def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
-        """The same, where it need not ask."""
+        """The same, where no query is needed."""
 
     async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
         """Objects of a kind; empty where there are none."""
 
     def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
-        """The same, where it need not ask."""
+        """The same, where no query is needed."""
 
 
 class LookupTasks:
@@ -55,7 +55,7 @@ class LookupTasks:
         self._recorder = recorder
         self._tasks: dict[object, asyncio.Task[Any]] = {}
         self._late: set[object] = set()
-        self.waited_ns = 0  # spent in ``finished``, waiting
+        self.waited_ns = 0
 
     def check(self, attributes: Attributes) -> AccessDecision | Failure | None:
         """What is known; a question that is new begins to be looked up when the loop goes on."""
@@ -82,6 +82,10 @@ class LookupTasks:
         if known is not None:
             return known
         return self._look_up("param", question, lambda: self._client.params(question))
+
+    def clock(self) -> int:
+        """``perf_counter_ns``, standing still while lookups are waited for."""
+        return perf_counter_ns() - self.waited_ns
 
     def give_up(self, question: object) -> None:
         """From now on, not to know the answer is an answer."""

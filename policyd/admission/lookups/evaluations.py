@@ -10,7 +10,7 @@ from contextlib import suppress
 from time import perf_counter_ns
 from typing import NamedTuple, TypeVar
 
-from policyd.admission.deadlines import lookup_deadline
+from policyd.admission.lookups.deadlines import lookup_deadline
 from policyd.errors import Unanswered
 
 _Result = TypeVar("_Result")
@@ -54,7 +54,7 @@ def answered(
 ) -> Evaluation[_Result]:
     """What ``evaluate`` gives once its questions are answered, of which ``unknown`` is the first.
 
-    Raises Unanswered for a question that is still open when time is up, or that has to be asked
+    Raises Unanswered for a question that is still open when time is up, or that is needed
     once more although it was answered.
     """
     while True:
@@ -88,20 +88,3 @@ def together(paused: list[Paused]) -> Evaluation[None]:
             with suppress(StopIteration):
                 left.append(Paused(each.evaluation, each.evaluation.send(still_open)))
         paused = left
-
-
-def timed(evaluation: Evaluation[_Result], record: Callable[[int], object]) -> Evaluation[_Result]:
-    """The same evaluation; ``record`` is told how many nanoseconds it took without its waits."""
-    started = perf_counter_ns()
-    spent = 0
-    try:
-        lookup = next(evaluation)
-        while True:
-            spent += perf_counter_ns() - started
-            still_open = yield lookup
-            started = perf_counter_ns()
-            lookup = evaluation.send(still_open)
-    except StopIteration as done:
-        record(spent + perf_counter_ns() - started)
-        result: _Result = done.value
-        return result

@@ -1,6 +1,6 @@
 """The params of one request: those of the sources, and those that are looked up in a cluster.
 
-Evaluates nothing, and fetches nothing: ``lookup_tasks.py`` does.
+Evaluates nothing, and fetches nothing: ``lookups/tasks.py`` does.
 """
 
 from collections.abc import Callable, Mapping
@@ -99,7 +99,7 @@ class LookedUpParams:
             found = Failure("the API server answered with something else than objects with names")
         if isinstance(found, Failure):
             raise ParamError(
-                f"paramKind kind `&ParamKind{{APIVersion:{api_version},Kind:{name},}}` "
+                f"paramKind kind `&KnownParamKind{{APIVersion:{api_version},Kind:{name},}}` "
                 f"not yet synced to use for admission: {found.why}"
             )
         typed = ({**each, "apiVersion": api_version, "kind": name} for each in found)
@@ -124,7 +124,7 @@ class LookedUpParams:
 
 
 def _is_identified(obj: object) -> bool:
-    """Whether it can be told where an object of an answer is, and its name."""
+    """Whether an object of an answer says where it is, and its name."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return False

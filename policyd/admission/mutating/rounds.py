@@ -9,10 +9,10 @@ from functools import partial
 
 from policyd._core.match.matcher import Hit
 from policyd.admission.applicable import Applicable
-from policyd.admission.deadlines import deadline_of, lookup_deadline
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation, InvocationKey, Matched
-from policyd.admission.lookups import Evaluation, Lookup, answered
+from policyd.admission.lookups.deadlines import deadline_of, lookup_deadline
+from policyd.admission.lookups.evaluations import Evaluation, Lookup, answered
 from policyd.errors import Unanswered
 from policyd.json_types import JSON
 from policyd.policy.compile.compiled import CompiledPolicy

@@ -1,0 +1,60 @@
+"""The mutating webhook: policies applied one after the other to one tree, then one patch.
+
+Order, reinvocation and errors are those of MutatingAdmissionPolicy (k8s.io/apiserver,
+admission/plugin/policy/mutating/dispatcher.go), but for defaulting between mutations, which only
+the API server can do. No validation is invocation here.
+"""
+
+from collections.abc import Callable
+from time import perf_counter_ns
+
+import orjson
+
+from policyd._core.json.equality import equal
+from policyd._core.patch.apply import apply
+from policyd.admission.applicable import Applicable
+from policyd.admission.decision import refused, respond
+from policyd.admission.findings import Findings
+from policyd.admission.invocation import Matched
+from policyd.admission.lookups.evaluations import Evaluation
+from policyd.admission.mutating.object import MutatedObject
+from policyd.admission.review import AdmissionResponse
+from policyd.errors import InternalError, StatusError
+
+
+def mutate(
+    applicable: Applicable,
+    findings: Findings,
+    matches: list[Matched],
+    deadline: int,
+    clock: Callable[[], int] = perf_counter_ns,
+) -> Evaluation[AdmissionResponse]:
+    """Mutate and answer; yields what must be looked up first. ``clock`` stands still meanwhile.
+
+    No patch for DELETE and CONNECT, whose objects cannot be changed.
+    """
+    request, generation, recorder = findings.request, findings.generation, findings.recorder
+    if request.operation in ("DELETE", "CONNECT") or request.object is None:
+        return respond(request, findings.verdict, generation)
+    started = clock()
+    tree = MutatedObject(applicable, findings, deadline)
+    try:
+        yield from tree.mutate(matches)
+    except StatusError as error:
+        return refused(request, error, generation)
+    evaluated = clock()
+    recorder.phase("evaluate", evaluated - started)
+    patch = _patch(findings, tree) if tree.current is not request.object else None
+    recorder.phase("patch", clock() - evaluated)
+    return respond(request, findings.verdict, generation, patch)
+
+
+def _patch(findings: Findings, tree: MutatedObject) -> bytes | None:
+    """The patch as JSON, tried on the object before it is sent."""
+    operations = tree.patch()
+    if not equal(apply(operations, findings.request.object), tree.current):
+        error = InternalError(f"the patch of request {findings.request.uid} does not replay")
+        for policy in tree.writers:
+            findings.broken(policy, error)
+        return None
+    return orjson.dumps(operations) if operations else None
