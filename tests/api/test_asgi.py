@@ -69,9 +69,9 @@ def test_paths_choose_policies(path: str, denying: list[str]) -> None:
 
 REFUSED: list[tuple[str, bytes, dict[str, str], int, str]] = [
     ("POST /validate", b"{", {}, 400, "truncated JSON"),
-    ("POST /validate", b"x" * 3000, {}, 413, "the review is larger than 2048 bytes"),
+    ("POST /validate", b"x" * 3000, {}, 413, "the AdmissionReview is larger than 2048 bytes"),
     ("POST /validate", BODY, {"content-encoding": "gzip"}, 415, "without Content-Encoding"),
-    ("GET /validate", b"", {}, 405, "reviews are sent with POST"),
+    ("GET /validate", b"", {}, 405, "expected a POST request"),
     ("POST /validate?timeout=soon", BODY, {}, 400, "timeout: expected a duration"),
     ("POST /validate/policy/nobody", BODY, {}, 404, "nothing is served at"),
     ("POST /policies", BODY, {}, 404, "nothing is served at"),

@@ -99,7 +99,7 @@ class LookedUpParams:
             found = Failure("the API server answered with something else than objects with names")
         if isinstance(found, Failure):
             raise ParamError(
-                f"paramKind kind `&KnownParamKind{{APIVersion:{api_version},Kind:{name},}}` "
+                f"paramKind kind `&ParamKind{{APIVersion:{api_version},Kind:{name},}}` "
                 f"not yet synced to use for admission: {found.why}"
             )
         typed = ({**each, "apiVersion": api_version, "kind": name} for each in found)

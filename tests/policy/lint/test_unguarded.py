@@ -372,31 +372,3 @@ def test_params_are_left_out() -> None:
 def test_names_of_rules() -> None:
     document = vap(validations=[{"expression": f"{SAME} && object.spec.nodeName == ''"}])
     assert [each.rule for each in unguarded(LintRun(loaded(document)))] == [NULL, FIELD]
-
-
-@pytest.mark.parametrize(
-    "doubling",
-    [
-        "{0} && {0}",
-        "{0} ? {0} : {0}",
-        "{0} + {0}",
-        "{0}[{0}]",
-        "{0}.filter(x, {0} == x)",
-        "[{0}, {0}] == []",
-        "{0} == {0}",
-    ],
-)
-def test_variables_that_double_are_read_once(doubling: str) -> None:
-    later = {f"v{n}": doubling.format(f"variables.v{n - 1}") for n in range(1, 40)}
-    rows = variables(v0="dyn(object.metadata.name)", **later)
-    texts = ["variables.v39 && true", "variables.v39.all(x, x)", "variables.v39.a == 1"]
-    document = policy(variables=rows, validations=[{"expression": text} for text in texts])
-    assert unguarded(LintRun(loaded(document))) == []
-
-
-def test_variables_of_variables_end() -> None:
-    doubled = {
-        f"v{n}": f"has(object.a{n}) ? variables.v{n - 1} : variables.v{n - 1}" for n in range(1, 40)
-    }
-    rows = variables(v0="object.spec.nodeName", **doubled)
-    assert told("variables.v39 == 'x'", variables=rows)[0].endswith("nodeName may be missing")
