@@ -11,7 +11,7 @@ from time import perf_counter_ns
 from typing import Any, Protocol
 from urllib.parse import parse_qs
 
-from policyd._core.json.weight import decoded_bytes
+from policyd._core.json.decoded_size import decoded_bytes
 from policyd.admission.partial import MAX_DECODED_BYTES
 from policyd.admission.recorder import Recorder, RequestResult, ShedReason
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode

@@ -6,7 +6,7 @@ Custom resources have no Go type: they stay as they are. Not here: which mutatio
 from typing import Any
 
 from policyd._core.schema.decode import DecodeError, decode
-from policyd._core.schema.printing import go_json
+from policyd._core.schema.go_json import go_json
 from policyd.errors import MutationError, StatusError
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Gvk, Target

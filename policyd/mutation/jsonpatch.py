@@ -1,8 +1,8 @@
 """The mutation kind JSONPatch: a list of ``JSONPatch{op, path, from, value}``, applied in order."""
 
-from policyd._core.json.size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
+from policyd._core.json.encoded_size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
 from policyd._core.patch.json_patch import ABSENT, PatchOperation, apply
-from policyd._core.values.convert import ConversionError, json_value
+from policyd._core.values.mutation_json import ConversionError, json_value
 from policyd._core.values.types import StructValue
 from policyd.cel.types.types import JSON_PATCH, list_of
 from policyd.errors import MutationError

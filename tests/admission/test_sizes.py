@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 import pytest
 
-from policyd._core.json.size import MAX_PATCH_BYTES, json_bytes, patch_bytes
+from policyd._core.json.encoded_size import MAX_PATCH_BYTES, json_bytes, patch_bytes
 from policyd.admission.decision import MAX_ANNOTATIONS_CHARS, Finding, Verdict, respond
 from policyd.admission.review import AdmissionResponse, decode, encode
 from policyd.errors import ReviewError

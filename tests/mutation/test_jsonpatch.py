@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from policyd._core.values.convert import ConversionError, json_value
+from policyd._core.values.mutation_json import ConversionError, json_value
 from policyd._core.values.types import (
     Duration,
     MapKey,

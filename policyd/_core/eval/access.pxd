@@ -21,7 +21,7 @@ cdef class PathNode(Node):
     cdef readonly int64_t units   # for the variable
 
     # The same where a value on the way is no map, or absent.
-    cdef object crooked(self, Activation act)
+    cdef object eval_slowly(self, Activation act)
 
 
 cdef class HasPathNode(Node):
@@ -30,7 +30,7 @@ cdef class HasPathNode(Node):
     cdef str name
     cdef readonly tuple fields
 
-    cdef object crooked(self, Activation act)
+    cdef object eval_slowly(self, Activation act)
 
 
 cdef class OptionalPathNode(Node):
@@ -96,7 +96,7 @@ cdef object select(object value, object key, bint test)
 # What the first ``count`` fields lead to if they are there and go through maps alone: the usual
 # case. NULL: not so, find out slowly. Borrowed, like each value on the way: the slots hold the
 # tree, and nothing changes a tree while it is looked at.
-cdef inline PyObject* straight(
+cdef inline PyObject* walk_maps(
     Activation act, Py_ssize_t slot, tuple fields, Py_ssize_t count
 ) except? NULL:
     cdef PyObject* value = PyList_GET_ITEM(<PyObject*>act.slots, slot)

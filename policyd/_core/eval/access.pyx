@@ -14,7 +14,7 @@ from policyd._core.values.errors cimport (
 )
 from policyd._core.values.equality cimport find
 from policyd._core.eval.nodes cimport unset
-from policyd._core.values.rendering cimport text_of
+from policyd._core.values.cel_format cimport string_of
 from policyd._core.eval.rereading cimport reread_held
 from policyd._core.values.types cimport (
     MISSING,
@@ -45,15 +45,15 @@ cdef class PathNode(Node):
 
     cdef object eval(self, Activation act):
         cdef Py_ssize_t size = len(self.fields)
-        cdef PyObject* found = straight(act, self.slot, self.fields, size)
+        cdef PyObject* found = walk_maps(act, self.slot, self.fields, size)
         if found is NULL:
-            return self.crooked(act)
+            return self.eval_slowly(act)
         charge(act, self.units + size)
         return <object>found
 
     @cython.boundscheck(False)  # the planner gave out the slot, the activation was made for all
     @cython.wraparound(False)
-    cdef object crooked(self, Activation act):
+    cdef object eval_slowly(self, Activation act):
         cdef Py_ssize_t i, size = len(self.fields)
         value = act.slots[self.slot]
         if type(value) is Optional:
@@ -105,16 +105,16 @@ cdef class HasPathNode(Node):
 
     cdef object eval(self, Activation act):
         cdef Py_ssize_t last = len(self.fields) - 1
-        cdef PyObject* found = straight(act, self.slot, self.fields, last)
+        cdef PyObject* found = walk_maps(act, self.slot, self.fields, last)
         if found is NULL or not PyDict_CheckExact(found):
-            return self.crooked(act)
+            return self.eval_slowly(act)
         charge(act, last + 1)
         found = PyDict_GetItemWithError(found, PyTuple_GET_ITEM(<PyObject*>self.fields, last))
         return found is not NULL
 
     @cython.boundscheck(False)  # as in Path
     @cython.wraparound(False)
-    cdef object crooked(self, Activation act):
+    cdef object eval_slowly(self, Activation act):
         cdef Py_ssize_t i, last = len(self.fields) - 1
         value = act.slots[self.slot]
         if type(value) is CelError or value is MISSING:
@@ -371,7 +371,7 @@ cdef bint _nameless(object value) except -1:
 cdef object _operation_field(StructValue operation, object name, bint test):
     """A field of a JSONPatch; each has a value at all times, but is there only if it was set."""
     if name not in OPERATION_FIELDS:
-        text = name if type(name) is str else f"%!s({go_name(name)}={text_of(name)})"
+        text = name if type(name) is str else f"%!s({go_name(name)}={string_of(name)})"
         return error(f"unsupported {'field' if test else 'indexer'}: {text}")
     empty = OPERATION_FIELDS[name]
     found = operation.fields.get(name, MISSING)
@@ -388,7 +388,7 @@ cdef object _element(list items, object key):
         key = (<UInt>key).value
     elif type(key) is float:
         if key != key or abs(key) >= 2.0**63 or key != int(key):
-            return error(f"unsupported index value {text_of(key)} in list")
+            return error(f"unsupported index value {string_of(key)} in list")
         key = int(key)
     elif type(key) is not int:
         return error(f"unsupported index type '{type_name(key)}' in list")

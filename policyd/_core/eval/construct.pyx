@@ -4,8 +4,8 @@ cimport cython
 
 from policyd._core.values.activation cimport charge
 from policyd._core.values.errors cimport CelError, error
-from policyd._core.values.printing cimport printed
-from policyd._core.eval.rereading cimport native_text, native_type
+from policyd._core.values.go_format cimport printed
+from policyd._core.eval.rereading cimport native_string, native_type
 from policyd._core.values.types cimport MISSING, Optional, StructValue, map_key
 
 cdef enum:
@@ -132,7 +132,7 @@ cdef object _operation(dict fields):
             return error(f"unexpected JSONPatchType field: {name}")
     for name in ("op", "path", "from"):
         given = fields.get(name, "")
-        text = native_text(given)
+        text = native_string(given)
         if text is None:
             return error(f"unexpected type {native_type(given)} for JSONPatchType '{name}' field")
         if text:

@@ -5,7 +5,7 @@ cimport cython
 from policyd._core.values.activation cimport charge, take, work
 from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError, error
 from policyd._core.values.equality cimport find
-from policyd._core.values.printing cimport printed
+from policyd._core.values.go_format cimport printed
 from policyd._core.eval.rereading cimport reread
 from policyd._core.values.types cimport MISSING, Optional, go_name, key_value, map_key, type_name
 

@@ -25,7 +25,7 @@ cdef class PathTests(Node):
     # in what the lookup before it found.
     cdef bytes codes
 
-    cdef object slowly(self, Activation act, Py_ssize_t lookup)
+    cdef object eval_terms(self, Activation act, Py_ssize_t lookup)
 
 
 cdef enum StringRelation:

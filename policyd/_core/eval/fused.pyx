@@ -9,7 +9,7 @@ from policyd._core.eval.access cimport (
     PyDict_CheckExact,
     PyDict_GetItemWithError,
     PyTuple_GET_ITEM,
-    straight,
+    walk_maps,
 )
 from policyd._core.values.activation cimport charge
 from policyd._core.eval.functions cimport tenths
@@ -39,25 +39,25 @@ cdef class PathTests(Node):
         self.codes = codes
 
     cdef object eval(self, Activation act):
-        cdef PyObject* place = straight(act, self.slot, self.fields, len(self.fields))
+        cdef PyObject* place = walk_maps(act, self.slot, self.fields, len(self.fields))
         cdef PyObject* found = NULL
         cdef const unsigned char* codes = self.codes
         cdef Py_ssize_t i
         if place is NULL:
-            return self.slowly(act, 0)
+            return self.eval_terms(act, 0)
         for i in range(len(self.keys)):
             if codes[i] & 1:
                 place = found
             if not PyDict_CheckExact(place):
-                return self.slowly(act, i)
+                return self.eval_terms(act, i)
             if codes[i] > 1:
                 charge(act, codes[i] >> 1)
             found = PyDict_GetItemWithError(place, PyTuple_GET_ITEM(<PyObject*>self.keys, i))
             if found is NULL:
-                return False if codes[i] > 1 else self.slowly(act, i)
+                return False if codes[i] > 1 else self.eval_terms(act, i)
         return True
 
-    cdef object slowly(self, Activation act, Py_ssize_t lookup):
+    cdef object eval_terms(self, Activation act, Py_ssize_t lookup):
         """The terms one by one; those before that lookup were true."""
         cdef const unsigned char* codes = self.codes
         cdef Py_ssize_t i, done = 0
@@ -85,7 +85,7 @@ cdef class StringTest(Node):
     cdef object eval(self, Activation act):
         cdef PathNode path = self.path
         cdef Py_ssize_t size = len(path.fields)
-        cdef PyObject* found = straight(act, path.slot, path.fields, size)
+        cdef PyObject* found = walk_maps(act, path.slot, path.fields, size)
         if found is NULL or not PyUnicode_CheckExact(found):
             return self.call.eval(act)
         charge(act, path.units + size)

@@ -6,7 +6,7 @@ from libc.stdint cimport int64_t
 from policyd._core.values.activation cimport Activation, activation, charge
 from policyd._core.values.errors cimport CelError, error
 from policyd._core.eval.nodes cimport Const, Node
-from policyd._core.values.rendering cimport text_of
+from policyd._core.values.cel_format cimport string_of
 from policyd._core.values.types cimport MISSING, some, type_name
 
 from policyd.errors import CelPanic, CostExceeded, EvaluationError
@@ -58,7 +58,7 @@ cdef class Program:
 
 def render(value):
     """The text that CEL's ``string()`` gives for a value, or that messages show for it."""
-    return value.message if type(value) is CelError else text_of(value)
+    return value.message if type(value) is CelError else string_of(value)
 
 
 def type_of(value):

@@ -9,6 +9,6 @@ cdef object reread_held(object held)
 
 # The text that a value is once it is taken out of CEL, None if it is another value: types are their
 # names, and optionals what they hold.
-cdef object native_text(object value)
+cdef object native_string(object value)
 # The Go type that a value has in Kubernetes once it is taken out of CEL.
 cdef str native_type(object value)

@@ -7,7 +7,7 @@ be read back: ``object.?memory.optMap(m, quantity(m)).value()`` was an error in 
 """
 
 from policyd._core.values.errors cimport CelError, error
-from policyd._core.values.rendering cimport text_of
+from policyd._core.values.cel_format cimport string_of
 from policyd._core.values.types cimport (
     MISSING,
     Duration,
@@ -65,11 +65,11 @@ cdef object reread_held(object held):
         return unreadable("*errors.errorString", (<CelError>held).message)
     if isinstance(held, Opaque):
         name = GO_TYPES.get(type_name(held))
-        return held if name is None else unreadable(name, text_of(held))
+        return held if name is None else unreadable(name, string_of(held))
     return held
 
 
-cdef object native_text(object value):
+cdef object native_string(object value):
     while type(value) is Optional:
         value = (<Optional>value).held
     if type(value) is TypeValue:

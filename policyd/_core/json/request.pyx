@@ -21,7 +21,7 @@ cdef class AdmissionRequest:
 
     def __init__(self, dict raw not None, str unreadable not None=""):
         self.unreadable = unreadable
-        self.uid = text(raw, "uid")
+        self.uid = string_member(raw, "uid")
         if not self.uid:
             raise ReviewError("request.uid is missing")
         if len(self.uid) > MAX_UID_CHARS:
@@ -35,12 +35,12 @@ cdef class AdmissionRequest:
             group_version(raw, "requestKind", "kind")
         if raw.get("requestResource") is not None:
             group_version(raw, "requestResource", "resource")
-        text(raw, "requestSubResource")
-        self.name = text(raw, "name")
-        self.namespace = text(raw, "namespace")
+        string_member(raw, "requestSubResource")
+        self.name = string_member(raw, "name")
+        self.namespace = string_member(raw, "namespace")
         self.kind = group_version(raw, "kind", "kind")
         self.resource = group_version(raw, "resource", "resource")
-        self.sub_resource = text(raw, "subResource")
+        self.sub_resource = string_member(raw, "subResource")
         self.user_info = user_info(raw.get("userInfo"))
         self.object = mapping(raw, "object")
         self.old_object = mapping(raw, "oldObject")
@@ -85,11 +85,11 @@ cdef str operation(object value):
     if type(value) is str and value in ("CREATE", "UPDATE", "DELETE", "CONNECT"):
         return value
     raise ReviewError(
-        f"request.operation must be CREATE, UPDATE, DELETE or CONNECT, not {shown_text(value)}"
+        f"request.operation must be CREATE, UPDATE, DELETE or CONNECT, not {shown_value(value)}"
     )
 
 
-cdef str text(dict request, str key):
+cdef str string_member(dict request, str key):
     value = request.get(key)
     if type(value) is str:
         return value
@@ -126,21 +126,21 @@ cdef dict user_info(object value):
     for key in ("username", "uid"):
         if type(user.get(key, "")) is not str:
             raise ReviewError(f"request.userInfo.{key} must be a string")
-    if not is_texts(user.get("groups")):
+    if not are_strings(user.get("groups")):
         raise ReviewError("request.userInfo.groups must be a list of strings")
     extra = user.get("extra")
     if extra is None:
         return user
     if type(extra) is dict:
         for texts in (<dict>extra).values():
-            if not is_texts(texts):
+            if not are_strings(texts):
                 break
         else:
             return user
     raise ReviewError("request.userInfo.extra must be an object of lists of strings")
 
 
-cdef bint is_texts(object value):
+cdef bint are_strings(object value):
     if value is None:
         return True
     if type(value) is not list:
@@ -156,6 +156,6 @@ cdef str json_type(object value):
     return TYPES.get(type(value), "a number")
 
 
-cdef str shown_text(object value):
+cdef str shown_value(object value):
     """A text as it came (cut short), of anything else only its type."""
     return repr(value[:80]) if type(value) is str else json_type(value)

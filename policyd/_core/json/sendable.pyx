@@ -13,7 +13,7 @@ cdef object INT64_MAX = 2**63 - 1
 def unsendable(list operations not None):
     cdef dict operation
     for operation in operations:
-        problem = text_problem(operation["path"]) or problem_of(operation.get("value"), 0)
+        problem = string_problem(operation["path"]) or problem_of(operation.get("value"), 0)
         if problem is not None:
             return problem
     return None
@@ -25,10 +25,10 @@ cdef str problem_of(object value, int depth):
     if depth > MAX_DEPTH:
         return f"a value nested deeper than {MAX_DEPTH} levels"
     if kind is str:
-        return text_problem(<str>value)
+        return string_problem(<str>value)
     if kind is dict:
         for name, item in (<dict>value).items():
-            problem = text_problem(<str>name) or problem_of(item, depth + 1)
+            problem = string_problem(<str>name) or problem_of(item, depth + 1)
             if problem is not None:
                 return problem
     elif kind is list:
@@ -43,7 +43,7 @@ cdef str problem_of(object value, int depth):
     return None
 
 
-cdef str text_problem(str text):
+cdef str string_problem(str text):
     cdef Py_UCS4 c
     if not PyUnicode_IS_ASCII(text):
         for c in text:

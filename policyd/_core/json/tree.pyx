@@ -70,7 +70,7 @@ def normal(object tree, Py_ssize_t depth) -> object:
 cdef object _normal(object value, Py_ssize_t left):
     cdef object kind = type(value)
     if kind is str:
-        check_text(<str>value)
+        check_string(<str>value)
         return value
     if value is None or kind is bool:
         return value
@@ -96,7 +96,7 @@ cdef double as_double(object value) except? -1.0:
         raise UnreadableReview(TOO_LARGE_NUMBER) from None
 
 
-cdef int check_text(str text) except -1:
+cdef int check_string(str text) except -1:
     cdef Py_UCS4 character
     if not text.isascii():
         for character in text:
@@ -111,7 +111,7 @@ cdef dict _normal_dict(dict value, Py_ssize_t left):
     for key, item in value.items():
         if type(key) is not str:
             raise ReviewError(f"the review has the key {key!r}; keys of JSON objects are strings")
-        check_text(<str>key)
+        check_string(<str>key)
         other = _normal(item, left)
         if other is not item:
             if changed is None:

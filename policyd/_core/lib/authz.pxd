@@ -9,7 +9,7 @@ cdef class AuthorizerValue(Opaque):
     ``user_info`` is that of a request, as JSON.
     """
 
-    cdef object asked
+    cdef object backend
     cdef dict user_info
 
 
@@ -18,7 +18,7 @@ cdef class AuthorizerCheck(Opaque):
 
     cdef str kind            # the name of its CEL type
     cdef AuthorizerValue authorizer
-    cdef dict said           # fields of policyd._core.lib.authorization.Attributes
+    cdef dict fields           # fields of policyd._core.lib.authorization.Attributes
 
 
 cdef class AuthorizerDecision(Opaque):
@@ -29,7 +29,7 @@ cdef class AuthorizerDecision(Opaque):
     cdef str error_text
 
 
-cdef AuthorizerValue authorizer_for(object asked, dict request)
+cdef AuthorizerValue authorizer_for(object backend, dict request)
 
 # The resource that the client named in ``request`` (as CEL sees it), not an equivalent one.
 cdef AuthorizerCheck request_resource(AuthorizerValue authorizer, dict request)

@@ -69,28 +69,28 @@ cdef class AuthorizerDecision(Opaque):
         return self.type_name()
 
 
-cdef AuthorizerValue new_authorizer(object asked, dict user_info):
+cdef AuthorizerValue new_authorizer(object backend, dict user_info):
     cdef AuthorizerValue made = AuthorizerValue.__new__(AuthorizerValue)
-    made.asked = asked
+    made.backend = backend
     made.user_info = user_info
     return made
 
 
-cdef AuthorizerCheck new_check(str kind, AuthorizerValue authorizer, dict said):
+cdef AuthorizerCheck new_check(str kind, AuthorizerValue authorizer, dict fields):
     cdef AuthorizerCheck made = AuthorizerCheck.__new__(AuthorizerCheck)
     made.kind = kind
     made.authorizer = authorizer
-    made.said = said
+    made.fields = fields
     return made
 
 
 cdef AuthorizerCheck resource_check(AuthorizerCheck check, str field, object value):
     """A ResourceCheck like the check, with this field set."""
-    return new_check(RESOURCE_CHECK, check.authorizer, {**check.said, field: value})
+    return new_check(RESOURCE_CHECK, check.authorizer, {**check.fields, field: value})
 
 
-cdef AuthorizerValue authorizer_for(object asked, dict request):
-    return new_authorizer(asked, request["userInfo"])
+cdef AuthorizerValue authorizer_for(object backend, dict request):
+    return new_authorizer(backend, request["userInfo"])
 
 
 cdef AuthorizerCheck request_resource(AuthorizerValue authorizer, dict request):
@@ -104,9 +104,9 @@ cdef AuthorizerCheck request_resource(AuthorizerValue authorizer, dict request):
     })
 
 
-def variables(asked, dict request not None):
+def variables(backend, dict request not None):
     """``authorizer`` and ``authorizer.requestResource`` for one ``request`` as CEL sees it."""
-    cdef AuthorizerValue authorizer = authorizer_for(asked, request)
+    cdef AuthorizerValue authorizer = authorizer_for(backend, request)
     return {
         "authorizer": authorizer,
         "authorizer.requestResource": request_resource(authorizer, request),
@@ -139,7 +139,7 @@ cdef object service_account(Activation act, object authorizer, object namespace,
         return error("Invalid service account name")
     if dns_label(act, <str> namespace):
         return error("Invalid service account namespace")
-    return new_authorizer((<AuthorizerValue> authorizer).asked, {
+    return new_authorizer((<AuthorizerValue> authorizer).backend, {
         "username": f"system:serviceaccount:{namespace}:{name}",
         "groups": ["system:serviceaccounts", f"system:serviceaccounts:{namespace}"],
     })
@@ -149,7 +149,7 @@ cdef bint is_check(object value, str kind) noexcept:
     return type(value) is AuthorizerCheck and (<AuthorizerCheck> value).kind is kind
 
 
-cdef object say(object check, str field, object text):
+cdef object narrowed(object check, str field, object text):
     """The same question with one field of the resource more, or replaced."""
     if not is_check(check, RESOURCE_CHECK) or type(text) is not str:
         return NO_OVERLOAD
@@ -165,23 +165,23 @@ cdef object resource(Activation act, object check, object text):
 
 
 cdef object subresource(Activation act, object check, object text):
-    return say(check, "subresource", text)
+    return narrowed(check, "subresource", text)
 
 
 cdef object namespace(Activation act, object check, object text):
-    return say(check, "namespace", text)
+    return narrowed(check, "namespace", text)
 
 
 cdef object name(Activation act, object check, object text):
-    return say(check, "name", text)
+    return narrowed(check, "name", text)
 
 
 cdef object field_selector(Activation act, object check, object text):
-    return say(check, "field_selector", text)
+    return narrowed(check, "field_selector", text)
 
 
 cdef object label_selector(Activation act, object check, object text):
-    return say(check, "label_selector", text)
+    return narrowed(check, "label_selector", text)
 
 
 # Asking
@@ -190,17 +190,18 @@ cdef object label_selector(Activation act, object check, object text):
 cdef object check_path(Activation act, object check, object verb):
     if not is_check(check, PATH_CHECK) or type(verb) is not str:
         return NO_OVERLOAD
-    return ask((<AuthorizerCheck> check).authorizer, (<AuthorizerCheck> check).said, <str> verb)
+    return decide(<AuthorizerCheck> check, <str> verb)
 
 
 cdef object check_resource(Activation act, object check, object verb):
     if not is_check(check, RESOURCE_CHECK) or type(verb) is not str:
         return NO_OVERLOAD
-    return ask((<AuthorizerCheck> check).authorizer, (<AuthorizerCheck> check).said, <str> verb)
+    return decide(<AuthorizerCheck> check, <str> verb)
 
 
-cdef object ask(AuthorizerValue authorizer, dict said, str verb):
+cdef object decide(AuthorizerCheck check, str verb):
     """The Decision; a CelError where nobody is there to ask. Raises Unanswered."""
+    cdef AuthorizerValue authorizer = check.authorizer
     cdef dict user = authorizer.user_info
     cdef AuthorizerDecision made
     attributes = Attributes(
@@ -209,11 +210,11 @@ cdef object ask(AuthorizerValue authorizer, dict said, str verb):
         groups=tuple(user.get("groups") or ()),
         uid=user.get("uid", ""),
         extra=extra(user.get("extra")),
-        **said,
+        **check.fields,
     )
-    if authorizer.asked is None:
+    if authorizer.backend is None:
         return error(f"authorizer: there is no cluster to ask whether {attributes}")
-    answer = authorizer.asked.check(attributes)
+    answer = authorizer.backend.check(attributes)
     if answer is None:
         raise Unanswered(
             attributes, f"authorizer: it is not known in time whether {attributes}"

@@ -52,7 +52,7 @@ cdef object contains_ip(Activation act, object network, object address):
     return agree((<CIDR> network).address, <IP> address, (<CIDR> network).length)
 
 
-cdef object contains_ip_text(Activation act, object network, object text):
+cdef object contains_ip_string(Activation act, object network, object text):
     if type(network) is not CIDR or type(text) is not str:
         return NO_OVERLOAD
     address = parse_ip(<str> text)
@@ -67,7 +67,7 @@ cdef object contains_cidr(Activation act, object network, object other):
     return outer.length <= inner.length and agree(outer.address, inner.address, outer.length)
 
 
-cdef object contains_cidr_text(Activation act, object network, object text):
+cdef object contains_cidr_string(Activation act, object network, object text):
     if type(network) is not CIDR or type(text) is not str:
         return NO_OVERLOAD
     other = to_cidr(act, text)
@@ -100,7 +100,7 @@ cdef int64_t comparing(Activation act, object first, object second, object resul
     return tenths(2 * bytes_of(first))
 
 
-cdef int64_t comparing_text(Activation act, object first, object second, object result) except -1:
+cdef int64_t comparing_string(Activation act, object first, object second, object result) except -1:
     return tenths(2 * bytes_of(first)) + tenths(size_of(second))
 
 
@@ -108,7 +108,7 @@ cdef int64_t masking(Activation act, object first, object second, object result)
     return tenths(2 * bytes_of(first)) + tenths(bytes_of(first)) + 1
 
 
-cdef int64_t masking_text(Activation act, object first, object second, object result) except -1:
+cdef int64_t masking_string(Activation act, object first, object second, object result) except -1:
     return masking(act, first, second, result) + tenths(size_of(second))
 
 
@@ -122,7 +122,7 @@ def _comparing_estimate(operands):
     return estimates.Charge(COMPARING)
 
 
-def _comparing_text_estimate(operands):
+def _comparing_string_estimate(operands):
     return estimates.Charge(COMPARING.plus(operands[1].size.scaled(0.1)))
 
 
@@ -130,7 +130,7 @@ def _masking_estimate(operands):
     return estimates.Charge(MASKING)
 
 
-def _masking_text_estimate(operands):
+def _masking_string_estimate(operands):
     return estimates.Charge(MASKING.plus(operands[1].size.scaled(0.1)))
 
 
@@ -148,16 +148,16 @@ LIBRARY = Library("cidr", (
     ),
     binary(
         "containsIP", "net.CIDR.containsIP(string) -> bool", "cidr_contains_ip_string",
-        contains_ip_text, "cidr('10.0.0.0/8').containsIP('10.1.2.3') // true",
-    ).costs(comparing).costs_when_known(comparing_text, _comparing_text_estimate),
+        contains_ip_string, "cidr('10.0.0.0/8').containsIP('10.1.2.3') // true",
+    ).costs(comparing).costs_when_known(comparing_string, _comparing_string_estimate),
     binary(
         "containsIP", "net.CIDR.containsIP(net.IP) -> bool", "cidr_contains_ip_ip", contains_ip,
         "cidr('10.0.0.0/8').containsIP(ip('11.0.0.1')) // false",
     ).costs(comparing, _comparing_estimate),
     binary(
         "containsCIDR", "net.CIDR.containsCIDR(string) -> bool", "cidr_contains_cidr_string",
-        contains_cidr_text, "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16') // true",
-    ).costs(masking).costs_when_known(masking_text, _masking_text_estimate),
+        contains_cidr_string, "cidr('10.0.0.0/8').containsCIDR('10.1.0.0/16') // true",
+    ).costs(masking).costs_when_known(masking_string, _masking_string_estimate),
     binary(
         "containsCIDR", "net.CIDR.containsCIDR(net.CIDR) -> bool", "cidr_contains_cidr",
         contains_cidr, "cidr('10.1.0.0/16').containsCIDR(cidr('10.0.0.0/8')) // false",

@@ -17,15 +17,15 @@ from policyd._core.values.errors cimport (
 )
 from policyd._core.eval.functions cimport first_tenths, unary
 from policyd._core.go.numbers cimport parse_double, parse_integer
-from policyd._core.values.rendering cimport text_of
+from policyd._core.values.cel_format cimport string_of
 from policyd._core.regex.search cimport PyUnicode_KIND
 from policyd._core.values.types cimport StructValue, TypeValue, UInt, type_name, uint
 
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
 
-cdef frozenset TRUE_TEXTS = frozenset(("1", "t", "T", "TRUE", "true", "True"))
-cdef frozenset FALSE_TEXTS = frozenset(("0", "f", "F", "FALSE", "false", "False"))
+cdef frozenset TRUE_STRINGS = frozenset(("1", "t", "T", "TRUE", "true", "True"))
+cdef frozenset FALSE_STRINGS = frozenset(("0", "f", "F", "FALSE", "false", "False"))
 
 
 cdef object same_bool(Activation act, object value):
@@ -67,9 +67,9 @@ cdef object type_of(Activation act, object value):
 cdef object string_to_bool(Activation act, object value):
     if type(value) is not str:
         return NO_OVERLOAD
-    if value in TRUE_TEXTS:
+    if value in TRUE_STRINGS:
         return True
-    return False if value in FALSE_TEXTS else no_conversion(value, "bool")
+    return False if value in FALSE_STRINGS else no_conversion(value, "bool")
 
 
 cdef object string_to_bytes(Activation act, object value):
@@ -148,7 +148,7 @@ cdef object string_to_uint(Activation act, object value):
 cdef object scalar_to_string(Activation act, object value):
     kind = type(value)
     if kind is int or kind is bool or kind is float or kind is UInt:
-        return text_of(value)
+        return string_of(value)
     return NO_OVERLOAD
 
 

@@ -316,13 +316,13 @@ def _sort_estimate(operands):
     return estimates.allocation(size.times(size), 2)
 
 
-def _sort_texts_estimate(operands):
+def _sort_strings_estimate(operands):
     size = operands[-1].size
     return estimates.allocation(size.times(size), 2.1)
 
 
 cdef object sorting(str kind):
-    return _sort_texts_estimate if kind in ("string", "bytes") else _sort_estimate
+    return _sort_strings_estimate if kind in ("string", "bytes") else _sort_estimate
 
 
 def _range_estimate(operands):

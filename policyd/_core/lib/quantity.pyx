@@ -18,7 +18,7 @@ from policyd._core.lib.quantity_grammar cimport Written, exponent_of, read
 from policyd._core.values.types cimport Opaque
 
 from policyd._core.eval import estimates
-from policyd._core.lib import quantity_text
+from policyd._core.lib import quantity_format
 from policyd._core.eval.functions import Library
 
 cdef dict DECIMAL_SUFFIXES = {
@@ -42,9 +42,9 @@ cdef enum:
     MAX_INT64_DIGITS = 19
 
 cdef object MAX_INT64 = 9223372036854775807
-cdef str DECIMAL = quantity_text.DECIMAL
-cdef str BINARY = quantity_text.BINARY
-cdef str EXPONENT = quantity_text.EXPONENT
+cdef str DECIMAL = quantity_format.DECIMAL
+cdef str BINARY = quantity_format.BINARY
+cdef str EXPONENT = quantity_format.EXPONENT
 
 
 cdef class Quantity(Opaque):
@@ -61,7 +61,7 @@ cdef class Quantity(Opaque):
         return "*cel.Quantity" if self.computed else "cel.Quantity"
 
     def __str__(self):
-        return self.written or quantity_text.canonical(self.number, self.scale, self.notation)
+        return self.written or quantity_format.canonical(self.number, self.scale, self.notation)
 
 
 cdef Quantity made(object number, object scale, bint decimal, str notation=DECIMAL):
@@ -163,7 +163,7 @@ cdef object to_quantity(Activation act, object text):
     return error(<str> found) if type(found) is str else counted(act, <Quantity> found)
 
 
-def canonical_text(str text not None):
+def canonical_quantity(str text not None):
     """A quantity as Kubernetes prints it again; ValueError with the words of its parser."""
     found = parse(text)
     if type(found) is str:

@@ -15,7 +15,7 @@ from policyd._core.values.activation cimport Activation
 from policyd._core.values.errors cimport NO_OVERLOAD, NO_SUCH_OVERLOAD, error
 from policyd._core.eval.functions cimport binary, pattern_search, ternary
 from policyd._core.regex.engine cimport Regex, cached_regex, compile_regex
-from policyd._core.eval.rereading cimport native_text
+from policyd._core.eval.rereading cimport native_string
 from policyd._core.values.types cimport MISSING, Optional
 
 from policyd._core.eval import estimates
@@ -33,7 +33,7 @@ cdef object prepare(object pattern):
 cdef object matches(Activation act, object text, object pattern):
     if type(pattern) is Regex:
         if type(text) is not str:
-            text = native_text(text)
+            text = native_string(text)
             if text is None:
                 return NO_SUCH_OVERLOAD
         return (<Regex> pattern).search(act, <str> text)
@@ -46,7 +46,7 @@ cdef object matches(Activation act, object text, object pattern):
 cdef object find(Activation act, object text, object pattern):
     if type(pattern) is Regex:
         if type(text) is not str:
-            text = native_text(text)
+            text = native_string(text)
             if text is None:
                 return NO_SUCH_OVERLOAD
         return (<Regex> pattern).find(act, <str> text)
@@ -63,7 +63,7 @@ cdef object find_all(Activation act, object text, object pattern):
 cdef object find_all_limited(Activation act, object text, object pattern, object limit):
     if type(pattern) is Regex:
         if type(text) is not str:
-            text = native_text(text)
+            text = native_string(text)
         while type(limit) is Optional:  # Go's own number is asked for, as the text is
             limit = (<Optional> limit).held
         if text is None or type(limit) is not int:

@@ -19,7 +19,7 @@ from policyd._core.values.activation cimport Activation, take, work
 from policyd._core.values.errors cimport NO_OVERLOAD, CelError, error
 from policyd._core.go.strings cimport parse_int, print_fixed, quote
 from policyd._core.eval.functions cimport binary, first_tenths
-from policyd._core.values.rendering cimport text_of
+from policyd._core.values.cel_format cimport string_of
 from policyd._core.regex.search cimport take_like
 from policyd._core.values.types cimport (
     Duration,
@@ -132,7 +132,7 @@ cdef object format_value(Activation act, Clause* clause, object value):
         return format_string(act, value)
     if clause.verb == c"d":
         if type(value) is int or type(value) is UInt:
-            return text_of(value)
+            return string_of(value)
         return wrong_type("decimal clause can only be used on integers", value)
     if clause.verb == c"f" or clause.verb == c"e":
         return format_double(act, clause, value)
@@ -154,7 +154,7 @@ cdef object format_string(Activation act, object value):
     if value is None:
         return "null"
     if kind in SCALARS:
-        return text_of(value)
+        return string_of(value)
     return wrong_type(
         "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, "
         "types, durations, and timestamps",
@@ -183,7 +183,7 @@ cdef object format_literal(Activation act, object value, int depth):
     if kind is str:
         return quoted(act, <str> value)
     if kind is int or kind is UInt:
-        return text_of(value)
+        return string_of(value)
     if kind is list:
         return format_list(act, <list> value, depth)
     if kind is dict:
@@ -192,9 +192,9 @@ cdef object format_literal(Activation act, object value, int depth):
         number = print_fixed(value, DEFAULT_PRECISION)
         return quote(number) if isnan(value) or isinf(value) else number
     if kind is Timestamp:
-        return f'timestamp("{text_of(value)}")'
+        return f'timestamp("{string_of(value)}")'
     if kind is Duration:
-        return f'duration("{text_of(value)}")'
+        return f'duration("{string_of(value)}")'
     if kind is bytes:
         take(act, 2 * len(<bytes> value))
         work(act, len(<bytes> value))

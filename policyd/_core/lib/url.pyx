@@ -29,10 +29,10 @@ cdef class URL(Opaque):
     cdef object equals(self, object other):
         if type(other) is not URL:
             return NO_SUCH_OVERLOAD
-        return self.parsed.text() == (<URL> other).parsed.text()
+        return self.parsed.string() == (<URL> other).parsed.string()
 
     def __str__(self):
-        return self.parsed.text()
+        return self.parsed.string()
 
 
 cdef object to_url(Activation act, object text):

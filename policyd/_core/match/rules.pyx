@@ -31,7 +31,7 @@ cdef dict SCOPES = {None: ALL_SCOPES, "*": ALL_SCOPES, "Namespaced": NAMESPACED,
 cdef object SENT = object()
 
 
-cdef inline str text_in(dict holder, str key):
+cdef inline str string_in(dict holder, str key):
     cdef object found = holder.get(key)
     return <str>found if type(found) is str else ""
 
@@ -42,7 +42,9 @@ cdef tuple triple(dict holder, str key, str last, tuple default):
     if type(found) is not dict:
         return default
     return (
-        text_in(<dict>found, "group"), text_in(<dict>found, "version"), text_in(<dict>found, last)
+        string_in(<dict>found, "group"),
+        string_in(<dict>found, "version"),
+        string_in(<dict>found, last),
     )
 
 
@@ -104,10 +106,10 @@ cdef class MatchInput:
         self.request_kind = triple(request, "requestKind", "kind", self.kind)
         self.request_resource = triple(request, "requestResource", "resource", self.resource)
         # A conversion changes the resource, never the subresource.
-        self.sub_resource = text_in(request, "subResource")
-        self.operation = text_in(request, "operation")
-        self.name = text_in(request, "name")
-        self.namespace = text_in(request, "namespace")
+        self.sub_resource = string_in(request, "subResource")
+        self.operation = string_in(request, "operation")
+        self.name = string_in(request, "name")
+        self.namespace = string_in(request, "namespace")
         self.object = request.get("object") if object is SENT else object
         self.old_object = request.get("oldObject") if old_object is SENT else old_object
         self.never_matched = (

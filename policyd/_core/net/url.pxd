@@ -14,7 +14,7 @@ cdef class ParsedURL:
     cdef bint omit_host         # a path after the scheme without //
 
     cdef str escaped_path(self)
-    cdef str text(self)
+    cdef str string(self)
     cdef dict query(self)
 
 

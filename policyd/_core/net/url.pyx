@@ -35,7 +35,7 @@ cdef class ParsedURL:
             return self.raw_path
         return "*" if self.path == b"*" else escape(self.path, IN_PATH)
 
-    cdef str text(self):
+    cdef str string(self):
         cdef list parts = []
         cdef str path
         if self.scheme:
@@ -75,15 +75,15 @@ cdef class ParsedURL:
                 continue
             key, _, value = pair.partition("=")
             try:
-                key = to_text(unescape(key.replace("+", " ")))
-                value = to_text(unescape(value.replace("+", " ")))
+                key = to_string(unescape(key.replace("+", " ")))
+                value = to_string(unescape(value.replace("+", " ")))
             except _Invalid:
                 continue
             found.setdefault(key, []).append(value)
         return found
 
 
-cdef str to_text(bytes data):
+cdef str to_string(bytes data):
     return data.decode("utf-8", "replace")
 
 
@@ -100,7 +100,7 @@ cdef bytes unescape(str text):
             i += 1
             continue
         if i + 2 >= len(data) or data[i + 1] not in HEX or data[i + 2] not in HEX:
-            raise _Invalid(f"invalid URL escape {shown(to_text(data[i:i + 3]))}")
+            raise _Invalid(f"invalid URL escape {shown(to_string(data[i:i + 3]))}")
         out.append(int(data[i + 1:i + 3], 16))
         i += 3
     return bytes(out)
@@ -114,13 +114,13 @@ cdef str unescape_host(str text, bint zone=False):
         if data[i] == c"%":
             code = data[i:i + 3]
             if len(code) < 3 or code[1] not in HEX or code[2] not in HEX:
-                raise _Invalid(f"invalid URL escape {shown(to_text(code))}")
+                raise _Invalid(f"invalid URL escape {shown(to_string(code))}")
             value = int(code[1:], 16)
             allowed = code == b"%25" or (
                 (value == 0x20 or value in IN_HOST) if zone else value >= 0x80
             )
             if not allowed:
-                raise _Invalid(f"invalid URL escape {shown(to_text(code))}")
+                raise _Invalid(f"invalid URL escape {shown(to_string(code))}")
             i += 3
             continue
         if data[i] < 0x80 and data[i] not in IN_HOST:

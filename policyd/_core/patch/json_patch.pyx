@@ -15,7 +15,7 @@ from policyd.errors import MutationError
 from policyd._core.patch.containers cimport (
     assign, delete, equal, insert, member, segments, unknown_escape,
 )
-from policyd._core.json.size cimport value_bytes
+from policyd._core.json.encoded_size cimport value_bytes
 
 from policyd._core.patch.containers import KeyProblem
 

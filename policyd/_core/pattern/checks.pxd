@@ -74,7 +74,7 @@ cdef class Pattern:
     cdef int test(self, object value, Activation act) except -1
     cdef str explain(self, object value, str within, bint secret, Activation act)
     # Why a value that fails does so, the places below `within`.
-    cdef str told(self, object value, str within, Activation act)
+    cdef str explanation(self, object value, str within, Activation act)
 
 
 cdef class AnyPattern(Pattern):

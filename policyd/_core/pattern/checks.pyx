@@ -173,7 +173,7 @@ cdef class MapCheck(PatternCheck):
 
     cdef int explain(self, object value, str path, PatternReport report, Activation act) except -1:
         cdef PatternEntry entry
-        cdef bint told = False
+        cdef bint reported = False
         cdef dict found
         if type(value) is dict:
             found = <dict>value
@@ -184,8 +184,8 @@ cdef class MapCheck(PatternCheck):
         for entry in self.entries:
             if entry.test(found, act) == FAILS:
                 entry.explain(found, path, report, act)
-                told = True
-        return 0 if told else report.add(path, self.expected, value)
+                reported = True
+        return 0 if reported else report.add(path, self.expected, value)
 
 
 # The whole
@@ -218,9 +218,9 @@ cdef class Pattern:
         cdef Activation act = activation(0, 0, deadline)
         if self.test(value, act) != FAILS:
             return None
-        return self.told(value, within, act)
+        return self.explanation(value, within, act)
 
-    cdef str told(self, object value, str within, Activation act):
+    cdef str explanation(self, object value, str within, Activation act):
         cdef bint secret = type(value) is dict and (<dict>value).get("kind") == "Secret"
         return self.explain(value, within, secret, act)
 

@@ -5,7 +5,7 @@ cimport cython
 from policyd._core.values.activation cimport Activation, work
 from policyd._core.pattern.checks cimport FAILS, HOLDS, PatternCheck
 from policyd._core.pattern.report cimport PatternReport, item_of
-from policyd._core.pattern.strings cimport Amount, Wildcard, amount as amount_of, scalar_text
+from policyd._core.pattern.strings cimport Amount, Wildcard, amount as amount_of, scalar_string
 
 cdef enum:
     ITEM = 5
@@ -96,7 +96,7 @@ cdef class NumberLeaf(LeafCheck):
 
     def __init__(self, value not None):
         self.value = value
-        self.expected = scalar_text(value)
+        self.expected = scalar_string(value)
         self.amount = amount_of(self.expected)
 
     cdef bint fits(self, object value, Activation act) except -1:
@@ -106,7 +106,7 @@ cdef class NumberLeaf(LeafCheck):
             return value == self.value
         if kind is not str or self.amount is None:
             return False
-        return self.amount.compare_text(<str>value, &order) and order == 0
+        return self.amount.compare_string(<str>value, &order) and order == 0
 
 
 @cython.final
@@ -151,14 +151,14 @@ cdef class EqualTerm(Term):
         self.negative = negative
 
     cdef bint fits(self, object value, Activation act) except -1:
-        cdef str text = scalar_text(value)
+        cdef str text = scalar_string(value)
         cdef int order = 0
         cdef bint same
         if text is None:
             return False
         same = self.wildcard.fits(text, act)
         if not same and self.amount is not None and type(value) is not bool:
-            same = self.amount.compare_text(text, &order) and order == 0
+            same = self.amount.compare_string(text, &order) and order == 0
         return same != self.negative
 
 

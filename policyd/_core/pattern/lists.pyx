@@ -63,12 +63,12 @@ cdef class ListCheck(PatternCheck):
             if self.test_item(item, act) != FAILS:
                 continue
             place = item_of(path, index)
-            told = False
+            reported = False
             for check in self.each:
                 if check.test(item, act) == FAILS:
                     check.explain(item, place, report, act)
-                    told = True
-            if not told:
+                    reported = True
+            if not reported:
                 words = " or ".join([(<PatternCheck>each).expected for each in self.any_of])
                 report.add(place, words, item)
         return 0

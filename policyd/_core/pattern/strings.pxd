@@ -40,10 +40,10 @@ cdef class Amount:
 
     # Fills `out` with -1, 0 or 1 for a value below, equal to or above this; 0: not comparable.
     cdef bint compare(self, object value, int* out) except -1
-    cdef bint compare_text(self, str text, int* out) except -1
+    cdef bint compare_string(self, str text, int* out) except -1
 
 
 # The Amount that a text stands for, or None.
 cdef Amount amount(str text)
 # The text of a scalar as JSON writes it, None for null, maps and lists.
-cdef str scalar_text(object value)
+cdef str scalar_string(object value)

@@ -6,11 +6,11 @@ from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation, activation, work
 from policyd._core.lib.quantity cimport Quantity, order, parse
-from policyd._core.regex.search cimport find as find_text
+from policyd._core.regex.search cimport find as find_string
 from policyd._core.values.times cimport parse_duration
 
 cdef enum:
-    MAX_AMOUNT_TEXT = 100   # characters; Kubernetes never writes longer ones
+    MAX_AMOUNT_CHARACTERS = 100   # characters; Kubernetes never writes longer ones
     MAX_AMOUNT_BITS = 4096
     MAX_AMOUNT_SCALE = 1000
     CHARACTERS_A_UNIT = 8   # of text that is searched, for a unit of work (10 ns)
@@ -55,7 +55,7 @@ cdef class Wildcard:
         if self.kind == SUFFIX:
             return text.endswith(self.literal)
         if self.kind == CONTAINS:
-            return find_text(act, text, self.literal, 0, len(text)) >= 0
+            return find_string(act, text, self.literal, 0, len(text)) >= 0
         return self.fits_parts(text, act)
 
     cdef bint fits_parts(self, str text, Activation act) except -1:
@@ -101,7 +101,7 @@ cdef Py_ssize_t find(
     """Where ``part`` first stands between two places of the text; -1: nowhere."""
     cdef Py_ssize_t at
     if "?" not in part:
-        return find_text(act, text, part, start, end)
+        return find_string(act, text, part, start, end)
     for at in range(start, end - len(part) + 1):
         work(act, 1 + len(part) // CHARACTERS_A_UNIT)
         if same_at(part, text, at):
@@ -119,16 +119,16 @@ cdef class Amount:
     cdef bint compare(self, object value, int* out) except -1:
         kind = type(value)
         if kind is str:
-            return self.compare_text(<str>value, out)
+            return self.compare_string(<str>value, out)
         if kind is int:
             if self.short and -MAX_SHORT < value < MAX_SHORT:
                 out[0] = compare_milli(<int64_t>value * 1000, self.milli)
                 return True
         if kind is int or kind is float:
-            return self.compare_text(scalar_text(value), out)
+            return self.compare_string(scalar_string(value), out)
         return False
 
-    cdef bint compare_text(self, str text, int* out) except -1:
+    cdef bint compare_string(self, str text, int* out) except -1:
         cdef int64_t value
         cdef Quantity other
         if self.quantity is not None:
@@ -139,7 +139,7 @@ cdef class Amount:
             if other is not None:
                 out[0] = order(other, self.quantity)
                 return True
-        if self.timed and len(text) <= MAX_AMOUNT_TEXT and parse_duration(text, &value):
+        if self.timed and len(text) <= MAX_AMOUNT_CHARACTERS and parse_duration(text, &value):
             out[0] = compare_milli(value, self.nanos)
             return True
         return False
@@ -154,7 +154,7 @@ cdef Amount amount(str text):
     cdef Amount made = Amount.__new__(Amount)
     made.text = text
     made.quantity = quantity_of(text)
-    made.timed = len(text) <= MAX_AMOUNT_TEXT and parse_duration(text, &made.nanos)
+    made.timed = len(text) <= MAX_AMOUNT_CHARACTERS and parse_duration(text, &made.nanos)
     made.short = made.quantity is not None and read_milli(text, &made.milli)
     return made if made.timed or made.quantity is not None else None
 
@@ -171,7 +171,7 @@ cdef inline int compare_milli(int64_t one, int64_t other) noexcept:
 cdef Quantity quantity_of(str text):
     """The quantity, None for what is none or is of an absurd size."""
     cdef Quantity quantity
-    if not text or len(text) > MAX_AMOUNT_TEXT or text[0] not in "+-.0123456789":
+    if not text or len(text) > MAX_AMOUNT_CHARACTERS or text[0] not in "+-.0123456789":
         return None
     found = parse(text)
     if type(found) is not Quantity:
@@ -240,7 +240,7 @@ cdef int64_t decimal_factor(Py_UCS4 suffix) noexcept:
 # Texts
 
 
-cdef str scalar_text(object value):
+cdef str scalar_string(object value):
     kind = type(value)
     if kind is str:
         return <str>value

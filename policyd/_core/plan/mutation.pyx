@@ -6,8 +6,8 @@ from libc.stdint cimport int64_t
 
 from policyd._core.values.errors cimport CelError
 from policyd._core.counting.counters cimport PolicyCounters
-from policyd._core.plan.overlay cimport BoundOverlay, OverlayRun, work_of
-from policyd._core.plan.plan cimport LATE, POLICY_BUDGET, Frame, Plan, Subject, error_text, run
+from policyd._core.plan.overlay cimport BoundOverlay, OverlayRun, overlay_run
+from policyd._core.plan.plan cimport LATE, POLICY_BUDGET, Frame, Plan, Subject, error_message, run
 from policyd._core.eval.program cimport Program
 
 from policyd._core.schema.merge import MergeError
@@ -66,7 +66,7 @@ cdef class MutationPlan(Plan):
             self.counters.evaluation_ns += now() - started
             self.counters.cost_units += POLICY_BUDGET - budget
         if type(value) is CelError:
-            return None, error_text(program, value)
+            return None, error_message(program, value)
         return value, None
 
     def merge(
@@ -81,7 +81,7 @@ cdef class MutationPlan(Plan):
         Its expressions have one budget together, and each is evaluated at most once.
         """
         cdef int64_t started = now()
-        cdef OverlayRun work = work_of(overlay, deadline)
+        cdef OverlayRun work = overlay_run(overlay, deadline)
         try:
             if overlay.expressions:
                 work.activation = self.activation(subject, params, deadline)

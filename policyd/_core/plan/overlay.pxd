@@ -17,7 +17,7 @@ cdef class OverlayRun:
     ``looking`` has the deadline of the search for what fulfils conditions; it spends no budget.
     """
 
-    cdef Activation looking
+    cdef Activation conditions_activation
     cdef Activation activation      # None for an overlay without expressions
     cdef int64_t budget             # of all its expressions together
     cdef list values                # by Expression.number; ABSENT: not evaluated yet
@@ -149,4 +149,4 @@ cdef class BoundOverlay:
 
 
 # Before anything is evaluated; an overlay with expressions needs the activation too.
-cdef OverlayRun work_of(BoundOverlay overlay, int64_t deadline)
+cdef OverlayRun overlay_run(BoundOverlay overlay, int64_t deadline)

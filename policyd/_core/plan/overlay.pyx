@@ -6,16 +6,16 @@ from policyd._core.values.activation cimport activation
 from policyd._core.values.activation cimport work as spend
 from policyd._core.values.errors cimport CelError
 from policyd._core.json.equality cimport same
-from policyd._core.values.json_value cimport NO_VALUE, json_of, text_for
+from policyd._core.values.overlay_json cimport NO_VALUE, json_of, string_for
 from policyd._core.schema.merge cimport (
     ABSENT, item_key, keys_of, pairing, same_items, value_problems,
 )
-from policyd._core.json.size cimport value_bytes
+from policyd._core.json.encoded_size cimport value_bytes
 from policyd._core.pattern.checks cimport HOLDS, Pattern
-from policyd._core.plan.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, error_text, run
+from policyd._core.plan.plan cimport PER_CALL_LIMIT, POLICY_BUDGET, error_message, run
 from policyd._core.schema.types cimport ATOMIC, Field, kind_of
 
-from policyd._core.json import size as patch_size
+from policyd._core.json import encoded_size
 
 cdef enum:
     ITEM = 10  # units of work (10 ns) that an item of a list stands for where all are looked at
@@ -31,18 +31,18 @@ cdef class OverlayRun:
 
     def __cinit__(self):
         self.budget = POLICY_BUDGET
-        self.room = patch_size.MAX_PATCH_BYTES
+        self.room = encoded_size.MAX_PATCH_BYTES
 
     cdef int write(self, object value) except -1:
         self.room -= value_bytes(value, self.room)
         if self.room < 0:
-            raise OverlayError(f"its expressions make {patch_size.TOO_LARGE}")
+            raise OverlayError(f"its expressions make {encoded_size.TOO_LARGE}")
         return 0
 
 
-cdef OverlayRun work_of(BoundOverlay overlay, int64_t deadline):
+cdef OverlayRun overlay_run(BoundOverlay overlay, int64_t deadline):
     cdef OverlayRun work = OverlayRun()
-    work.looking = activation(0, PER_CALL_LIMIT, deadline)
+    work.conditions_activation = activation(0, PER_CALL_LIMIT, deadline)
     work.values = [ABSENT] * overlay.expressions
     return work
 
@@ -63,7 +63,7 @@ cdef class OverlayExpression:
 
     cdef object sound(self, object value):
         if type(value) is CelError:
-            raise OverlayError(error_text(self.program, value))
+            raise OverlayError(error_message(self.program, value))
         return value
 
 
@@ -81,7 +81,7 @@ cdef class OverlayScope:
             for name in <tuple>path:
                 place = (<dict>place).get(name) if kind_of(place) is dict else None
             place = place if kind_of(place) is dict else {}
-            if pattern.test(place, work.looking) != HOLDS:
+            if pattern.test(place, work.conditions_activation) != HOLDS:
                 return False
         return True
 
@@ -149,7 +149,7 @@ cdef class StringChange(OverlayChange):
                 words.append(part)
                 continue
             expression = <OverlayExpression>part
-            words.append(expression.sound(text_for(expression.value(work))))
+            words.append(expression.sound(string_for(expression.value(work))))
         value = "".join(words)
         check(value, self.type, self.path)
         after = replaced(live, value)
@@ -221,7 +221,7 @@ cdef class EachItemChange:
         cdef list out = []
         key = ABSENT if self.key is None else key_of(self.key, type, work)
         for item in items:
-            spend(work.looking, ITEM)
+            spend(work.conditions_activation, ITEM)
             if kind_of(item) is dict and self.scope.holds(item, work) and (
                 self.key is None or item_key(item, type) == key
             ):
@@ -310,7 +310,7 @@ cdef class BoundOverlay:
 
     def apply(self, dict obj not None):
         """For overlays without expressions."""
-        return self.applied(obj, work_of(self, 0))
+        return self.applied(obj, overlay_run(self, 0))
 
 
 cdef object replaced(object live, object value):

@@ -35,7 +35,7 @@ cdef class Subject:
     cdef readonly object request
     cdef readonly object conditions_request
     cdef readonly object namespace_object
-    cdef readonly object asked
+    cdef readonly object authorizer
     cdef readonly str within
     cdef readonly str unreadable
     cdef list roots                 # the first slots of every policy, params apart
@@ -45,7 +45,7 @@ cdef class Frame:
     """The slots of one policy's programs beside the roots, and the number of ``variables.*``."""
 
     cdef list others
-    cdef readonly bint asks  # whether an expression uses the authorizer
+    cdef readonly bint uses_authorizer  # whether an expression uses the authorizer
     cdef readonly bint sees_namespace  # whether an expression uses namespaceObject
     cdef int authorizer      # slots, or -1
     cdef int request_resource
@@ -69,4 +69,4 @@ cdef class Plan:
 # Raises Stopped past the budget, TimedOut past the deadline.
 cdef object run(Program program, Activation act, int64_t* budget)
 
-cdef str error_text(Program program, CelError error)
+cdef str error_message(Program program, CelError error)

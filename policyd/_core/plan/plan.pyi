@@ -16,7 +16,7 @@ class Subject:
     request: Any
     conditions_request: Any
     namespace_object: Any
-    asked: Any
+    authorizer: Any
     within: str
     unreadable: str
     def __init__(
@@ -26,7 +26,7 @@ class Subject:
         request: Any,
         conditions_request: Any,
         namespace_object: Any,
-        asked: Any = None,
+        authorizer: Any = None,
         within: str = "",
         unreadable: str = "",
     ) -> None: ...
@@ -35,7 +35,7 @@ class Subject:
 
 @final
 class Frame:
-    asks: bool
+    uses_authorizer: bool
     sees_namespace: bool
     variables: int
     def __init__(

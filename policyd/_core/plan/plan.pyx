@@ -50,7 +50,7 @@ cdef class Subject:
         request,
         conditions_request,
         namespace_object,
-        asked=None,
+        authorizer=None,
         str within not None="",
         str unreadable not None="",
     ):
@@ -59,7 +59,7 @@ cdef class Subject:
         self.request = request
         self.conditions_request = conditions_request
         self.namespace_object = namespace_object
-        self.asked = asked
+        self.authorizer = authorizer
         self.within = within
         self.unreadable = unreadable
         self.roots = [object, old_object, request, namespace_object, None]
@@ -71,7 +71,7 @@ cdef class Subject:
         other.request = self.request
         other.conditions_request = self.conditions_request
         other.namespace_object = self.namespace_object
-        other.asked = self.asked
+        other.authorizer = self.authorizer
         other.within = self.within
         other.unreadable = self.unreadable
         other.roots = [object, *self.roots[1:]]
@@ -88,7 +88,7 @@ cdef class Frame:
         self.others = [MISSING] * (slots - len(ROOTS))
         self.authorizer = names.get("authorizer", -1)
         self.request_resource = names.get("authorizer.requestResource", -1)
-        self.asks = self.authorizer >= 0 or self.request_resource >= 0
+        self.uses_authorizer = self.authorizer >= 0 or self.request_resource >= 0
         self.variables = variables
         self.sees_namespace = sees_namespace
 
@@ -111,7 +111,7 @@ cdef object run(Program program, Activation act, int64_t* budget):
     return value
 
 
-cdef str error_text(Program program, CelError error):
+cdef str error_message(Program program, CelError error):
     cdef str message = error.message
     if len(message) > MAX_ERROR_CHARS:
         message = f"{message[:MAX_ERROR_CHARS]}… ({len(message) - MAX_ERROR_CHARS} more characters)"
@@ -135,14 +135,14 @@ cdef class Plan:
             slots[PARAMS] = params
         if self.frame.sees_namespace and callable(subject.namespace_object):
             slots[NAMESPACE_OBJECT] = subject.namespace_object()
-        if self.frame.asks:
+        if self.frame.uses_authorizer:
             self.authorize(slots, subject)
         return fresh(slots, PER_CALL_LIMIT, deadline)
 
     cdef int authorize(self, list slots, Subject subject) except -1:
         """Set the variables that ask who may do what, for the user of the request."""
         cdef dict request = subject.conditions_request
-        cdef AuthorizerValue authorizer = authorizer_for(subject.asked, request)
+        cdef AuthorizerValue authorizer = authorizer_for(subject.authorizer, request)
         if self.frame.authorizer >= 0:
             slots[self.frame.authorizer] = authorizer
         if self.frame.request_resource >= 0:
@@ -165,7 +165,7 @@ cdef class Plan:
         for program in self.conditions:
             value = run(program, act, &budget)
             if type(value) is CelError:
-                errors.append(error_text(program, value))
+                errors.append(error_message(program, value))
             elif value is not True:
                 held = False
         slots[REQUEST] = subject.request

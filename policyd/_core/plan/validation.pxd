@@ -47,7 +47,7 @@ cdef class ValidationPlan(Plan):
     cdef readonly tuple annotations     # of (key, Program)
     cdef int64_t messages_bound         # what all messageExpressions together can cost at most
 
-    cdef ValidationOutcome judge(
+    cdef ValidationOutcome evaluate(
         self, Subject subject, object params, int64_t deadline, object exempt
     )
     cdef ValidationOutcome validate(

@@ -16,7 +16,7 @@ from policyd._core.plan.plan cimport (
     Frame,
     Plan,
     Subject,
-    error_text,
+    error_message,
     run,
 )
 from policyd._core.eval.program cimport Program
@@ -96,7 +96,7 @@ cdef str usable_message(object value):
 
 cdef str validation_error(PlannedValidation validation, CelError error):
     if validation.pattern is None:
-        return error_text(validation.program, error)
+        return error_message(validation.program, error)
     return f"pattern resulted in error: {error.message}"
 
 
@@ -115,7 +115,7 @@ cdef object fit(Pattern pattern, Subject subject, Activation act):
     except DeadlineExceeded as exceeded:
         raise TimedOut(str(exceeded)) from None
     try:
-        return pattern.told(value, subject.within, act)
+        return pattern.explanation(value, subject.within, act)
     except DeadlineExceeded:
         return "the object does not fit the pattern"  # no time to say where
 
@@ -154,7 +154,7 @@ cdef class ValidationPlan(Plan):
         if deadline and started > deadline:
             outcome = self.late(None, LATE)
         else:
-            outcome = self.judge(subject, params, deadline, exempt)
+            outcome = self.evaluate(subject, params, deadline, exempt)
         self.counters.evaluation_ns += now() - started
         if outcome is None:
             self.counters.decisions[ADMIT] += 1
@@ -188,7 +188,7 @@ cdef class ValidationPlan(Plan):
                 outcome.failures[i] = (index, text, reason, is_error)
         return 0
 
-    cdef ValidationOutcome judge(
+    cdef ValidationOutcome evaluate(
         self, Subject subject, object params, int64_t deadline, object exempt
     ):
         """The whole pass; an Outcome is only made when there is something to tell."""
@@ -302,7 +302,7 @@ cdef class ValidationPlan(Plan):
         for key, program in self.annotations:
             value = run(program, act, &budget)
             if type(value) is CelError:
-                text = error_text(program, value)
+                text = error_message(program, value)
                 (outcome.annotation_errors if self.fail else outcome.ignored).append(text)
             elif value is not None and trim_space(<str?>value):
                 outcome.annotations.append((key, trim_space(<str>value)))

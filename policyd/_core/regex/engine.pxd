@@ -23,14 +23,14 @@ cdef class Regex:
     cdef frozenset choices  # for ONE_OF
     cdef str rewritten      # the same pattern as RE2 writes it
     cdef Dfa dfa            # for DFA: None before it is worth its making
-    cdef int asked          # texts until then
+    cdef int searches          # texts until then
     cdef object match       # RE2's method
     cdef int64_t size       # instructions of RE2's program
 
     # Counts the search of a text; raises what BudgetExceeded has for one that cannot be afforded.
     cdef int afford(self, Activation act, str text) except -1
     cdef bint search(self, Activation act, str text) except -1
-    cdef int ask_dfa(self, str text) except -2
+    cdef int search_dfa(self, str text) except -2
     # The first match, "" where there is none.
     cdef str find(self, Activation act, str text)
     # At most `limit` matches, all if it is negative; an empty match next to the one before does not

@@ -10,7 +10,7 @@ from cpython.time cimport PyTime_PerfCounterRaw as clock
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport take, work
-from policyd._core.regex.search cimport find as find_text
+from policyd._core.regex.search cimport find as find_string
 
 from re2 import _re2
 
@@ -75,23 +75,23 @@ cdef class Regex:
         if self.engine == SUFFIX:
             return PyUnicode_Tailmatch(text, self.literal, 0, len(text), 1)
         if self.engine == CONTAINS:
-            return find_text(act, text, self.literal, 0, len(text)) >= 0
+            return find_string(act, text, self.literal, 0, len(text)) >= 0
         if self.engine == ONE_OF:
             return text in self.choices
         cdef int answer
         if self.engine == DFA:
-            answer = self.ask_dfa(text)
+            answer = self.search_dfa(text)
             if answer >= 0:
                 return answer
         self.afford(act, text)
         cdef bytes data = PyUnicode_AsUTF8String(text)
         return span(self, data, 0) is not None
 
-    cdef int ask_dfa(self, str text) except -2:
+    cdef int search_dfa(self, str text) except -2:
         """1, 0, or -1 where RE2 has to be asked, about this text or from now on."""
         if self.dfa is None:
-            if self.asked < PATIENCE and self.size * len(text) <= FEW_STEPS:
-                self.asked += 1
+            if self.searches < PATIENCE and self.size * len(text) <= FEW_STEPS:
+                self.searches += 1
                 return -1
             self.dfa = machine(self.rewritten)
             if self.dfa is None:

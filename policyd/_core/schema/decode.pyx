@@ -13,7 +13,7 @@ from cpython.object cimport PyObject
 
 from policyd._core.json.equality cimport PyDict_Next, counterpart
 from policyd._core.schema.types cimport (
-    ANYTHING, FLOAT, INT32, INT64, LEAF, LIST, MAP, STRUCT, TEXT, TRUTH, Decoding, Field,
+    ANYTHING, FLOAT, GO_BOOL, GO_STRING, INT32, INT64, LEAF, LIST, MAP, STRUCT, Decoding, Field,
     SchemaType, kind_of,
 )
 
@@ -113,10 +113,10 @@ cdef class Decoder:
         elif decoding == LIST:
             if kind is list:
                 return self.items(<list>new, old, type)
-        elif decoding == TEXT:
+        elif decoding == GO_STRING:
             if kind is str:
                 return new
-        elif decoding == TRUTH:
+        elif decoding == GO_BOOL:
             if kind is bool:
                 return new
         elif decoding == LEAF:
@@ -152,7 +152,7 @@ cdef class Decoder:
             if field is None:
                 if self.unknown is None:
                     self.unknown = []
-                self.unknown.append(path_text(self.path))
+                self.unknown.append(path_string(self.path))
                 after = member
             else:
                 self.struct = type.name
@@ -264,7 +264,7 @@ cdef class Decoder:
             return new
         if self.convert and self.failure is None:
             # The API server keeps the low bits and stores another number: never do that.
-            self.failure = f"{new} does not fit into {field.go} at {path_text(self.path)}"
+            self.failure = f"{new} does not fit into {field.go} at {path_string(self.path)}"
         return self.fail(new, field)
 
     cdef object fail(self, object new, Field field, str go=None):
@@ -273,7 +273,7 @@ cdef class Decoder:
             go = go or field.go
             place = f"Go struct field {self.struct}.{'.'.join(self.places)} of type {go}" \
                 if self.struct and not self.convert else f"Go value of type {go}"
-            self.failure = f"json: cannot unmarshal {found_text(new, go)} into {place}"
+            self.failure = f"json: cannot unmarshal {found_value(new, go)} into {place}"
         return new
 
 
@@ -290,9 +290,9 @@ cdef object empty(SchemaType type):
     cdef Decoding decoding = type.decoding
     if decoding == STRUCT:
         return {}
-    if decoding == TEXT:
+    if decoding == GO_STRING:
         return ""
-    if decoding == TRUTH:
+    if decoding == GO_BOOL:
         return False
     if decoding == INT32 or decoding == INT64 or decoding == FLOAT:
         return 0
@@ -308,12 +308,12 @@ cdef bint is_empty(object value, Field field):
     return not value
 
 
-cdef str path_text(list path):
+cdef str path_string(list path):
     text = "".join([f"[{step}]" if kind_of(step) is int else f".{step}" for step in path])
     return text.removeprefix(".")
 
 
-cdef str found_text(object value, str go):
+cdef str found_value(object value, str go):
     """The JSON value in the words of ``json.UnmarshalTypeError``."""
     cdef object kind = kind_of(value)
     if kind is bool:

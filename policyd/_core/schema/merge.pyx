@@ -112,12 +112,12 @@ cdef list list_problems(list value, SchemaType type, bint live):
             except MergeError as error:
                 return (found or []) + [("", f"element {index}: {error}")]
             if key in seen and not live:
-                label = key_text(item, type)
+                label = key_label(item, type)
                 found = (found or []) + [("", f"duplicate entries for key {label}")]
             seen.add(key)
         below = value_problems(item, type.item.type, live)
         if below is not None:
-            label = f"[{index}]" if type.relation == ATOMIC else key_text(item, type)
+            label = f"[{index}]" if type.relation == ATOMIC else key_label(item, type)
             found = (found or []) + prefixed(label, below)
     return found
 
@@ -236,28 +236,28 @@ cdef object comparable(object value):
     return (kind, repr(value)) if kind is dict or kind is list else (kind, value)
 
 
-cdef str key_text(object item, SchemaType type):
+cdef str key_label(object item, SchemaType type):
     """``[name="app"]``, or ``[="t9"]`` in a set."""
     if type.relation == SET:
-        return f"[={scalar_text(item)}]"
+        return f"[={scalar_string(item)}]"
     shown = []
     for name in sorted(type.keys):
         value = key_value(item, name, type)
         if value is not ABSENT:
-            shown.append(f"{name}={scalar_text(value)}")
+            shown.append(f"{name}={scalar_string(value)}")
     return f"[{','.join(shown)}]"
 
 
-cdef str scalar_text(object value):
+cdef str scalar_string(object value):
     cdef object kind = kind_of(value)
     if kind is str:
         return go_printing.quoted(value)
     if value is None:
         return "null"
     if kind is dict:
-        return "".join([f"{name}={scalar_text(member)}" for name, member in value.items()])
+        return "".join([f"{name}={scalar_string(member)}" for name, member in value.items()])
     if kind is list:
-        return f"[{','.join([scalar_text(item) for item in value])}]"
+        return f"[{','.join([scalar_string(item) for item in value])}]"
     return "{{undefined}}" if kind is go_printing.Foreign else go_printing.plain(value)
 
 

@@ -25,8 +25,8 @@ cpdef enum Decoding:
     STRUCT
     MAP
     LIST
-    TEXT
-    TRUTH
+    GO_STRING
+    GO_BOOL
     INT32
     INT64
     FLOAT

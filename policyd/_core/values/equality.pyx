@@ -175,7 +175,7 @@ cdef object _find_other(dict entries, object key):
         return entries.get(None, MISSING)
     elif kind is not int:
         # A map that came as JSON takes no other key for one of its own, and hashes none.
-        if kind is bytes or all_text(entries):
+        if kind is bytes or all_strings(entries):
             return MISSING
         return entries.get(MapKey(key), MISSING)
     value = entries.get(key, MISSING)
@@ -184,7 +184,7 @@ cdef object _find_other(dict entries, object key):
     return value
 
 
-cdef bint all_text(dict entries) except -1:
+cdef bint all_strings(dict entries) except -1:
     for key in entries:
         if type(key) is not str:
             return False

@@ -2,7 +2,7 @@
 
 cimport cython
 
-from policyd._core.values.rendering cimport text_of
+from policyd._core.values.cel_format cimport string_of
 from policyd._core.values.types cimport MISSING, type_name
 
 cdef enum:
@@ -25,7 +25,7 @@ cdef class CelError:
         """The whole text."""
         if self.detail is MISSING:
             return self.text
-        return cut(self.text + text_of(self.detail))
+        return cut(self.text + string_of(self.detail))
 
     def __eq__(self, other):
         return type(other) is CelError and self.message == other.message

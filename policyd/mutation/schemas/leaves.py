@@ -9,7 +9,7 @@ import base64
 from collections.abc import Callable
 from string import ascii_letters, digits
 
-from policyd._core.lib.quantity import canonical_text
+from policyd._core.lib.quantity import canonical_quantity
 from policyd._core.schema.decode import Base64Error
 from policyd.mutation.schemas import go_times
 
@@ -23,7 +23,7 @@ def quantity(value: object) -> object:
     if value is None:
         return "0"
     text = value if isinstance(value, str) else json_text(value)
-    return canonical_text(text.strip())
+    return canonical_quantity(text.strip())
 
 
 def json_text(value: object) -> str:

@@ -147,8 +147,8 @@ def decoding(form: str, schema: JSONObject) -> Decoding:
         return Decoding.INT32 if schema.get("format") == "int32" else Decoding.INT64
     names = {
         "array": Decoding.LIST,
-        "string": Decoding.TEXT,
-        "boolean": Decoding.TRUTH,
+        "string": Decoding.GO_STRING,
+        "boolean": Decoding.GO_BOOL,
         "number": Decoding.FLOAT,
     }
     return names.get(form, Decoding.ANYTHING)

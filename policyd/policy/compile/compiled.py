@@ -99,7 +99,7 @@ class CompiledPolicy:
             plain
             and not self.timeout_ns
             and self.validation is not None
-            and not self.validation.frame.asks
+            and not self.validation.frame.uses_authorizer
         )
         object.__setattr__(self, "plain", plain)
         object.__setattr__(self, "simple", simple)

@@ -146,7 +146,7 @@ def _asks(
     rules = [policy.rules, policy.controllers, *(binding.rules for binding in policy.bindings)]
     if any(each is not None and each.selects_namespaces for each in rules):
         return True
-    return plan is not None and (plan.frame.asks or plan.frame.sees_namespace)
+    return plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace)
 
 
 def _quarantines(policy: CompiledPolicy) -> bool:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from policyd._core.json.decoded_size import decoded_bytes
 from policyd._core.json.scan import JSONScan, repaired
-from policyd._core.json.weight import decoded_bytes
 
 WORDS = [
     "1",
@@ -122,7 +122,7 @@ SHAPES = ["[],", "{},", '{"a":1},', '{"a":"b"},', "1.5,", '"ab",']
 MEASURE = """
 import sys
 import orjson
-from policyd._core.json.weight import decoded_bytes
+from policyd._core.json.decoded_size import decoded_bytes
 
 def resident():
     with open("/proc/self/status") as status:

@@ -70,7 +70,7 @@ KNOWN = {
         charAt indexOf join lastIndexOf lowerAscii replace split strings.quote substring trim
         upperAscii
     """,
-    "text": """
+    "string_tests": """
         contains endsWith startsWith
     """,
     "time_arithmetic": """

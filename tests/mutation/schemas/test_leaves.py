@@ -2,7 +2,7 @@
 
 import pytest
 
-from policyd._core.schema.printing import go_json
+from policyd._core.schema.go_json import go_json
 from policyd.mutation.schemas.go_times import micros_text, seconds_text
 from policyd.mutation.schemas.leaves import octets
 

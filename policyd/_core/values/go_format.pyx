@@ -7,7 +7,7 @@ taken for the first. Texts for people are in rendering.
 
 from libc.stdint cimport int64_t, uint64_t
 
-from policyd._core.values.rendering cimport text_of
+from policyd._core.values.cel_format cimport string_of
 from policyd._core.values.times cimport NANOS_PER_SECOND, Civil, civil
 from policyd._core.values.types cimport MISSING, Duration, Optional, Timestamp, key_value
 
@@ -52,7 +52,7 @@ cdef str _printed(object value, int depth, Py_ssize_t* left):
         return "{" + ", ".join(parts) + "}"
     if kind is str:
         left[0] -= len(<str>value) // CHARACTERS_AN_ITEM
-    return text_of(value)
+    return string_of(value)
 
 
 cdef str _element(object value, int depth, Py_ssize_t* left):

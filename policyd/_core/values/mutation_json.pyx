@@ -19,7 +19,7 @@ import base64
 
 from policyd._core.go import printing as go_printing
 from policyd._core.go.printing import Foreign, moment, plain, quoted, span, syntax
-from policyd._core.values.rendering cimport text_of
+from policyd._core.values.cel_format cimport string_of
 from policyd._core.values.types cimport (
     MISSING, Duration, MapKey, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
     type_name,
@@ -117,9 +117,9 @@ cdef object to_json(object value, tuple sources):
     if kind is bytes:
         return base64.b64encode(value).decode()
     if kind is Timestamp:
-        return text_of(value)
+        return string_of(value)
     if kind is Duration:
-        return text_of(value)
+        return string_of(value)
     if kind is Optional:
         if (<Optional>value).held is MISSING:
             raise ConversionError(NO_JSON + "optional.none() dereference")
@@ -269,7 +269,7 @@ cdef class Converter:
                 break
         for key, item in value.items():
             if type(key) is not str:
-                raise _Unnamed(f"map key {key_text(key)} is of type {key_type(key)}, not string")
+                raise _Unnamed(f"map key {quoted_key(key)} is of type {key_type(key)}, not string")
             out[key] = self.inner(item, expected)
         return out
 
@@ -351,7 +351,7 @@ cdef object foreign(object value):
     return Foreign(shown, f"({go}) {shown}", go)
 
 
-cdef str key_text(object key):
+cdef str quoted_key(object key):
     """%q of a CEL value that is no string."""
     kind = key_type(key)
     value = key.value if type(key) is MapKey or type(key) is UInt else key

@@ -50,7 +50,7 @@ cdef Py_ssize_t counted(object value, Py_ssize_t limit, int levels) except -1:
     cdef object kind = type(value)
     cdef Py_ssize_t count = 2
     if kind is str:
-        return text_bytes(value)
+        return string_bytes(value)
     if kind is dict or kind is StructValue:
         return members_bytes(
             <dict>value if kind is dict else (<StructValue>value).fields, limit, levels - 1
@@ -77,11 +77,11 @@ cdef Py_ssize_t members_bytes(dict members, Py_ssize_t limit, int levels) except
     if levels < 0:
         return limit + 1
     for key, value in members.items():
-        count += 2 + (text_bytes(key) if type(key) is str else NUMBER_BYTES)
+        count += 2 + (string_bytes(key) if type(key) is str else NUMBER_BYTES)
         if count > limit:
             break
         if type(value) is str:
-            count += text_bytes(value)
+            count += string_bytes(value)
         else:
             count += counted(value, limit - count, levels)
     return count
@@ -92,7 +92,7 @@ def json_bytes(value, Py_ssize_t limit) -> int:
     return value_bytes(value, limit)
 
 
-cdef Py_ssize_t text_bytes(object text) except -1:
+cdef Py_ssize_t string_bytes(object text) except -1:
     """UTF-8, with the escapes that JSON needs."""
     cdef Py_ssize_t i, size = PyUnicode_GET_LENGTH(text), count = size + 2
     cdef const unsigned char *octets

@@ -6,4 +6,4 @@ cdef object NO_VALUE  # optional.none(): nothing is said
 cdef object json_of(object value)
 
 # The value inside a text, as ``string()`` would print it; a CelError for what has no such form.
-cdef object text_for(object value)
+cdef object string_for(object value)

@@ -38,7 +38,7 @@ cdef int64_t contains_cost(Activation act, object text, object part, object resu
     return tenths(size_of(text)) * tenths(size_of(part))
 
 
-LIBRARY = Library("text", (
+LIBRARY = Library("string_tests", (
     binary(
         "contains", "string.contains(string) -> bool", "contains_string", contains,
         "'abc'.contains('b') // true",

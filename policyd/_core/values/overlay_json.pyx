@@ -7,14 +7,14 @@ has a text of its own (quantities, times, addresses) becomes that text.
 import base64
 
 from policyd._core.values.errors cimport CelError, error
-from policyd._core.values.rendering cimport text_of
+from policyd._core.values.cel_format cimport string_of
 from policyd._core.values.types cimport (
     MISSING, Duration, Opaque, Optional, Timestamp, UInt, type_name,
 )
 
 cdef object NO_VALUE = object()
 # Of the types with functions but without structure those that are written as texts in objects.
-cdef frozenset TEXTS = frozenset((
+cdef frozenset STRING_TYPES = frozenset((
     "kubernetes.Quantity", "kubernetes.Semver", "kubernetes.URL", "net.CIDR", "net.IP",
 ))
 
@@ -34,8 +34,8 @@ cdef object json_of(object value):
     if kind is Optional:
         held = (<Optional>value).held
         return NO_VALUE if held is MISSING else json_of(held)
-    if has_text(value):
-        return text_of(value)
+    if has_string(value):
+        return string_of(value)
     return error(f"a value of the type {type_name(value)} cannot be put into an object")
 
 
@@ -43,7 +43,7 @@ cdef object json_map(dict value):
     cdef dict out = value
     for name, member in value.items():
         if type(name) is not str:
-            return error(f"the key {text_of(name)} of a map is no string")
+            return error(f"the key {string_of(name)} of a map is no string")
         after = json_of(member)
         if type(after) is CelError:
             return after
@@ -70,23 +70,23 @@ cdef object json_list(list value):
     return out if changed else value
 
 
-cdef object text_for(object value):
+cdef object string_for(object value):
     cdef object kind = type(value)
     if kind is str:
         return value
-    if kind is int or kind is bool or kind is float or kind is UInt or has_text(value):
-        return text_of(value)
+    if kind is int or kind is bool or kind is float or kind is UInt or has_string(value):
+        return string_of(value)
     if kind is bytes:
         try:
             return (<bytes>value).decode()
         except UnicodeDecodeError:
             return error("a text cannot hold bytes that are no UTF-8")
     if kind is Optional and (<Optional>value).held is not MISSING:
-        return text_for((<Optional>value).held)
+        return string_for((<Optional>value).held)
     return error(f"a text cannot hold a value of the type {type_name(value)}")
 
 
-cdef bint has_text(object value):
+cdef bint has_string(object value):
     if type(value) is Timestamp or type(value) is Duration:
         return True
-    return isinstance(value, Opaque) and type_name(value) in TEXTS
+    return isinstance(value, Opaque) and type_name(value) in STRING_TYPES

@@ -23,7 +23,7 @@ cdef int write(object value, list parts) except -1:
         before = "{"
         for name in sorted(value):
             parts.append(before)
-            parts.append(text(name))
+            parts.append(string(name))
             parts.append(":")
             write((<dict>value)[name], parts)
             before = ","
@@ -36,7 +36,7 @@ cdef int write(object value, list parts) except -1:
             before = ","
         parts.append("]" if value else "[]")
     elif kind is str:
-        parts.append(text(value))
+        parts.append(string(value))
     elif kind is float:
         parts.append(number(value))
     else:
@@ -44,7 +44,7 @@ cdef int write(object value, list parts) except -1:
     return 0
 
 
-cdef str text(str value):
+cdef str string(str value):
     # A half of a surrogate pair is what Go makes of bytes that are not UTF-8.
     value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return dumps(value, ensure_ascii=False).translate(ESCAPES)

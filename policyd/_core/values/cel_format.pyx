@@ -23,12 +23,12 @@ cdef enum:
     CHARACTERS_AN_ITEM = 16
 
 
-cdef str text_of(object value):
+cdef str string_of(object value):
     cdef Py_ssize_t left = MAX_ITEMS
-    return _text(value, 0, &left)
+    return _string(value, 0, &left)
 
 
-cdef str _text(object value, int depth, Py_ssize_t* left):
+cdef str _string(object value, int depth, Py_ssize_t* left):
     kind = type(value)
     left[0] -= 1
     if left[0] < 0:
@@ -43,7 +43,7 @@ cdef str _text(object value, int depth, Py_ssize_t* left):
     if kind is int:
         return str(value)
     if kind is float:
-        return double_text(value)
+        return double_string(value)
     if kind is UInt:
         return str((<UInt>value).value)
     if kind is bytes:
@@ -57,46 +57,46 @@ cdef str _text(object value, int depth, Py_ssize_t* left):
         return (<TypeValue>value).name
     if depth >= DEPTH:
         return "..."
-    return _structure_text(value, depth + 1, left)
+    return _structure_string(value, depth + 1, left)
 
 
-cdef str _structure_text(object value, int depth, Py_ssize_t* left):
+cdef str _structure_string(object value, int depth, Py_ssize_t* left):
     kind = type(value)
     if kind is list:
-        return "[" + ", ".join(_texts(value, depth, left)) + "]"
+        return "[" + ", ".join(_strings(value, depth, left)) + "]"
     if kind is dict:
         pairs = []
         for key, item in (<dict>value).items():
-            pairs.append(f"{_text(key_value(key), depth, left)}: {_text(item, depth, left)}")
+            pairs.append(f"{_string(key_value(key), depth, left)}: {_string(item, depth, left)}")
             if left[0] < 0:
                 break
         return "{" + ", ".join(pairs) + "}"
     if kind is Optional:
         if (<Optional>value).held is MISSING:
             return "optional.none()"
-        return f"optional({_text((<Optional>value).held, depth, left)})"
+        return f"optional({_string((<Optional>value).held, depth, left)})"
     if kind is StructValue:
         pairs = []
         for name, item in (<StructValue>value).fields.items():
-            pairs.append(f"{name}: {_text(item, depth, left)}")
+            pairs.append(f"{name}: {_string(item, depth, left)}")
         return (<StructValue>value).type_name + "{" + ", ".join(pairs) + "}"
     if kind is MapKey:
-        return _text((<MapKey>value).value, depth, left)
+        return _string((<MapKey>value).value, depth, left)
     if isinstance(value, Opaque):
         return str(value)
     return type_name(value)
 
 
-cdef list _texts(list items, int depth, Py_ssize_t* left):
+cdef list _strings(list items, int depth, Py_ssize_t* left):
     cdef list made = []
     for item in items:
-        made.append(_text(item, depth, left))
+        made.append(_string(item, depth, left))
         if left[0] < 0:
             break
     return made
 
 
-cdef str double_text(double value):
+cdef str double_string(double value):
     if isnan(value):
         return "NaN"
     if isinf(value):
