@@ -1,6 +1,6 @@
 """Per-policy counters: plain C integers, touched once per policy and request."""
 
-cdef enum:
+cpdef enum:
     ADMIT = 0
     DENY = 1
     WARN = 2

@@ -1,5 +1,12 @@
 from typing import TypedDict, type_check_only
 
+ADMIT: int
+DENY: int
+WARN: int
+AUDIT: int
+ERROR: int
+TIMEOUT: int
+
 DECISIONS: tuple[str, str, str, str, str, str]
 
 @type_check_only
