@@ -248,7 +248,7 @@ class Planner:
                 return self._index(base, index, Mode.OPTIONAL)
         target, name = self._resolve(expr)
         arguments = tuple(map(self.node, (*(() if target is None else (target,)), *expr.args)))
-        if name in ("or", "orValue") and len(arguments) == len(("optional", "other")):
+        if name in ("or", "orValue") and len(arguments) == 2:
             return self._optional_or(*arguments, unwrap=name == "orValue")
         return self._function(expr, name, arguments)
 
