@@ -51,48 +51,62 @@ cdef class PathNode(Node):
         charge(act, self.units + size)
         return <object>found
 
-    @cython.boundscheck(False)  # the planner gave out the slot, the activation was made for all
-    @cython.wraparound(False)
     cdef object eval_slowly(self, Activation act):
-        cdef Py_ssize_t i, size = len(self.fields)
+        cdef Py_ssize_t steps = 0
         value = act.slots[self.slot]
         if type(value) is Optional:
-            return _path_in_optional(act, value, self.fields, self.units)
-        for i in range(size):
-            if type(value) is dict:
-                value = (<dict>value).get(self.fields[i], MISSING)
-                if value is not MISSING:
-                    continue
-                charge(act, self.units + i + 1)
-                return no_such_key(self.fields[i])
-            if type(value) is CelError or value is MISSING:  # a variable that has none
-                charge(act, self.units + i)
-                return unset(self.name) if value is MISSING else value
-            value = select(value, self.fields[i], False)
-            if type(value) is CelError:
-                charge(act, self.units + i + 1)
-                return value
-        charge(act, self.units + size)
+            return path_in_optional(act, value, self.fields, self.units)
+        if value is MISSING:
+            charge(act, self.units)
+            return unset(self.name)
+        value = walk(value, self.fields, len(self.fields), len(self.fields), False, &steps)
+        charge(act, self.units + steps)
         return value
 
 
-cdef object _path_in_optional(Activation act, Optional base, tuple fields, int64_t units):
-    """Fields of a variable that holds an optional: none as soon as one is absent."""
+cdef object path_in_optional(Activation act, Optional base, tuple fields, int64_t units):
+    """The fields of a variable that holds an optional: none if one of them is missing."""
+    cdef Py_ssize_t steps = 0
     charge(act, units)
     value = base.held
     if act.rereads and value is not MISSING:
         value = reread_held(value)
+    if value is MISSING:
+        return NONE
     if type(value) is CelError:
         return value
-    for field in fields:
-        if value is MISSING:
-            return NONE
-        value = select(value, field, True)
-        if type(value) is CelError:
-            return value
-        if value is not MISSING:
-            charge(act, 1)
+    value = walk(value, fields, len(fields), 0, True, &steps)
+    charge(act, steps)
+    if type(value) is CelError:
+        return value
     return NONE if value is MISSING else some(value)
+
+
+@cython.boundscheck(False)  # 0 <= i < end <= len(fields)
+@cython.wraparound(False)
+cdef object walk(
+    object value, tuple fields, Py_ssize_t end, Py_ssize_t first, bint optional, Py_ssize_t* steps
+):
+    """The value behind the first ``end`` fields, or what ends the path before: a CelError, or
+    MISSING for a missing field from number ``first`` on. ``steps``: the number of fields to charge.
+    """
+    cdef Py_ssize_t i
+    for i in range(end):
+        if type(value) is dict:
+            value = (<dict>value).get(fields[i], MISSING)
+            if value is not MISSING:
+                continue
+        elif type(value) is CelError:  # a part of the request that is unreadable
+            steps[0] = i
+            return value
+        else:
+            value = select(value, fields[i], optional)
+            if value is not MISSING and type(value) is not CelError:
+                continue
+        steps[0] = i + (i < first)
+        return no_such_key(fields[i]) if value is MISSING and i < first else value
+    steps[0] = end
+    return value
 
 
 @cython.final
@@ -112,27 +126,20 @@ cdef class HasPathNode(Node):
         found = PyDict_GetItemWithError(found, PyTuple_GET_ITEM(<PyObject*>self.fields, last))
         return found is not NULL
 
-    @cython.boundscheck(False)  # as in Path
-    @cython.wraparound(False)
     cdef object eval_slowly(self, Activation act):
-        cdef Py_ssize_t i, last = len(self.fields) - 1
+        cdef Py_ssize_t steps = 0, last = len(self.fields) - 1
         value = act.slots[self.slot]
-        if type(value) is CelError or value is MISSING:
-            return unset(self.name) if value is MISSING else value
+        if value is MISSING:
+            return unset(self.name)
+        if type(value) is CelError:
+            return value
         if type(value) is Optional:
-            value = _path_in_optional(act, value, self.fields, 0)
+            value = path_in_optional(act, value, self.fields, 0)
             return value if type(value) is CelError else (<Optional>value).held is not MISSING
-        for i in range(last):
-            if type(value) is dict:
-                value = (<dict>value).get(self.fields[i], MISSING)
-                if value is not MISSING:
-                    continue
-                charge(act, i + 1)
-                return no_such_key(self.fields[i])
-            value = select(value, self.fields[i], False)
-            if type(value) is CelError:
-                charge(act, i + 1)
-                return value
+        value = walk(value, self.fields, last, last, False, &steps)
+        if type(value) is CelError:
+            charge(act, steps)
+            return value
         charge(act, last + 1)
         if type(value) is dict:
             return (<dict>value).get(self.fields[last], MISSING) is not MISSING
@@ -150,36 +157,18 @@ cdef class OptionalPathNode(Node):
         self.first = first
         self.units = units
 
-    @cython.boundscheck(False)  # as in Path
-    @cython.wraparound(False)
     cdef object resolve(self, Activation act):
-        cdef Py_ssize_t i, size = len(self.fields)
-        cdef Py_ssize_t first = self.first
+        cdef Py_ssize_t steps = 0
         value = act.slots[self.slot]
         if value is MISSING or type(value) is CelError:
             charge(act, self.units)
             return unset(self.name) if value is MISSING else value
         if type(value) is Optional:
             charge(act, self.units)
-            value = (<Optional>_path_in_optional(act, value, self.fields, 0)).held
-            return value
-        for i in range(size):
-            if type(value) is dict:
-                value = (<dict>value).get(self.fields[i], MISSING)
-                if value is not MISSING:
-                    continue
-            else:
-                value = select(value, self.fields[i], True)
-            if value is MISSING:
-                if i >= first:
-                    charge(act, self.units + i)
-                    return MISSING
-                charge(act, self.units + i + 1)
-                return no_such_key(self.fields[i])
-            if type(value) is CelError:
-                charge(act, self.units + i + (1 if i < first else 0))
-                return value
-        charge(act, self.units + size)
+            value = path_in_optional(act, value, self.fields, 0)
+            return value if type(value) is CelError else (<Optional>value).held
+        value = walk(value, self.fields, len(self.fields), self.first, True, &steps)
+        charge(act, self.units + steps)
         return value
 
     cdef object eval(self, Activation act):
