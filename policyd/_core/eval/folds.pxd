@@ -17,6 +17,8 @@ cdef class FoldNode(Node):
     cdef Py_ssize_t second_slot  # -1: one variable
     cdef Node body
 
+    # The loop over the values of the two variables (others: None if there is only one).
+    cdef object fold(self, Activation act, list items, list others)
     cdef list firsts(self, Activation act, object value)
     cdef list seconds(self, Activation act, object value)
     cdef object refuse(self, object value)

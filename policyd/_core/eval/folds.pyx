@@ -3,7 +3,7 @@
 cimport cython
 
 from policyd._core.values.activation cimport charge, take, work
-from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError, error
+from policyd._core.values.errors cimport CelError, error, not_bool
 from policyd._core.values.equality cimport find
 from policyd._core.values.go_format cimport printed
 from policyd._core.eval.rereading cimport reread
@@ -24,6 +24,15 @@ cdef class FoldNode(Node):
         self.slot = slot
         self.second_slot = second_slot
         self.body = body
+
+    cdef object eval(self, Activation act):
+        value = self.range.eval(act)
+        if type(value) is not list and type(value) is not dict:
+            return self.refuse(value)
+        return self.fold(act, self.firsts(act, value), self.seconds(act, value))
+
+    cdef object fold(self, Activation act, list items, list others):
+        raise TypeError("a fold without a loop")
 
     cdef list firsts(self, Activation act, object value):
         """The values of the first variable."""
@@ -50,94 +59,66 @@ cdef class FoldNode(Node):
         return error(f"got '{go_name(value)}', expected iterable type")
 
 
+@cython.boundscheck(False)  # i < size of lists that nothing changes; slots as in Slot
+@cython.wraparound(False)
+cdef inline int begin_round(
+    FoldNode fold, Activation act, list items, list others, Py_ssize_t i
+) except -1:
+    """Set the variables to the values of this round."""
+    act.slots[fold.slot] = items[i]
+    if others is not None:
+        act.slots[fold.second_slot] = others[i]
+    return work(act, 1)
+
+
+cdef inline object search(
+    FoldNode fold, Activation act, list items, list others, object wanted, int64_t cost
+):
+    """``wanted`` (True or False) from the first round that gives it; ``cost``: that of a round."""
+    cdef Py_ssize_t i, size = len(items)
+    failure = None
+    for i in range(size):
+        begin_round(fold, act, items, others, i)
+        value = fold.body.eval(act)
+        charge(act, cost)
+        if value is wanted:
+            charge(act, RESULT if i + 1 == size else cost - 1 + RESULT)
+            return wanted
+        if value is not True and value is not False and failure is None:
+            failure = not_bool(value)
+    charge(act, RESULT)
+    return wanted is False if failure is None else failure
+
+
 @cython.final
 @cython.auto_pickle(False)
 cdef class AllNode(FoldNode):
-    @cython.boundscheck(False)  # i < size of lists that nothing changes; slots as in Slot
-    @cython.wraparound(False)
-    cdef object eval(self, Activation act):
-        cdef list items, others
-        cdef Py_ssize_t i, size
-        value = self.range.eval(act)
-        if type(value) is not list and type(value) is not dict:
-            return self.refuse(value)
-        items = self.firsts(act, value)
-        others = self.seconds(act, value)
-        failure = None
-        size = len(items)
-        for i in range(size):
-            act.slots[self.slot] = items[i]
-            if others is not None:
-                act.slots[self.second_slot] = others[i]
-            work(act, 1)
-            value = self.body.eval(act)
-            charge(act, ALL_ROUND)
-            if value is False:
-                charge(act, RESULT if i + 1 == size else ALL_ROUND - 1 + RESULT)
-                return False
-            if value is not True and failure is None:
-                failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
-        charge(act, RESULT)
-        return True if failure is None else failure
+    cdef object fold(self, Activation act, list items, list others):
+        return search(self, act, items, others, False, ALL_ROUND)
 
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class ExistsNode(FoldNode):
-    @cython.boundscheck(False)  # as in All
-    @cython.wraparound(False)
-    cdef object eval(self, Activation act):
-        cdef list items, others
-        cdef Py_ssize_t i, size
-        value = self.range.eval(act)
-        if type(value) is not list and type(value) is not dict:
-            return self.refuse(value)
-        items = self.firsts(act, value)
-        others = self.seconds(act, value)
-        failure = None
-        size = len(items)
-        for i in range(size):
-            act.slots[self.slot] = items[i]
-            if others is not None:
-                act.slots[self.second_slot] = others[i]
-            work(act, 1)
-            value = self.body.eval(act)
-            charge(act, EXISTS_ROUND)
-            if value is True:
-                charge(act, RESULT if i + 1 == size else EXISTS_ROUND - 1 + RESULT)
-                return True
-            if value is not False and failure is None:
-                failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
-        charge(act, RESULT)
-        return False if failure is None else failure
+    cdef object fold(self, Activation act, list items, list others):
+        return search(self, act, items, others, True, EXISTS_ROUND)
 
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class ExistsOneNode(FoldNode):
-    @cython.boundscheck(False)  # as in All
-    @cython.wraparound(False)
-    cdef object eval(self, Activation act):
-        cdef list items, others
+    cdef object fold(self, Activation act, list items, list others):
         cdef Py_ssize_t i, size, found = 0
-        value = self.range.eval(act)
-        if type(value) is not list and type(value) is not dict:
-            return self.refuse(value)
-        items = self.firsts(act, value)
-        others = self.seconds(act, value)
         failure = None
         size = len(items)
         for i in range(size):
-            act.slots[self.slot] = items[i]
-            if others is not None:
-                act.slots[self.second_slot] = others[i]
-            work(act, 1)
+            begin_round(self, act, items, others, i)
             value = self.body.eval(act)
             if value is True:
                 charge(act, 2)  # accu + 1
                 found += 1
             elif value is not False:  # the latest error is kept: it replaces accu
-                failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+                failure = not_bool(value)
         charge(act, RESULT + 1)  # accu == 1
         return found == 1 if failure is None else failure
 
@@ -149,35 +130,21 @@ cdef class Collect(FoldNode):
 
     def __init__(self, Node range not None, slot, second_slot, Node body not None,
                  Node condition, constant):
-        self.range = range
-        self.slot = slot
-        self.second_slot = second_slot
-        self.body = body
+        FoldNode.__init__(self, range, slot, second_slot, body)
         self.condition = condition
         self.step_cost = 2 if constant else 12  # accu, +, and the list [body]
 
-    @cython.boundscheck(False)  # as in All
-    @cython.wraparound(False)
-    cdef object eval(self, Activation act):
-        cdef list items, others, made = []
+    cdef object fold(self, Activation act, list items, list others):
+        cdef list made = []
         cdef Py_ssize_t i
-        value = self.range.eval(act)
-        if type(value) is not list and type(value) is not dict:
-            return self.refuse(value)
-        items = self.firsts(act, value)
-        others = self.seconds(act, value)
         failure = None
         for i in range(len(items)):
-            act.slots[self.slot] = items[i]
-            if others is not None:
-                act.slots[self.second_slot] = others[i]
-            work(act, 1)
+            begin_round(self, act, items, others, i)
             if self.condition is not None:
                 value = self.condition.eval(act)
-                if value is False:
-                    continue
                 if value is not True:
-                    failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+                    if value is not False:
+                        failure = not_bool(value)
                     continue
             value = self.body.eval(act)
             charge(act, self.step_cost)
@@ -196,34 +163,21 @@ cdef class CollectMap(FoldNode):
 
     def __init__(self, Node range not None, slot, second_slot, Node body not None,
                  Node condition, entries):
-        self.range = range
-        self.slot = slot
-        self.second_slot = second_slot
-        self.body = body
+        FoldNode.__init__(self, range, slot, second_slot, body)
         self.condition = condition
         self.entries = entries
 
-    cdef object eval(self, Activation act):
-        cdef list items, others
+    cdef object fold(self, Activation act, list items, list others):
         cdef dict made = {}
         cdef Py_ssize_t i
-        value = self.range.eval(act)
-        if type(value) is not list and type(value) is not dict:
-            return self.refuse(value)
-        items = self.firsts(act, value)
-        others = self.seconds(act, value)
         failure = None
         for i in range(len(items)):
-            act.slots[self.slot] = items[i]
-            if others is not None:
-                act.slots[self.second_slot] = others[i]
-            work(act, 1)
+            begin_round(self, act, items, others, i)
             if self.condition is not None:
                 value = self.condition.eval(act)
-                if value is False:
-                    continue
                 if value is not True:
-                    failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+                    if value is not False:
+                        failure = not_bool(value)
                     continue
             value = self._step(act, made, items[i], failure)
             failure = value if type(value) is CelError else failure

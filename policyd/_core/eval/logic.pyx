@@ -3,7 +3,7 @@
 cimport cython
 
 from policyd._core.values.activation cimport charge
-from policyd._core.values.errors cimport NO_SUCH_OVERLOAD, CelError
+from policyd._core.values.errors cimport CelError, not_bool
 from policyd._core.values.equality cimport equal
 from policyd._core.eval.functions cimport tenths
 from policyd._core.values.types cimport Opaque, UInt, map_key, size_of
@@ -27,7 +27,7 @@ cdef object all_of(Activation act, tuple terms, Py_ssize_t start):
         if value is False:
             return False
         if value is not True and failure is None:
-            failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+            failure = not_bool(value)
     return True if failure is None else failure
 
 
@@ -44,7 +44,7 @@ cdef class Or(Node):
             if value is True:
                 return True
             if value is not False and failure is None:
-                failure = value if type(value) is CelError else NO_SUCH_OVERLOAD
+                failure = not_bool(value)
         return False if failure is None else failure
 
 
@@ -62,7 +62,7 @@ cdef class Conditional(Node):
             return self.yes.eval(act)
         if value is False:
             return self.no.eval(act)
-        return value if type(value) is CelError else NO_SUCH_OVERLOAD
+        return not_bool(value)
 
 
 cdef inline int64_t _equality_cost(object left, object right, bint negated) except -1:

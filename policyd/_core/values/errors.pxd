@@ -20,6 +20,7 @@ cdef CelError TIMESTAMP_OVERFLOW
 
 cdef CelError error(str text)                      # a text of its own
 cdef CelError error_about(str text, object detail)  # text + the value as CEL prints it
+cdef CelError not_bool(object value)               # a CelError itself, else "no such overload"
 cdef CelError no_such_key(object key)
 cdef CelError index_out_of_bounds(object index)
 cdef CelError no_conversion(object value, str target)  # type conversion error from 'a' to 'b'

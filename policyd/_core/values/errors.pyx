@@ -57,6 +57,10 @@ cdef CelError error_about(str text, object detail):
     return made
 
 
+cdef CelError not_bool(object value):
+    return value if type(value) is CelError else NO_SUCH_OVERLOAD
+
+
 cdef CelError no_such_key(object key):
     return error_about("no such key: ", key)
 
