@@ -320,7 +320,7 @@ cdef object replaced(object live, object value):
 # Values that an expression gave.
 
 cdef int check(object value, SchemaType type, str path) except -1:
-    found = value_problems(value, type, False)
+    found = value_problems(value, type, False, False)
     if found is not None:
         below, message = found[0]
         raise OverlayError(f"{path}{below}: {message}")

@@ -5,7 +5,8 @@ from policyd._core.schema.types cimport SchemaType
 cdef object ABSENT  # no value at all
 
 # What does not fit the schema: [(path, message)], or None. ``live``: duplicates are no problem.
-cdef list value_problems(object value, SchemaType type, bint live)
+# ``atomics``: what only merges as a whole is noted, too, with None for a message.
+cdef list value_problems(object value, SchemaType type, bint live, bint atomics)
 
 # What tells an item from others: hashable, equal for equal keys. Raises MergeError.
 cdef object item_key(object item, SchemaType type)

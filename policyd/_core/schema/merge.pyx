@@ -11,6 +11,7 @@ Neither argument is changed.
 """
 
 from policyd._core.go import printing as go_printing
+from policyd._core.go.strings cimport quote
 from policyd._core.schema.types cimport (
     ATOMIC, BOOLEAN, NO_SCALAR, NUMERIC, SET, STRING, Field, SchemaType, kind_of,
 )
@@ -23,19 +24,20 @@ class MergeError(Exception):
 
 
 def problems(patch, SchemaType type not None):
-    return value_problems(patch, type, False)
+    return value_problems(patch, type, False, False)
 
 
 def live_problems(live, SchemaType type not None):
-    return value_problems(live, type, True)
+    return value_problems(live, type, True, False)
 
 
 def atomics(patch, SchemaType type not None):
-    return atomic_paths(patch, type)
+    found = value_problems(patch, type, False, True) or ()
+    return [path for path, message in found if message is None] or None
 
 
 def flawless(patch, SchemaType type not None):
-    return is_flawless(patch, type)
+    return value_problems(patch, type, False, True) is None
 
 
 def merge(live, patch, SchemaType type not None):
@@ -44,14 +46,14 @@ def merge(live, patch, SchemaType type not None):
 
 # Checking against the schema.
 
-cdef list value_problems(object value, SchemaType type, bint live):
+cdef list value_problems(object value, SchemaType type, bint live, bint atomics):
     cdef object kind = kind_of(value)
     if kind is dict:
         if type.is_map:
-            return map_problems(value, type, live)
+            return map_problems(value, type, live, atomics)
     elif kind is list:
         if type.is_list:
-            return list_problems(value, type, live)
+            return list_problems(value, type, live, atomics)
     elif value is None:
         return None  # a null fits every form
     elif type.scalar != NO_SCALAR and (
@@ -87,26 +89,33 @@ cdef list scalar_problems(object value, SchemaType type):
     return [("", f"expected any scalar, got &{{{go_printing.plain(value)}}}")]
 
 
-cdef list map_problems(dict value, SchemaType type, bint live):
-    cdef list found = None, below
+cdef list map_problems(dict value, SchemaType type, bint live, bint atomics):
+    cdef list found = [("", None)] if atomics and type.atomic else None
+    cdef list below
     cdef Field field
+    cdef bint declared
     for name, member in value.items():
-        field = type.fields.get(name, type.extra)
+        field = type.fields.get(name)
+        declared = field is not None
+        if not declared:
+            field = type.extra
         if field is None:
             # The API server stops looking at this map here.
             return (found or []) + [(f".{name}", "field not declared in schema")]
-        below = value_problems(member, field.type, live)
+        below = value_problems(member, field.type, live, atomics and declared)
         if below is not None:
-            found = (found or []) + prefixed(f".{name}", below)
+            found = (found or []) + [(f".{name}{path}", message) for path, message in below]
     return found
 
 
-cdef list list_problems(list value, SchemaType type, bint live):
-    cdef list found = None, below
+cdef list list_problems(list value, SchemaType type, bint live, bint atomics):
+    cdef bint whole = type.relation == ATOMIC
+    cdef list found = [("", None)] if atomics and whole else None
+    cdef list below
     cdef set seen = set()
     cdef Py_ssize_t index
     for index, item in enumerate(value):
-        if type.relation != ATOMIC:
+        if not whole:
             try:
                 key = item_key(item, type)
             except MergeError as error:
@@ -115,73 +124,15 @@ cdef list list_problems(list value, SchemaType type, bint live):
                 label = key_label(item, type)
                 found = (found or []) + [("", f"duplicate entries for key {label}")]
             seen.add(key)
-        below = value_problems(item, type.item.type, live)
+        below = value_problems(item, type.item.type, live, atomics)
         if below is not None:
-            label = f"[{index}]" if type.relation == ATOMIC else key_label(item, type)
-            found = (found or []) + prefixed(label, below)
+            label = f"[{index}]" if whole else key_label(item, type)
+            # The path of what only merges as a whole has indexes in the place of keys.
+            found = (found or []) + [
+                (f"[{index}]{path}" if message is None else label + path, message)
+                for path, message in below
+            ]
     return found
-
-
-cdef list prefixed(str prefix, list below):
-    return [(prefix + path, message) for path, message in below]
-
-
-# What an ApplyConfiguration must not touch.
-
-cdef list atomic_paths(object value, SchemaType type):
-    cdef list found = None, below
-    cdef Field field
-    cdef Py_ssize_t index
-    if kind_of(value) is dict and type.is_map:
-        if type.atomic:
-            found = [""]
-        for name, member in (<dict>value).items():
-            field = type.fields.get(name)
-            if field is not None:
-                below = atomic_paths(member, field.type)
-                if below is not None:
-                    found = (found or []) + [f".{name}{path}" for path in below]
-    elif kind_of(value) is list and type.is_list:
-        if type.relation == ATOMIC:
-            found = [""]
-        for index, item in enumerate(<list>value):
-            below = atomic_paths(item, type.item.type)
-            if below is not None:
-                found = (found or []) + [f"[{index}]{path}" for path in below]
-    return found
-
-
-# Both of these at once, for the usual patch. Where it is not sure, they have to tell.
-
-cdef bint is_flawless(object value, SchemaType type) except -1:
-    cdef object kind = kind_of(value)
-    cdef Field field
-    if kind is dict:
-        if not type.is_map or type.atomic:
-            return False
-        for name, member in (<dict>value).items():
-            field = type.fields.get(name, type.extra)
-            if field is None or not is_flawless(member, field.type):
-                return False
-        return True
-    if kind is list:
-        return type.is_list and type.relation != ATOMIC and are_flawless(<list>value, type)
-    return value is None or (
-        type.scalar != NO_SCALAR
-        and (kind is str or kind is int or kind is bool or kind is float)
-        and scalar_problems(value, type) is None
-    )
-
-
-cdef bint are_flawless(list items, SchemaType type) except -1:
-    for item in items:
-        if not is_flawless(item, type.item.type):
-            return False
-    try:
-        keys = keys_of(items, type)
-    except MergeError:
-        return False
-    return len(set(keys)) == len(keys)
 
 
 # Keys of list items.
@@ -202,7 +153,7 @@ cdef object item_key(object item, SchemaType type):
             return found
     parts = [key_value(<dict>item, name, type) for name in type.keys]
     if all([part is ABSENT for part in parts]):
-        names = " ".join([go_printing.quoted(name) for name in type.keys])
+        names = " ".join([quote(name) for name in type.keys])
         raise MergeError(
             f"associative list with keys has an element that omits all key fields [{names}] "
             "(and doesn't have default values for any key fields)"
@@ -251,7 +202,7 @@ cdef str key_label(object item, SchemaType type):
 cdef str scalar_string(object value):
     cdef object kind = kind_of(value)
     if kind is str:
-        return go_printing.quoted(value)
+        return quote(value)
     if value is None:
         return "null"
     if kind is dict:
