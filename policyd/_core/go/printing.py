@@ -6,22 +6,13 @@ For plain JSON values, and for ``Foreign``: values of CEL that are no JSON in Go
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
+from policyd._core.go.strings import quoted
+
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
-ESCAPES = {
-    "\a": r"\a",
-    "\b": r"\b",
-    "\f": r"\f",
-    "\n": r"\n",
-    "\r": r"\r",
-    "\t": r"\t",
-    "\v": r"\v",
-    "\\": r"\\",
-    '"': r"\"",
-}
 # What an empty list in Object{...} becomes, a nil slice of Go. By identity: Kubernetes has a null
 # in its place where no Go type says that it is a list.
 EMPTY: list[object] = []
@@ -34,22 +25,6 @@ class Foreign:
     plain: str
     syntax: str
     type: str
-
-
-def quoted(text: str) -> str:
-    """%q: as ``strconv.Quote``."""
-    return f'"{"".join(map(quoted_character, text))}"'
-
-
-def quoted_character(character: str) -> str:
-    code = ord(character)
-    if character in ESCAPES:
-        return ESCAPES[character]
-    if character.isprintable() and not 0xD800 <= code < 0xE000:
-        return character
-    if code < 0x20 or code == 0x7F:
-        return f"\\x{code:02x}"
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 def number(value: float) -> str:

@@ -1,5 +1,7 @@
 """Numbers and strings as Go prints them."""
 
+cdef dict ESCAPES  # of strconv.Quote: character -> escape
+
 
 # fmt's %.*f, without grouping.
 cdef str print_fixed(double value, Py_ssize_t precision)

@@ -7,7 +7,7 @@ cdef str WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x20
 )
 cdef enum:
     MAX_SHOWN = 10_000  # characters of a string in an error: messages are for people
-cdef dict ESCAPES = {
+ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
     "\f": "\\f",
@@ -49,6 +49,10 @@ cdef str quote(str text):
             parts.append(f"\\U{<int> char:08x}")
     parts.append('"')
     return "".join(parts)
+
+
+def quoted(str text not None):
+    return quote(text)
 
 
 cdef str shown(str text):

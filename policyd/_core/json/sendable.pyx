@@ -44,9 +44,13 @@ cdef str problem_of(object value, int depth):
 
 
 cdef str string_problem(str text):
+    return "a string with half of a surrogate pair" if has_surrogate(text) else None
+
+
+cdef bint has_surrogate(str text) except -1:
     cdef Py_UCS4 c
     if not PyUnicode_IS_ASCII(text):
         for c in text:
             if 0xD800 <= c <= 0xDFFF:
-                return "a string with half of a surrogate pair"
-    return None
+                return True
+    return False

@@ -7,6 +7,8 @@ Speaks about bytes and trees of plain JSON values only; the fields of a review a
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.math cimport isfinite
 
+from policyd._core.json.sendable cimport has_surrogate
+
 from policyd.errors import ReviewError, UnreadableReview
 
 # Why a review cannot be evaluated.
@@ -97,11 +99,8 @@ cdef double as_double(object value) except? -1.0:
 
 
 cdef int check_string(str text) except -1:
-    cdef Py_UCS4 character
-    if not text.isascii():
-        for character in text:
-            if 0xD800 <= character <= 0xDFFF:
-                raise UnreadableReview("a string holds half of a surrogate pair")
+    if has_surrogate(text):
+        raise UnreadableReview("a string holds half of a surrogate pair")
     return 0
 
 

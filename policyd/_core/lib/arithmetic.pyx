@@ -18,6 +18,13 @@ from policyd._core.values.errors cimport (
 )
 from policyd._core.eval.functions cimport binary, tenths, unary
 from policyd._core.regex.search cimport PyUnicode_KIND
+from policyd._core.values.overflow cimport (
+    add_overflows,
+    add_overflows_unsigned,
+    multiply_overflows,
+    multiply_overflows_unsigned,
+    subtract_overflows,
+)
 from policyd._core.values.types cimport Duration, UInt, duration, size_of, uint
 
 from policyd._core.eval import estimates
@@ -25,13 +32,6 @@ from policyd._core.eval.functions import Library
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object, int*) except? -1
-
-cdef extern from *:
-    bint add_overflows "__builtin_add_overflow"(int64_t, int64_t, int64_t*) noexcept
-    bint subtract_overflows "__builtin_sub_overflow"(int64_t, int64_t, int64_t*) noexcept
-    bint multiply_overflows "__builtin_mul_overflow"(int64_t, int64_t, int64_t*) noexcept
-    bint uadd_overflows "__builtin_add_overflow"(uint64_t, uint64_t, uint64_t*) noexcept
-    bint umultiply_overflows "__builtin_mul_overflow"(uint64_t, uint64_t, uint64_t*) noexcept
 
 
 cdef inline bint ints(object left, object right, int64_t* a, int64_t* b) except -1:
@@ -61,7 +61,7 @@ cdef object add(Activation act, object left, object right):
     if kind is float:
         return <double>left + <double>right
     if kind is UInt:
-        if uadd_overflows((<UInt>left).value, (<UInt>right).value, &unsigned):
+        if add_overflows_unsigned((<UInt>left).value, (<UInt>right).value, &unsigned):
             return UNSIGNED_OVERFLOW
         return uint(unsigned)
     return NO_OVERLOAD
@@ -115,7 +115,7 @@ cdef object multiply(Activation act, object left, object right):
     if kind is float:
         return <double>left * <double>right
     if kind is UInt:
-        if umultiply_overflows((<UInt>left).value, (<UInt>right).value, &unsigned):
+        if multiply_overflows_unsigned((<UInt>left).value, (<UInt>right).value, &unsigned):
             return UNSIGNED_OVERFLOW
         return uint(unsigned)
     return NO_OVERLOAD

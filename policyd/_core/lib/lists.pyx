@@ -20,14 +20,11 @@ from policyd._core.values.errors cimport (
 )
 from policyd._core.values.equality cimport compare, equal
 from policyd._core.eval.functions cimport binary, traversal, unary
+from policyd._core.values.overflow cimport add_overflows, add_overflows_unsigned
 from policyd._core.values.types cimport Duration, Timestamp, UInt, duration, uint
 
 from policyd._core.eval import estimates
 from policyd._core.eval.functions import Library
-
-cdef extern from *:
-    bint add_overflows "__builtin_add_overflow"(int64_t, int64_t, int64_t*)
-    bint add_overflows_unsigned "__builtin_add_overflow"(uint64_t, uint64_t, uint64_t*)
 
 cdef dict COMPARABLE = {
     int: "int",

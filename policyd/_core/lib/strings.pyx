@@ -18,7 +18,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation, take, work
 from policyd._core.values.errors cimport NO_OVERLOAD, error
-from policyd._core.go.strings cimport trim_space
+from policyd._core.go.strings cimport ESCAPES, trim_space
 from policyd._core.eval.functions cimport (
     binary,
     first_fifths,
@@ -48,17 +48,7 @@ cdef enum:
 
 cdef dict TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 cdef dict TO_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
-cdef dict QUOTED = str.maketrans({
-    "\a": "\\a",
-    "\b": "\\b",
-    "\f": "\\f",
-    "\n": "\\n",
-    "\r": "\\r",
-    "\t": "\\t",
-    "\v": "\\v",
-    "\\": "\\\\",
-    '"': '\\"',
-})
+cdef dict QUOTED = str.maketrans(ESCAPES)
 
 
 cdef object out_of_range(int64_t index):

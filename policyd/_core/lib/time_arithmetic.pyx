@@ -10,15 +10,11 @@ from libc.stdint cimport INT64_MIN, int64_t
 from policyd._core.values.activation cimport Activation
 from policyd._core.values.errors cimport INTEGER_OVERFLOW, NO_OVERLOAD, TIMESTAMP_OVERFLOW
 from policyd._core.eval.functions cimport binary
+from policyd._core.values.overflow cimport add_overflows, multiply_overflows, subtract_overflows
 from policyd._core.values.times cimport MAX_SECONDS, MIN_SECONDS, NANOS_PER_SECOND
 from policyd._core.values.types cimport Duration, Timestamp, duration, timestamp
 
 from policyd._core.eval.functions import Library
-
-cdef extern from *:
-    bint add_overflows "__builtin_add_overflow"(int64_t, int64_t, int64_t*)
-    bint subtract_overflows "__builtin_sub_overflow"(int64_t, int64_t, int64_t*)
-    bint multiply_overflows "__builtin_mul_overflow"(int64_t, int64_t, int64_t*)
 
 
 cdef object moved(Timestamp at, int64_t nanos):

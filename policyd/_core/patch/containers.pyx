@@ -3,7 +3,7 @@
 No paths are walked here and nothing is copied: the functions work on the container they are given.
 """
 
-from policyd._core.go.printing import quoted
+from policyd._core.go.strings cimport quote as quoted
 
 cdef str INVALID_INDEX = "invalid index referenced"
 cdef str KNOWN_ESCAPES = '"\\bfnrtu'

@@ -18,7 +18,8 @@ from libc.math cimport isfinite
 import base64
 
 from policyd._core.go import printing as go_printing
-from policyd._core.go.printing import Foreign, moment, plain, quoted, span, syntax
+from policyd._core.go.printing import Foreign, moment, plain, span, syntax
+from policyd._core.go.strings cimport quote
 from policyd._core.values.cel_format cimport string_of
 from policyd._core.values.types cimport (
     MISSING, Duration, MapKey, Opaque, Optional, StructValue, Timestamp, TypeValue, UInt,
@@ -303,7 +304,7 @@ cdef class Converter:
             shown = ", ".join([syntax(item) for item in inside])
             return Foreign(plain(inside), f"[]ref.Val{{{shown}}}", "[]ref.Val")
         members = {str(key): self.inner(item, expected) for key, item in value.items()}
-        shown = ", ".join([f"{quoted(key)}:{syntax(item)}" for key, item in members.items()])
+        shown = ", ".join([f"{quote(key)}:{syntax(item)}" for key, item in members.items()])
         return Foreign(plain(members), f"map[ref.Val]ref.Val{{{shown}}}", "map[ref.Val]ref.Val")
 
     cdef bint came_as_json(self, object container):
@@ -359,7 +360,7 @@ cdef str quoted_key(object key):
         character = chr(value) if 0 <= value < 0x110000 else "\ufffd"
         if character == "'":
             return r"'\''"
-        inside = quoted(character)[1:-1]
+        inside = quote(character)[1:-1]
         return "'\"'" if character == '"' else f"'{inside}'"
     return f"%!q({kind}={plain(value)})"
 

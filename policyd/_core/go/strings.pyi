@@ -1,0 +1,2 @@
+def quoted(text: str) -> str:
+    """%q: strconv.Quote."""
