@@ -1,3 +1,1 @@
-"""The compiled core: CEL evaluation, matching, patching. Imports no third party but
-the regex engine.
-"""
+"""The compiled core: CEL evaluation, matching, patching. Depends only on RE2 and orjson."""

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from policyd._core.match.matcher import Hit, MatchInput
 from policyd._core.plan.plan import Subject
 from policyd._core.values.errors import CelError
-from policyd.admission.findings import ADMIT, Findings
+from policyd._core.counting.counters import ADMIT
+from policyd.admission.findings import Findings
 from policyd.admission.invocation import NO_VALIDATIONS, Invocation, Matched
 from policyd.admission.lookups.sources import ParamSource
 from policyd.admission.subject import Subjects

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import Literal, TypeVar, TypeVarTuple
 
-from policyd._core.counting.counters import DECISIONS
+from policyd._core.counting.counters import ADMIT, AUDIT, DENY, ERROR, TIMEOUT, WARN
 from policyd._core.plan.plan import Stopped, TimedOut
 from policyd._core.plan.validation import ValidationOutcome
 from policyd.admission.confidential import WITHHELD, is_confidential
@@ -24,9 +24,6 @@ from policyd.texts import bounded
 _Result = TypeVar("_Result")
 _Arguments = TypeVarTuple("_Arguments")
 _log = logging.getLogger("policyd.engine")
-ADMIT, _DENY, _WARN, _AUDIT, _ERROR, _TIMEOUT = map(
-    DECISIONS.index, ("admit", "deny", "warn", "audit", "error", "timeout")
-)
 
 
 class Findings:
@@ -78,7 +75,7 @@ class Findings:
 
     def misconfigured(self, policy: CompiledPolicy, text: str, binding: str | None) -> None:
         """A configuration error: denies whatever the actions, unless failurePolicy is Ignore."""
-        policy.counters.count(_ERROR)
+        policy.counters.count(ERROR)
         text = bounded(text)
         if self.webhook == "mutate":
             finding = Finding(policy, binding, text, "Forbidden", code=403, error=True)
@@ -88,7 +85,7 @@ class Findings:
 
     def failed(self, policy: CompiledPolicy, binding: Binding, error: str | Stopped) -> None:
         """An evaluation error: follows the binding's actions, unless failurePolicy is Ignore."""
-        policy.counters.count(_TIMEOUT if isinstance(error, TimedOut) else _ERROR)
+        policy.counters.count(TIMEOUT if isinstance(error, TimedOut) else ERROR)
         actions, code = (("Deny",), 403) if self.webhook == "mutate" else (binding.actions, 0)
         name = None if policy.kind == "Policy" else binding.name
         text = bounded(str(error))
@@ -159,11 +156,11 @@ class Findings:
 def _decision(outcome: ValidationOutcome, actions: tuple[str, ...]) -> int:
     """How a policy's decision is counted (``_core/counting/counters.pxd``)."""
     if outcome.timed_out:
-        return _TIMEOUT
+        return TIMEOUT
     if outcome.annotation_errors or outcome.ignored or any(f[3] for f in outcome.failures):
-        return _ERROR
+        return ERROR
     if not outcome.failures:
         return ADMIT
     if "Deny" in actions:
-        return _DENY
-    return _WARN if "Warn" in actions else _AUDIT
+        return DENY
+    return WARN if "Warn" in actions else AUDIT

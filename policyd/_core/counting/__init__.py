@@ -1,1 +1,1 @@
-"""What is counted at each request, without locks: decisions and durations."""
+"""Counters of decisions and durations, updated at each request without locks."""

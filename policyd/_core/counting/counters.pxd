@@ -1,4 +1,4 @@
-"""Per-policy counters: plain C integers, touched once per policy and request."""
+"""Per-policy counters: plain C integers, updated once per policy and request."""
 
 cpdef enum:
     ADMIT = 0
@@ -10,7 +10,7 @@ cpdef enum:
 
 
 cdef class PolicyCounters:
-    """What one policy (by name) has decided so far; lives on when the policy set is swapped."""
+    """The decisions of one policy, by name. Counters survive a reload of the policies."""
 
     cdef readonly str name
     cdef long long[6] decisions

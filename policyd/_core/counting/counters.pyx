@@ -1,6 +1,6 @@
-"""Per-policy counters: plain C integers, touched once per policy and request.
+"""Per-policy counters: plain C integers, updated once per policy and request.
 
-They are read at scrape time only. Counting happens on the thread of the event loop alone.
+They are read only when metrics are scraped. Only the thread of the event loop counts.
 """
 
 DECISIONS = ("admit", "deny", "warn", "audit", "error", "timeout")

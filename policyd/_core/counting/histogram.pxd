@@ -1,9 +1,9 @@
-"""Histogram of durations; read at scrape time by ``observability/metrics.py``."""
+"""Histogram of durations; ``observability/metrics.py`` reads it when metrics are scraped."""
 
 
 cdef class Histogram:
     cdef int size
     cdef tuple bounds_seconds
     cdef long long[32] bounds        # nanoseconds, ascending
-    cdef long long[33] counts        # one more than bounds: what is beyond the last
+    cdef long long[33] counts        # one more than bounds: durations above the last bound
     cdef long long total             # nanoseconds

@@ -1,11 +1,11 @@
-"""Histogram: counts durations into buckets, cheaply enough for several per request."""
+"""Histogram: counts durations in buckets; cheap enough for several calls per request."""
 
 cdef enum:
     MAX_BOUNDS = 32
 
 
 cdef class Histogram:
-    """Fixed buckets over nanoseconds. One thread writes; a reader sees whole Python integers."""
+    """Fixed buckets of nanoseconds. One thread writes; a reader sees whole Python integers."""
 
     def __init__(self, bounds_seconds: tuple[float, ...]) -> None:
         if not 0 < len(bounds_seconds) <= MAX_BOUNDS or sorted(bounds_seconds) != [*bounds_seconds]:
@@ -17,7 +17,8 @@ cdef class Histogram:
             self.bounds[i] = <long long>(bounds_seconds[i] * 1e9)
 
     def observe(self, long long nanoseconds) -> None:
-        """Count one duration; a bound belongs to its bucket (``le``)."""
+        """Count one duration. A duration equal to a bound is in the bucket of that bound (``le``).
+        """
         cdef int i = 0
         while i < self.size and nanoseconds > self.bounds[i]:
             i += 1
@@ -25,7 +26,7 @@ cdef class Histogram:
         self.total += nanoseconds
 
     def snapshot(self) -> tuple[list[tuple[float, int]], int, float]:
-        """(bound in seconds, observations up to it) of each bucket, all observations, their sum."""
+        """((bound in seconds, observations up to it) of each bucket, their number, their sum)."""
         cdef int i
         cdef long long below = 0
         buckets = []

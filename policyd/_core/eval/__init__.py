@@ -1,1 +1,1 @@
-"""Programs: planned CEL expressions as trees of nodes, and what an evaluation needs."""
+"""Programs: planned CEL expressions as trees of nodes, and the evaluation of them."""

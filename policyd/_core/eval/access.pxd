@@ -18,9 +18,9 @@ cdef class PathNode(Node):
     cdef readonly Py_ssize_t slot
     cdef readonly str name
     cdef readonly tuple fields
-    cdef readonly int64_t units   # for the variable
+    cdef readonly int64_t units   # charged for the variable
 
-    # The same where a value on the way is no map, or absent.
+    # Evaluates the path step by step, where a value on the way is not a map or is missing.
     cdef object eval_slowly(self, Activation act)
 
 
@@ -34,40 +34,41 @@ cdef class HasPathNode(Node):
 
 
 cdef class OptionalPathNode(Node):
-    """``a.b.?c.d``: from the field number ``first`` on, an absent field is ``optional.none()``."""
+    """``a.b.?c.d``: from field number ``first`` on, a missing field gives ``optional.none()``."""
     cdef Py_ssize_t slot
     cdef str name
     cdef tuple fields
     cdef Py_ssize_t first
     cdef int64_t units
 
-    # The value, MISSING or a CelError; not wrapped in an Optional.
+    # The value, MISSING or a CelError, without the Optional around it.
     cdef object resolve(self, Activation act)
 
 
 cdef class OptionalPathOrNode(Node):
-    """``a.?b.orValue(c)`` without making the optional."""
+    """``a.?b.orValue(c)``, without creating the optional."""
     cdef OptionalPathNode path
     cdef Node otherwise
 
 
 cdef class ChainStep:
-    """One step of a Chain: a constant key, or a node that gives the key."""
+    """One step of a Chain: a constant key, or a node that evaluates to the key."""
     cdef object key
     cdef Node node
     cdef bint optional
     cdef bint test  # the last step of has()
-    cdef bint declared  # a field of what is known to be an Object
+    cdef bint declared  # a field of a value that is known to be an Object
 
 
 cdef class RawKey(Node):
-    """A key read from a variable: the error for what is no key names its Go type there."""
+    """A key read from a variable. The error for an invalid key names its Go type."""
     cdef Node node
 
 
 cdef class OwnKey(Node):
-    """A list or map read from a variable for a map's key: Kubernetes wraps it anew at each reading,
-    so that no other reading is the same key.
+    """A list or map that is read from a variable and used as the key of a map.
+
+    Kubernetes wraps the value anew at each read, so no two reads are the same key.
     """
     cdef Node node
 
@@ -87,15 +88,16 @@ cdef class OptionalOr(Node):
     cdef Node left
     cdef Node right
     cdef bint unwrap
-    cdef bint checks  # that a is an optional
+    cdef bint checks  # check that a is an optional
 
 
 # The value under key, a CelError, or (only if ``test``) MISSING.
 cdef object select(object value, object key, bint test)
 
-# What the first ``count`` fields lead to if they are there and go through maps alone: the usual
-# case. NULL: not so, find out slowly. Borrowed, like each value on the way: the slots hold the
-# tree, and nothing changes a tree while it is looked at.
+# The value behind the first ``count`` fields, if all of them exist and all values on the way are
+# maps: the usual case. NULL otherwise; the caller then evaluates the path step by step. The
+# reference is borrowed, and so are those on the way: the slots hold the tree, and a tree does not
+# change while it is read.
 cdef inline PyObject* walk_maps(
     Activation act, Py_ssize_t slot, tuple fields, Py_ssize_t count
 ) except? NULL:

@@ -1,4 +1,5 @@
-"""Reading into values. A null or scalar has no fields: ``no such key``, and has() is false."""
+"""Field, key and element access. null and scalars have no fields: ``no such key``, has() is false.
+"""
 
 cimport cython
 from cpython.object cimport PyObject
@@ -30,7 +31,7 @@ from policyd._core.values.types cimport (
 from policyd._core.values.types import qualifier_type
 
 cdef str JSON_PATCH = "JSONPatch"
-# What the fields of a JSONPatch hold that are not set.
+# The values of the fields of a JSONPatch that are not set.
 cdef dict OPERATION_FIELDS = {"op": "", "path": "", "from": "", "value": None}
 
 
@@ -87,8 +88,8 @@ cdef object path_in_optional(Activation act, Optional base, tuple fields, int64_
 cdef object walk(
     object value, tuple fields, Py_ssize_t end, Py_ssize_t first, bint optional, Py_ssize_t* steps
 ):
-    """The value behind the first ``end`` fields, or what ends the path before: a CelError, or
-    MISSING for a missing field from number ``first`` on. ``steps``: the number of fields to charge.
+    """The value of the first ``end`` fields, or the CelError at which the path ends, or MISSING if
+    a field from number ``first`` on is missing. ``steps`` is set to the number of fields to charge.
     """
     cdef Py_ssize_t i
     for i in range(end):
@@ -96,7 +97,7 @@ cdef object walk(
             value = (<dict>value).get(fields[i], MISSING)
             if value is not MISSING:
                 continue
-        elif type(value) is CelError:  # a part of the request that is unreadable
+        elif type(value) is CelError:  # a part of the request that cannot be read
             steps[0] = i
             return value
         else:
@@ -270,7 +271,7 @@ cdef class Chain(Node):
 
 
 cdef object _take(Activation act, ChainStep step, object value, bint optional):
-    """One step: its value, a CelError, or MISSING where the chain is optional; for has() a bool."""
+    """The value of one step, a CelError, or MISSING if the chain is optional; a bool for has()."""
     key = step.key
     if step.node is not None:
         key = step.node.eval(act)
@@ -310,7 +311,7 @@ cdef class OptionalOr(Node):
     cdef object eval(self, Activation act):
         value = self.left.eval(act)
         if type(value) is not Optional:
-            # Before 1.37 what is no optional stands for itself.
+            # Before 1.37, a value that is not an optional is returned as it is.
             return NO_SUCH_OVERLOAD if self.checks and type(value) is not CelError else value
         if (<Optional>value).held is MISSING:
             return self.right.eval(act)
@@ -334,31 +335,33 @@ cdef object select(object value, object key, bint test):
 
 
 cdef object _declared_field(StructValue value, str name, bint optional, bint test):
-    """A field of an Object: null if it is not set, and never there for an optional selection."""
+    """A field of an Object: null if it is not set; an optional selection never finds it."""
     if optional:
         return MISSING
     if any([_nameless(held) for held in value.fields.values()]):
-        return MISSING if test else error(f'cannot get field "{name}"')  # nor any other field
+        return MISSING if test else error(f'cannot get field "{name}"')  # as for any field
     found = value.fields.get(name, MISSING if test else None)
     return found if test else reread_held(_as_map(found))
 
 
 cdef object _as_map(object value):
-    """An Object as a plain map, as cel-go gives it to whoever reads it."""
+    """An Object as a plain map, as cel-go returns it when it is read."""
     if type(value) is StructValue and (<StructValue>value).type_name != JSON_PATCH:
         return {name: _as_map(item) for name, item in (<StructValue>value).fields.items()}
     return value
 
 
 cdef bint _nameless(object value) except -1:
-    """A map with a key that is no text: the whole Object is no JSON then."""
+    """Whether this is a map with a key that is not a string. The whole Object is then not JSON."""
     if type(value) is Optional:
         value = (<Optional>value).held
     return type(value) is dict and any([type(key) is not str for key in <dict>value])
 
 
 cdef object _operation_field(StructValue operation, object name, bint test):
-    """A field of a JSONPatch; each has a value at all times, but is there only if it was set."""
+    """A field of a JSONPatch. Each field has a value, but has() is true only for those that were
+    set.
+    """
     if name not in OPERATION_FIELDS:
         text = name if type(name) is str else f"%!s({go_name(name)}={string_of(name)})"
         return error(f"unsupported {'field' if test else 'indexer'}: {text}")
@@ -370,7 +373,7 @@ cdef object _operation_field(StructValue operation, object name, bint test):
 
 
 cdef object _element(list items, object key):
-    """The element, MISSING where there is none, or the error for what is no index."""
+    """The element, MISSING if the index is out of range, or the error for an invalid index."""
     if type(key) is UInt:
         if (<UInt>key).value > <uint64_t>INT64_MAX:
             return error(f"unsupported index value {(<UInt>key).value} in list")

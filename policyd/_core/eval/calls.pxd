@@ -8,13 +8,14 @@ from policyd._core.eval.nodes cimport Node
 
 
 cdef class CallNode(Node):
-    """What all calls share. ``overloads`` are tried in order; one alone was known when checked."""
+    """Base of all calls. ``overloads`` are tried in order; a single one was chosen by the checker.
+    """
     cdef readonly str name
     cdef readonly tuple overloads
     cdef Cost cost
     cdef bint kubernetes  # see Overload
 
-    # What the call costs.
+    # The cost of the call.
     cdef int64_t price(self, Activation act, object first, object second, object result) except? -1
     cdef object settle(self, Activation act, tuple arguments, object result)
 
@@ -35,8 +36,8 @@ cdef class Call2(CallNode):
     cdef Node first
     cdef Node second
     cdef Function2 function
-    cdef bint stops          # at an error of the first argument
-    cdef object prepared     # what the function gets as second argument if that is a constant
+    cdef bint stops          # evaluation stops if the first argument is an error
+    cdef object prepared     # the second argument in prepared form, if it is a constant
 
     cdef object _dispatch(self, Activation act, object first, object second)
 

@@ -1,8 +1,8 @@
-"""Calls. Arguments are evaluated left to right; an error among them is the result.
+"""Calls. Arguments are evaluated from left to right; if one is an error, it is the result.
 
-As in cel-go, calls of one or two arguments evaluate and charge everything even if an argument is an
-error; calls of more, calls of two whose overload is chosen at run time, and calls with a literal
-pattern stop at the first error.
+As in cel-go, calls with one or two arguments evaluate and charge all of them even if one is an
+error. Calls with more arguments, calls with two whose overload is chosen at run time, and calls
+with a literal pattern stop at the first error.
 """
 
 cimport cython
@@ -15,7 +15,7 @@ from policyd._core.values.types cimport MISSING, Optional, type_name
 
 @cython.auto_pickle(False)
 cdef class CallNode(Node):
-    """``known``: the checker settled on the one overload given, which decides what is charged."""
+    """``known``: the checker chose the single overload given. This decides what is charged."""
 
     def _declare(self, str name not None, tuple overloads not None, known):
         cdef Overload first = overloads[0]
@@ -30,7 +30,7 @@ cdef class CallNode(Node):
         if self.cost is NULL:
             return 1
         if self.kubernetes:
-            # Kubernetes does not look into optionals, as cel-go does; but it asks for a format.
+            # Unlike cel-go, Kubernetes does not look inside optionals, except for a format.
             if type(first) is Optional:
                 first = (<Optional>first).held if self.name == "validate" else True
             if type(second) is Optional:
@@ -38,21 +38,22 @@ cdef class CallNode(Node):
         return self.cost(act, first, second, result)
 
     cdef object settle(self, Activation act, tuple arguments, object result):
-        """Charge for the call, and word the error of arguments that fit no overload."""
+        """Charge for the call; return its result, or the error if no overload fits the arguments.
+        """
         first = arguments[0] if arguments else None
         second = arguments[1] if len(arguments) > 1 else None
         charge(act, self.price(act, first, second, result))
         return no_overload(self.name, arguments) if result is NO_OVERLOAD else result
 
 
-# cel-go runs each of these by one function for all types. Its message names the function, unless
-# the first operand is of a type listed here or one of RECEIVERS.
+# cel-go implements each of these by one function for all types. Its message names the function,
+# unless the type of the first operand is listed here or in RECEIVERS.
 cdef frozenset ORDERED = frozenset((
     "bool", "bytes", "double", "google.protobuf.Duration", "google.protobuf.Timestamp", "int",
     "string", "uint"))
 cdef frozenset RECEIVERS = frozenset((
     "string", "google.protobuf.Duration", "google.protobuf.Timestamp"))
-# These check their arguments themselves, with the bare message.
+# These functions check their arguments themselves. Their message does not name the function.
 cdef frozenset BARE = frozenset(("!_", "@in", "contains", "endsWith", "startsWith"))
 cdef dict OPERANDS = {
     "_+_": (ORDERED | {"list"}) - {"bool"},
@@ -99,7 +100,7 @@ cdef class Call0(CallNode):
 
 
 cdef bint _starts_with_other(object items, object element):
-    """Whether the first element is of another type: cel-go looks at no other."""
+    """Whether the first element has another type. cel-go checks no other element."""
     return type(items) is list and <list>items and type((<list>items)[0]) is not element
 
 
@@ -169,7 +170,7 @@ cdef class Call2(CallNode):
         else:
             result = self._dispatch(act, first, second)
         charge(act, self.price(act, first, second, result))
-        if act.spent < 0:  # flatten(-9): cel-go counts without a sign, so that is beyond any limit
+        if act.spent < 0:  # flatten(-9): the cost is unsigned in cel-go, so it exceeds any limit
             charge(act, INT64_MAX)
         return no_overload(self.name, (first, second)) if result is NO_OVERLOAD else result
 
@@ -223,7 +224,7 @@ cdef class Call3(CallNode):
 @cython.final
 @cython.auto_pickle(False)
 cdef class CallMany(CallNode):
-    """More than three arguments: a function of any number."""
+    """A call with more than three arguments: a variadic function."""
 
     def __init__(self, name, overloads, tuple arguments not None, known=True):
         self._declare(name, overloads, known)

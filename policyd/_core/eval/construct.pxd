@@ -1,4 +1,4 @@
-"""List, map and struct literals that are not constant."""
+"""List, map and struct literals that are not constants."""
 
 from policyd._core.values.activation cimport Activation
 from policyd._core.eval.nodes cimport Node

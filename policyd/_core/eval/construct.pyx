@@ -1,4 +1,4 @@
-"""Making lists, maps and structs. An error in any part is the error of the whole."""
+"""Creation of lists, maps and structs. An error in any part is the result of the whole."""
 
 cimport cython
 
@@ -14,7 +14,7 @@ cdef enum:
     STRUCT_COST = 40
 
 cdef frozenset OPERATION_FIELDS = frozenset(("op", "path", "from", "value"))
-# The types that mutations make.
+# The types that mutations create.
 cdef frozenset PATCH_TYPES = frozenset(("Object", "JSONPatch"))
 
 
@@ -71,7 +71,7 @@ cdef class MapNode(Node):
 
 
 cdef object _entry(dict made, object key, object value, bint optional):
-    """Set one entry; an error or None."""
+    """Set one entry; returns an error or None."""
     if type(value) is CelError:
         return value
     if optional:
@@ -120,13 +120,13 @@ cdef class StructNode(Node):
         if self.type_name in PATCH_TYPES or self.type_name.startswith("Object."):
             return _operation(fields) if self.type_name == "JSONPatch" else StructValue(
                 self.type_name, fields)
-        from policyd._core.eval.messages import make  # which imports what is built on nodes
+        from policyd._core.eval.messages import make  # it imports modules above nodes
 
         return make(self.type_name, fields)
 
 
 cdef object _operation(dict fields):
-    """A JSONPatch: all of its fields but the value are texts."""
+    """A JSONPatch: all of its fields except the value are strings."""
     for name in fields:
         if name not in OPERATION_FIELDS:
             return error(f"unexpected JSONPatchType field: {name}")
@@ -138,5 +138,5 @@ cdef object _operation(dict fields):
         if text:
             fields[name] = text
         else:
-            fields.pop(name, None)  # as if it were not written
+            fields.pop(name, None)  # an empty string counts as not set
     return StructValue("JSONPatch", fields)

@@ -1,24 +1,24 @@
-"""What calls may cost, said before they run: ranges of units and sizes, and the rules that several
-libraries share.
+"""Static cost estimates of calls: ranges of units and sizes, and the rules that several libraries
+share.
 
-A rule stands in its library's table beside the function that charges at run time. It gets the
-operands of a call (the receiver first) and gives a ``Charge``. The numbers are those of cel-go
-(checker/cost.go, ext/lists.go, ext/sets.go) and of Kubernetes (apiserver pkg/cel/library/cost.go),
-which do not agree with the charges at run time everywhere: ``startsWith`` is estimated by the
-prefix and charged by the text.
+The table of a library has the rule of a function next to the function that charges at run time. A
+rule takes the operands of a call (the receiver first) and returns a ``Charge``. The numbers are
+those of cel-go (checker/cost.go, ext/lists.go, ext/sets.go) and Kubernetes (apiserver
+pkg/cel/library/cost.go). They differ from the charges at run time in places: ``startsWith`` is
+estimated by the length of the prefix and charged by that of the string.
 """
 
 import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-MOST = 2**64 - 1  # no bound: the counters of cel-go end there
-CALL_LIMIT = 1_000_000  # what one evaluation of one expression may cost
+MOST = 2**64 - 1  # no bound: the largest value of cel-go's counters
+CALL_LIMIT = 1_000_000  # cost limit of one evaluation of one expression
 _BEYOND = 2.0**64
 
 
 class Range(NamedTuple):
-    """From ``min`` to ``max`` units of cost, or parts of a value (characters, bytes, items)."""
+    """From ``min`` to ``max``: units of cost, or the size of a value (characters, bytes, items)."""
 
     min: int
     max: int
@@ -30,7 +30,7 @@ class Range(NamedTuple):
         return Range(_bounded(self.min * other.min), _bounded(self.max * other.max))
 
     def scaled(self, factor: float) -> "Range":
-        """Each end times a number, rounded up."""
+        """Both ends multiplied by a number, rounded up."""
         return Range(_scaled(self.min, factor), _scaled(self.max, factor))
 
     def union(self, other: "Range") -> "Range":
@@ -56,9 +56,9 @@ UNKNOWN = Range(0, MOST)
 
 
 class Operand(NamedTuple):
-    """What is known of an argument: ``known`` is None where nothing bounds its size.
+    """What is known about an argument: ``known`` is its size, None if that has no bound.
 
-    ``kind`` is its type as cel-go spells it, ``number`` its value where it is a literal int.
+    ``kind`` is its type as cel-go spells it, ``number`` its value if it is a literal int.
     ``part`` describes the items of a list.
     """
 
@@ -73,13 +73,13 @@ class Operand(NamedTuple):
 
 
 class Charge(NamedTuple):
-    """What a call costs, and the size of what it gives where a rule bounds that."""
+    """The cost of a call, and the size of its result if a rule bounds it."""
 
     cost: Range
     size: Range | None = None
 
 
-# What two values of a type of Kubernetes cost to compare.
+# The cost of comparing two values of a Kubernetes type.
 EQUALITY = {
     **dict.fromkeys(
         (
@@ -114,7 +114,7 @@ def second_tenths(operands: tuple[Operand, ...]) -> Charge:
 
 
 def same_length(operands: tuple[Operand, ...]) -> Charge:
-    """Reads a text once and gives one that is as long."""
+    """A function that reads a string once and returns one of the same length."""
     size = operands[0].size
     return Charge(size.scaled(0.1), size)
 
@@ -125,7 +125,7 @@ def concatenation(operands: tuple[Operand, ...]) -> Charge:
 
 
 def traversal(operands: tuple[Operand, ...]) -> Charge:
-    """A unit for each item, and the length of items that are texts; a tenth of a text."""
+    """A unit per item, plus a tenth of the length of each string item; a tenth of a string."""
     whole = operands[0]
     if whole.part is None:
         return Charge(whole.size.scaled(0.1))
@@ -140,7 +140,7 @@ def membership(operands: tuple[Operand, ...]) -> Charge:
 
 
 def search(operands: tuple[Operand, ...]) -> Charge:
-    """A text in a text."""
+    """A search for a string in a string."""
     return Charge(operands[0].size.scaled(0.1).times(operands[1].size.scaled(0.1)))
 
 
@@ -150,7 +150,7 @@ def pattern_search(operands: tuple[Operand, ...]) -> Charge:
 
 
 def comparison(operands: tuple[Operand, ...]) -> Charge:
-    """The shorter of two values decides."""
+    """A tenth of the shorter of two values."""
     shorter = min(operands[0].size.max, operands[1].size.max)
     return Charge(Range(min(shorter, 1), shorter).scaled(0.1))
 
@@ -166,5 +166,5 @@ def equality(operands: tuple[Operand, ...]) -> Charge:
 
 
 def allocation(size: Range, factor: float = 1) -> Charge:
-    """A call that makes a list of that size."""
+    """A call that creates a list of this size."""
     return Charge(size.scaled(factor).plus(CALL_AND_LIST), size)

@@ -1,7 +1,8 @@
-"""The macros over lists and maps, one node for each shape of fold; names bound by optMap, sortBy.
+"""Nodes for the macros over lists and maps, one per kind of fold, and for names bound by optMap and
+sortBy.
 
-cel-go runs all of them as one general loop over an accumulator. The nodes do less work, but charge
-what that loop charges: the comments name the parts of the general form that are paid for.
+cel-go runs all folds as one general loop over an accumulator. These nodes do less work but charge
+what that loop charges: the comments name the parts of the general form that are charged.
 """
 
 from libc.stdint cimport int64_t
@@ -11,13 +12,15 @@ from policyd._core.eval.nodes cimport Node
 
 
 cdef class FoldNode(Node):
-    """Runs over a list's elements or a map's keys; with two variables index/key and value."""
+    """A loop over the elements of a list or the keys of a map; with two variables: index/key and
+    value.
+    """
     cdef Node range
     cdef Py_ssize_t slot
     cdef Py_ssize_t second_slot  # -1: one variable
     cdef Node body
 
-    # The loop over the values of the two variables (others: None if there is only one).
+    # The loop over the values of the variables; others: None if there is one variable.
     cdef object fold(self, Activation act, list items, list others)
     cdef list firsts(self, Activation act, object value)
     cdef list seconds(self, Activation act, object value)
@@ -37,7 +40,7 @@ cdef class ExistsOneNode(FoldNode):
 
 
 cdef class Collect(FoldNode):
-    """map, filter and transformList: a list of body's values where condition holds."""
+    """map, filter and transformList: a list of the values of body where condition is true."""
     cdef Node condition     # None: always
     cdef int64_t step_cost  # of accu + [body]
 
@@ -51,7 +54,7 @@ cdef class CollectMap(FoldNode):
 
 
 cdef class Bind(Node):
-    """A name for a value within an expression; the value is computed when first used."""
+    """A name for a value within an expression; the value is computed at its first use."""
     cdef Py_ssize_t slot
     cdef Node body
 

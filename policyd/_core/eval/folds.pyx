@@ -1,4 +1,4 @@
-"""Loops over lists and maps."""
+"""Folds: loops over lists and maps."""
 
 cimport cython
 
@@ -10,8 +10,8 @@ from policyd._core.eval.rereading cimport reread
 from policyd._core.values.types cimport MISSING, Optional, go_name, key_value, map_key, type_name
 
 cdef enum:
-    ENTRY = 100  # bytes of a map for each of its entries
-    # One round of the general form, beside the body.
+    ENTRY = 100  # bytes of memory per entry of a map
+    # The cost of one round of the general form, without the body.
     ALL_ROUND = 3     # @not_strictly_false(accu): 2, accu && ...: 1
     EXISTS_ROUND = 4  # @not_strictly_false(!accu): 3, accu || ...: 1
     RESULT = 1        # reading accu at the end
@@ -35,7 +35,7 @@ cdef class FoldNode(Node):
         raise TypeError("a fold without a loop")
 
     cdef list firsts(self, Activation act, object value):
-        """The values of the first variable."""
+        """The values of the first variable: elements or keys, or indexes if there are two."""
         if type(value) is list:
             if self.second_slot < 0:
                 return <list>value
@@ -45,13 +45,13 @@ cdef class FoldNode(Node):
         return [key_value(key) for key in <dict>value]
 
     cdef list seconds(self, Activation act, object value):
-        """The values of the second variable, or None."""
+        """The values of the second variable, or None if there is one variable."""
         if self.second_slot < 0:
             return None
         return <list>value if type(value) is list else list((<dict>value).values())
 
     cdef object refuse(self, object value):
-        """The error of a range that is neither list nor map."""
+        """The error for a range that is neither a list nor a map."""
         if type(value) is CelError:
             return value
         if self.second_slot >= 0:
@@ -59,7 +59,7 @@ cdef class FoldNode(Node):
         return error(f"got '{go_name(value)}', expected iterable type")
 
 
-@cython.boundscheck(False)  # i < size of lists that nothing changes; slots as in Slot
+@cython.boundscheck(False)  # i < size of lists that do not change; slots as in Slot
 @cython.wraparound(False)
 cdef inline int begin_round(
     FoldNode fold, Activation act, list items, list others, Py_ssize_t i
@@ -74,7 +74,8 @@ cdef inline int begin_round(
 cdef inline object search(
     FoldNode fold, Activation act, list items, list others, object wanted, int64_t cost
 ):
-    """``wanted`` (True or False) from the first round that gives it; ``cost``: that of a round."""
+    """Return ``wanted`` (True or False) if a round has that value. ``cost``: the cost of a round.
+    """
     cdef Py_ssize_t i, size = len(items)
     failure = None
     for i in range(size):
@@ -117,7 +118,7 @@ cdef class ExistsOneNode(FoldNode):
             if value is True:
                 charge(act, 2)  # accu + 1
                 found += 1
-            elif value is not False:  # the latest error is kept: it replaces accu
+            elif value is not False:  # the last error is kept: it replaces accu
                 failure = not_bool(value)
         charge(act, RESULT + 1)  # accu == 1
         return found == 1 if failure is None else failure
@@ -126,7 +127,7 @@ cdef class ExistsOneNode(FoldNode):
 @cython.final
 @cython.auto_pickle(False)
 cdef class Collect(FoldNode):
-    """``constant``: body is a constant, so that [body] is one too and making it is free."""
+    """``constant``: the body is a constant, so [body] is one too and creating it is free."""
 
     def __init__(self, Node range not None, slot, second_slot, Node body not None,
                  Node condition, constant):
@@ -159,7 +160,7 @@ cdef class Collect(FoldNode):
 @cython.final
 @cython.auto_pickle(False)
 cdef class CollectMap(FoldNode):
-    """``entries``: the body gives maps to insert; else the value for the first variable as key."""
+    """``entries``: the body evaluates to a map to insert; otherwise to the value of the key."""
 
     def __init__(self, Node range not None, slot, second_slot, Node body not None,
                  Node condition, entries):
@@ -185,7 +186,7 @@ cdef class CollectMap(FoldNode):
         return made if failure is None else failure
 
     cdef object _step(self, Activation act, dict made, object first, object failure):
-        """cel.@mapInsert(accu, key, body) or (accu, body): an error or None."""
+        """cel.@mapInsert(accu, key, body) or (accu, body); returns an error or None."""
         charge(act, 1)  # accu
         if self.entries:
             value = self.body.eval(act)
@@ -216,7 +217,7 @@ cdef object _insert_all(Activation act, dict made, object entries):
 
 
 cdef object _insert(dict made, object key, object value):
-    if find(made, key_value(key)) is not MISSING:  # 0 and 0u are one key
+    if find(made, key_value(key)) is not MISSING:  # 0 and 0u are the same key
         return error(f"insert failed: key {printed(key_value(key))} already exists")
     made[key] = value
     return None

@@ -1,13 +1,13 @@
-"""How CEL functions are declared: one row of a table per overload, one table per library.
+"""Declaration of CEL functions: one table row per overload, one table per library.
 
-A function takes the activation and one to three values (or a tuple of any number) and returns a
-value, a ``CelError``, or ``NO_OVERLOAD`` when an argument is not of the type its signature says:
-with arguments that are only known at run time (dyn) the rows of one name are tried in order, and
-``no such overload: name(types)`` is the end of it. It never sees an error as argument. Before it
-works on something large it calls ``work(act, units)`` so that the deadline holds.
+A function takes the activation and up to three values (or a tuple of any number) and returns a
+value, a ``CelError``, or ``NO_OVERLOAD`` if an argument does not have the type in its signature.
+If the types are known only at run time (dyn), the rows of a name are tried in order; if none fits,
+the result is ``no such overload: name(types)``. A function never gets an error as an argument.
+Before it processes something large it calls ``work(act, units)``, so that the deadline holds.
 
-A cost function gets the activation, the first and second argument (None where there is none) and
-the result; any of them may be a CelError (which has size 1). It is charged instead of 1 unit.
+A cost function gets the activation, the first and second argument (None if there is none) and the
+result; each of them may be a CelError (whose size is 1). Its result is charged instead of 1 unit.
 """
 
 from libc.stdint cimport int64_t
@@ -22,45 +22,45 @@ ctypedef object (*FunctionN)(Activation act, tuple arguments)
 ctypedef int64_t (*Cost)(Activation act, object first, object second, object result) except? -1
 
 
-# Turns a constant second argument into what the function wants (a compiled pattern), once, when the
-# program is planned; a CelError refuses the program.
+# Converts a constant second argument to the form that the function uses (a compiled pattern). It
+# runs once, when the program is planned; if it returns a CelError, the program is rejected.
 ctypedef object (*Prepare)(object constant)
 
 
 cdef class Overload:
     cdef readonly str name       # "startsWith", "sets.contains", "_+_"
     cdef readonly str signature  # "string.startsWith(string) -> bool", "sets.contains(…) -> bool"
-    cdef readonly str id         # of cel-go: "starts_with_string"
-    cdef readonly str doc        # one line; "expr // result" examples are run by the tests
-    cdef readonly int arity      # arguments with the receiver; -1: any number; -2: see declared
+    cdef readonly str id         # cel-go's: "starts_with_string"
+    cdef readonly str doc        # one line; the tests run "expr // result" examples
+    cdef readonly int arity      # arguments and receiver; -1: any number; -2: see declared
     cdef Function0 call0
     cdef Function1 call1
     cdef Function2 call2
     cdef Function3 call3
     cdef FunctionN call_many
     cdef Cost cost               # NULL: 1 unit
-    cdef Cost open_cost          # the same when the overload is chosen at run time
-    cdef bint kubernetes         # the cost is Kubernetes' rule, not cel-go's
-    cdef Prepare prepare         # NULL: constants are passed as they are
-    cdef readonly object estimate  # a Rule of _core/eval/estimates.py; None: 1 unit
+    cdef Cost open_cost          # the cost when the overload is chosen at run time
+    cdef bint kubernetes         # the cost function is Kubernetes', not cel-go's
+    cdef Prepare prepare         # NULL: constants are passed unchanged
+    cdef readonly object estimate  # a CostRule of _core/eval/estimates.py; None: 1 unit
     cdef object element          # the Python type of the list's first element, or None: any
-    cdef readonly object introduced  # the KubernetesVersion that it came with; None: before 1.30
-    cdef readonly object removed     # the first KubernetesVersion without it; None: it stays
+    cdef readonly object introduced  # the first KubernetesVersion with it; None: before 1.30
+    cdef readonly object removed     # the first KubernetesVersion without it; None: not removed
 
-    # Charged always: Kubernetes' estimator goes by the function's name. Beside it the rule of
-    # ``estimates`` that says what may be charged.
+    # Sets the cost that is always charged: Kubernetes' estimator goes by the function's name.
+    # ``estimate`` is the rule for the static estimate.
     cdef Overload costs(self, Cost cost, object estimate=*)
-    # Charged only where the checker settled on this overload; 1 unit otherwise, as in cel-go.
+    # Sets the cost for when the checker chose this overload; otherwise 1 unit, as in cel-go.
     cdef Overload costs_when_known(self, Cost cost, object estimate=*)
-    # Only the estimate: 1 unit is charged, or a node of the planner charges.
+    # Sets only the estimate: 1 unit is charged, or a node of the planner charges.
     cdef Overload estimated(self, object estimate)
-    # One of several rows of one function that differ in the type of the list's elements.
+    # Marks one of several rows of a function that differ in the element type of the list.
     cdef Overload of(self, element)
-    # The first version of Kubernetes (1.MINOR) that has it, and the first that has it no more. Two
-    # rows of one id, one until and one since a version, are one overload that changed.
+    # The first Kubernetes version (1.MINOR) with it, and the first without it. Two rows with one
+    # id, one until and one since a version, are one overload that changed.
     cdef Overload since(self, int minor)
     cdef Overload until(self, int minor)
-    # The function takes a constant second argument in prepared form (and any other as it comes).
+    # The function takes a constant second argument in prepared form, any other one unchanged.
     cdef Overload prepares(self, Prepare prepare)
 
 
@@ -69,7 +69,7 @@ cdef Overload unary(str name, str signature, str id, Function1 function, str doc
 cdef Overload binary(str name, str signature, str id, Function2 function, str doc=*)
 cdef Overload ternary(str name, str signature, str id, Function3 function, str doc=*)
 cdef Overload variadic(str name, str signature, str id, FunctionN function, str doc=*)
-# A form that the planner has nodes for: only its types, no function.
+# An operator for which the planner has nodes: only its types, no function.
 cdef Overload declared(str name, str signature, str id)
 
 
@@ -77,11 +77,11 @@ cdef class Library:
     cdef readonly str name
     cdef readonly tuple overloads
 
-# cel-go's 0.1 units per character, rounded up. Its float arithmetic rounds to nothing else.
+# cel-go's 0.1 units per character, rounded up. cel-go's float arithmetic gives the same.
 cdef inline int64_t tenths(int64_t size) noexcept:
     return (size + 9) // 10
 
-# The size for a cost rule that does not look into optionals, as those of cel-go's own functions do.
+# The size without looking inside optionals, unlike the cost rules of cel-go's own functions.
 cdef int64_t outer_size(object value) except -1
 
 # Cost functions that several libraries share.

@@ -1,4 +1,4 @@
-"""Rows and tables of CEL functions. Holds no function itself; the libraries are in ``lib/``."""
+"""Rows and tables of CEL functions. The functions themselves are in the libraries in ``lib/``."""
 
 from libc.math cimport ceil
 
@@ -14,7 +14,7 @@ cdef enum:
 
 cdef class Overload:
     def __init__(self):
-        raise TypeError("overloads are made by the library tables")
+        raise TypeError("overloads are created by the library tables")
 
     cdef Overload costs(self, Cost cost, object estimate=None):
         self.open_cost = cost
@@ -52,22 +52,23 @@ cdef class Overload:
 
     @property
     def charges_second(self):
-        """Whether the second argument alone decides what a call costs."""
+        """Whether the cost of a call depends only on the second argument."""
         return self.cost is second_tenths
 
     def known_to(self, version):
-        """Whether Kubernetes of this version has it."""
+        """Whether this version of Kubernetes has the overload."""
         if self.introduced is not None and version < self.introduced:
             return False
         return self.removed is None or version < self.removed
 
     @property
     def runs(self):
-        """Whether there is a function behind it."""
+        """Whether the overload has a function. Operators have only types."""
         return self.arity != DECLARED
 
     def prepared(self, constant):
-        """A constant second argument in another form; MISSING: as it is; may be a CelError."""
+        """The prepared form of a constant second argument, MISSING if it has none, or a CelError.
+        """
         return MISSING if self.prepare is NULL else self.prepare(constant)
 
     def __repr__(self):
@@ -120,7 +121,7 @@ cdef Overload declared(str name, str signature, str id):
 
 cdef class Library:
     def __init__(self, str name not None, tuple overloads not None, int since=0):
-        """``since`` is the minor version that brought the library, 0: one before 1.30."""
+        """``since``: the first minor version with the library; 0: before 1.30."""
         cdef Overload row
         self.name = name
         self.overloads = overloads
@@ -152,12 +153,14 @@ cdef int64_t first_fifths(Activation act, object first, object second, object re
 
 
 cdef int64_t traversal(Activation act, object first, object second, object result) except -1:
-    """Kubernetes' traversalCost of the first argument: scalars, and a tenth of strings' bytes."""
+    """Kubernetes' traversalCost of the first argument: 1 per scalar, a tenth of the bytes of a
+    string.
+    """
     return _traversal(act, first, 0)
 
 
 cdef int64_t _traversal(Activation act, object value, int depth) except -1:
-    """Looks at the clock: what a list holds may be held many times over."""
+    """Reads the clock, because a value may occur in a list many times."""
     cdef int64_t total = 0
     kind = type(value)
     work(act, 1)
@@ -185,6 +188,6 @@ cdef int64_t utf8_size(str text) except -1:
 
 
 cdef int64_t pattern_search(Activation act, object first, object second, object result) except -1:
-    """Text times pattern, as cel-go charges regular expressions."""
+    """Length of the string times length of the pattern, as cel-go charges regular expressions."""
     cdef int64_t text = <int64_t>ceil((1.0 + <double>size_of(first)) * 0.1)
     return text * <int64_t>ceil(<double>size_of(second) * 0.25)

@@ -1,7 +1,7 @@
-"""What policies often write, as one node instead of several. ``cel/plan/specialise.py`` chooses.
+"""Single nodes for frequent combinations of nodes. ``cel/plan/specialise.py`` selects them.
 
-Each node does the usual case, where everything is of the expected type, and has the plain nodes
-beside it: for anything else they are evaluated instead. It charges what they charge.
+Each of these nodes handles the usual case, in which all values have the expected types, and holds
+the plain nodes that it replaces: in any other case those are evaluated. The charges are the same.
 """
 
 from libc.stdint cimport int64_t
@@ -13,16 +13,16 @@ from policyd._core.eval.nodes cimport Node
 
 
 cdef class PathTests(Node):
-    """``has(a.b) && has(a.b.c) && 'd' in a.b.c``: one walk from a variable, for the terms in order.
+    """``has(a.b) && has(a.b.c) && 'd' in a.b.c``: one walk from a variable for all terms.
 
-    Each term is a lookup, and so is each field that has to be read on the way to it.
+    Each term is a lookup, and so is each field that is read on the way to it.
     """
     cdef readonly Py_ssize_t slot
     cdef readonly tuple fields   # before the first term
     cdef readonly tuple terms
     cdef readonly tuple keys     # of the lookups
-    # Of each lookup: twice what its term costs (0: it is only on the way), and 1 more if it is made
-    # in what the lookup before it found.
+    # Per lookup: twice the cost of its term (0: it belongs to no term), plus 1 if it continues from
+    # the value that the lookup before it found.
     cdef bytes codes
 
     cdef object eval_terms(self, Activation act, Py_ssize_t lookup)
@@ -40,5 +40,5 @@ cdef class StringTest(Node):
     cdef PathNode path
     cdef str part
     cdef StringRelation relation
-    cdef int64_t part_tenths   # a factor of the cost: 1, or for contains the part's length
-    cdef int64_t fixed         # what it costs whatever the text is; -1: that depends on its length
+    cdef int64_t part_tenths   # factor of the cost: for contains a tenth of part's length, else 1
+    cdef int64_t fixed         # the cost if it does not depend on the string, otherwise -1

@@ -1,4 +1,4 @@
-"""Nodes that stand for several. What is rare or wrong is left to the plain nodes beside them."""
+"""Nodes that replace several nodes. Rare cases and errors are left to the plain nodes they hold."""
 
 cimport cython
 from cpython.object cimport PyObject
@@ -58,7 +58,7 @@ cdef class PathTests(Node):
         return True
 
     cdef object eval_terms(self, Activation act, Py_ssize_t lookup):
-        """The terms one by one; those before that lookup were true."""
+        """Evaluate the terms one by one. Those before ``lookup`` were true."""
         cdef const unsigned char* codes = self.codes
         cdef Py_ssize_t i, done = 0
         for i in range(lookup):
@@ -69,7 +69,9 @@ cdef class PathTests(Node):
 @cython.final
 @cython.auto_pickle(False)
 cdef class StringTest(Node):
-    """``charges``: by the lengths of both texts, 1 unit if not; ``by_part``: by the part's."""
+    """``charges``: by the lengths of both strings, otherwise 1 unit; ``by_part``: by the part's
+    length.
+    """
 
     def __init__(self, Call2 call not None, PathNode path not None, str part not None, charges,
                  by_part=False):

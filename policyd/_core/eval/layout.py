@@ -16,7 +16,7 @@ class Layout(Slots):
         self.variables: dict[str, PlannedVariable] = {}
 
     def define(self, name: str, program: Program) -> None:
-        """What ``variables.name`` is. Expressions planned after this may use it."""
+        """Define ``variables.name``. Expressions that are planned afterwards may use it."""
         variable = self.variables.get(name)
         if variable is None:
             variable = self.variables[name] = PlannedVariable(name, self.take())

@@ -1,4 +1,4 @@
-"""Logic that absorbs errors, and equality."""
+"""Logical operators, which absorb errors, and equality."""
 
 cimport cython
 
@@ -68,7 +68,7 @@ cdef class Conditional(Node):
 cdef inline int64_t _equality_cost(object left, object right, bint negated) except -1:
     cdef int64_t one, other
     if not negated and isinstance(left, Opaque):
-        return 1  # Kubernetes' estimator knows == of its types, not !=
+        return 1  # Kubernetes' estimator has a rule for == of its types, not for !=
     one = size_of(left)
     other = size_of(right)
     return tenths(one if one < other else other)
@@ -145,7 +145,7 @@ cdef class InSet(Node):
 
 
 cdef frozenset _members(values):
-    """Every form in which an equal value may come: 1, 1u and 1.0 are equal."""
+    """The members in all forms that compare equal: 1, 1u and 1.0."""
     cdef set forms = set()
     for value in values:
         forms.add(map_key(value))

@@ -1,7 +1,6 @@
-"""Makes the messages of Protocol Buffers that expressions may write, as the CEL values that they
-are at once.
+"""Creates the Protocol Buffers messages that expressions may contain, directly as CEL values.
 
-``google.protobuf.Int32Value{value: 5000000000}`` is an error: fields have Go's types.
+``google.protobuf.Int32Value{value: 5000000000}`` is an error: fields have Go types.
 """
 
 import base64
@@ -14,9 +13,9 @@ from policyd._core.values.errors import CelError
 from policyd._core.values.types import Duration, Optional, StructValue, Timestamp, UInt
 
 _PREFIX = "google.protobuf."
-_SAFE = 2**53 - 1  # whole numbers beyond it are texts in JSON
+_SAFE = 2**53 - 1  # larger whole numbers are strings in JSON
 _NANOS = 10**9
-# Wrapper -> the Go type of its field, and its value if it has none.
+# Wrapper -> the Go type of its field, and the default value.
 _WRAPPERS: Mapping[str, tuple[str, Any]] = {
     "BoolValue": ("bool", False),
     "BytesValue": ("[]uint8", b""),
@@ -36,11 +35,11 @@ _MEMBERS = {"number_value": "float64", "string_value": "string", "bool_value": "
 
 
 class _Wrong(Exception):
-    """A field's value that does not fit."""
+    """The value of a field has the wrong type or is out of range."""
 
 
 def make(name: str, fields: dict[str, Any]) -> Any:
-    """The message of that name, or a CelError."""
+    """The message with this name, or a CelError."""
     short = name.removeprefix(_PREFIX)
     try:
         if short in _WRAPPERS:
@@ -65,7 +64,7 @@ def make(name: str, fields: dict[str, Any]) -> Any:
 
 
 def _field(name: str, field: str, fields: dict[str, Any], native: str, empty: Any) -> Any:
-    """A field's value, of that Go type."""
+    """The value of a field, converted to the Go type."""
     if field not in fields:
         return empty
     value = fields[field]
@@ -83,7 +82,7 @@ def _field(name: str, field: str, fields: dict[str, Any], native: str, empty: An
 
 
 def _mismatch(value: Any, native: str) -> str:
-    """Why a value is not of a Go type, or nothing."""
+    """Why a value does not fit a Go type; "" if it does."""
     if type(value) is _CEL_TYPES[native]:
         return _overflow(value, native)
     if isinstance(value, str):
@@ -120,7 +119,7 @@ def _container(name: str, field: str, fields: dict[str, Any], empty: Any) -> Any
 
 
 def _value(name: str, fields: dict[str, Any]) -> Any:
-    """One of its fields: the last, if several were set."""
+    """The value of the field that is set; the last one if there are several."""
     made = None
     for field, value in fields.items():
         if field in _MEMBERS:
@@ -134,7 +133,7 @@ def _value(name: str, fields: dict[str, Any]) -> Any:
 
 
 def json_value(value: Any) -> Any:
-    """A value as JSON has it: all numbers are doubles."""
+    """A value as JSON: all numbers are doubles."""
     if isinstance(value, UInt):
         return json_value(value.value)
     if isinstance(value, bool) or value is None:

@@ -1,4 +1,4 @@
-"""A planned expression, ready to run."""
+"""A planned expression and the variables of a policy."""
 
 from policyd._core.values.activation cimport Activation
 from policyd._core.eval.nodes cimport Node
@@ -7,12 +7,12 @@ from policyd._core.eval.nodes cimport Node
 cdef class Program:
     cdef readonly str text
     cdef readonly object result_type
-    cdef bint rereads  # optionals, as before Kubernetes 1.37 (rereading.pyx)
-    cdef readonly object layout  # eval/slots.Slots: slot numbers by name, and how many
+    cdef bint rereads  # rereads optionals, as Kubernetes did before 1.37 (rereading.pyx)
+    cdef readonly object layout  # eval/slots.Slots: slot numbers by name, number of slots
     cdef Node root
 
-    # The result as a value or CelError, with cost and deadline of the activation. Sets act.spent to
-    # the cost of this expression. Raises CostExceeded or DeadlineExceeded.
+    # The result, a value or CelError, within the cost limit and deadline of the activation. Sets
+    # act.spent to the cost of this expression. Raises CostExceeded or DeadlineExceeded.
     cdef object run(self, Activation act)
 
 
@@ -22,7 +22,7 @@ cdef class PlannedVariable:
     cdef readonly Py_ssize_t slot
     cdef Program program
 
-    # The value, computed at its first use and kept in the slot.
+    # The value, computed at its first use and stored in the slot.
     cdef object value(self, Activation act)
     cdef object _compute(self, Activation act)
 
@@ -34,7 +34,7 @@ cdef class VariableNode(Node):
 
 
 cdef class VariableTest(Node):
-    """``has(variables.x)``: computes x, as Kubernetes does; true unless that is an error."""
+    """``has(variables.x)``: computes x, as Kubernetes does; true unless x is an error."""
     cdef PlannedVariable variable
 
 

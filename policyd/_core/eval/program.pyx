@@ -36,14 +36,16 @@ cdef class Program:
         return value
 
     def evaluate(self, variables, *, cost_limit=1_000_000, deadline=0):
-        """The value for variables by name; EvaluationError with CEL's text, BudgetExceeded."""
+        """The value for the given variables. Raises EvaluationError with CEL's message,
+        BudgetExceeded.
+        """
         value, _ = self.evaluate_with_cost(variables, cost_limit=cost_limit, deadline=deadline)
         if type(value) is CelError:
             raise EvaluationError(value.message)
         return value
 
     def evaluate_with_cost(self, variables, *, cost_limit=1_000_000, deadline=0):
-        """The value or CelError, and the cost units spent. Raises BudgetExceeded."""
+        """The value or CelError, and the cost in units. Raises BudgetExceeded."""
         cdef Activation act = activation(self.layout.size, cost_limit, deadline)
         for name, value in variables.items():
             slot = self.layout.slots.get(name)
@@ -57,12 +59,12 @@ cdef class Program:
 
 
 def render(value):
-    """The text that CEL's ``string()`` gives for a value, or that messages show for it."""
+    """The value as CEL's ``string()`` converts it, or as messages print it."""
     return value.message if type(value) is CelError else string_of(value)
 
 
 def type_of(value):
-    """The CEL type name of a value: ``int``, ``map``, ``google.protobuf.Timestamp`` ..."""
+    """The name of the CEL type of a value: ``int``, ``map``, ``google.protobuf.Timestamp`` ..."""
     return type_name(value)
 
 
@@ -77,7 +79,7 @@ cdef class PlannedVariable:
         self.slot = slot
 
     def define(self, Program program not None):
-        """What the variable is; a later definition replaces it, as in Kubernetes."""
+        """Define the variable. A later definition replaces it, as in Kubernetes."""
         self.program = program
 
     cdef object value(self, Activation act):
@@ -88,7 +90,8 @@ cdef class PlannedVariable:
         return value
 
     cdef object _compute(self, Activation act):
-        """Runs with an account of its own: the limit is one expression's, the budget all's."""
+        """Computes the value with its own cost count: the limit applies to each expression alone.
+        """
         cdef int64_t spent = act.spent
         if self.program is None:
             return error(f"no such key: {self.name}")
@@ -116,7 +119,7 @@ cdef class VariableNode(Node):
         self.units = units
 
     cdef object eval(self, Activation act):
-        charge(act, self.units)  # variables, and the select
+        charge(act, self.units)  # for `variables` and the select
         return self.variable.value(act)
 
 
@@ -145,8 +148,10 @@ cdef class VariableOptional(Node):
 
 
 def constant(Node node not None):
-    """The value of a list or map of constants as a node; what is no value at all (``{b'a': 1}``)
-    stays as it is and fails when it runs."""
+    """A node with the value of a list or map of constants.
+
+    A literal that has no value (``{b'a': 1}``) is returned unchanged and fails at run time.
+    """
     try:
         return Const(node.eval(activation(0, 1_000_000_000, 0)))
     except CelPanic:
@@ -154,9 +159,9 @@ def constant(Node node not None):
 
 
 def compute(Node node not None):
-    """The value of a node without variables, and its cost; for constants, while planning."""
+    """The value of a node without variables, and its cost. Used while planning, for constants."""
     cdef Activation act = activation(0, 1_000_000_000, 0)
     try:
         return node.eval(act), act.spent
-    except CostExceeded as exceeded:  # more memory than any expression may take
+    except CostExceeded as exceeded:  # it needs more memory than an expression may use
         return CelError(str(exceeded)), act.spent

@@ -1,9 +1,9 @@
-"""Optionals that pass through a name or a chain of cel-go: ``x``, ``x.a``, ``c ? x : y``, optMap.
-Before 1.37 they were read anew there; since then they stay as they are.
+"""Optionals that cel-go resolves as attributes: ``x``, ``x.a``, ``c ? x : y``, optMap. Before 1.37
+cel-go read them anew; since then they stay unchanged.
 
-cel-go turned the value inside into a value of Go and that into a value of CEL again. On the way an
-optional in an optional was lost, a type became its name, and what Kubernetes added to CEL could not
-be read back: ``object.?memory.optMap(m, quantity(m)).value()`` was an error in Kubernetes.
+To read an optional anew, cel-go converted the value inside to Go and back to CEL. An optional
+inside an optional was lost, a type became its name, and Kubernetes' own types could not be
+converted back: ``object.?memory.optMap(m, quantity(m)).value()`` was an error in Kubernetes.
 """
 
 from policyd._core.values.errors cimport CelError, error
@@ -21,7 +21,7 @@ from policyd._core.values.types cimport (
     type_name,
 )
 
-# The Go types of values as variables hold them.
+# The Go types of values in variables.
 cdef dict PLAIN_TYPES = {
     type(None): "structpb.NullValue",
     bool: "bool",
@@ -34,7 +34,7 @@ cdef dict PLAIN_TYPES = {
     Timestamp: "time.Time",
     Duration: "time.Duration",
 }
-# The Go types that cannot be read back. A kubernetes.NamedFormat can.
+# The Go types that cannot be converted back. A kubernetes.NamedFormat can.
 cdef dict GO_TYPES = {
     "kubernetes.Quantity": "*resource.Quantity",
     "kubernetes.Semver": "semver.Version",

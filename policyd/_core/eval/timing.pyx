@@ -1,4 +1,4 @@
-"""Measures programs from C, without Python's calls around them. For benchmarks."""
+"""Measures programs from C, without the overhead of Python calls. For benchmarks."""
 
 from libc.stdint cimport int64_t
 
@@ -7,14 +7,14 @@ from policyd._core.eval.program cimport Program
 
 from time import thread_time_ns
 
-cdef int64_t FAR = 1 << 62  # a deadline, so that the clock is read as in service
+cdef int64_t FAR = 1 << 62  # a deadline, so that the clock is read as in production
 
 
 def nanoseconds(tuple programs not None, dict variables not None, Py_ssize_t rounds=2_000):
     """CPU time of one round: a fresh activation with the variables, then every program.
 
-    The programs share one layout, as those of a policy do. The least of ten means is given: other
-    processes can only make a round slower.
+    The programs share one layout, like those of a policy. Returns the smallest of ten means,
+    because other processes can only make a round slower.
     """
     cdef Activation act
     layout = (<Program?>programs[0]).layout

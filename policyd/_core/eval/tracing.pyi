@@ -42,7 +42,7 @@ class Tracer:
     @property
     def roots(self) -> list[Record]: ...
     def take(self) -> list[Record]:
-        """The expressions that ran since the last call."""
+        """The expressions that were evaluated since the last call."""
 
 @final
 class Trace(Node):

@@ -1,4 +1,4 @@
-"""What the parts of an expression gave while it ran."""
+"""The values of all parts of an expression in one evaluation."""
 
 cimport cython
 
@@ -8,19 +8,21 @@ from policyd._core.values.types cimport MISSING
 from policyd.errors import CelPanic
 
 cdef enum:
-    FIRST_ROUNDS = 10      # of each fold are kept, and the last one
-    NOTABLE_ROUNDS = 10    # beside them
-    MOST_RECORDS = 100000  # of all expressions between two calls of take()
+    FIRST_ROUNDS = 10      # kept per fold, in addition to the last one
+    NOTABLE_ROUNDS = 10    # kept in addition to those
+    MOST_RECORDS = 100000  # of all expressions, between two calls of take()
 
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class Record:
     def __init__(self):
-        raise TypeError("records are made by traced programs")
+        raise TypeError("records are created by traced programs")
 
     cdef int begin(self, Tracer tracer, object first, object second) except -1:
-        """A new round; the one before goes if it is none of the first and tells nothing."""
+        """Begin a new round. The one before is dropped if it is neither among the first nor
+        notable.
+        """
         cdef Py_ssize_t number = len(self.rounds) + self.skipped
         cdef Round last, made = Round.__new__(Round)
         if len(self.rounds) > FIRST_ROUNDS + self.notable:
@@ -44,7 +46,7 @@ cdef class Record:
 @cython.auto_pickle(False)
 cdef class Round:
     def __init__(self):
-        raise TypeError("rounds are made by traced programs")
+        raise TypeError("rounds are created by traced programs")
 
 
 @cython.final
@@ -55,7 +57,7 @@ cdef class Tracer:
         self.left = MOST_RECORDS
 
     def take(self):
-        """The expressions that ran since the last call."""
+        """The expressions that were evaluated since the last call."""
         cdef list roots = self.roots
         self.roots = []
         self.left = MOST_RECORDS
@@ -87,7 +89,7 @@ cdef class Trace(Node):
         tracer.current = made
         try:
             value = self.node.eval(act)
-        except CelPanic as panic:  # it ends the whole expression, of which this is a part
+        except CelPanic as panic:  # it ends the whole expression
             made.value = CelError(f"internal error: {panic}")
             made.finished = True
             raise

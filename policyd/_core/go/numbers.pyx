@@ -1,13 +1,13 @@
-"""Numbers as Go reads and makes them. A text is read in one walk, however long it is.
+"""Numbers as Go parses and computes them, in one pass over the string, however long it is.
 
-Python converts what is left to convert, which is short: digits that cannot change a double are cut,
-and an integer of more digits than 64 bits have is none.
+Python converts the result, which is short: digits that cannot change a double are cut, and an
+integer with more than 64 bits is invalid.
 """
 
 from libc.math cimport INFINITY
 
 cdef enum:
-    # Go's own bound of the digits of a decimal; what follows only says whether it is exact.
+    # Go's limit for the digits of a decimal; further digits only show that it is inexact.
     SIGNIFICANT = 800
     LONGEST = 400       # characters of an integer
     LONGEST_HEX = 400   # characters of a hexadecimal float
@@ -60,7 +60,7 @@ cdef object parse_double(str text):
 
 
 cdef str without_separators(str text):
-    """Without each ``_`` between two digits; what is left is no number then."""
+    """Remove each ``_`` between two digits. Any ``_`` that is left makes the number invalid."""
     cdef list parts = text.split("_"), joined = [parts[0]]
     cdef bint hexadecimal = "0x" in text[:3].lower()
     cdef str before, after
@@ -80,7 +80,7 @@ cdef bint joins(Py_UCS4 before, Py_UCS4 after, bint hexadecimal) noexcept:
 
 
 cdef object decimal(str text, Py_ssize_t start):
-    """``1.5e3``; what is out of range is an error in Go."""
+    """``1.5e3``; a number out of range is an error in Go."""
     cdef Py_ssize_t whole_end = after_digits(text, start), end = whole_end, exponent
     if end < len(text) and text[end] == u".":
         end = after_digits(text, end + 1)
@@ -102,12 +102,12 @@ cdef object decimal(str text, Py_ssize_t start):
 
 
 cdef str shortened(str text, Py_ssize_t start, Py_ssize_t whole_end, Py_ssize_t exponent):
-    """The same double in at most SIGNIFICANT digits: one more digit stands for all others."""
+    """The same double in at most SIGNIFICANT digits: one more digit represents all others."""
     cdef str sign = text[:start], digits = text[start:whole_end] + text[whole_end + 1:exponent]
     cdef str kept = digits.lstrip("0"), power = text[exponent + 1:].lstrip("+")
     cdef bint negative = power.startswith("-")
     power = power.lstrip("-").lstrip("0")
-    if len(power) > 18:  # no text is so long that its digits could make up for it
+    if len(power) > 18:  # no string is long enough for its digits to compensate such an exponent
         power = "9" * 18
     shift = (-int(power or "0") if negative else int(power or "0")) - (exponent - whole_end)
     if exponent > whole_end:
@@ -120,7 +120,7 @@ cdef str shortened(str text, Py_ssize_t start, Py_ssize_t whole_end, Py_ssize_t 
 
 
 cdef object hexadecimal(str text, Py_ssize_t start):
-    """``0x1.8p3``: the exponent is a must in Go."""
+    """``0x1.8p3``: Go requires the exponent."""
     cdef Py_ssize_t end = after_hex(text, start), power
     if end < len(text) and text[end] == u".":
         end = after_hex(text, end + 1)
@@ -140,7 +140,7 @@ cdef object hexadecimal(str text, Py_ssize_t start):
 
 
 cdef object special(str text, Py_ssize_t start):
-    """Infinity with or without a sign, and nan without one."""
+    """Infinity with or without a sign, and NaN without one."""
     cdef str name = text[start:].lower() if len(text) < 10 else ""
     if name == "inf" or name == "infinity":
         return float(text)
@@ -148,7 +148,7 @@ cdef object special(str text, Py_ssize_t start):
 
 
 cdef double to_double(object number) except? -1:
-    """Infinity for what is larger than every double."""
+    """The number as a double; infinity if it is too large."""
     try:
         return float(number)
     except OverflowError:
@@ -156,8 +156,8 @@ cdef double to_double(object number) except? -1:
 
 
 cdef double power_of_ten(object exponent) except? -1:
-    """Go's math.Pow10, a product of two table entries and as inexact; 0 and infinity beyond the
-    doubles."""
+    """Go's math.Pow10: a product of two table entries with the same rounding; 0 or infinity out of
+    range."""
     if exponent < -323 or exponent > 308:
         return 0 if exponent < 0 else float("inf")
     high, low = divmod(abs(exponent), 32)

@@ -1,6 +1,6 @@
-"""How Go prints the values that its error messages quote: the verbs %v, %#v, %T and %q of fmt.
+"""Prints values like Go's fmt, for error messages: the verbs %v, %#v, %T and %q.
 
-For plain JSON values, and for ``Foreign``: values of CEL that are no JSON in Go's eyes.
+Values are JSON values and ``Foreign``: CEL values that are not JSON in Go.
 """
 
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ MONTHS = (
     "January", "February", "March", "April", "May", "June",
     "July", "August", "September", "October", "November", "December",
 )  # fmt: skip
-# What an empty list in Object{...} becomes, a nil slice of Go. By identity: Kubernetes has a null
-# in its place where no Go type says that it is a list.
+# An empty list in Object{...}, which is a nil slice in Go. It is compared by identity: Kubernetes
+# replaces it by null if no Go type makes it a list.
 EMPTY: list[object] = []
 
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """A value that no JSON type holds, printed by Go: ``plain`` %v, ``syntax`` %#v, ``type`` %T."""
+    """A value that is not JSON, as Go prints it: ``plain`` %v, ``syntax`` %#v, ``type`` %T."""
 
     plain: str
     syntax: str
@@ -28,7 +28,7 @@ class Foreign:
 
 
 def number(value: float) -> str:
-    """%v of a float64: the shortest digits, with an exponent below 1e-4 and from 1e21 on."""
+    """%v of a float64: the fewest digits, with an exponent below 1e-4 and from 1e21 on."""
     text = repr(value)
     mantissa, _, exponent = text.partition("e")
     if exponent:
@@ -109,7 +109,7 @@ def span(nanos: int) -> str:
 
 
 def decimal(count: int, size: int) -> str:
-    """``count / size`` (a power of ten) with no more digits than it needs."""
+    """``count / size`` with the fewest digits; ``size`` is a power of ten."""
     whole, rest = divmod(count, size)
     digits = f"{rest:0{len(str(size)) - 1}d}".rstrip("0") if rest else ""
     return f"{whole}.{digits}" if digits else str(whole)

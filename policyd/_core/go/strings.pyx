@@ -1,4 +1,4 @@
-"""Numbers and strings as Go prints them: strconv and fmt, where Python's own texts differ."""
+"""Numbers and strings as Go prints them: strconv and fmt, where Python differs."""
 
 from libc.math cimport isinf, isnan
 
@@ -6,7 +6,7 @@ cdef str WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x20
     "\u2028\u2029\u202f\u205f\u3000"
 )
 cdef enum:
-    MAX_SHOWN = 10_000  # characters of a string in an error: messages are for people
+    MAX_SHOWN = 10_000  # characters of a string in an error message
 ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
@@ -69,7 +69,7 @@ cdef str parse_int(str text, long long* out):
     cdef str digits = text[1:] if text[:1] in ("+", "-") else text
     if not digits or not digits.isascii() or not digits.isdigit():
         return f"strconv.Atoi: parsing {shown(text)}: invalid syntax"
-    # int() of a text of many digits takes quadratic time.
+    # int() of many digits takes quadratic time.
     cdef object value = int(text) if len(digits.lstrip("0")) < 20 else None
     if value is None or not -0x8000000000000000 <= value <= 0x7FFFFFFFFFFFFFFF:
         return f"strconv.Atoi: parsing {shown(text)}: value out of range"

@@ -1,5 +1,5 @@
-"""Time zones as the CEL functions name them: IANA names (by zoneinfo) and offsets, with Go's error
-texts."""
+"""Time zones as the CEL functions name them: IANA names (from zoneinfo) and offsets, with Go's
+error messages."""
 
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -10,7 +10,7 @@ from policyd._core.go.strings cimport parse_int
 
 cdef object EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 cdef object SECOND = timedelta(seconds=1)
-# Python's calendar ends where CEL's does: moments next to the ends are looked up two days inside.
+# Python's calendar ends where CEL's does: times near the ends are looked up two days inside.
 cdef int64_t FIRST = -62135596800 + 2 * 86400
 cdef int64_t LAST = 253402300799 - 2 * 86400
 
@@ -38,7 +38,7 @@ cdef str offset_at(str zone, int64_t seconds, int32_t* offset):
 
 
 cdef str numeric_offset(str zone, int32_t* offset):
-    """``+02:30``; any numbers will do, as in cel-go."""
+    """``+02:30``; any numbers are accepted, as in cel-go."""
     cdef long long hours = 0, minutes = 0
     cdef str before, after, problem
     before, _, after = zone.partition(":")
@@ -49,6 +49,6 @@ cdef str numeric_offset(str zone, int32_t* offset):
         return problem
     if zone[0] == "-":
         minutes = -minutes
-    # Go multiplies without a check; nobody means more than a few thousand years.
+    # Go multiplies without an overflow check; no real offset overflows.
     offset[0] = <int32_t> ((hours * 60 + minutes) * 60)
     return None

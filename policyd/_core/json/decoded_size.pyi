@@ -1,5 +1,5 @@
 def decoded_bytes(body: bytes, limit: int) -> int:
-    """How much memory ``body`` takes while it is decoded, at most; more exactly if over ``limit``.
+    """The maximum memory in bytes that ``body`` takes while it is decoded.
 
-    What stands inside strings counts as well unless that brings it over the limit.
+    Characters inside strings are counted too, unless the result then exceeds ``limit``.
     """

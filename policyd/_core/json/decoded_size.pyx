@@ -1,15 +1,15 @@
-"""How much memory a JSON body takes when it is decoded, told by its characters. Decodes nothing."""
+"""Estimates the memory that a JSON body takes when it is decoded, by counting its characters."""
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
-# What decoding takes, in bytes for each of these characters (measured with orjson on CPython 3.11:
-# the values, and 16 bytes for each beside them while it works). Empty objects take less; what long
-# numbers and strings take beyond this is bounded by the size of the body.
+# Bytes of memory per character of this kind (measured with orjson on CPython 3.11: the values, and
+# 16 bytes per value while it decodes). Empty objects take less; the additional memory of long
+# numbers and strings is bounded by the size of the body.
 cdef Py_ssize_t BRACE_BYTES = 150    # an object and its table of keys
 cdef Py_ssize_t BRACKET_BYTES = 64   # a list
-cdef Py_ssize_t COMMA_BYTES = 40     # a number, and the place of a value in its list or object
-cdef Py_ssize_t QUOTE_BYTES = 28     # half of a string without its characters
-cdef Py_ssize_t CHARACTER_BYTES = 4  # one character beyond U+FFFF makes all of a string so wide
+cdef Py_ssize_t COMMA_BYTES = 40     # a number, and the entry of a value in its list or object
+cdef Py_ssize_t QUOTE_BYTES = 28     # half of a string, without its characters
+cdef Py_ssize_t CHARACTER_BYTES = 4  # the width of all characters if one is above U+FFFF
 
 cdef struct Counts:
     Py_ssize_t braces
@@ -19,9 +19,9 @@ cdef struct Counts:
 
 
 def decoded_bytes(bytes body not None, Py_ssize_t limit) -> int:
-    """How much memory ``body`` takes while it is decoded, at most; more exactly if over ``limit``.
+    """The maximum memory in bytes that ``body`` takes while it is decoded.
 
-    What stands inside strings counts as well unless that brings it over the limit.
+    Characters inside strings are counted too, unless the result then exceeds ``limit``.
     """
     cdef const unsigned char *text = <const unsigned char *>PyBytes_AS_STRING(body)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(body)
@@ -37,7 +37,7 @@ def decoded_bytes(bytes body not None, Py_ssize_t limit) -> int:
 
 
 cdef Counts counted(const unsigned char *text, Py_ssize_t size) noexcept nogil:
-    """Compiled to vector code: it does not care what is inside a string."""
+    """Counts in the whole body, strings included. Compiled to vector code."""
     cdef Py_ssize_t i, braces = 0, brackets = 0, commas = 0, quotes = 0
     cdef Counts counts
     for i in range(size):

@@ -1,4 +1,4 @@
-"""The bytes that values take as JSON."""
+"""The size of values as JSON, in bytes."""
 
-# What a value of JSON or CEL takes, counted until it is more than the limit.
+# The size of a JSON or CEL value. The count stops above the limit.
 cdef Py_ssize_t value_bytes(object value, Py_ssize_t limit) except -1

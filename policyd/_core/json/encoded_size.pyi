@@ -4,7 +4,7 @@ MAX_PATCH_BYTES: int
 TOO_LARGE: str
 
 def patch_bytes(operations: list[dict[str, Any]], limit: int) -> int:
-    """What the operations take, counted until it is more than ``limit``."""
+    """The size of the operations. The count stops above ``limit``."""
 
 def json_bytes(value: object, limit: int) -> int:
-    """What a value of JSON or CEL takes, counted until it is more than ``limit``."""
+    """The size of a JSON or CEL value. The count stops above ``limit``."""

@@ -1,22 +1,21 @@
-"""The bytes that values take as JSON, counted up to a limit, so that patches are bounded before
-they are made.
+"""The size of values as JSON, in bytes, counted up to a limit, so that the size of a patch is
+checked before it is encoded.
 
-A value may stand in a tree many times and be in memory once: what is small here can be huge when it
-is written, and what counts are the places.
+A value may occur in a tree many times but in memory once. A tree that is small in memory can be
+huge as JSON, so each occurrence is counted.
 """
 
 from policyd._core.values.types cimport MISSING, Optional, StructValue
 
-# More than any object that Kubernetes stores: etcd takes 1.5 MiB, an API server reads 3 MiB from a
-# client.
+# Larger than any object in Kubernetes: etcd accepts 1.5 MiB, an API server 3 MiB from a client.
 MAX_PATCH_BYTES = 4 * 2**20
 TOO_LARGE = f"a patch of more than {MAX_PATCH_BYTES >> 20} MiB"
 
 cdef enum:
-    NUMBER_BYTES = 20  # and what else is not looked at closely
-    MAX_LEVELS = 1000  # of a value; deeper ones, which no patch can have, count as too large
+    NUMBER_BYTES = 20  # and anything else without an exact count
+    MAX_LEVELS = 1000  # deeper values, which no patch can have, count as too large
 
-# What the escape of an ASCII character takes beyond the character.
+# Additional bytes of the escape of each ASCII character.
 cdef char[128] ESCAPE_BYTES
 for _code in range(128):
     ESCAPE_BYTES[_code] = 5 if _code < 32 else 1 if _code in (34, 92) else 0
@@ -30,7 +29,7 @@ cdef Py_ssize_t OPERATION_BYTES = len('{"op":"replace","path":"","value":},')
 
 
 def patch_bytes(list operations not None, Py_ssize_t limit) -> int:
-    """What the operations take, counted until it is more than ``limit``."""
+    """The size of the operations. The count stops above ``limit``."""
     cdef Py_ssize_t count = 0
     cdef dict operation
     for operation in operations:
@@ -42,7 +41,7 @@ def patch_bytes(list operations not None, Py_ssize_t limit) -> int:
 
 
 cdef Py_ssize_t value_bytes(object value, Py_ssize_t limit) except -1:
-    """What a value of JSON or CEL takes, counted until it is more than ``limit``."""
+    """The size of a JSON or CEL value. The count stops above ``limit``."""
     return counted(value, limit, MAX_LEVELS)
 
 
@@ -88,12 +87,12 @@ cdef Py_ssize_t members_bytes(dict members, Py_ssize_t limit, int levels) except
 
 
 def json_bytes(value, Py_ssize_t limit) -> int:
-    """What a value of JSON or CEL takes, counted until it is more than ``limit``."""
+    """The size of a JSON or CEL value. The count stops above ``limit``."""
     return value_bytes(value, limit)
 
 
 cdef Py_ssize_t string_bytes(object text) except -1:
-    """UTF-8, with the escapes that JSON needs."""
+    """The size in UTF-8, with the escapes of JSON."""
     cdef Py_ssize_t i, size = PyUnicode_GET_LENGTH(text), count = size + 2
     cdef const unsigned char *octets
     cdef Py_UCS4 c

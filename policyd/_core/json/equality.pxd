@@ -1,4 +1,4 @@
-"""When two JSON values are the same."""
+"""Equality of JSON values."""
 
 from cpython.object cimport PyObject
 
@@ -10,9 +10,9 @@ cdef int check_depth(int depth) except -1
 cdef bint same(object one, object other, bint strict, int depth) except -1
 cdef bint alike(object one, object other) except -1
 
-# The value under a key of ``other``, borrowed; NULL if there is none. Two versions of a map mostly
-# hold the same key objects in the same order: ``place`` is where the key stands in that case, and
-# goes on with each key found there, so that nothing has to be looked up.
+# The value of a key in ``other``, borrowed; NULL if there is none. Two versions of a map usually
+# have the same key objects in the same order. ``place`` is the position of the key in that case; it
+# advances with each key found there, so that no lookup is needed.
 cdef inline PyObject* counterpart(
     PyObject* other, PyObject* key, Py_ssize_t* place
 ) except? NULL:

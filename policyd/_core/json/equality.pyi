@@ -3,7 +3,7 @@ from typing import Any
 MAX_DEPTH: int
 
 def equal(one: Any, other: Any) -> bool:
-    """Whether two JSON values are the same, 1 and 1.0 and true being different.
+    """Whether two JSON values are equal. 1, 1.0 and true are different.
 
-    Raises PatchError below ``MAX_DEPTH`` levels.
+    Raises PatchError if they are nested deeper than ``MAX_DEPTH`` levels.
     """

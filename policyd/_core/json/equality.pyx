@@ -1,8 +1,8 @@
-"""When two JSON values are the same: Python's own ``==`` takes 1, 1.0 and True for one another."""
+"""Equality of JSON values. Unlike Python's ``==``, 1, 1.0 and True differ."""
 
 from policyd.errors import PatchError
 
-# As deep as an object of a request may be. The recursion here is on the C stack.
+# The maximum depth of an object in a request. The recursion uses the C stack.
 cdef int DEPTH = 1000
 MAX_DEPTH = DEPTH
 
@@ -57,7 +57,7 @@ cdef bint same(object one, object other, bint strict, int depth) except -1:
 
 
 cdef bint alike(object one, object other) except -1:
-    """Whether two items are plainly the same; containers only if they are one object."""
+    """Whether two items are the same by a cheap check: containers only if they are one object."""
     cdef object kind = type(one)
     if one is other:
         return True

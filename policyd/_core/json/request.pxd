@@ -1,11 +1,11 @@
-"""The request of an AdmissionReview (``admission.k8s.io/v1``): its form checked, parts at hand."""
+"""The request of an AdmissionReview (``admission.k8s.io/v1``), validated."""
 
 
 cdef class AdmissionRequest:
-    """``raw`` is the decoded dict, the others are read out of it. Nothing is ever changed.
+    """``raw`` is the decoded dict; the other attributes are read from it. Immutable.
 
-    ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as the webhook
-    was sent them. Absent texts are empty; absent objects None.
+    ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as sent to the
+    webhook. Missing strings are "", missing objects None.
     """
 
     cdef readonly str uid

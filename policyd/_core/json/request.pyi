@@ -2,13 +2,13 @@ from typing import Any, final
 
 @final
 class AdmissionRequest:
-    """The request of a review. ``raw`` is the decoded dict, the others are read out of it.
+    """The request of a review. ``raw`` is the decoded dict; the others are read from it.
 
-    ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as the webhook
-    was sent them. Absent texts are empty; absent objects None. Nothing is ever changed.
+    ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as sent to the
+    webhook. Missing strings are "", missing objects None. Immutable.
 
-    ``unreadable`` says why the review cannot be evaluated ("": it can). It then has only what
-    matching needs, and a CelError for a part of that which cannot be read.
+    ``unreadable`` says why the review cannot be evaluated ("": it can). It then has only the parts
+    that a match needs, with a CelError for each part that cannot be read.
     """
 
     def __init__(self, raw: dict[str, Any], unreadable: str = "") -> None: ...
@@ -41,8 +41,8 @@ class AdmissionRequest:
     @property
     def unreadable(self) -> str: ...
     def shown(self) -> dict[str, Any]:
-        """``request`` as CEL sees it: without uid, object and oldObject, empty texts left out."""
+        """``request`` as CEL sees it: without uid, object, oldObject and empty strings."""
 
     @property
     def is_namespace(self) -> bool:
-        """Whether the client wrote a Namespace, which carries its own name as its namespace."""
+        """Whether the object of the client is a Namespace, whose namespace here is its own name."""

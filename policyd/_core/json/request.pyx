@@ -1,6 +1,6 @@
-"""The request of an AdmissionReview: its form checked, its parts at hand.
+"""The request of an AdmissionReview, validated.
 
-Compiled, because every request pays for it. Whatever breaks the form raises ReviewError.
+It is compiled because every request needs it. An invalid request raises ReviewError.
 """
 
 cimport cython
@@ -8,7 +8,7 @@ cimport cython
 from policyd.errors import ReviewError
 
 cdef enum:
-    MAX_UID_CHARS = 1024  # it is in the answer and in each line of the log; an API server sends 36
+    MAX_UID_CHARS = 1024  # it is in the response and in each log line; an API server sends 36
 
 cdef dict TYPES = {
     dict: "an object", list: "a list", str: "a string", bool: "a boolean", type(None): "nothing"
@@ -48,9 +48,10 @@ cdef class AdmissionRequest:
         self.raw = raw
 
     def shown(self):
-        """``request`` as CEL sees it: without uid, object and oldObject, empty texts left out.
+        """``request`` as CEL sees it: without uid, object, oldObject and empty strings.
 
-        What Kubernetes always sets is there: requestKind, requestResource, dryRun, userInfo.
+        Fields that Kubernetes always sets are added: requestKind, requestResource, dryRun,
+        userInfo.
         """
         cdef dict shown = self.raw.copy()
         shown.pop("uid")
@@ -72,7 +73,7 @@ cdef class AdmissionRequest:
 
     @property
     def is_namespace(self):
-        """Whether the client wrote a Namespace, which carries its own name as its namespace."""
+        """Whether the object of the client is a Namespace, whose namespace here is its own name."""
         cdef dict kind = self.raw.get("requestKind") or self.raw["kind"]
         return (
             kind.get("kind") == "Namespace"
@@ -117,7 +118,7 @@ cdef tuple group_version(dict request, str key, str name):
 
 
 cdef dict user_info(object value):
-    """userInfo with its members of the right types; absent ones are absent."""
+    """userInfo, with the types of its members checked."""
     if value is None:
         return {}
     if type(value) is not dict:
@@ -152,10 +153,10 @@ cdef bint are_strings(object value):
 
 
 cdef str json_type(object value):
-    """What JSON calls the type of ``value``, with its article."""
+    """The JSON type of ``value``, with its article."""
     return TYPES.get(type(value), "a number")
 
 
 cdef str shown_value(object value):
-    """A text as it came (cut short), of anything else only its type."""
+    """A string (cut if it is long), or the type of anything else."""
     return repr(value[:80]) if type(value) is str else json_type(value)

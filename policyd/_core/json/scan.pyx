@@ -1,8 +1,8 @@
-"""JSON looked through without decoding it: whether it is JSON, and where members of objects stand.
+"""Scans JSON without decoding it: validity, and the positions of members of objects.
 
-For reviews that the decoder refuses and Kubernetes sends all the same: strings with half a
-surrogate pair or octets that are not UTF-8, any depth, any number. Linear in time; beside the body
-it takes one bit for each of its bytes. Nothing recurses.
+For reviews that the decoder rejects but Kubernetes sends: strings with half a surrogate pair or
+bytes that are not UTF-8, any depth, any number. Takes linear time, one bit of memory per byte of
+the body, and no recursion.
 """
 
 cimport cython
@@ -14,7 +14,7 @@ cdef Py_ssize_t WRONG = -1
 
 
 def repaired(bytes text not None) -> bytes:
-    """JSON with U+FFFD for each half of a surrogate pair, as Go reads it."""
+    """JSON with U+FFFD for each half of a surrogate pair, as Go decodes it."""
     cdef bytearray out = bytearray(text)
     cdef unsigned char *at = <unsigned char *>PyByteArray_AS_STRING(out)
     cdef unsigned char *end = at + len(out)
@@ -36,10 +36,10 @@ def repaired(bytes text not None) -> bytes:
 @cython.auto_pickle(False)
 cdef class JSONScan:
     cdef bytes body
-    cdef const unsigned char *text  # ends with a zero, which is no character of JSON
+    cdef const unsigned char *text  # ends with a zero byte, which is not valid in JSON
     cdef Py_ssize_t size
     cdef bytearray bits
-    cdef unsigned char *levels      # in them, a bit for each open level: whether it is an object
+    cdef unsigned char *levels      # one bit in ``bits`` per open level: whether it is an object
     cdef Py_ssize_t failed
     cdef readonly Py_ssize_t depth
     cdef readonly Py_ssize_t surrogate
@@ -54,7 +54,7 @@ cdef class JSONScan:
         self.levels = <unsigned char *>PyByteArray_AS_STRING(self.bits)
 
     def problem(self) -> int:
-        """The place of the first byte that makes the body no JSON, or -1."""
+        """The position of the first byte that is not valid JSON, or -1."""
         cdef Py_ssize_t at
         with nogil:
             at = self.value(0)
@@ -66,10 +66,10 @@ cdef class JSONScan:
         return self.failed if at == WRONG else -1
 
     def members(self, Py_ssize_t at, tuple names not None):
-        """Where the members of these names begin and end; None if no object begins at ``at``.
+        """Start and end of the members with these names; None if no object begins at ``at``.
 
-        Of members with one name the last counts. The body is known to be JSON: what is not wanted
-        is skipped by its brackets.
+        If a name occurs twice, the last member counts. The body must be valid JSON: other members
+        are skipped by counting brackets.
         """
         cdef dict found = {}
         cdef Py_ssize_t key, start
@@ -91,7 +91,7 @@ cdef class JSONScan:
         return found
 
     cdef Py_ssize_t past(self, Py_ssize_t at) noexcept nogil:
-        """The place after a value or key of what is known to be JSON."""
+        """The position after a value or key. The body must be valid JSON."""
         cdef const unsigned char *text = self.text
         cdef Py_ssize_t depth = 0
         cdef unsigned char c
@@ -105,12 +105,12 @@ cdef class JSONScan:
                 if not depth:
                     return at
                 continue
-            # The brackets differ from the braces in one bit.
+            # Brackets and braces differ in one bit.
             if c | 0x20 == c"{":
                 depth += 1
             elif c | 0x20 == c"}":
                 if not depth:
-                    return at  # a number ends where what it is in ends
+                    return at  # a number ends where its container ends
                 depth -= 1
                 if not depth:
                     return at + 1
@@ -120,7 +120,7 @@ cdef class JSONScan:
         return at
 
     cdef str name_at(self, Py_ssize_t at, Py_ssize_t end, tuple names):
-        """Which of the names, all of them ASCII, stands in the body as a string."""
+        """The name, if any, that is the string at this position. All names are ASCII."""
         cdef str name
         for name in names:
             if self.is_name(at, end, name):
@@ -154,7 +154,7 @@ cdef class JSONScan:
         return at
 
     cdef Py_ssize_t value(self, Py_ssize_t at) noexcept nogil:
-        """The place after the value that begins at ``at``, or WRONG."""
+        """The position after the value that begins at ``at``, or WRONG."""
         cdef Py_ssize_t depth = 0
         cdef unsigned char c
         while True:
@@ -174,7 +174,7 @@ cdef class JSONScan:
                 at = self.scalar(at)
                 if at == WRONG:
                     return WRONG
-            # Behind a value, or at the bracket that ends an empty one.
+            # After a value, or at the bracket that closes an empty one.
             while depth:
                 at = self.space(at)
                 c = self.text[at]
@@ -193,7 +193,7 @@ cdef class JSONScan:
                 return at
 
     cdef void enter(self, Py_ssize_t level, bint is_object) noexcept nogil:
-        # There are fewer levels than bytes, and a bit for each byte.
+        # There are fewer levels than bytes, and one bit per byte.
         if is_object:
             self.levels[level >> 3] |= <unsigned char>(1 << (level & 7))
         else:
@@ -205,7 +205,7 @@ cdef class JSONScan:
         return self.levels[level >> 3] >> (level & 7) & 1
 
     cdef Py_ssize_t key(self, Py_ssize_t at) noexcept nogil:
-        """The place after a key and its colon."""
+        """The position after a key and its colon."""
         if self.text[at] != c'"':
             return self.fail(at)
         at = self.string(at)
@@ -257,7 +257,7 @@ cdef class JSONScan:
         return at if at > start else self.fail(at)
 
     cdef Py_ssize_t string(self, Py_ssize_t at) noexcept nogil:
-        """The place after the string whose first quote is at ``at``."""
+        """The position after the string whose first quote is at ``at``."""
         cdef const unsigned char *text = self.text
         cdef unsigned char c
         cdef int code
@@ -303,7 +303,7 @@ cdef bint escaped_low(const unsigned char *text) noexcept nogil:
 
 
 cdef int hex4(const unsigned char *text) noexcept nogil:
-    """The number of four hexadecimal digits, or -1; reads no further than the first other one."""
+    """The number of four hexadecimal digits, or -1; stops at the first other character."""
     cdef int i, code = 0, digit
     for i in range(4):
         digit = text[i]
@@ -318,7 +318,7 @@ cdef int hex4(const unsigned char *text) noexcept nogil:
 
 
 cdef bint is_escaped(unsigned char c) noexcept nogil:
-    """Whether a backslash may stand before it."""
+    """Whether the character may follow a backslash."""
     return c in (34, 47, 92, 98, 102, 110, 114, 116)  # " / \\ b f n r t
 
 
@@ -327,7 +327,7 @@ cdef bint is_tail(unsigned char c) noexcept nogil:
 
 
 cdef int sequence(const unsigned char *text) noexcept nogil:
-    """The octets of the UTF-8 sequence that begins here (RFC 3629), or 0."""
+    """The length of the UTF-8 sequence that begins here (RFC 3629), or 0."""
     cdef unsigned char first = text[0], second = text[1]
     if first < 0xC2 or first > 0xF4 or not is_tail(second):
         return 0

@@ -1,3 +1,3 @@
-"""Strings that JSON cannot carry."""
+"""Whether a string has half of a surrogate pair, which UTF-8 cannot represent."""
 
 cdef bint has_surrogate(str text) except -1

@@ -1,4 +1,4 @@
 from typing import Any
 
 def unsendable(operations: list[dict[str, Any]]) -> str | None:
-    """What in the values of the operations JSON or the API server cannot carry, or None."""
+    """The first value of the operations that JSON or the API server cannot represent, or None."""

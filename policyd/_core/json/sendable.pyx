@@ -1,4 +1,4 @@
-"""What a JSON Patch can carry: JSON, and only what the API server reads back as it was written."""
+"""Checks that a JSON Patch contains only JSON that the API server decodes without a change."""
 
 from libc.math cimport isfinite
 

@@ -1,15 +1,15 @@
-"""The very objects that the decoder of requests uses for the keys of maps.
+"""Keys that are the same objects as those of the JSON decoder.
 
-A map finds a key that is the same object without comparing texts, which makes half the time of a
-lookup. The decoder keeps the keys that it met; one that it forgot is found as ever.
+A dict finds a key that is the same object without comparing strings, which halves the time of a
+lookup. The decoder caches keys; a key that is no longer cached is found by comparison.
 """
 
 import orjson
 
 
 def shared_key(name: str) -> str:
-    """The same name, if possible as that object. For names that are looked up in requests."""
-    if not name.isascii():  # a text that is no key of any JSON among them
+    """The name, as the object in the cache of the decoder. For names looked up in requests."""
+    if not name.isascii():  # it may not be valid in JSON
         return name
     decoded: dict[str, None] = orjson.loads(orjson.dumps({name: None}))
     return next(iter(decoded))

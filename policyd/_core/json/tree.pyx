@@ -1,7 +1,7 @@
-"""What a JSON decoder leaves to check in an AdmissionReview: nesting depth and integer range.
+"""Checks of an AdmissionReview that a JSON decoder does not do: nesting depth and integer range.
 
-Speaks about bytes and trees of plain JSON values only; the fields of a review are checked by
-``policyd/admission/review.py``.
+They apply to bytes and trees of JSON values; ``policyd/admission/review.py`` checks the fields of a
+review.
 """
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -20,11 +20,11 @@ cdef object INT64_MIN = -9223372036854775808
 
 
 def is_ordinary(bytes body not None, Py_ssize_t depth) -> bool:
-    """Whether ``body`` can neither nest deeper than ``depth`` nor hold an integer outside int64.
+    """Whether ``body`` certainly has at most ``depth`` levels and no integer outside int64.
 
-    Says False too often (it also counts what is inside strings), never True too often: a decoded
-    body that is not ordinary has to go through ``normal``. No JSON is parsed here: one vectorised
-    count of opening brackets, and a look at every 19th byte for a run of 19 digits.
+    A quick check that may return False for a body without either, because it also counts inside
+    strings; a decoded body must then go through ``normal``. It does not parse JSON: it counts
+    opening brackets, and reads every 19th byte to find 19 digits in a row.
     """
     cdef const unsigned char *text = <const unsigned char *>PyBytes_AS_STRING(body)
     cdef Py_ssize_t size = PyBytes_GET_SIZE(body)
@@ -44,7 +44,7 @@ cdef bint is_digit(unsigned char character) noexcept nogil:
 
 
 cdef bint has_long_number(const unsigned char *text, Py_ssize_t size) noexcept nogil:
-    """Whether 19 digits stand side by side: 9223372036854775808, the first beyond int64, has 19."""
+    """Whether there are 19 digits in a row: the first integer beyond int64 has 19."""
     cdef Py_ssize_t probe = 18, first, last
     while probe < size:
         if is_digit(text[probe]):
@@ -60,11 +60,11 @@ cdef bint has_long_number(const unsigned char *text, Py_ssize_t size) noexcept n
 
 
 def normal(object tree, Py_ssize_t depth) -> object:
-    """``tree`` with each integer outside int64 as a double; ``tree`` itself where there is none.
+    """``tree`` with each integer outside int64 as a double; ``tree`` itself if there is none.
 
     The input is never changed. Raises UnreadableReview for a tree deeper than ``depth`` and for
-    what no double or UTF-8 can hold, ReviewError for what is not JSON (a caller of the Python
-    interface may hand in anything).
+    values that do not fit a double or UTF-8, ReviewError for values that are not JSON (a caller of
+    the Python API may pass anything).
     """
     return _normal(tree, depth)
 

@@ -1,8 +1,7 @@
-"""Arithmetic of numbers, and ``+`` of strings, bytes and lists. Times are in ``time_arithmetic``.
+"""Arithmetic of numbers, and ``+`` of strings, bytes and lists. ``time_arithmetic`` is for times.
 
 ``1 + 2`` is 3, ``"a" + "b"`` is "ab"; int division truncates towards zero: ``7 / -2`` is -3,
-``-7 % 2`` is -1.
-Ints are 64 bits: what leaves that range is an error, never a larger number. Types are not mixed.
+``-7 % 2`` is -1. Ints have 64 bits: an overflow is an error. Both operands must have the same type.
 """
 
 from libc.math cimport INFINITY, NAN
@@ -35,7 +34,7 @@ cdef extern from "Python.h":
 
 
 cdef inline bint ints(object left, object right, int64_t* a, int64_t* b) except -1:
-    """Whether both are ints of 64 bits; a JSON integer beyond them is none."""
+    """Whether both are ints of 64 bits. A larger JSON integer is not an int."""
     cdef int beyond = 0
     if type(left) is not int or type(right) is not int:
         return False
@@ -69,7 +68,7 @@ cdef object add(Activation act, object left, object right):
 
 cdef object concatenate(Activation act, object left, object right):
     cdef Py_ssize_t size = len(right), width = 1
-    if size == 0:  # values never change, so they may be shared
+    if size == 0:  # values are immutable and may be shared
         return left
     size += len(left)
     if size == len(right):
@@ -79,7 +78,7 @@ cdef object concatenate(Activation act, object left, object right):
         width = max(PyUnicode_KIND(left), PyUnicode_KIND(right))
     elif kind is list:
         width = sizeof(void*)
-    take(act, size * width)  # with dyn operands it costs 1 unit whatever its size
+    take(act, size * width)  # with dyn operands the cost is 1 unit for any size
     work(act, size // 64)
     return left + right
 
@@ -144,7 +143,7 @@ cdef object divide(Activation act, object left, object right):
 
 
 cdef object divide_doubles(double left, double right):
-    """IEEE 754: Python would raise on zero."""
+    """IEEE 754 division; Python would raise for zero."""
     if right != 0:
         return left / right
     if left == 0 or left != left:
@@ -153,7 +152,7 @@ cdef object divide_doubles(double left, double right):
 
 
 cdef inline object c_quotient(int64_t a, int64_t b):
-    """Truncated towards zero; b is not 0, and the quotient is in range."""
+    """The quotient truncated towards zero; b is not 0 and the quotient is in range."""
     quotient = abs(<object>a) // abs(<object>b)
     return -quotient if (a < 0) != (b < 0) else quotient
 
@@ -186,7 +185,7 @@ cdef object negate(Activation act, object value):
         return made
     if type(value) is float:
         return -<double>value
-    if type(value) is Duration:  # declared nowhere, but a dyn may hold one
+    if type(value) is Duration:  # not declared, but a dyn may be a duration
         if subtract_overflows(0, (<Duration>value).nanos, &made):
             return INTEGER_OVERFLOW
         return duration(made)

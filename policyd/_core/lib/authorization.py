@@ -1,14 +1,14 @@
-"""What an authorizer is asked, and what it answers: plain data. Asks nobody and decides nothing."""
+"""Data of an access check: the attributes to check, and the decision or failure."""
 
 from typing import NamedTuple
 
 
 class Attributes(NamedTuple):
-    """Whether a user may do something: the fields of a SubjectAccessReview.
+    """An access check: the fields of a SubjectAccessReview.
 
-    Either ``path`` is set (a path of the API server that is no resource) or ``resource``. The API
-    version asked for is always ``*``. Selectors are as they were written; one that does not parse
-    counts as none. Equal questions are equal and have one hash.
+    Either ``path`` (a non-resource path of the API server) or ``resource`` is set. The API version
+    is always ``*``. Selectors are strings as written; an invalid one counts as no selector. Equal
+    checks compare equal and have the same hash.
     """
 
     user: str
@@ -35,8 +35,8 @@ class Attributes(NamedTuple):
 
 
 class AccessDecision(NamedTuple):
-    """The answer. ``allowed`` is False where the authorizer has no opinion; ``error`` says why it
-    could not tell.
+    """The decision of the authorizer. ``allowed`` is False if it has no opinion; ``error`` is its
+    error.
     """
 
     allowed: bool
@@ -45,6 +45,6 @@ class AccessDecision(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """There is no answer, and none will come: the check is an evaluation error."""
+    """The check failed for good: it is an evaluation error. ``why`` is the reason."""
 
     why: str

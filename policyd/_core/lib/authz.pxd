@@ -4,9 +4,9 @@ from policyd._core.values.types cimport Opaque
 
 
 cdef class AuthorizerValue(Opaque):
-    """A user, and who answers for it: a policyd.admission.authorizer.Authorizer, or None.
+    """A user, and the backend of its checks: a policyd.admission.authorizer.Authorizer, or None.
 
-    ``user_info`` is that of a request, as JSON.
+    ``user_info`` is userInfo of a request, as JSON.
     """
 
     cdef object backend
@@ -14,7 +14,7 @@ cdef class AuthorizerValue(Opaque):
 
 
 cdef class AuthorizerCheck(Opaque):
-    """A question as far as it was said: a PathCheck, GroupCheck or ResourceCheck."""
+    """A check with the attributes set so far: a PathCheck, GroupCheck or ResourceCheck."""
 
     cdef str kind            # the name of its CEL type
     cdef AuthorizerValue authorizer
@@ -22,7 +22,7 @@ cdef class AuthorizerCheck(Opaque):
 
 
 cdef class AuthorizerDecision(Opaque):
-    """An answer; ``text`` of an error is empty where there was none."""
+    """A decision; ``error_text`` is "" if there is no error."""
 
     cdef bint is_allowed
     cdef str reason_text
@@ -31,5 +31,5 @@ cdef class AuthorizerDecision(Opaque):
 
 cdef AuthorizerValue authorizer_for(object backend, dict request)
 
-# The resource that the client named in ``request`` (as CEL sees it), not an equivalent one.
+# The resource of the client in ``request`` (as CEL sees it), not an equivalent one.
 cdef AuthorizerCheck request_resource(AuthorizerValue authorizer, dict request)

@@ -1,19 +1,18 @@
-"""What users may do:
-``authorizer.group("apps").resource("deployments").check("create").allowed()``.
+"""Access checks: ``authorizer.group("apps").resource("deployments").check("create").allowed()``.
 
-``authorizer`` speaks for the user of the request, ``a.serviceAccount("ns", "name")`` for a service
-account. Questions: ``a.path("/healthz")``; ``a.group("").resource("pods")``, of which
-``c.subresource("log")``, ``c.namespace("shop")``, ``c.name("web")``, ``c.fieldSelector("a=b")`` and
-``c.labelSelector("a=b")`` narrow it down; ``authorizer.requestResource`` is the request's own.
-``c.check("get")`` asks for a decision: ``d.allowed()``, ``d.reason()``, ``d.errored()``,
-``d.error()``.
+``authorizer`` is for the user of the request, ``a.serviceAccount("ns", "name")`` for a service
+account. Checks are ``a.path("/healthz")`` and ``a.group("").resource("pods")``; these methods add
+attributes: ``c.subresource("log")``, ``c.namespace("shop")``, ``c.name("web")``,
+``c.fieldSelector("a=b")``, ``c.labelSelector("a=b")``. ``authorizer.requestResource`` is a check
+for the resource of the request. ``c.check("get")`` returns a decision: ``d.allowed()``,
+``d.reason()``, ``d.errored()``, ``d.error()``.
 
-Who answers is no part of this: see ``Authorizer`` in ``policyd/admission/authorizer.py``. Where
-nobody can, or the answer is a Failure, the check is an error; where the answer is yet to be
-fetched, it raises Unanswered.
+The backend decides: see ``Authorizer`` in ``policyd/admission/authorizer.py``. Without a backend,
+or if it returns a Failure, the check is an error; if its decision must still be fetched, the check
+raises Unanswered.
 
-Cost: 350,000 units for ``check``; for a selector those of reading it, 50 for every second character
-and a tenth more; 1 unit for everything else.
+Cost: 350,000 units for ``check``; for a selector 10, plus 50 per two characters, plus a tenth of
+its length; 1 unit for everything else.
 """
 
 from libc.math cimport ceil
@@ -113,7 +112,7 @@ def variables(backend, dict request not None):
     }
 
 
-# Saying what is asked
+# Attributes
 
 
 cdef object path(Activation act, object authorizer, object text):
@@ -150,7 +149,7 @@ cdef bint is_check(object value, str kind) noexcept:
 
 
 cdef object narrowed(object check, str field, object text):
-    """The same question with one field of the resource more, or replaced."""
+    """The same check with one attribute added or replaced."""
     if not is_check(check, RESOURCE_CHECK) or type(text) is not str:
         return NO_OVERLOAD
     return resource_check(<AuthorizerCheck> check, field, text)
@@ -184,7 +183,7 @@ cdef object label_selector(Activation act, object check, object text):
     return narrowed(check, "label_selector", text)
 
 
-# Asking
+# Decisions
 
 
 cdef object check_path(Activation act, object check, object verb):
@@ -200,7 +199,7 @@ cdef object check_resource(Activation act, object check, object verb):
 
 
 cdef object decide(AuthorizerCheck check, str verb):
-    """The Decision; a CelError where nobody is there to ask. Raises Unanswered."""
+    """The decision, or a CelError. Raises Unanswered if it must be fetched."""
     cdef AuthorizerValue authorizer = check.authorizer
     cdef dict user = authorizer.user_info
     cdef AuthorizerDecision made
@@ -257,9 +256,9 @@ cdef object error_of(Activation act, object decision):
 
 
 cdef enum:
-    CHECK_UNITS = 350_000     # two in an expression are within its limit, three are not
+    CHECK_UNITS = 350_000     # two in an expression are within its cost limit, three are not
     SELECTOR_UNITS = 10       # the list of requirements
-    REQUIREMENT_UNITS = 50    # each of them: at least two characters
+    REQUIREMENT_UNITS = 50    # each requirement has at least two characters
 
 
 cdef int64_t check_units(Activation act, object first, object second, object result) except -1:
@@ -283,8 +282,8 @@ def selector_estimate(operands):
     )
 
 
-# The examples are asked for bob, of the group writers, who may create and list pods, delete his pod
-# web, and get /healthz; his request updates deployments/scale of web in shop, which he may not.
+# In the examples the user is bob, of the group writers. He may create and list pods, delete his pod
+# web, and get /healthz. His request updates deployments/scale of web in shop, which he may not.
 LIBRARY = Library("authz", (
     binary(
         "path",

@@ -1,12 +1,10 @@
 """Networks: ``cidr("10.0.0.0/8")``, ``isCIDR("10.0.0.0/8")``, ``string(cidr("10.0.0.0/8"))``.
 
 ``c.containsIP("10.0.0.1")``, ``c.containsIP(ip("10.0.0.1"))``, ``c.containsCIDR("10.1.0.0/16")``,
-``c.containsCIDR(d)``,
-``c.ip()``, ``c.prefixLength()``, ``c.masked()``
+``c.containsCIDR(d)``, ``c.ip()``, ``c.prefixLength()``, ``c.masked()``.
 
-Cost: a tenth of the text's length to read it; ``containsIP`` and ``containsCIDR`` by the bytes of
-the prefix;
-1 unit for the rest.
+Cost: a tenth of the length of a string to parse it; ``containsIP`` and ``containsCIDR`` by the
+bytes of the prefix; 1 unit for everything else.
 """
 
 from libc.stdint cimport int64_t
@@ -39,7 +37,7 @@ cdef object cidr_to_string(Activation act, object network):
 
 
 cdef bint agree(IP left, IP right, int length):
-    """Whether the first bits are the same."""
+    """Whether the first ``length`` bits are the same."""
     if left.bits != right.bits:
         return False
     cdef object rest = left.bits - length
@@ -56,7 +54,7 @@ cdef object contains_ip_string(Activation act, object network, object text):
     if type(network) is not CIDR or type(text) is not str:
         return NO_OVERLOAD
     address = parse_ip(<str> text)
-    # Kubernetes loses what was wrong with the address.
+    # Kubernetes drops the error of the address.
     return contains_ip(act, network, address) if type(address) is IP else NO_SUCH_OVERLOAD
 
 
@@ -112,7 +110,7 @@ cdef int64_t masking_string(Activation act, object first, object second, object 
     return masking(act, first, second, result) + tenths(size_of(second))
 
 
-# What is compared are the 4 or 16 bytes of addresses.
+# Addresses of 4 or 16 bytes are compared.
 cdef object BYTES = estimates.Range(4, 16)
 cdef object COMPARING = BYTES.plus(BYTES).scaled(0.1)
 cdef object MASKING = COMPARING.plus(BYTES.scaled(0.1)).plus(estimates.ONE)

@@ -1,8 +1,8 @@
-"""Conversions between the basic types, ``type`` and ``dyn``. Those of times are in ``timestamps``.
+"""Conversions between the basic types, ``type`` and ``dyn``. ``timestamps`` has those of times.
 
 ``int("42")``, ``int(1.9)`` is 1, ``uint(3)``, ``double("1e3")``, ``string(1.0)`` is "1",
-``bool("TRUE")``, ``bytes("ä")``. Literal arguments are converted when the policy loads, so that an
-error refuses the policy, as in Kubernetes.
+``bool("TRUE")``, ``bytes("ä")``. Literal arguments are converted when the policy is loaded: an
+error rejects the policy, as in Kubernetes.
 """
 
 from libc.stdint cimport INT64_MAX, INT64_MIN, int64_t
@@ -58,7 +58,7 @@ cdef object same(Activation act, object value):
 
 cdef object type_of(Activation act, object value):
     cdef str name = type_name(value)
-    # Of what Object{} and JSONPatch{} make cel-go only knows that it has a type.
+    # cel-go knows only that values of Object{} and JSONPatch{} have a type.
     if type(value) is StructValue and not name.startswith("google.protobuf."):
         name = "type"
     return TypeValue(name)
@@ -99,7 +99,7 @@ cdef object string_to_double(Activation act, object value):
 cdef object double_to_int(Activation act, object value):
     if type(value) is not float:
         return NO_OVERLOAD
-    # The ends are not exact as doubles: cel-go refuses both.
+    # The limits are not exact as doubles: cel-go rejects both.
     if not -9223372036854775808.0 < value < 9223372036854775808.0:
         return INTEGER_OVERFLOW
     return int(value)
@@ -164,7 +164,7 @@ cdef object bytes_to_string(Activation act, object value):
 
 
 def _encoding(operands):
-    """A character becomes one to four bytes."""
+    """A character is encoded in one to four bytes."""
     size = operands[0].size
     return estimates.Charge(
         size.scaled(0.1), estimates.Range(size.min, min(size.max * 4, estimates.MOST))

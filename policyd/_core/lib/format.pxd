@@ -1,4 +1,4 @@
-"""Formats that other libraries check as well: what is wrong with a text, nothing if it is fine."""
+"""Formats that other libraries check too: the problems of a string, empty if it is valid."""
 
 from policyd._core.values.activation cimport Activation
 

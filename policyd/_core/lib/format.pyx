@@ -1,13 +1,12 @@
-"""Named formats of the Kubernetes API: ``format.dns1123Label().validate("My Name")`` is none, or
-the list of what is wrong.
+"""Named formats of the Kubernetes API: ``format.dns1123Label().validate("My Name")`` is none, or an
+optional list of problems.
 
-``format.named("uuid")`` finds one by name (none for an unknown name). The formats:
-``dns1123Label``, ``dns1123Subdomain``,
-``dns1035Label``, each also with ``Prefix`` (for generateName); ``qualifiedName``, ``labelValue``,
-``uri``, ``uuid``,
-``byte`` (base64), ``date``, ``datetime``.
+``format.named("uuid")`` finds a format by name (none if the name is unknown). The formats are
+``dns1123Label``, ``dns1123Subdomain``, ``dns1035Label``, each also with ``Prefix`` (for
+generateName); ``qualifiedName``, ``labelValue``, ``uri``, ``uuid``, ``byte`` (base64), ``date``,
+``datetime``.
 
-Cost of ``validate``: like a regular expression as long as the format's own; 1 unit for everything
+Cost of ``validate``: that of a regular expression as long as the format's; 1 unit for everything
 else.
 """
 
@@ -60,7 +59,7 @@ cdef str VALUE_RULE = (
 
 
 cdef Regex own_regex(str pattern):
-    """Whose few states are known, so that RE2 reads each character once."""
+    """A pattern that has few states in RE2, so that each character is read once."""
     cdef Regex made = compile_regex(pattern)
     made.size = 1
     return made
@@ -81,7 +80,7 @@ cdef Regex IS_TIME = own_regex(TIME)
 
 
 cdef class NamedFormat(Opaque):
-    """``kubernetes.NamedFormat``; ``size`` is that of a regular expression for it, for the cost."""
+    """``kubernetes.NamedFormat``; ``size``: the length of its regular expression, for the cost."""
 
     cdef str name
     cdef int size
@@ -99,7 +98,7 @@ cdef class NamedFormat(Opaque):
         return self.name
 
 
-# What is wrong with a text, per format
+# The problems of a string, per format
 
 
 cdef Py_ssize_t bytes_in(str text):
@@ -132,7 +131,7 @@ cdef list dns_old_label(Activation act, str text):
 
 
 cdef str masked(str text):
-    """A prefix may end with a dash: it and what is before become a letter."""
+    """A prefix may end with a dash: replace the dash and the character before by a letter."""
     if len(text) > 1 and text.endswith("-") and text[-2:].isascii():
         return text[:-2] + "a"
     return text
@@ -317,7 +316,7 @@ cdef object get_datetime(Activation act):
     return FORMATS["datetime"]
 
 
-cdef int LONGEST_PATTERN = 128  # what Kubernetes takes all of them for
+cdef int LONGEST_PATTERN = 128  # the length of all formats in Kubernetes' estimate
 
 
 def _validate_estimate(operands):
@@ -325,7 +324,7 @@ def _validate_estimate(operands):
 
 
 cdef Overload row(str name, Function0 function, str valid):
-    """The function that gives a format, with a text that fits it."""
+    """The row of the function that returns a format; ``valid``: a valid string."""
     name = f"format.{name}"
     example = f"{name}().validate('{valid}').hasValue() // false"
     return nullary(name, f"{name}() -> kubernetes.NamedFormat", name, function, example)

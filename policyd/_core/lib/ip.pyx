@@ -2,10 +2,11 @@
 ``string(ip("::0"))``.
 
 ``a.family()`` (4 or 6), ``a.isUnspecified()``, ``a.isLoopback()``, ``a.isLinkLocalMulticast()``,
-``a.isLinkLocalUnicast()``, ``a.isGlobalUnicast()``; zones and IPv4-mapped IPv6 addresses are
-refused.
+``a.isLinkLocalUnicast()``, ``a.isGlobalUnicast()``. Zones and IPv4-mapped IPv6 addresses are
+errors.
 
-Cost: a tenth of the text's length to read it, a fifth for ``ip.isCanonical``, 1 unit for the rest.
+Cost: a tenth of the length of the string to parse it, a fifth for ``ip.isCanonical``, 1 unit for
+everything else.
 """
 
 from policyd._core.values.activation cimport Activation

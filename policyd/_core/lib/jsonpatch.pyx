@@ -1,5 +1,5 @@
-"""``jsonpatch.escapeKey("a/b~c")``: a key as it is written in the path of a JSON Patch (RFC 6901).
-For mutations only.
+"""``jsonpatch.escapeKey("a/b~c")``: a key, escaped for the path of a JSON Patch (RFC 6901). For
+mutations only.
 
 Cost: a tenth of the length.
 """

@@ -1,6 +1,4 @@
-"""Every CEL library that expressions may use, in one visible table. A new library
-is one line here.
-"""
+"""The table of all CEL libraries that expressions may use. A new library is one line here."""
 
 from policyd._core.eval.functions import Library
 from policyd._core.lib import (

@@ -1,13 +1,12 @@
-"""Functions that make new lists (cel-go's extension library "lists", version 3).
+"""Functions that create new lists (cel-go's extension library "lists", version 3).
 
 ``[1, 2, 3].slice(0, 2)``, ``[[1], [2]].flatten()``, ``[[[1]]].flatten(2)``, ``[2, 1].sort()``,
-``lists.range(3)``,
-``[1, 2].reverse()``, ``[1, 1].distinct()``. ``sortBy`` is a macro over ``@sortByAssociatedKeys``.
+``lists.range(3)``, ``[1, 2].reverse()``, ``[1, 1].distinct()``. ``sortBy`` is a macro that calls
+``@sortByAssociatedKeys``.
 
-Cost: 11 and the size of the result (``slice``, ``range``, ``reverse``) or of the receiver times the
-depth
-(``flatten``); ``sort`` and ``distinct``: 11 and twice the square of the size, 2.1 times for strings
-and bytes.
+Cost: 11 plus the size of the result (``slice``, ``range``, ``reverse``) or the size of the receiver
+times the depth (``flatten``); ``sort`` and ``distinct``: 11 plus twice the square of the size, 2.1
+times for strings and bytes.
 """
 
 from libc.stdint cimport int64_t
@@ -34,14 +33,14 @@ cdef enum:
     CALL_AND_LIST = 11
     ITEM = 8       # bytes of a list for each of its items
     NUMBER = 32    # bytes of an int
-    SORT_KEY = 56  # bytes of a key and its place in the lists that sort needs
+    SORT_KEY = 56  # bytes of a key and its entry in the lists of a sort
     MAX_DEPTH = 1000
-    # cel-go's own limit since 1.37.
+    # cel-go's limit since 1.37.
     MAX_RANGE = 1_000_000
-    # Go's sort.Slice is a stable insertion sort up to here.
+    # Go's sort.Slice is a stable insertion sort up to this size.
     SMALL = 12
 cdef int64_t UNPAYABLE = 1 << 60
-# Go types that have a method Add, the first that a list must have.
+# Go types with a method Add, the first that a list must have.
 cdef frozenset ADDABLE = frozenset((int, UInt, float, str, bytes, Duration, Timestamp))
 
 cdef dict COMPARABLE = {
@@ -57,7 +56,7 @@ cdef dict COMPARABLE = {
 
 
 cdef class _Ordered:
-    """A sort key with CEL's order; a NaN is less than nothing. Comparisons look at the clock."""
+    """A sort key with CEL's order; a NaN is not less than anything. Comparisons read the clock."""
 
     cdef Activation act
     cdef object key
@@ -110,7 +109,7 @@ cdef object integers_before_37(Activation act, object end):
         return NO_OVERLOAD
     cdef int64_t count = max(<int64_t> end, 0)
     if act.spent + count > act.limit:
-        charge(act, count)  # raises: the list would cost more than there is
+        charge(act, count)  # raises: the list would exceed the cost limit
     work(act, count)
     take(act, min(count, <int64_t> MOST_TAKEN) * (ITEM + NUMBER))
     return list(range(count))
@@ -272,7 +271,7 @@ cdef int64_t depth_times_size_before_37(
 
 
 cdef int64_t self_compare(Activation act, object first, object second, object result) except -1:
-    if type(first) is not list:  # the argument may be wrong, or an error
+    if type(first) is not list:  # the argument may have another type or be an error
         method = "Contains" if type(first) in ADDABLE else "Add"
         raise CelPanic(
             f"interface conversion: {given_name(first)} is not traits.Lister: "
@@ -290,7 +289,7 @@ cdef int64_t keys_compare(Activation act, object first, object second, object re
 
 
 cdef object number_of(operand, object otherwise):
-    """A literal, as cel-go takes it; what is not known before is ``otherwise``."""
+    """The value of a literal, as cel-go uses it; ``otherwise`` if it is not a literal."""
     return otherwise if operand.number is None else max(operand.number, 0)
 
 

@@ -1,11 +1,10 @@
 """Kubernetes' list functions.
 
 ``[1, 2].isSorted()``, ``.min()``, ``.max()``: of int, uint, double, bool, duration, timestamp,
-string, bytes;
-``.sum()``: of int, uint, double, duration; ``.indexOf(1)``, ``.lastIndexOf(1)``: -1 where it is
-not; ``.includes(1)``.
+string, bytes; ``.sum()``: of int, uint, double, duration; ``.indexOf(1)``, ``.lastIndexOf(1)``: -1
+if the list does not contain the value; ``.includes(1)``.
 
-Cost: one walk through the list, 1 for a scalar, a tenth of its bytes for a string.
+Cost: one pass over the list, 1 unit per scalar, a tenth of the bytes of a string.
 """
 
 from libc.stdint cimport int64_t, uint64_t
@@ -39,7 +38,7 @@ cdef dict COMPARABLE = {
 
 
 cdef bint is_list_of_comparable(object items):
-    """As the overloads of these functions are chosen: by the first element."""
+    """Whether the first element is comparable: it selects the overload."""
     if type(items) is not list:
         return False
     return not <list> items or type((<list> items)[0]) in COMPARABLE
@@ -60,7 +59,7 @@ cdef object is_sorted(Activation act, object items):
 
 
 cdef object extreme(Activation act, object items, str name, int replaced_when):
-    """The element that no other beats; what cannot be compared with it is passed over."""
+    """The least or greatest element; elements that cannot be compared with it are skipped."""
     if not is_list_of_comparable(items):
         return NO_OVERLOAD
     cdef list values = <list> items
@@ -164,7 +163,7 @@ cdef object last_index_of(Activation act, object items, object wanted):
 
 
 cdef object includes(Activation act, object items, object wanted):
-    """``x.includes(y)`` also means equality where x is no list."""
+    """``x.includes(y)`` is equality if x is not a list."""
     if type(items) is not list:
         return equal(act, items, wanted) is True
     return index_of(act, items, wanted) >= 0

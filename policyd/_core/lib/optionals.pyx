@@ -1,14 +1,12 @@
 """Optional values (cel-go's library "optional").
 
-``optional.of(1)``, ``optional.none()``, ``optional.ofNonZeroValue("")`` (none for what is empty or
-zero)
-``o.hasValue()``, ``o.value()``, ``o.or(other)``, ``o.orValue(1)``
-``[1, 2].first()``, ``[1, 2].last()``, ``optional.unwrap(list)``, ``list.unwrapOpt()``
+``optional.of(1)``, ``optional.none()``, ``optional.ofNonZeroValue("")`` (none for an empty or zero
+value), ``o.hasValue()``, ``o.value()``, ``o.or(other)``, ``o.orValue(1)``, ``[1, 2].first()``,
+``[1, 2].last()``, ``optional.unwrap(list)``, ``list.unwrapOpt()``.
 
-``optMap`` and ``optFlatMap`` are macros; ``a.?b`` and ``a[?k]`` are syntax. The planner evaluates
-the argument of
-``or`` and ``orValue`` only when it is needed; the functions here are for values that are at hand.
-Everything costs 1 unit.
+``optMap`` and ``optFlatMap`` are macros; ``a.?b`` and ``a[?k]`` are syntax. The planner has nodes
+for ``or`` and ``orValue`` that evaluate the argument only if it is needed; the functions here take
+values. Everything costs 1 unit.
 """
 
 from policyd._core.values.activation cimport Activation, take, work
@@ -54,7 +52,7 @@ cdef bint is_zero(object value):
     if kind is Duration:
         return (<Duration> value).nanos == 0
     if kind is Timestamp:
-        # Go's zero time: the first moment of year 1
+        # Go's zero time: the start of year 1
         return (<Timestamp> value).seconds == -62135596800 and (<Timestamp> value).nanos == 0
     if kind is StructValue:
         return not (<StructValue> value).fields
@@ -76,7 +74,7 @@ cdef object value_of(Activation act, object optional):
 
 
 cdef object or_optional(Activation act, object optional, object other):
-    if type(optional) is not Optional:  # a dyn that is no optional stands for itself
+    if type(optional) is not Optional:  # a dyn that is not an optional is returned as it is
         return optional
     return other if (<Optional> optional).held is MISSING else optional
 
@@ -108,7 +106,7 @@ cdef object unwrap(Activation act, object items):
     take(act, len(<list> items) * sizeof(void*))
     for item in <list> items:
         work(act, 1)
-        if type(item) is not Optional:  # the overload was chosen by the first item only
+        if type(item) is not Optional:  # the first item selected the overload
             return error(f"value {printed(item)} is not optional")
         if (<Optional> item).held is not MISSING:
             values.append((<Optional> item).held)

@@ -1,21 +1,21 @@
-"""Kubernetes quantities: read, compared, and as values of CEL."""
+"""Kubernetes quantities: parsing, order, and CEL values."""
 
 from policyd._core.values.types cimport Opaque
 
 
 cdef class Quantity(Opaque):
-    """``number * 10**scale``, as Kubernetes holds it: what it can do depends on how it was
-    written."""
+    """``number * 10**scale``, as Kubernetes represents it: its behaviour depends on its notation.
+    """
 
     cdef object number   # int, of any size
     cdef object scale    # int
-    cdef bint decimal    # an arbitrary decimal, which is never an integer
-    cdef bint computed   # made by add() or sub(): refused at the right of ==
+    cdef bint decimal    # an arbitrary decimal, which never counts as an integer
+    cdef bint computed   # result of add() or sub(): an error on the right of ==
     cdef str notation    # how it is printed: DECIMAL, BINARY or EXPONENT
-    cdef str written     # its text, where Kubernetes keeps that
+    cdef str written     # the original string, if Kubernetes keeps it
 
 
-# The Quantity, or the text of Kubernetes' error.
+# The Quantity, or Kubernetes' error message.
 cdef object parse(str text)
 # -1, 0 or 1
 cdef int order(Quantity left, Quantity right) except -2

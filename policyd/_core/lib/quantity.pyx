@@ -1,11 +1,10 @@
 """Kubernetes quantities: ``quantity("1.5Gi")``, ``isQuantity("100m")``.
 
 ``sign(q)`` (a function, not a method), ``q.isGreaterThan(p)``, ``q.isLessThan(p)``,
-``q.compareTo(p)``,
-``q.add(p)``, ``q.add(1)``, ``q.sub(p)``, ``q.sub(1)``, ``q.isInteger()``, ``q.asInteger()``,
-``q.asApproximateFloat()``
+``q.compareTo(p)``, ``q.add(p)``, ``q.add(1)``, ``q.sub(p)``, ``q.sub(1)``, ``q.isInteger()``,
+``q.asInteger()``, ``q.asApproximateFloat()``.
 
-Cost: a tenth of the text's length to read it, 1 unit for everything else.
+Cost: a tenth of the length of the string to parse it, 1 unit for everything else.
 """
 
 from libc.stdint cimport int64_t
@@ -34,10 +33,10 @@ cdef str WRONG_SUFFIX = "unable to parse quantity's suffix"
 
 cdef enum:
     NANO = -9
-    MAX_DIGITS = 18  # what Kubernetes holds in an int64; more becomes an arbitrary decimal
-    # Kubernetes would compute such a number until its memory ends.
+    MAX_DIGITS = 18  # Kubernetes stores these in an int64; more become an arbitrary decimal
+    # Kubernetes would compute larger numbers until it runs out of memory.
     MAX_EXPONENT = 100000
-    # Reading digits takes time that grows with their square; Python refuses more than 4,300.
+    # Parsing digits takes quadratic time; Python rejects more than 4,300.
     MAX_WRITTEN = 4000
     MAX_INT64_DIGITS = 19
 
@@ -73,11 +72,11 @@ cdef Quantity made(object number, object scale, bint decimal, str notation=DECIM
     return quantity
 
 
-# Reading
+# Parsing
 
 
 cdef object parse(str text):
-    """The Quantity, or the text of Kubernetes' error."""
+    """The Quantity, or Kubernetes' error message."""
     cdef Quantity short
     cdef Written parts
     if not read(text, &parts):
@@ -112,7 +111,7 @@ cdef object parse_binary(str text, str whole, str figures, object power, Written
     cdef Quantity short
     cdef bint negative = parts.negative
     number = int(figures) * 2 ** power
-    # Kubernetes' own guess at what fits, with its rounding.
+    # Kubernetes' estimate of whether the number fits in an int64, with its rounding.
     if len(figures) == len(whole) and 15 - len(whole) - power * 3 // 10 - 1 >= 0:
         if number <= MAX_INT64:
             short = made(-number if negative else number, 0, False, BINARY)
@@ -125,8 +124,8 @@ cdef object parse_binary(str text, str whole, str figures, object power, Written
 
 
 cdef Quantity rounded(object number, object scale, bint negative, str notation):
-    """An arbitrary decimal: rounded up to whole nanos, and for powers of two at most the largest
-    int64."""
+    """An arbitrary decimal: rounded up to whole nanos; at most the largest int64 for binary
+    suffixes."""
     if number:
         if scale >= NANO:
             number *= 10 ** (scale - NANO)
@@ -143,7 +142,7 @@ cdef Quantity rounded(object number, object scale, bint negative, str notation):
 
 
 cdef Quantity counted(Activation act, Quantity quantity):
-    """With its size and what it took counted: a short text can stand for a long number."""
+    """Count the memory and work of a quantity: a short string can represent a long number."""
     cdef int64_t bits = quantity.number.bit_length()
     work(act, computing(bits))
     take(act, bits // 8)
@@ -151,7 +150,7 @@ cdef Quantity counted(Activation act, Quantity quantity):
 
 
 cdef inline int64_t computing(int64_t bits) noexcept:
-    """Units of work (10 ns) for a number of so many bits: a little less than their square."""
+    """Units of work (10 ns) for a number of this many bits: a little less than quadratic."""
     return (bits >> 8) * (bits >> 8) // 2
 
 
@@ -164,7 +163,7 @@ cdef object to_quantity(Activation act, object text):
 
 
 def canonical_quantity(str text not None):
-    """A quantity as Kubernetes prints it again; ValueError with the words of its parser."""
+    """A quantity in the canonical form of Kubernetes; ValueError with its parser's message."""
     found = parse(text)
     if type(found) is str:
         raise ValueError(found)
@@ -191,7 +190,7 @@ cdef int order(Quantity left, Quantity right) except -2:
         return 1 if sides > 0 else -1
     if left.scale == right.scale or not left.number:
         return (left.number > right.number) - (left.number < right.number)
-    # Without writing out the zeros of a number that is larger anyway
+    # Compare magnitudes first, to avoid large powers of ten
     reach = digits_of(left.number) + left.scale - digits_of(right.number) - right.scale
     if abs(reach) > 2:
         return sign_of(left) if reach > 0 else -sign_of(left)
@@ -202,7 +201,7 @@ cdef int order(Quantity left, Quantity right) except -2:
 
 
 cdef object digits_of(object number):
-    """The number of its decimal digits, or one more: without printing it."""
+    """The number of decimal digits, or one more, without printing the number."""
     return number.bit_length() * 30103 // 100000 + 1
 
 
@@ -241,7 +240,7 @@ cdef int weigh(Activation act, Quantity left, Quantity right) except -1:
 
 
 cdef object integer_of(Quantity quantity):
-    """The int64, or None: a decimal and anything with a fraction written is none."""
+    """The int64, or None for an arbitrary decimal or a number written with a fraction."""
     if quantity.decimal or quantity.scale < 0 or (quantity.scale > 18 and quantity.number):
         return None
     value = quantity.number * 10 ** quantity.scale if quantity.number else 0
@@ -290,10 +289,12 @@ cdef object plus(Activation act, Quantity left, Quantity right, int sign):
 
 
 cdef Quantity short_sum(Quantity left, Quantity right, int sign):
-    """The sum in an int64, as Kubernetes tries it first; None: it becomes a decimal, even where the
-    sum would fit but a summand with its zeros written out does not."""
+    """The sum as an int64, which Kubernetes tries first; None: it becomes a decimal.
+
+    It also becomes one if the sum fits but a summand, scaled, does not.
+    """
     change = right.number
-    if sign < 0 and change != -MAX_INT64 - 1:  # whose negative is itself in Go
+    if sign < 0 and change != -MAX_INT64 - 1:  # its negative overflows to itself in Go
         change = -change
     if not change:
         return made(left.number, left.scale, False)

@@ -1,4 +1,4 @@
-"""Quantities as Kubernetes prints them: ``1536Mi``, ``100m``, ``1e21``."""
+"""Formats quantities as Kubernetes does: ``1536Mi``, ``100m``, ``1e21``."""
 
 from decimal import Decimal
 
@@ -12,13 +12,13 @@ _BINARY_SUFFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 def canonical(number: int, scale: int, notation: str) -> str:
     """``number * 10**scale`` with the largest suffix that leaves a whole number.
 
-    A number beyond the suffixes is printed without any, as Kubernetes does it.
+    A number beyond the suffixes is printed without a suffix, as in Kubernetes.
     """
     if number == 0:
         return "0"
     if notation == BINARY and _is_whole(number, scale) and _reaches(number, scale, 1024):
         return _binary(number * 10**scale if scale > 0 else number // 10**-scale)
-    digits = str(Decimal(number))  # Python refuses to print more than 4,300 digits of an int
+    digits = str(Decimal(number))  # Python rejects str() of an int with more than 4,300 digits
     zeros = len(digits) - len(digits.rstrip("0"))
     exponent = scale + zeros
     kept = digits[: len(digits) - zeros] + "0" * (exponent % 3)

@@ -1,8 +1,8 @@
-"""The grammar of Kubernetes quantities, read from left to right once.
+"""The grammar of Kubernetes quantities, parsed in one pass.
 
-It is that of ``parseQuantityString`` in apimachinery's ``pkg/api/resource/quantity.go``: a sign,
-digits with a point, then a suffix of letters, a sign and digits. Each character decides alone what
-it belongs to, so the time is linear whatever the text is.
+Source: ``parseQuantityString`` in apimachinery's ``pkg/api/resource/quantity.go``: a sign, digits
+with a point, then a suffix of letters, a sign and digits. There is no backtracking, so the time is
+linear.
 """
 
 cdef object MAX_INT64 = 9223372036854775807
@@ -41,11 +41,11 @@ cdef bint read(str text, Written* out) except -1:
 
 
 cdef object exponent_of(str suffix):
-    """``e3``, ``E-3``: the exponent, None for anything else. Go cuts it to 32 bits."""
+    """``e3``, ``E-3``: the exponent, None for anything else. Go truncates it to 32 bits."""
     if len(suffix) < 2 or suffix[0] not in "eE":
         return None
     cdef str digits = suffix[1:].lstrip("+-")
-    if not digits.isdigit():  # only ASCII is left here
+    if not digits.isdigit():  # the string is ASCII here
         return None
     digits = digits.lstrip("0") or "0"
     if len(digits) > 19:

@@ -1,14 +1,14 @@
 """Regular expressions with Go's syntax, in linear time.
 
-``"abc".matches("^a.c$")`` or ``matches("abc", "^a.c$")`` (standard CEL), and Kubernetes' own
-``"abc 123".find("[0-9]+")`` (the first match, ``""`` if there is none) and ``"1 a
-2".findAll("[0-9]+"[, limit])``.
+``"abc".matches("^a.c$")`` or ``matches("abc", "^a.c$")`` (standard CEL), and Kubernetes' functions
+``"abc 123".find("[0-9]+")`` (the first match, ``""`` if there is none) and
+``"1 a 2".findAll("[0-9]+"[, limit])``.
 
-A literal pattern takes what is text outside of CEL too: the name of a type, what an optional holds.
+With a literal pattern, values that become strings outside CEL are accepted too: the name of a type,
+the string in an optional.
 
-Cost: the text's length plus 1, over 10, times the pattern's length over 4, both rounded up; 1 unit
-for ``matches``
-in its global form.
+Cost: (length of the string + 1) / 10 times length of the pattern / 4, both rounded up; 1 unit for
+the global function ``matches`` before 1.37.
 """
 
 from policyd._core.values.activation cimport Activation
@@ -23,7 +23,7 @@ from policyd._core.eval.functions import Library
 
 
 cdef object prepare(object pattern):
-    """A literal pattern is compiled when the program is made; a wrong one refuses the program."""
+    """Compile a literal pattern when the program is planned; an invalid one rejects the program."""
     if type(pattern) is not str:
         return MISSING
     regex = compile_regex(<str> pattern)
@@ -64,7 +64,7 @@ cdef object find_all_limited(Activation act, object text, object pattern, object
     if type(pattern) is Regex:
         if type(text) is not str:
             text = native_string(text)
-        while type(limit) is Optional:  # Go's own number is asked for, as the text is
+        while type(limit) is Optional:  # the limit is converted to Go, like the string
             limit = (<Optional> limit).held
         if text is None or type(limit) is not int:
             return NO_SUCH_OVERLOAD

@@ -76,7 +76,7 @@ cdef Overload relation(str name, str word, Function2 function, str left, str rig
 
 
 cdef tuple order_rows(str name, str word, Function2 function):
-    """The rows of one order operator; ids as ``less_int64``, ``less_int64_double``."""
+    """The rows of one order operator, with ids like ``less_int64``, ``less_int64_double``."""
     rows = []
     for left, left_id in NUMBERS:
         for right, right_id in NUMBERS:

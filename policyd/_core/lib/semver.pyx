@@ -1,11 +1,10 @@
 """Semantic versions: ``semver("1.2.3-rc.1+build")``, ``isSemver("1.2.3")``.
 
-With ``true`` as second argument a leading v, missing parts and leading zeros are put right first:
-``semver("v1.02", true)``.
-``v.major()``, ``v.minor()``, ``v.patch()``, ``v.isGreaterThan(w)``, ``v.isLessThan(w)``,
-``v.compareTo(w)``
+With ``true`` as second argument the string is normalized first (leading v, missing parts, leading
+zeros): ``semver("v1.02", true)``. ``v.major()``, ``v.minor()``, ``v.patch()``,
+``v.isGreaterThan(w)``, ``v.isLessThan(w)``, ``v.compareTo(w)``.
 
-Cost: a tenth of the text's length to read it, 1 unit for the rest.
+Cost: a tenth of the length of the string to parse it, 1 unit for everything else.
 """
 
 from policyd._core.values.activation cimport Activation, work
@@ -24,7 +23,7 @@ cdef object MAX_UINT64 = 18446744073709551615
 
 
 cdef class Semver(Opaque):
-    """``parts``: major, minor, patch; ``pre``: int and str; the build is not compared."""
+    """``parts``: major, minor, patch; ``pre``: ints and strings; the build is not compared."""
 
     cdef tuple parts
     cdef tuple pre
@@ -43,7 +42,7 @@ cdef class Semver(Opaque):
 
 
 cdef object read_number(str text, str name):
-    """A number, or the text of the error."""
+    """A number, or the error message."""
     if not is_number(text):
         return f"Invalid character(s) found in {name} number {shown(text)}"
     if len(text) > 1 and text[0] == "0":
@@ -64,7 +63,7 @@ cdef object parse_uint(str text):
 
 
 cdef object parse(Activation act, str text):
-    """The Semver, or the text of the error."""
+    """The Semver, or the error message."""
     cdef Semver made
     cdef list parts = text.split(".", 2), numbers = [], pre = []
     cdef str patch, plus, build, dash, release
@@ -100,7 +99,7 @@ cdef object parse(Activation act, str text):
 
 
 cdef object read_prerelease(str part):
-    """An int or str, None if it is neither."""
+    """An int or string; None if it is invalid."""
     if not part or (is_number(part) and len(part) > 1 and part[0] == "0"):
         return None
     if is_number(part):
@@ -119,7 +118,7 @@ cdef str prerelease_error(str part):
 
 
 cdef object parse_tolerant(Activation act, str text):
-    """A leading v goes, missing parts become 0, leading zeros go; then as ``parse``."""
+    """Remove a leading v and leading zeros, add missing parts as 0; then parse."""
     cdef list parts = text.removeprefix("v").split(".", 2)
     cdef Py_ssize_t i
     cdef str part
@@ -161,7 +160,7 @@ cdef object number_of(object version, int index):
     if type(version) is not Semver:
         return NO_OVERLOAD
     number = (<Semver> version).parts[index]
-    # Go converts from uint64 to int64 without a check.
+    # Go converts uint64 to int64 without an overflow check.
     return number if number <= MAX_UINT64 >> 1 else number - MAX_UINT64 - 1
 
 
@@ -184,7 +183,7 @@ cdef int order(Semver left, Semver right) except -2:
         return bool(right.pre) - bool(left.pre)
     for a, b in zip(left.pre, right.pre):
         if type(a) is not type(b):
-            return -1 if type(a) is int else 1  # numbers come before words
+            return -1 if type(a) is int else 1  # numbers come before strings
         if a != b:
             return 1 if a > b else -1
     return (len(left.pre) > len(right.pre)) - (len(left.pre) < len(right.pre))

@@ -1,10 +1,10 @@
 """Lists as sets (cel-go's extension library "sets").
 
-``sets.contains([1, 2], [2])`` (every element of the second is in the first), ``sets.equivalent([1,
-2], [2, 1, 1])``,
-``sets.intersects([1], [1, 2])``; elements are compared by ``==``.
+``sets.contains([1, 2], [2])`` (every element of the second is in the first),
+``sets.equivalent([1, 2], [2, 1, 1])``, ``sets.intersects([1], [1, 2])``. Elements are compared by
+``==``.
 
-Cost: 1 and the product of the two sizes, twice that for ``equivalent``.
+Cost: 1 plus the product of the two sizes; 1 plus twice the product for ``equivalent``.
 """
 
 from libc.stdint cimport int64_t

@@ -1,4 +1,4 @@
-"""Operators that are no functions: nodes of the planner. Here are their types for the checker."""
+"""Types of operators, for the checker. The planner has nodes for them, so they have no function."""
 
 from policyd._core.eval.functions cimport declared
 

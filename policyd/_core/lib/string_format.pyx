@@ -1,15 +1,13 @@
 """``"%s is %d".format([name, 3])``: the first formatter of cel-go's strings library, which
 Kubernetes uses.
 
-``%s`` anything, ``%d`` int and uint, ``%f`` and ``%e`` double (or ``"NaN"``, ``"Infinity"``,
-``"-Infinity"``),
-``%b`` int, uint, bool, ``%o`` int and uint, ``%x`` and ``%X`` int, uint, string, bytes; ``%.3f``
-has three decimals.
-``%f`` and ``%e`` go through golang.org/x/text for en_US: ``1,234.500000``, ``1.234500×10⁰³``,
-``∞``. ``%.9e`` is no
-precision there but the width, filled with blanks.
+``%s``: any value; ``%d``: int, uint; ``%f`` and ``%e``: double (or ``"NaN"``, ``"Infinity"``,
+``"-Infinity"``); ``%b``: int, uint, bool; ``%o``: int, uint; ``%x`` and ``%X``: int, uint, string,
+bytes; ``%.3f`` has three decimals. ``%f`` and ``%e`` are formatted by golang.org/x/text for en_US:
+``1,234.500000``, ``1.234500×10⁰³``, ``∞``. In ``%.9e`` the number is the width, padded with spaces,
+not the precision.
 
-Cost: a tenth of the format's length.
+Cost: a tenth of the length of the format.
 """
 
 from libc.math cimport isinf, isnan
@@ -39,12 +37,12 @@ cdef enum:
     DEFAULT_PRECISION = 6
     LEAST_DIGITS = 255
     MOST_DIGITS = 32768
-    MOST_WIDTH = 65535  # the width in blanks has 16 bits
-    MAX_PRECISION = 10000009  # where Go's fmt stops reading digits
+    MOST_WIDTH = 65535  # the width has 16 bits
+    MAX_PRECISION = 10000009  # where Go's fmt stops parsing digits
     MAX_DEPTH = 1000
     FLOAT = 400  # digits of a large number, and units of work for them
     QUOTED_AT_ONCE = 1 << 15  # characters
-    CLAUSE = 20  # units of work for each
+    CLAUSE = 20  # units of work per clause
     PIECE = 64   # bytes of a string beside its characters
 
 cdef str VERBS = "sdfebxXo"
@@ -56,7 +54,7 @@ cdef dict SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸�
 cdef struct Clause:
     Py_UCS4 verb
     int64_t precision
-    Py_ssize_t end   # where the text goes on
+    Py_ssize_t end   # the position after the clause
 
 
 cdef object string_format(Activation act, object text, object values):
@@ -98,7 +96,7 @@ cdef object string_format(Activation act, object text, object values):
 
 
 cdef str parse_clause(str pattern, Py_ssize_t at, Clause* clause):
-    """Reads ``%.3f`` at ``at``; the text of the error, or None."""
+    """Parse ``%.3f`` at ``at``; the error message, or None."""
     cdef str problem = None
     cdef Py_ssize_t start
     cdef long long precision = DEFAULT_PRECISION
@@ -117,7 +115,7 @@ cdef str parse_clause(str pattern, Py_ssize_t at, Clause* clause):
         if problem is not None:
             return f"could not parse formatting clause: error while parsing precision: {problem}"
     if pattern[at] not in VERBS:
-        # Go looks at bytes, not at characters.
+        # Go reads bytes, not characters.
         verb = chr(pattern[at].encode()[0])
         return f'could not parse formatting clause: unrecognized formatting clause "{verb}"'
     clause.verb = pattern[at]
@@ -127,7 +125,7 @@ cdef str parse_clause(str pattern, Py_ssize_t at, Clause* clause):
 
 
 cdef object format_value(Activation act, Clause* clause, object value):
-    """The text for one argument, or the CelError that it has the wrong type."""
+    """The formatted argument, or the CelError for a wrong type."""
     if clause.verb == c"s":
         return format_string(act, value)
     if clause.verb == c"d":
@@ -173,8 +171,10 @@ cdef object format_bytes(bytes value):
 
 
 cdef object format_literal(Activation act, object value, int depth):
-    """A value inside a list or map: as a CEL literal, doubles with six decimals. Counted piece by
-    piece: a list may hold another many times over."""
+    """A value inside a list or map: as a CEL literal, doubles with six decimals.
+
+    The work is counted per value, because a list may contain another one many times.
+    """
     kind = type(value)
     work(act, CLAUSE)
     take(act, PIECE)
@@ -206,7 +206,7 @@ cdef object format_literal(Activation act, object value, int depth):
 
 
 cdef str quoted(Activation act, str text):
-    """Piece by piece, so that the clock is read."""
+    """Quoted in pieces, so that the clock is read."""
     cdef list parts = []
     cdef Py_ssize_t at
     take_like(act, 2 * len(text), text)
@@ -231,7 +231,7 @@ cdef object format_list(Activation act, list items, int depth):
 
 
 cdef object format_map(Activation act, dict fields, int depth):
-    """Sorted by the text of the keys."""
+    """Entries are sorted by the formatted keys."""
     cdef list parts = []
     for held, value in fields.items():
         key = key_value(held)
@@ -277,7 +277,7 @@ cdef object format_double(Activation act, Clause* clause, object value):
         text = fixed_digits(number, clause.precision)
         if clause.precision > LEAST_DIGITS:
             mantissa, _, exponent = text.partition(".")
-            # x/text holds the least number of digits in a byte: zeros beyond it are left out
+            # x/text stores the minimum number of digits in a byte: further zeros are omitted
             least = clause.precision & LEAST_DIGITS
             exponent = exponent.rstrip("0").ljust(least, "0")
             text = f"{mantissa}.{exponent}" if exponent else mantissa
@@ -288,8 +288,8 @@ cdef object format_double(Activation act, Clause* clause, object value):
 
 
 cdef str fixed_digits(double number, long long precision):
-    """x/text holds the greatest number of digits in 16 bits with a sign; below zero it writes as
-    many as tell the number from others.
+    """x/text stores the maximum number of digits in 16 bits with a sign; if it is negative, it
+    prints the fewest digits that identify the number.
     """
     cdef long long most = ((precision + MOST_DIGITS) & MOST_WIDTH) - MOST_DIGITS
     return format(Decimal(repr(number)), ",f") if most < 0 else format(number, f",.{most}f")

@@ -1,7 +1,7 @@
 """The string tests of standard CEL.
 
 ``"abc".startsWith("a")``, ``"abc".endsWith("c")``, ``"abc".contains("b")``: all true.
-Patterns are in ``regex``, everything that makes new strings is in ``strings``.
+``regex`` has patterns, ``strings`` has functions that create strings.
 """
 
 from libc.stdint cimport int64_t

@@ -1,17 +1,14 @@
-"""Functions that make new strings (cel-go's extension library "strings", version 2). Positions
+"""Functions that create new strings (cel-go's extension library "strings", version 2). Positions
 count code points.
 
 ``"tacocat".charAt(3)``, ``indexOf(string[, int])``, ``lastIndexOf(string[, int])``,
-``lowerAscii()``, ``upperAscii()``,
-``replace(string, string[, int])``, ``split(string[, int])``, ``substring(int[, int])``, ``trim()``,
-``["a", "b"].join([string])``, ``strings.quote("a")``. ``format`` is in ``string_format``, the tests
-(``contains`` and its like) in ``text``.
+``lowerAscii()``, ``upperAscii()``, ``replace(string, string[, int])``, ``split(string[, int])``,
+``substring(int[, int])``, ``trim()``, ``["a", "b"].join([string])``, ``strings.quote("a")``.
+``format`` is in ``string_format``, ``contains`` and similar tests are in ``string_tests``.
 
-Cost: a tenth of the receiver's length for what reads it once, a fifth for ``replace`` and
-``split``, a
-fifth of the result for ``join``; 1 unit for ``charAt``; nothing per character for ``indexOf`` but a
-tenth of the
-bytes, rounded down.
+Cost: a tenth of the receiver's length, a fifth for ``replace`` and ``split``, a fifth of the result
+for ``join``; 1 unit for ``charAt``; for ``indexOf`` and ``lastIndexOf`` a tenth of the bytes,
+rounded down.
 """
 
 from libc.stdint cimport int64_t
@@ -44,7 +41,7 @@ from policyd._core.eval.functions import Library
 cdef enum:
     CHARACTER = 80  # bytes of a string of one character
     ITEM = 8  # bytes of a list for each of its items
-    AT_ONCE = 1 << 15  # characters between two looks at the clock
+    AT_ONCE = 1 << 15  # characters between two reads of the clock
 
 cdef dict TO_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
 cdef dict TO_UPPER = {lower: lower - 32 for lower in range(ord("a"), ord("z") + 1)}
@@ -85,7 +82,7 @@ cdef object index_of_from(Activation act, object text, object part, object offse
 
 cdef object index_of_from_anywhere(Activation act, object text, object part, object offset):
     if type(part) is str and not <str> part and type(text) is str and type(offset) is int:
-        return offset  # before 1.37 cel-go answered before it looked at the range
+        return offset  # before 1.37 cel-go did not check the range here
     return index_of_from(act, text, part, offset)
 
 
@@ -115,7 +112,7 @@ cdef object last_index_of_from_anywhere(Activation act, object text, object part
 
 
 cdef str translated(Activation act, str text, dict table):
-    """Piece by piece, so that the clock is read."""
+    """Translated in pieces, so that the clock is read."""
     cdef list parts = []
     cdef Py_ssize_t at
     for at in range(0, len(text), AT_ONCE):
@@ -176,7 +173,7 @@ cdef object split_n(Activation act, object text, object separator, object limit)
         return split_at(act, s, sep, n - 1 if n > 0 else -1)
     if n < 0 or n > len(s):
         n = len(s)
-    # Characters beyond Latin-1 are objects of their own.
+    # Characters beyond Latin-1 are separate objects.
     take(act, n * (ITEM if PyUnicode_KIND(s) == 1 else ITEM + CHARACTER))
     work(act, n)
     return [*s[:n - 1], s[n - 1:]] if n > 0 else []
@@ -225,7 +222,7 @@ cdef object join_with(Activation act, object items, object separator):
     if <list> items and type((<list> items)[0]) is not str:
         return NO_OVERLOAD
     cdef Py_ssize_t size = 0, width = PyUnicode_KIND(separator)
-    # The overload was chosen by the first item only.
+    # The first item selected the overload.
     for item in <list> items:
         if type(item) is not str:
             return error(f"join: invalid input: {printed(item)}")
@@ -258,8 +255,8 @@ def _join_estimate(operands):
 
 
 def _replace_estimate(operands):
-    """The result is largest (smallest) where the shortest (longest) text is replaced by the
-    longest (shortest), or where nothing is; the empty text stands around every character.
+    """The result is largest (smallest) if the shortest (longest) string is replaced by the longest
+    (shortest), or if nothing is replaced. The empty string occurs around every character.
     """
     text, old, new = (operand.size for operand in operands[:3])
     largest = text.max
@@ -277,7 +274,7 @@ def _replace_estimate(operands):
 
 
 def _split_estimate(operands):
-    """An empty separator makes an item of each character."""
+    """With an empty separator each character is an item."""
     size = operands[0].size
     limit = operands[2].number if len(operands) > 2 else None
     most = size.max if limit is None else limit % (estimates.MOST + 1)
@@ -285,7 +282,7 @@ def _split_estimate(operands):
 
 
 def _quote_estimate(operands):
-    """Two quotes, and a backslash before each character at most."""
+    """Two quotes, and at most one backslash per character."""
     size = operands[0].size
     longest = min(size.max * 2 + 2, estimates.MOST)
     return estimates.Charge(size.scaled(0.1), estimates.Range(size.min + 2, longest))

@@ -18,7 +18,7 @@ from policyd._core.eval.functions import Library
 
 
 cdef object moved(Timestamp at, int64_t nanos):
-    """The moment that many nanoseconds later, with the same offset."""
+    """The timestamp plus nanoseconds, with the same offset."""
     cdef int64_t seconds = at.seconds + nanos // NANOS_PER_SECOND
     cdef int64_t rest = at.nanos + nanos % NANOS_PER_SECOND  # both are 0 or more
     if rest >= NANOS_PER_SECOND:

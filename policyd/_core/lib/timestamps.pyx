@@ -1,14 +1,12 @@
-"""Timestamps and durations: making them, printing them, reading their parts. Arithmetic is in
-``time_arithmetic``.
+"""Timestamps and durations: creation, conversion and parts. ``time_arithmetic`` has arithmetic.
 
-``timestamp("2024-01-01T00:00:00+02:00")``, ``timestamp(0)``, ``duration("1h30m")``
+``timestamp("2024-01-01T00:00:00+02:00")``, ``timestamp(0)``, ``duration("1h30m")``,
 ``int(timestamp)`` (seconds), ``int(duration)`` (nanoseconds), ``string(timestamp)``,
-``string(duration)``
+``string(duration)``,
 ``t.getFullYear() getMonth() getDayOfYear() getDayOfMonth() getDate() getDayOfWeek()`` and
 ``t.getHours() getMinutes() getSeconds() getMilliseconds()``, each also with a time zone:
-``t.getHours("Europe/Berlin")``,
-``t.getHours("+02:00")``; ``d.getHours() getMinutes() getSeconds() getMilliseconds()`` of a duration
-(whole units).
+``t.getHours("Europe/Berlin")``, ``t.getHours("+02:00")``;
+``d.getHours() getMinutes() getSeconds() getMilliseconds()`` of a duration (whole units).
 
 Everything costs 1 unit.
 """
@@ -79,7 +77,7 @@ cdef object to_duration(Activation act, object value):
 
 
 cdef object int_to_duration(Activation act, object value):
-    """cel-go declares it, and then refuses every value."""
+    """cel-go declares it, but it is an error for every value."""
     return no_conversion(value, "google.protobuf.Duration") if type(value) is int else NO_OVERLOAD
 
 
@@ -100,7 +98,7 @@ cdef object duration_to_string(Activation act, object value):
     return print_duration((<Duration> value).nanos) if type(value) is Duration else NO_OVERLOAD
 
 
-# Parts of a timestamp. Without a zone they are those of UTC, not of the offset it was written with.
+# Parts of a timestamp. Without a zone they are in UTC, not in the offset of its string.
 
 cdef enum TimestampPart:
     FULL_YEAR
@@ -229,7 +227,7 @@ cdef object get_milliseconds_in(Activation act, object value, object zone):
     return zone_part(value, zone, MILLISECONDS)
 
 
-# Whole units of a duration, cut towards zero.
+# Whole units of a duration, truncated towards zero.
 
 
 cdef object units_of(object value, int64_t unit):
@@ -257,7 +255,7 @@ cdef object duration_milliseconds(Activation act, object value):
 
 
 cdef tuple part(str name, str id, Function1 in_utc, Function2 in_zone, str zone_id, str doc):
-    """The two rows of a part."""
+    """The two rows of a part: in UTC and in a time zone."""
     return (
         unary(name, f"timestamp.{name}() -> int", id, in_utc, doc),
         binary(name, f"timestamp.{name}(string) -> int", zone_id, in_zone),

@@ -1,11 +1,10 @@
-"""URLs: ``url("https://example.com:80/path?a=1")``, ``isURL("/path")``; an absolute URI or an
-absolute path.
+"""URLs: ``url("https://example.com:80/path?a=1")``, ``isURL("/path")``; an absolute URI or absolute
+path.
 
 ``u.getScheme()``, ``u.getHost()`` (with the port), ``u.getHostname()``, ``u.getPort()``,
-``u.getEscapedPath()``,
-``u.getQuery()`` (map of lists)
+``u.getEscapedPath()``, ``u.getQuery()`` (a map of lists).
 
-Cost: a tenth of the text's length for ``url``, 1 unit for everything else.
+Cost: a tenth of the length of the string for ``url``, 1 unit for everything else.
 """
 
 from policyd._core.values.activation cimport Activation
@@ -39,7 +38,7 @@ cdef object to_url(Activation act, object text):
     cdef URL made
     if type(text) is not str:
         return NO_OVERLOAD
-    # The first parser is the stricter one, the second knows fragments.
+    # The first parser is stricter, the second supports fragments.
     found = parse_request_uri(<str> text)
     if type(found) is ParsedURL:
         found = parse_url(<str> text)

@@ -1,9 +1,9 @@
-"""Which resources are the same thing in another version or group (matchPolicy Equivalent).
+"""Resources that are the same in other versions or groups (matchPolicy Equivalent).
 
-The API server knows this from what it serves; a webhook only sees ``resource`` and
-``requestResource`` of one request. This table adds what is known offline: the built-in resources
-that clusters serve in several versions, and what CustomResourceDefinitions declare. It decides
-nothing; ``rules.pyx`` does.
+The API server knows which resources it serves; a webhook sees only ``resource`` and
+``requestResource`` of a request. This table adds what is known offline: built-in resources that
+clusters serve in several versions, and the versions that CustomResourceDefinitions declare.
+``rules.pyx`` uses the table.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,11 +17,11 @@ GvkTuple = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Resources that are one thing to the API server, in the order in which it registers them.
+    """Resources that the API server treats as equivalent, in the order of their registration.
 
     ``convertible``: they differ only in apiVersion (a custom resource with conversion None).
-    ``kinds``: the kind of (resource, subresource) where it is not simply the request's kind in the
-    other version; a kind of three empty strings is one that the API server does not know.
+    ``kinds``: the kind of (resource, subresource) where it is not the kind of the request in the
+    other version. A kind of three empty strings is unknown to the API server.
     """
 
     resources: tuple[Gvr, ...]
@@ -29,8 +29,8 @@ class Family:
     kinds: Mapping[tuple[Gvr, str], GvkTuple] = field(default_factory=dict)
 
 
-# Groups of which the served versions are known, so that a rule for another version of theirs
-# (apps/v1beta1) matches nothing. In any other group every version that a rule names may be served.
+# Groups whose served versions are known: a rule for another version (apps/v1beta1) matches nothing.
+# In other groups, every version that a rule names may be served.
 BUILT_IN_GROUPS = frozenset(
     {
         "",
@@ -60,7 +60,7 @@ BUILT_IN_GROUPS = frozenset(
     }
 )
 
-# What is served in several versions by default since Kubernetes 1.26.
+# Resources served in several versions by default since Kubernetes 1.26.
 BUILT_IN = (
     Family((("", "v1", "events"), ("events.k8s.io", "v1", "events"))),
     Family(
@@ -74,20 +74,20 @@ BUILT_IN = (
 
 @dataclass(frozen=True, slots=True)
 class Equivalents:
-    """The families by (group, resource), and the groups that have no others."""
+    """The families by (group, resource), and the groups without other families."""
 
     families: Mapping[tuple[str, str], Family]
     closed_groups: frozenset[str] = BUILT_IN_GROUPS
 
     @classmethod
     def of(cls, families: Iterable[Family]) -> "Equivalents":
-        """The table of these families beside the built-in groups."""
+        """The table with these families and the built-in groups."""
         table = {(gvr[0], gvr[2]): family for family in families for gvr in family.resources}
         return cls(MappingProxyType(table))
 
     @classmethod
     def of_crds(cls, crds: Iterable[Mapping[str, Any]]) -> "Equivalents":
-        """The built-in families and those of CustomResourceDefinitions (plain objects)."""
+        """The table with the built-in families and those of CustomResourceDefinitions."""
         return cls.of((*BUILT_IN, *(_family(crd["spec"]) for crd in crds)))
 
 

@@ -1,7 +1,7 @@
-"""What Kubernetes accepts as labels and label selectors, with the API server's texts.
+"""Validation of labels and label selectors, with the API server's messages.
 
-Matching is in ``selectors.pyx``. Sources:
-apimachinery ``pkg/api/validate/content/kube.go`` and ``pkg/apis/meta/v1/validation``.
+``selectors.pyx`` matches them. Sources: apimachinery ``pkg/api/validate/content/kube.go`` and
+``pkg/apis/meta/v1/validation``.
 """
 
 import json
@@ -30,7 +30,7 @@ DOMAIN = re.compile(rf"(?:{DOMAIN_FORMAT})\Z", re.ASCII)
 
 
 def key_errors(key: str) -> list[str]:
-    """What is wrong with a label key; empty if nothing is."""
+    """The problems of a label key; empty if it is valid."""
     prefix, slash, name = key.rpartition("/")
     name_text = _by_pattern(NAME_RULE, NAME_FORMAT, "MyName", "my.name", "123-abc")
     if "/" in prefix:
@@ -51,7 +51,7 @@ def key_errors(key: str) -> list[str]:
 
 
 def value_errors(value: str) -> list[str]:
-    """What is wrong with a label value; empty if nothing is."""
+    """The problems of a label value; empty if it is valid."""
     errors = []
     if len(value.encode()) > MAX_NAME:
         errors.append(f"must be no more than {MAX_NAME} bytes")
@@ -62,9 +62,9 @@ def value_errors(value: str) -> list[str]:
 
 
 def requirement_error(key: str, operator: str, values: list[str]) -> str:
-    """The text with which a selector fails when it is used; "" if it is fine.
+    """The error of a requirement when its selector is used; "" if it is valid.
 
-    This is what ``metav1.LabelSelectorAsSelector`` says of one requirement; ``=`` stands for an
+    The message is that of ``metav1.LabelSelectorAsSelector``. The operator ``=`` stands for an
     entry of matchLabels.
     """
     if operator not in (*OPERATORS, "="):
@@ -86,7 +86,7 @@ def requirement_error(key: str, operator: str, values: list[str]) -> str:
 
 
 def invalid(value: str, text: str) -> str:
-    """The API server's words for a value that it cannot use."""
+    """The API server's message for an invalid value."""
     return f"Invalid value: {json.dumps(value, ensure_ascii=False)}: {text}"
 
 

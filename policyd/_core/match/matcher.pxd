@@ -1,20 +1,20 @@
-"""The index over the rules of all policies."""
+"""The index of the match rules of all policies."""
 
 cimport policyd._core.match.rules as rules
 
 
 cdef class Candidate:
-    """One rule of one entry: what remains to be asked when its key was found."""
+    """One rule of one entry, whose scope and names must be checked when its key is found."""
     cdef Py_ssize_t position      # of the entry
     cdef rules.MatchRules entry
-    cdef rules.ResourceRule rule          # None: the entry has no rules, every request fits
+    cdef rules.ResourceRule rule          # None: the entry has no rules and matches every request
 
 
 cdef class CandidateTable:
     """Numbers of candidates by (group, version, resource, subresource, operation).
 
-    The key of a rule keeps its wildcards, and a lookup asks for each combination of wildcards that
-    occurs for this group and operation (``shapes``, bit masks). In a ``loose`` table every version
+    The key of a rule contains its wildcards. A lookup tries each combination of wildcards that
+    exists for the group and operation (``shapes``, bit masks). In a ``loose`` table every version
     is a wildcard.
     """
     cdef bint loose
@@ -27,16 +27,16 @@ cdef class CandidateTable:
 
 
 cdef class Index:
-    """Entries by what their rules name.
+    """Entries by the resources and operations of their rules.
 
-    ``loose`` finds rules of matchPolicy Equivalent for requests in another version.
+    ``loose`` finds rules with matchPolicy Equivalent for requests in another version.
     """
     cdef tuple candidates         # in the order of the entries, then of the rules
     cdef tuple payloads
     cdef CandidateTable exact
     cdef CandidateTable loose
     cdef tuple unruled            # candidates of entries without rules
-    cdef bint equivalents         # some entry has matchPolicy Equivalent
+    cdef bint equivalents         # an entry has matchPolicy Equivalent
 
     cdef list only_exact(self, rules.MatchInput request, tuple found)
     cdef list whole_entries(self, rules.MatchInput request, list found)

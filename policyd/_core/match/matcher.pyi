@@ -24,11 +24,11 @@ class CandidateTable:
 
 @final
 class Index(Generic[_Payload]):
-    """Entries by what their rules name; immutable."""
+    """Entries by the resources and operations of their rules; immutable."""
 
     def __init__(self, entries: Iterable[tuple[MatchRules, _Payload]]) -> None: ...
     @classmethod
     def __class_getitem__(cls, payload: object) -> GenericAlias: ...
     def __len__(self) -> int: ...
     def match(self, request: MatchInput) -> list[tuple[_Payload, Hit]]:
-        """The entries that apply to the request, in the order in which they were given."""
+        """The entries that match the request, in the order of the entries."""

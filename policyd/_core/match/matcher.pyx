@@ -1,7 +1,7 @@
-"""Which of all policies apply to a request: the index over their rules.
+"""Finds the policies that match a request, by an index of their match rules.
 
-Cost grows with the policies that match, not with those loaded. What it means to match is in
-``rules.pyx``; all names of this subject can be imported from here.
+The cost grows with the number of policies that match, not with the number loaded. ``rules.pyx``
+defines how a rule matches. All names of this subject can be imported from here.
 """
 
 from types import GenericAlias
@@ -36,9 +36,9 @@ cdef class Candidate:
 
 
 def keys_of(rules.ResourceRule rule not None, bint loose):
-    """Every key that finds this rule, with its shape; a rule may name one thing twice.
+    """All keys of this rule, each with its shape. A rule may name a resource twice.
 
-    ``loose``: as if it named all versions; only rules that name the group are found so.
+    ``loose``: the keys as if the rule named all versions; only for rules that name the group.
     """
     operations = OPERATIONS + ("*",) if "*" in rule.operations else rule.operations
     found = {}
@@ -71,7 +71,7 @@ cdef class CandidateTable:
                 numbers.setdefault(key, []).append(number)
                 shapes.setdefault((key[0], key[4]), set()).add(shape)
         for group, operation in shapes:
-            # A request of this group may fit rules for every group too.
+            # Rules for every group match requests of this group too.
             if group != "*" and ("*", operation) in shapes:
                 shapes[group, operation] |= shapes["*", operation]
         self.loose = loose
@@ -79,7 +79,7 @@ cdef class CandidateTable:
         self.shapes = {key: tuple(sorted(found)) for key, found in shapes.items()}
 
     cdef int collect(self, rules.MatchInput request, tuple resource, list found) except -1:
-        """Append the candidates, a tuple of numbers for each shape that has some."""
+        """Append the candidates: a tuple of numbers per shape with candidates."""
         cdef str operation = request.operation if request.operation in OPERATIONS else "*"
         cdef int shape
         cdef tuple key, shapes
@@ -156,11 +156,11 @@ cdef class Index:
         return self.only_exact(request, tuple(found))
 
     cdef list only_exact(self, rules.MatchInput request, tuple found):
-        """The usual case: all candidates name the client's resource; they come in entry order."""
+        """The usual case: all candidates name the client's resource; they are in entry order."""
         cdef list result = []
         cdef Candidate candidate
         cdef rules.Hit hit
-        cdef Py_ssize_t done = -1  # a hit or a refusal by excludes or selectors is final
+        cdef Py_ssize_t done = -1  # a hit, or a rejection by excludes or selectors, is final
         for number in found:
             candidate = <Candidate>self.candidates[<Py_ssize_t>number]
             if candidate.position == done:
@@ -173,7 +173,7 @@ cdef class Index:
         return result
 
     cdef list whole_entries(self, rules.MatchInput request, list found):
-        """With equivalent resources about, each entry found is asked with all its rules."""
+        """The case with equivalent resources: all rules of each entry are checked."""
         cdef list result = []
         cdef Candidate candidate
         cdef rules.Hit hit

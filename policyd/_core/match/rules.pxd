@@ -1,4 +1,4 @@
-"""What a request is to a matcher, what a rule asks of it, and the answer."""
+"""The request as the matcher sees it, the match rules, and the result of a match."""
 
 from policyd._core.match.selectors cimport Selector
 
@@ -11,13 +11,13 @@ cdef enum RuleScope:
 
 
 cdef class Hit:
-    """A policy applies: what it sees, and whether the object sent is that.
+    """A policy matches: the kind and resource that it sees, and whether the objects have that kind.
 
-    ``kind`` and ``resource`` are what the policy's ``request.kind`` and ``request.resource`` say.
-    ``api_version``: object and oldObject only need this apiVersion instead of theirs ("": as sent).
-    ``mismatch``: the objects came in another version than the policy sees and cannot be converted
-    here: the error to raise when the policy looks at them ("": they fit).
-    ``error``: the API server would fail the match itself (a malformed selector), as text.
+    ``kind`` and ``resource`` are the policy's ``request.kind`` and ``request.resource``.
+    ``api_version``: object and oldObject need only this apiVersion instead of theirs ("": none).
+    ``mismatch``: the objects were sent in another version than the policy sees and cannot be
+    converted here; this error is raised when the policy reads them ("": they have the version).
+    ``error``: the match itself fails, as in the API server (a malformed selector); or "".
     """
     cdef readonly tuple kind
     cdef readonly tuple resource
@@ -27,25 +27,25 @@ cdef class Hit:
 
 
 cdef class MatchInput:
-    """One request as the matcher sees it. Lives as long as the request; what is costly is lazy."""
+    """One request as the matcher sees it. Expensive attributes are computed at first use."""
     cdef readonly str operation
     cdef readonly str name
     cdef readonly str namespace
     cdef readonly str sub_resource
-    cdef readonly tuple kind              # of the object that was sent
+    cdef readonly tuple kind              # of the object in the request
     cdef readonly tuple resource
-    cdef readonly tuple request_kind      # of what the client wrote
+    cdef readonly tuple request_kind      # of the object that the client sent to the API server
     cdef readonly tuple request_resource
     cdef readonly object object
     cdef readonly object old_object
-    cdef readonly bint never_matched      # Kubernetes shows it to no policy
+    cdef readonly bint never_matched      # Kubernetes never passes it to a policy
     cdef object namespace_labels
     cdef object table                     # Equivalents
-    cdef Hit exact                        # the answer for rules that name the client's resource
-    cdef dict labels                      # of the namespace; None until asked for
-    cdef str labels_error                 # why they are not known, if they are not
-    cdef list others                      # equivalent resources; None until asked for
-    cdef bint any_version                 # set with ``others``: every version may be served
+    cdef Hit exact                        # the hit for rules that name the client's resource
+    cdef dict labels                      # of the namespace; None until first use
+    cdef str labels_error                 # why they are not known
+    cdef list others                      # equivalent resources; None until first use
+    cdef bint any_version                 # set with ``others``: any version may be served
 
     cdef Hit exact_hit(self)
     cdef Hit hit(self, tuple kind, tuple resource)
@@ -61,7 +61,7 @@ cdef class ResourceRule:
     cdef readonly tuple versions
     cdef readonly tuple resources         # of (resource, subresource)
     cdef readonly tuple operations
-    cdef frozenset names                  # None: all
+    cdef frozenset names                  # None: all names
     cdef RuleScope scope
 
     cdef bint allows(self, MatchInput request, tuple resource) except -1
@@ -70,14 +70,14 @@ cdef class ResourceRule:
 
 
 cdef class MatchRules:
-    """A whole MatchResources: rules, excludes, selectors and matchPolicy."""
+    """A MatchResources: rules, excludes, selectors and matchPolicy."""
     cdef readonly tuple rules
     cdef readonly tuple excludes
     cdef readonly bint equivalent
-    cdef Selector namespace_selector      # None: everything, or malformed (see ``error``)
+    cdef Selector namespace_selector      # None: malformed (see ``error``)
     cdef Selector object_selector
-    cdef readonly bint selects_namespaces  # whether labels of namespaces beside the name decide
-    cdef readonly bint selects            # whether any labels decide
+    cdef readonly bint selects_namespaces  # labels of namespaces other than the name decide
+    cdef readonly bint selects            # any labels decide
     cdef str error                        # of a malformed selector
 
     cdef Hit find(self, MatchInput request)

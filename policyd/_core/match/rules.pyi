@@ -5,10 +5,10 @@ from policyd._core.match.equivalents import Equivalents, GvkTuple, Gvr
 
 @final
 class Hit:
-    """A policy applies: what it sees, and whether the object sent is that."""
+    """A policy matches: the kind and resource that it sees, and the state of the objects."""
 
     def __init__(self, *args: object, **kwargs: object) -> None:
-        """Only matching makes these: raises TypeError."""
+        """Raises TypeError: hits are created by a match."""
 
     @property
     def kind(self) -> GvkTuple: ...
@@ -16,23 +16,23 @@ class Hit:
     def resource(self) -> Gvr: ...
     @property
     def api_version(self) -> str:
-        """The apiVersion that object and oldObject must be given first; "": they are as sent."""
+        """The apiVersion that object and oldObject must get first; "": none."""
 
     @property
     def mismatch(self) -> str:
-        """Why object and oldObject cannot be looked at ("needs V, was sent W"); "": they fit."""
+        """Why object and oldObject cannot be read ("needs V, was sent W"); "": they can."""
 
     @property
     def error(self) -> str:
-        """The match itself failed as it would in the API server (a malformed selector); or ""."""
+        """The match fails as in the API server (a malformed selector); "": it does not."""
 
 @final
 class MatchInput:
     """One request as the matcher sees it: built from the ``request`` of an AdmissionReview.
 
-    ``namespace_labels(name)`` gives the labels of a namespace, None if nobody knows it, or a text:
-    why they cannot be found out, which is an error of each match that needs them. It is only
-    called when a namespaceSelector has to look, and what it raises ends the match.
+    ``namespace_labels(name)`` returns the labels of a namespace, None if the namespace is unknown,
+    or a string: why the labels are not known. That is an error of each match that needs them. It
+    is called only if a namespaceSelector needs the labels; an exception from it ends the match.
     ``object`` and ``old_object`` replace those of the request for the objectSelector.
     """
 
@@ -68,7 +68,7 @@ class MatchInput:
     @property
     def never_matched(self) -> bool: ...
     def labels_for_namespace_selector(self) -> dict[str, str]:
-        """The labels that a namespaceSelector looks at, of the namespace or Namespace."""
+        """The labels for a namespaceSelector, of the namespace or Namespace."""
 
 @final
 class ResourceRule:
@@ -84,9 +84,9 @@ class ResourceRule:
 
 @final
 class MatchRules:
-    """MatchResources of Kubernetes, from plain dicts with camelCase keys.
+    """MatchResources of Kubernetes, from dicts with camelCase keys.
 
-    Without ``resource_rules`` every resource matches (as for a binding).
+    Without ``resource_rules`` every resource matches (as in a binding).
     """
 
     def __init__(
@@ -105,11 +105,11 @@ class MatchRules:
     def equivalent(self) -> bool: ...
     @property
     def selects_namespaces(self) -> bool:
-        """Whether labels of namespaces decide, the one of its name apart."""
+        """Whether labels of namespaces other than the name decide."""
 
     @property
     def selects(self) -> bool:
         """Whether any labels decide."""
 
     def match(self, request: MatchInput) -> Hit | None:
-        """Whether this applies to the request, and what it then sees."""
+        """The hit if this matches the request, otherwise None."""

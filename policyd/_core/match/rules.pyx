@@ -1,8 +1,8 @@
-"""Whether one policy's (or binding's) MatchResources fit a request, exactly as in the API server.
+"""Matches a request with the MatchResources of a policy or binding, exactly as the API server does.
 
-Rules follow ``apiserver/pkg/admission/plugin/policy/matching`` and ``webhook/predicates``; what was
-measured beyond them is in facts 41 to 47 of the recorded rows. Which policies to ask at all is
-``matcher.pyx``; matchConditions belong to the engine.
+Sources: ``apiserver/pkg/admission/plugin/policy/matching`` and ``webhook/predicates``; behaviour
+measured beyond these is in facts 41 to 47 of the recorded rows. ``matcher.pyx`` selects the
+policies to match; matchConditions are evaluated by the plans.
 """
 
 cimport cython
@@ -12,7 +12,7 @@ from policyd._core.values.errors cimport CelError
 from policyd._core.match.equivalents import EQUIVALENTS
 
 cdef object NEVER_MATCHED = frozenset({
-    # Policies about policies could lock everyone out.
+    # A policy about policies could lock everyone out.
     ("admissionregistration.k8s.io", "validatingadmissionpolicies"),
     ("admissionregistration.k8s.io", "validatingadmissionpolicybindings"),
     ("admissionregistration.k8s.io", "mutatingadmissionpolicies"),
@@ -53,7 +53,7 @@ cdef inline str api_version(tuple kind):
 
 
 cdef dict metadata_of(object obj):
-    """The metadata of an object; None where there is no object or it has none."""
+    """The metadata of an object; None if there is no object or it has no metadata."""
     cdef object found = (<dict>obj).get("metadata") if type(obj) is dict else None
     return <dict>found if type(found) is dict else None
 
@@ -69,7 +69,7 @@ cdef dict labels_in(dict metadata):
 cdef class Hit:
 
     def __init__(self):
-        raise TypeError("a Hit is what a match returns")
+        raise TypeError("hits are created by a match")
 
     def __repr__(self):
         cdef list parts = [f"kind={self.kind}", f"resource={self.resource}"]
@@ -124,7 +124,7 @@ cdef class MatchInput:
         return self.exact
 
     cdef Hit hit(self, tuple kind, tuple resource):
-        """The answer for a policy that sees this kind; an unknown kind is an error of the match."""
+        """The hit for a policy that sees this kind. An unknown kind is an error of the match."""
         cdef Hit hit = new_hit(kind, resource)
         if kind[0] == self.kind[0] and kind[1] == self.kind[1]:
             return hit
@@ -139,7 +139,7 @@ cdef class MatchInput:
         return hit
 
     cdef Hit hit_in(self, tuple resource):
-        """The answer for a policy whose rule names an equivalent of the client's resource."""
+        """The hit for a policy whose rule names an equivalent of the client's resource."""
         cdef tuple kind = self.request_kind
         if resource == self.resource:
             return self.hit(self.kind, resource)
@@ -148,12 +148,12 @@ cdef class MatchInput:
         if known is not None:
             kind = known
         elif kind[0] == self.request_resource[0] and kind[1] == self.request_resource[1]:
-            # The kind belongs to the resource's own group; a Scale does not and stays what it is.
+            # The kind belongs to the group of the resource. A Scale does not and is kept.
             kind = (resource[0], resource[1], kind[2])
         return self.hit(kind, resource)
 
     cdef list equivalents(self):
-        """The other resources that are the one that the client wrote; the one sent comes first."""
+        """The resources equivalent to the client's; the one in the request comes first."""
         if self.others is None:
             self.others = []
             if self.resource != self.request_resource:
@@ -171,9 +171,9 @@ cdef class MatchInput:
         return self.table.families.get((self.request_resource[0], self.request_resource[2]))
 
     cdef dict labels_of_namespace(self):
-        """The labels that a namespaceSelector looks at; needs a namespace or a Namespace object.
+        """The labels for a namespaceSelector; the request needs a namespace or a Namespace object.
 
-        None (and ``labels_error``) if they cannot be found out.
+        None, with ``labels_error`` set, if the labels are not known.
         """
         cdef dict metadata = None
         cdef str name = self.namespace
@@ -220,9 +220,9 @@ cdef class ResourceRule:
         ])
 
     cdef bint allows(self, MatchInput request, tuple resource) except -1:
-        """Scope and names; the rest of the rule is known to fit."""
+        """Whether scope and names match. The rest of the rule is known to match."""
         if self.scope != ALL_SCOPES:
-            # A Namespace object carries its own name as its namespace and is cluster-scoped.
+            # A Namespace has its own name as namespace in the request, but is cluster-scoped.
             if not request.namespace or resource == NAMESPACE:
                 if self.scope != CLUSTER:
                     return False
@@ -231,7 +231,7 @@ cdef class ResourceRule:
         return self.names is None or request.name in self.names
 
     cdef bint matches(self, MatchInput request, tuple resource, bint any_version) except -1:
-        """``any_version``: the rule need not name the version, but then it must name the group."""
+        """``any_version``: the rule need not name the version, but must name the group."""
         cdef str name, sub
         if not (
             ("*" in self.operations or request.operation in self.operations)
@@ -240,13 +240,13 @@ cdef class ResourceRule:
         ):
             return False
         for name, sub in self.resources:
-            # "pods/*" includes pods themselves.
+            # "pods/*" includes pods.
             if name in ("*", resource[2]) and sub in ("*", request.sub_resource):
                 return self.allows(request, resource)
         return False
 
     cdef str other_version(self, str version):
-        """The first version named that is not this one; None without any."""
+        """The first version of the rule that differs from this one, or None."""
         for other in self.versions:
             if other != version and other != "*":
                 return other
@@ -268,7 +268,7 @@ cdef class MatchRules:
             self.namespace_selector = Selector(namespace_selector)
             self.object_selector = Selector(object_selector)
         except ValueError as error:
-            # Kubernetes says so only of requests that the rules match.
+            # Kubernetes reports this only for requests that the rules match.
             self.error = str(error)
         else:
             self.selects_namespaces = bool(self.namespace_selector.keys - {NAMESPACE_NAME_LABEL})
@@ -285,7 +285,8 @@ cdef class MatchRules:
         return None if hit is None else self.confirm(request, hit)
 
     cdef Hit first(self, tuple rules, MatchInput request):
-        """The answer of these rules: one that fits exactly wins over an earlier equivalent one."""
+        """The hit of these rules. An exact match takes precedence over an earlier equivalent one.
+        """
         cdef ResourceRule rule
         cdef tuple resource, wanted = request.request_resource
         cdef str version
@@ -306,7 +307,7 @@ cdef class MatchRules:
         return None
 
     cdef Hit confirm(self, MatchInput request, Hit hit):
-        """``hit`` unless something excludes the request; the rules are known to match."""
+        """The hit, or None if the request is excluded. The rules are known to match."""
         cdef dict labels
         if self.excludes and self.first(self.excludes, request) is not None:
             return None
@@ -328,7 +329,7 @@ cdef class MatchRules:
                 metadata = metadata_of(obj)
                 if metadata is None:
                     continue
-                # Labels that cannot be read (of a review that cannot be evaluated) could fit.
+                # Labels that cannot be read (in an unreadable review) could match.
                 if (
                     type(metadata.get("labels")) is CelError
                     or self.object_selector.accepts(labels_in(metadata))

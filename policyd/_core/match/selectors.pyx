@@ -1,6 +1,6 @@
-"""Label selectors: matchLabels and matchExpressions against a dict of labels.
+"""Label selectors: matches labels with matchLabels and matchExpressions.
 
-Selector of apimachinery's ``pkg/labels``; where the labels come from is decided in ``rules.pyx``.
+Source: Selector in apimachinery's ``pkg/labels``. ``rules.pyx`` gets the labels.
 """
 
 cimport cython

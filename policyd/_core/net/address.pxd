@@ -10,14 +10,15 @@ cdef class IP(Opaque):
 
 
 cdef class CIDR(Opaque):
-    """``net.CIDR``: an address, which may have bits beyond the prefix, and the prefix' length."""
+    """``net.CIDR``: an address, which may have bits after the prefix, and the length of the prefix.
+    """
     cdef IP address
     cdef int length
 
 
-# The IP (a zone is read and dropped), or the text of Go's error
+# The IP (a zone is parsed and dropped), or Go's error message.
 cdef object parse_address(str text)
-# The IP or CIDR, or the text of Kubernetes' error.
+# The IP or CIDR, or Kubernetes' error message.
 cdef object parse_ip(str text)
 cdef object parse_cidr(str text)
 cdef IP masked(IP address, int length)

@@ -1,6 +1,5 @@
-"""IP addresses and prefixes as Go's net/netip reads them, in its words; Kubernetes allows neither
-zones nor
-IPv4-mapped IPv6 addresses.
+"""IP addresses and prefixes, parsed like Go's net/netip with its error messages. Kubernetes rejects
+zones and IPv4-mapped IPv6 addresses.
 """
 
 from ipaddress import IPv4Address, IPv6Address
@@ -119,7 +118,7 @@ cdef str failed(str text, str message, str at=""):
 
 
 cdef object parse_address(str text):
-    """The IP (a zone is read and dropped), or the text of Go's error."""
+    """The IP (a zone is parsed and dropped), or Go's error message."""
     for char in text:
         if char == ".":
             number = parse_four(text, text)
@@ -133,7 +132,7 @@ cdef object parse_address(str text):
 
 
 cdef object parse_four(str text, str part):
-    """The 32 bits of ``part``, which ends ``text``."""
+    """The 32 bits of the IPv4 address ``part``, the end of ``text``."""
     cdef Py_ssize_t i
     cdef int value = 0, digits = 0, dots = 0
     cdef object number = 0
@@ -217,7 +216,7 @@ cdef object parse_six(str text):
 
 
 cdef Py_ssize_t digits_of(str text):
-    """How many hexadecimal digits there are, at most one more than there may be."""
+    """The number of hexadecimal digits at the start, counted up to one more than the maximum."""
     cdef Py_ssize_t i = 0
     while i < len(text) and i < 5 and text[i] in HEX:
         i += 1
@@ -225,7 +224,7 @@ cdef Py_ssize_t digits_of(str text):
 
 
 cdef object parse_tail(str text, str rest, list groups, Py_ssize_t ellipsis):
-    """An IPv4 address at the end of an IPv6 one; the text of the error, or None."""
+    """Parse an IPv4 address at the end of an IPv6 address; the error message, or None."""
     if ellipsis < 0 and len(groups) != 6:
         return failed(
             text, "embedded IPv4 address must replace the final 2 fields of the address", rest

@@ -1,4 +1,4 @@
-"""URLs as Go's net/url parses and prints them, with its errors."""
+"""URLs as Go's net/url parses and prints them, with its error messages."""
 
 from policyd._core.go.strings cimport shown
 from policyd._core.net.address cimport IP, parse_address
@@ -7,12 +7,12 @@ cdef frozenset HEX = frozenset(b"0123456789abcdefABCDEF")
 cdef frozenset UNRESERVED = frozenset(
     b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_.~"
 )
-# The bytes that stand for themselves in each part.
+# The bytes that are not escaped in each part.
 cdef frozenset IN_PATH = UNRESERVED | frozenset(b"$&+,/:;=@")
 cdef frozenset IN_HOST = UNRESERVED | frozenset(b"!$&'()*+,;=:[]<>\"")
 cdef frozenset IN_USER = UNRESERVED | frozenset(b"$&+,;=")
 cdef frozenset IN_FRAGMENT = UNRESERVED | frozenset(b"$&+,/:;=?@!()*")
-# What a path may hold without being escaped anew.
+# The bytes of a path that is kept as written.
 cdef frozenset VALID_PATH = IN_PATH | frozenset(b"!'()*[]%")
 cdef frozenset USER_INFO = UNRESERVED | frozenset(b":!$&'()*+,;=%@")
 
@@ -23,7 +23,7 @@ cdef enum:
 
 
 class _Invalid(Exception):
-    """The text of what is wrong."""
+    """The URL is invalid; the message says why."""
 
 
 cdef class ParsedURL:
@@ -58,7 +58,7 @@ cdef class ParsedURL:
         return "".join(parts)
 
     def authority(self):
-        """``//user@host``, or nothing."""
+        """``//user@host``, or ""."""
         if self.omit_host and not self.host and self.user is None:
             return ""
         start = "//" if self.host or self.path or self.user is not None else ""
@@ -88,7 +88,7 @@ cdef str to_string(bytes data):
 
 
 cdef bytes unescape(str text):
-    """Without its percent signs."""
+    """Decode percent escapes."""
     cdef bytes data = text.encode()
     cdef bytearray out = bytearray()
     cdef Py_ssize_t i = 0
@@ -107,7 +107,7 @@ cdef bytes unescape(str text):
 
 
 cdef str unescape_host(str text, bint zone=False):
-    """Only what is not ASCII may be escaped there, and %25; in a zone what a host may hold."""
+    """Decode escapes of a host: only non-ASCII bytes and %25; in a zone, characters of hosts."""
     cdef bytes data = text.encode()
     cdef Py_ssize_t i = 0
     while i < len(data):
@@ -130,7 +130,7 @@ cdef str unescape_host(str text, bint zone=False):
 
 
 cdef str escape(bytes data, frozenset plain):
-    """What is not plain as ``%`` and two digits."""
+    """Escape all bytes that are not plain."""
     cdef const unsigned char *source = data
     cdef bint stays[256]
     cdef bytearray out

@@ -1,4 +1,4 @@
-"""Which items of two lists are the same item."""
+"""Pairs of items of two lists that are versions of the same item."""
 
 cdef object guessed(list old, list new)
 cdef object identified(list old, list new, tuple fields)

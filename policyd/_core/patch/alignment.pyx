@@ -1,4 +1,5 @@
-"""Which items of two lists are the same item: by what identifies them, or by fewest edits."""
+"""Pairs of items of two lists that are versions of the same item: by identity, or by fewest edits.
+"""
 
 from cpython cimport array
 
@@ -7,9 +8,9 @@ from bisect import bisect_left
 
 from policyd._core.json.equality cimport same
 
-# An edit script of lists costs their product; beyond this only ends that are alike are kept.
+# An edit script takes the product of the lengths; above this only equal ends are paired.
 cdef Py_ssize_t MAX_TABLE = 16_384
-# Fields that tell list items of Kubernetes apart, the likeliest first.
+# Fields that identify list items in Kubernetes, the most likely first.
 cdef tuple IDENTIFYING = (
     "name", "key", "mountPath", "containerPort", "port", "devicePath", "ip", "uid", "type",
     "topologyKey", "id",
@@ -18,7 +19,7 @@ cdef array.array INTS = array.array("i")
 
 
 cdef object guessed(list old, list new):
-    """As ``identified`` by the first field that tells all items apart; None if none does."""
+    """As ``identified``, by the first field that identifies all items; None if there is none."""
     cdef list items = old or new
     cdef str field
     for field in IDENTIFYING:
@@ -30,7 +31,7 @@ cdef object guessed(list old, list new):
 
 
 cdef object identified(list old, list new, tuple fields):
-    """The values of ``fields`` of all items, as two lists; None unless they tell them apart."""
+    """The values of ``fields`` of all items, as two lists; None unless they are unique."""
     cdef list found = []
     for items in (old, new):
         seen = {}
@@ -41,7 +42,7 @@ cdef object identified(list old, list new, tuple fields):
                 if value is not None and type(value) not in (str, int):
                     return None
                 identity.append(value)
-            # Items without any of the fields cannot be told apart.
+            # Items without any of the fields have no identity.
             if identity.count(None) == len(identity):
                 return None
             seen[tuple(identity)] = None
@@ -52,7 +53,7 @@ cdef object identified(list old, list new, tuple fields):
 
 
 cdef list kept_pairs(list old, list new):
-    """Positions of the most items of ``old`` that are in ``new`` in the same order."""
+    """Pairs of positions of the most items of ``old`` that ``new`` has in the same order."""
     cdef dict places = {identity: j for j, identity in enumerate(new)}
     cdef list pairs = [], tails = [], ends = [], before = [], kept = []
     cdef Py_ssize_t i, j, last = -1
@@ -65,7 +66,7 @@ cdef list kept_pairs(list old, list new):
             pairs.append((i, j))
     if in_order:
         return pairs
-    # Longest increasing subsequence: ends[n] is the pair that ends the best one of n + 1 pairs.
+    # Longest increasing subsequence: ends[n] is the last pair of the best one of n + 1 pairs.
     for i in range(len(pairs)):
         j = bisect_left(tails, pairs[i][1])
         before.append(ends[j - 1] if j else -1)
@@ -80,7 +81,7 @@ cdef list kept_pairs(list old, list new):
 
 
 cdef list equal_pairs(list old, list new, int depth):
-    """Positions of items that are equal and can stay so that fewest operations do the rest."""
+    """Pairs of positions of equal items, so that the fewest operations change the rest."""
     cdef Py_ssize_t start = 0, old_end = len(old), new_end = len(new), i
     cdef list head = [], tail = []
     while start < old_end and start < new_end and same(old[start], new[start], True, depth):
@@ -102,7 +103,7 @@ cdef list equal_pairs(list old, list new, int depth):
 
 
 cdef list aligned(list old, list new, int depth):
-    """The pairs kept by the shortest edit script (insert, delete and substitute cost one each)."""
+    """The pairs that the shortest edit script keeps (insert, delete and replace cost one each)."""
     cdef Py_ssize_t i, j, rows = len(old), width = len(new) + 1
     cdef int best
     cdef array.array table = array.clone(INTS, (rows + 1) * width, False)
@@ -110,7 +111,7 @@ cdef list aligned(list old, list new, int depth):
     cdef list pairs = []
     if not rows or width == 1:
         return pairs
-    # cost[i * width + j]: operations from old[i:] to new[j:].
+    # cost[i * width + j]: number of operations from old[i:] to new[j:].
     for i in range(rows, -1, -1):
         for j in range(width - 1, -1, -1):
             if i == rows or j == width - 1:

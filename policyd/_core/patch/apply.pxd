@@ -1,15 +1,15 @@
-"""A document under change."""
+"""A document while a patch is applied."""
 
 
 cdef class PatchedDocument:
-    """A tree that is changed by copying: only containers of its own are ever written to.
+    """A tree that is changed by copying: only containers that were copied are written to.
 
-    ``own`` holds those by id (and keeps them alive, so that no id is used again).
+    ``own`` contains these by id, and keeps them alive so that no id is reused.
     """
     cdef object root
     cdef dict own
-    cdef object latest  # the container that was written to last
-    cdef dict beside    # the map that the latest operation has added to, if it did, and its pointer
+    cdef object latest  # the last container that was written to
+    cdef dict beside    # the map to which the last operation added a key, and its pointer
     cdef str place
 
     cdef object owned(self, object container)

@@ -8,9 +8,9 @@ class PatchedDocument:
     def __init__(self, root: Any) -> None: ...
 
 def apply(operations: Sequence[dict[str, Any]], obj: Any) -> Any:
-    """The document that RFC 6902 operations make of ``obj``.
+    """Apply RFC 6902 operations to ``obj`` and return the result.
 
-    Neither ``obj`` nor the operations are changed: what they hold is shared with the result, what
-    lies on a changed path is copied. Raises PatchError, naming the operation, if one cannot be
-    applied or its ``test`` fails.
+    Neither ``obj`` nor the operations are changed: the result shares their values, except for
+    copies of the containers on changed paths. Raises PatchError, which names the operation, if an
+    operation cannot be applied or a ``test`` fails.
     """

@@ -1,7 +1,7 @@
-"""Applying a JSON Patch (RFC 6902) without touching its input.
+"""Applies a JSON Patch (RFC 6902) without changing its input.
 
-The patches that policies write are not for here: ``policyd.mutation`` applies them with the API
-server's own deviations. ``diff`` (``diff.pyx``) can be imported from here too.
+Patches of policies are applied by ``json_patch.pyx``, with the API server's deviations from the
+RFC. ``diff`` (``diff.pyx``) can be imported from here too.
 """
 
 cimport cython
@@ -36,7 +36,7 @@ cdef str parent_of(str pointer):
 
 
 cdef str name_of(object value):
-    """What a value is in JSON, with its article."""
+    """The JSON type of a value, with its article."""
     if value is None:
         return "null"
     return {
@@ -60,7 +60,7 @@ cdef tuple location(dict operation, str name):
 
 
 cdef object child(object container, str token):
-    """What a reference token leads to; PatchError if that is nothing."""
+    """The value at a reference token; PatchError if there is none."""
     if type(container) is dict:
         found = (<dict>container).get(token, ABSENT)
         if found is ABSENT:
@@ -72,7 +72,7 @@ cdef object child(object container, str token):
 
 
 cdef Py_ssize_t position(list items, str token, Py_ssize_t beyond) except -1:
-    """The index that a token names; ``beyond``: how many places after the last item there are."""
+    """The index of a token; ``beyond``: how many places after the last item are allowed."""
     cdef Py_ssize_t index = len(items) if beyond and token == "-" else index_of(token)
     if index < 0:
         raise PatchError(f"{token!r} is no index of a list")
@@ -90,7 +90,7 @@ cdef class PatchedDocument:
         self.own = {}
 
     cdef object owned(self, object container):
-        """This container if it is ours to change, else a copy that is."""
+        """The container if it is a copy already, otherwise a copy that may be changed."""
         if id(container) in self.own:
             return container
         if type(container) is dict:
@@ -110,7 +110,7 @@ cdef class PatchedDocument:
         return found
 
     cdef object parent(self, tuple tokens):
-        """The container that the last token is about, ours to change."""
+        """The container of the last token, as a copy that may be changed."""
         cdef object container = self.owned(self.root)
         cdef str token
         self.root = container
@@ -127,7 +127,7 @@ cdef class PatchedDocument:
         return container
 
     cdef bint added_beside(self, dict operation) except -1:
-        """Add to the map that the operation before this one added to; False if it is another."""
+        """Add to the map to which the operation before added; False if it is another map."""
         cdef object path = operation.get("path")
         if self.beside is None or type(path) is not str or "value" not in operation:
             return False
@@ -166,7 +166,7 @@ cdef class PatchedDocument:
         return 0
 
     cdef object remove(self, tuple tokens):
-        """Take a value out; returns it."""
+        """Remove a value and return it."""
         if not tokens:
             raise PatchError("the whole document cannot be removed")
         container = self.parent(tokens)
@@ -207,7 +207,7 @@ cdef class PatchedDocument:
                 self.add(path, self.remove(source))
         elif op == "copy":
             value = self.find(location(operation, "from"))
-            # What is copied is in two places from now on: whatever is written to is copied anew.
+            # The value is now in two places: containers must be copied again before a write.
             self.own = {}
             self.add(path, value)
         else:

@@ -1,9 +1,9 @@
-"""What one step of a JSON Patch path does to an object or a list."""
+"""Operations on one object or list, for one segment of a JSON Patch path."""
 
-cdef tuple segments(str path)          # decoded, without what stands before the first slash
-cdef str unknown_escape(str text)      # the escape of Go's quoting that JSON does not know, or ""
+cdef tuple segments(str path)          # decoded, without the part before the first slash
+cdef str unknown_escape(str text)      # the escape in Go's quoting that is not valid in JSON, or ""
 
-# These raise KeyProblem.
+# These functions raise KeyProblem.
 cdef object member(object container, str key)
 cdef int insert(object container, str key, object value) except -1
 cdef int assign(object container, str key, object value) except -1

@@ -1,6 +1,7 @@
-"""What one step of a JSON Patch path does to an object or a list, in evanphx/json-patch's words.
+"""Operations on one object or list, for one segment of a JSON Patch path, with the messages of
+evanphx/json-patch.
 
-No paths are walked here and nothing is copied: the functions work on the container they are given.
+The functions change the container they get. They follow no path and copy nothing.
 """
 
 from policyd._core.go.strings cimport quote as quoted
@@ -8,19 +9,19 @@ from policyd._core.go.strings cimport quote as quoted
 cdef str INVALID_INDEX = "invalid index referenced"
 cdef str KNOWN_ESCAPES = '"\\bfnrtu'
 
-# Paths are mostly literals of policies; computed ones must not fill the memory.
+# Paths are mostly literals in policies; computed paths must not fill the memory.
 cdef dict known_paths = {}
 cdef Py_ssize_t MOST_PATHS = 4096
-cdef Py_ssize_t LONGEST_PATH = 256  # characters: policies write no longer ones
+cdef Py_ssize_t LONGEST_PATH = 256  # characters: paths in policies are shorter
 cdef Py_ssize_t LONGEST_INDEX = 19  # digits of an int64
 
 
 class KeyProblem(Exception):
-    """What a container says of a key; the operation adds its own words."""
+    """The problem of a key in a container. The operation completes the message."""
 
 
 class NoNumber(KeyProblem):
-    """An index that is no integer, in the words of Go's ``strconv.Atoi``."""
+    """An index that is not an integer, with the message of Go's ``strconv.Atoi``."""
 
 
 cdef tuple segments(str path):
@@ -50,7 +51,7 @@ cdef str unknown_escape(str text):
 
 
 cdef object member(object container, str key):
-    """The value at the key; None for a missing key of an object."""
+    """The value of the key; None if an object does not have the key."""
     if type(container) is dict:
         return (<dict>container).get(key)
     return container[place(key, container)]
@@ -91,7 +92,7 @@ cdef int delete(object container, str key) except -1:
 
 
 cdef object place(str key, list container):
-    """The index of an item that is there."""
+    """The index of an existing item."""
     index = index_of(key, container, 0)
     if index >= len(container):
         raise KeyProblem(f"Unable to access invalid index: {index}: {INVALID_INDEX}")
@@ -99,12 +100,12 @@ cdef object place(str key, list container):
 
 
 cdef object index_of(str key, list container, Py_ssize_t room):
-    """The index; negative ones count from the end (with ``room`` for the item to come)."""
+    """The index; negative indexes count from the end (``room``: places after the last item)."""
     cdef str digits = key[1:] if key[:1] in ("+", "-") else key
     if not digits.isascii() or not digits.isdigit():
         raise NoNumber(f"strconv.Atoi: parsing {quoted(key)}: invalid syntax")
     digits = digits.lstrip("0") or "0"
-    # int() of many digits takes quadratic time, and Python refuses more than 4,300.
+    # int() takes quadratic time, and Python rejects more than 4,300 digits.
     index = 2**63 if len(digits) > LONGEST_INDEX else int(digits)
     if key[0] == "-":
         index = -index if len(digits) <= LONGEST_INDEX else -index - 1
@@ -117,9 +118,9 @@ cdef object index_of(str key, list container, Py_ssize_t room):
 
 
 cdef bint equal(object one, object other) except -1:
-    """Equal as JSON texts are: 30 and 30.0 are (Go prints both alike), true and 1 are not.
+    """Equality of printed JSON: 30 and 30.0 are equal (Go prints both alike), true and 1 are not.
 
-    A null beside an object counts as an empty one, as the library has it.
+    null is equal to an empty object, as in the library.
     """
     cdef object kind = type(one)
     cdef object other_kind = type(other)

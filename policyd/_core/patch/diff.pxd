@@ -1,11 +1,11 @@
-"""Two documents compared."""
+"""The comparison of two documents."""
 
 
 cdef class Differ:
-    """The state of one diff: where it is, and what it found."""
+    """The state of one diff: the current path, and the operations found."""
     cdef list operations
     cdef list path      # keys and indexes
-    cdef object keys    # the fields that identify list items: function, table or None
+    cdef object keys    # the fields that identify list items: a function, a dict or None
 
     cdef int emit(self, str op, object value) except -1
     cdef int emit_at(self, object token, str op, object value) except -1

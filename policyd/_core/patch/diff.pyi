@@ -11,14 +11,13 @@ def diff(
     | Mapping[str, Sequence[str]]
     | None = ...,
 ) -> list[dict[str, Any]]:
-    """The RFC 6902 operations (add, remove, replace) that make ``new`` out of ``old``.
+    """The RFC 6902 operations (add, remove, replace) that change ``old`` into ``new``.
 
-    One operation for each key of a map that differs; the order of keys is nothing. Items of a
-    list of maps are kept by identity: ``keys`` gives the fields that identify the items of a
-    list, either a function of its path (keys and indexes) or a table by pointer with ``*`` for
-    each index (``/spec/containers/*/env``); lists that it does not know are identified by a field
-    that tells all their items apart, if there is one. Other lists get as few operations as their
-    items allow. 1, 1.0 and true differ. Values are shared with ``new``. Subtrees that are the
-    same object in both are not looked at. Raises PatchError below ``json_equality.MAX_DEPTH``
-    levels.
+    One operation per key of a map that differs; the order of keys is ignored. Items of a list of
+    maps are matched by identity: ``keys`` returns the fields that identify the items of a list. It
+    is a function of the path (keys and indexes), or a dict by pointer with ``*`` for each index
+    (``/spec/containers/*/env``). Other lists are matched by a field that identifies all items, if
+    there is one, otherwise with the fewest operations. 1, 1.0 and true differ. The operations
+    share values with ``new``. Subtrees that are the same object in both are skipped. Raises
+    PatchError if they are nested deeper than ``json.equality.MAX_DEPTH`` levels.
     """

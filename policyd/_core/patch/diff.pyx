@@ -1,6 +1,6 @@
 """The smallest JSON Patch (RFC 6902) between two documents.
 
-Which items of two lists belong together is decided in ``alignment.pyx``; applying is ``apply.pyx``.
+``alignment.pyx`` pairs the items of two lists; ``apply.pyx`` applies a patch.
 """
 
 cimport cython
@@ -10,7 +10,7 @@ from policyd._core.patch.alignment cimport equal_pairs, guessed, identified, kep
 from policyd._core.json.equality cimport PyDict_Next, alike, check_depth, counterpart, same
 from policyd._core.patch.pointer cimport escape, pointer_of
 
-# Lists nested deeper than any of Kubernetes are not searched for equal containers at their ends.
+# Lists nested deeper than in any Kubernetes kind are not searched for equal containers at the ends.
 cdef int DEEP = 32
 cdef object ABSENT = object()
 
@@ -75,7 +75,7 @@ cdef class Differ:
                 self.walk_at(<object>key, <object>value, <object>other, depth + 1)
         if common < len(new):
             here = pointer_of(self.path)
-            # What stands before ``place`` was found in the old map, key by key.
+            # All keys before ``place`` were found in the old map.
             while PyDict_Next(<PyObject*>new, &place, &key, &value):
                 name = <object>key
                 if name not in old:
@@ -93,7 +93,7 @@ cdef class Differ:
             return 0
         while start < old_end and start < new_end and equal_ends(old[start], new[start], depth):
             start += 1
-        # The items at ``start`` are known to differ, if both lists have one there.
+        # If both lists have an item at ``start``, the items are known to differ.
         while old_end > start and new_end > start and old_end + new_end > 2 * start + 2 and (
             equal_ends(old[old_end - 1], new[new_end - 1], depth)
         ):
@@ -109,9 +109,10 @@ cdef class Differ:
         return self.edit(old, new, kept_pairs(known[0], known[1]), True, start, depth + 1)
 
     cdef bint paired(self, list old, list new) except -1:
-        """Whether each item has the same given identity as the item in its place, and no other's.
+        """Whether each item has the same given identity as the item in its place, and no other has
+        it.
 
-        The usual case, without the search that the others need.
+        The usual case, which needs no search.
         """
         cdef tuple fields = self.given_fields()
         cdef str field
@@ -134,7 +135,7 @@ cdef class Differ:
         return len(seen) == len(old)
 
     cdef object identities(self, list old, list new):
-        """What identifies the items of both lists, as two lists; None if nothing does."""
+        """The identities of the items of both lists, as two lists; None if there are none."""
         cdef tuple fields = None
         for items in (old, new):
             for item in <list>items:
@@ -159,9 +160,9 @@ cdef class Differ:
     cdef int edit(
         self, list old, list new, list kept, bint changed, Py_ssize_t at, int depth
     ) except -1:
-        """Operations for two stretches of a list that begin at index ``at``.
+        """Add the operations for two sections of a list that begin at index ``at``.
 
-        ``kept`` are the pairs of positions that stay; ``changed``: their items may differ.
+        ``kept`` are the pairs of positions to keep; ``changed``: their items may differ.
         """
         cdef Py_ssize_t i = 0, j = 0, old_kept, new_kept
         for old_kept, new_kept in kept:
@@ -174,7 +175,7 @@ cdef class Differ:
         return 0
 
     cdef Py_ssize_t gap(self, list old, list new, Py_ssize_t at, int depth) except -1:
-        """All of ``old`` makes way for all of ``new``; the index after them."""
+        """Replace all of ``old`` by all of ``new``; returns the index after them."""
         cdef Py_ssize_t i, both = min(len(old), len(new))
         for i in range(both):
             self.path.append(at)
@@ -189,7 +190,7 @@ cdef class Differ:
         return at
 
     cdef int supplant(self, object old, object new, int depth) except -1:
-        """One operation: inside the old item if that is enough, else the whole new item."""
+        """Add one operation: inside the old item if one is enough, otherwise the whole new item."""
         cdef Py_ssize_t before = len(self.operations)
         self.walk(old, new, depth)
         if len(self.operations) > before + 1:
@@ -199,8 +200,9 @@ cdef class Differ:
 
 
 cdef inline bint equal_ends(object one, object other, int depth) except -1:
-    """Whether items at the ends of lists are equal; deep down only if they are plainly so.
+    """Whether items at the ends of lists are equal; at deep levels a cheap check that may miss
+    some.
 
-    Each level looks at what is below it once more: on all levels that would be their square.
+    Each level compares everything below it again; on all levels that would take quadratic time.
     """
     return same(one, other, True, depth + 1) if depth < DEEP else alike(one, other)

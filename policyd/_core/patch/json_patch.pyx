@@ -5,7 +5,7 @@
 The differences from the RFC: ``replace`` adds a missing key, negative indexes count from the end,
 ``copy`` from a missing key and a missing ``value`` give null, a path without a leading slash loses
 its first segment, a failing ``test`` drops the whole patch without an error. The document is never
-changed: containers are copied along the paths that are written.
+changed: containers on the paths of writes are copied.
 """
 
 cimport cython
@@ -21,16 +21,16 @@ from policyd._core.patch.containers import KeyProblem
 
 ABSENT = object()
 cdef str MISSING = "missing value"
-# The bytes of JSON that all copy operations of a patch may duplicate, as each can double the
-# document: JSONPatchMaxCopyBytes of k8s.io/apiserver, pkg/server/config.go.
+# The bytes of JSON that all copy operations of a patch may duplicate, because each can double the
+# document: JSONPatchMaxCopyBytes in k8s.io/apiserver, pkg/server/config.go.
 COPY_LIMIT = 3 * 2**20
-cdef Py_ssize_t COUNTED = 2**26  # no further than the error needs
+cdef Py_ssize_t COUNTED = 2**26  # the error needs no larger count
 
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class PatchOperation:
-    """``source`` is the patch's ``from``; ``value`` is ABSENT where none was given."""
+    """``source`` is ``from`` in the patch; ``value`` is ABSENT if the operation has none."""
     cdef readonly str op
     cdef readonly str path
     cdef readonly str source
@@ -44,7 +44,7 @@ cdef class PatchOperation:
 
 
 class JSONPatchError(MutationError):
-    """An operation cannot be applied; the text is that of the library, after ``JSON Patch: ``."""
+    """An operation cannot be applied. The message is the library's, after ``JSON Patch: ``."""
 
 
 class _TestFailed(Exception):
@@ -86,17 +86,17 @@ cdef int perform(PatchTarget target, PatchOperation operation) except -1:
 @cython.internal
 @cython.auto_pickle(False)
 cdef class PatchTarget:
-    """The document while it is patched, and the place that ``find`` found."""
+    """The document during the patch, and the place that ``find`` found."""
     cdef object root
-    cdef dict own           # our own copies by id; as values they keep their ids from reuse
+    cdef dict own           # copied containers by id; kept alive so that no id is reused
     cdef Py_ssize_t copied
     cdef object container
     cdef str key
 
     cdef bint find(self, str path, bint write) except -1:
-        """Whether the container of the path's last segment is there: ``container`` and ``key``.
+        """Set ``container`` and ``key`` for the last segment of the path; False if there is none.
 
-        For writing all containers on the way are made our own.
+        For a write, all containers on the way are copied.
         """
         cdef tuple steps = segments(path)
         cdef Py_ssize_t last = len(steps) - 1
@@ -131,7 +131,7 @@ cdef class PatchTarget:
         return copied
 
     cdef int share(self, object value) except -1:
-        """``value`` now stands in two places: nothing of it may be written in place any more."""
+        """Note that ``value`` is now in two places: it must be copied again before a write."""
         self.own.clear()
         self.copied += value_bytes(value, COUNTED)
         if self.copied > COPY_LIMIT:
@@ -239,7 +239,7 @@ cdef int test(PatchTarget target, PatchOperation operation) except -1:
         except KeyProblem as problem:
             raise failure(f"error in test for path: '{path}': {problem}") from None
     if value is None or operation.value is ABSENT:
-        # Null in the document equals only a missing value, not a null one.
+        # null in the document is equal only to a missing value, not to null.
         if value is None and operation.value is ABSENT:
             return 0
         raise _TestFailed
@@ -253,7 +253,7 @@ cdef object given(PatchOperation operation):
 
 
 cdef str readable(str path, str problem, bint own_words):
-    """The path, if it survives Go's quoting: what JSON has no escape for ends the operation."""
+    """The path. An error if Go quotes it with an escape that is not valid in JSON."""
     unknown = unknown_escape(path)
     if unknown:
         reason = f"invalid character '{unknown}' in string escape code"

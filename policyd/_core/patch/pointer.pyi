@@ -3,7 +3,7 @@ from collections.abc import Iterable
 def parse(pointer: str) -> tuple[str, ...]:
     """The reference tokens of a JSON pointer: ``/a/b~1c`` is ``("a", "b/c")``.
 
-    Raises PatchError for text that is no pointer.
+    Raises PatchError if the string is not a pointer.
     """
 
 def join(path: Iterable[str | int]) -> str:

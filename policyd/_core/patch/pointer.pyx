@@ -1,10 +1,10 @@
-"""JSON Pointer (RFC 6901): text to reference tokens and back. Looks at no document."""
+"""JSON Pointer (RFC 6901): parses and prints pointers. Reads no document."""
 
 from policyd.errors import PatchError
 
 
 cdef str escape(str token):
-    """``token`` as it stands in a pointer; the same object where nothing is to be escaped."""
+    """The escaped token; the same object if there is nothing to escape."""
     if "~" in token:
         token = token.replace("~", "~0")
     if "/" in token:
@@ -21,7 +21,7 @@ cdef str pointer_of(list path):
 
 
 cdef tuple tokens_of(str pointer):
-    """The unescaped reference tokens; PatchError for text that is no pointer."""
+    """The unescaped reference tokens; PatchError if the string is not a pointer."""
     cdef list tokens
     cdef Py_ssize_t i
     if not pointer:
@@ -36,7 +36,7 @@ cdef tuple tokens_of(str pointer):
 
 
 cdef str unescape(str token, str pointer):
-    # "~01" is "~1": so the slash first.
+    # "~01" is "~1", so the slash is unescaped first.
     if "~" not in token:
         return token
     if token.count("~") != token.count("~0") + token.count("~1"):
@@ -45,10 +45,10 @@ cdef str unescape(str token, str pointer):
 
 
 cdef Py_ssize_t index_of(str token) except -2:
-    """The array index that a token names (digits without leading zeros); -1 if it names none."""
+    """The array index of a token (digits without leading zeros); -1 if it is not an index."""
     if not (token.isascii() and token.isdigit()) or (token[0] == "0" and len(token) > 1):
         return -1
-    # No list is longer than what 18 digits can count.
+    # No list has an index of more than 18 digits.
     return int(token) if len(token) <= 18 else -1
 
 

@@ -1,7 +1,7 @@
-"""A compiled pattern: a tree of checks, made once by ``policyd/pattern`` and immutable.
+"""A compiled pattern: an immutable tree of checks, created once by ``policyd/pattern``.
 
-``null`` and a missing key are the same thing to every check. Recursion follows the pattern, whose
-depth is bounded where it is compiled, never the object.
+Every check treats ``null`` like a missing key. Recursion follows the pattern, whose depth the
+compiler limits, not the object.
 """
 
 from policyd._core.values.activation cimport Activation
@@ -11,23 +11,23 @@ from policyd._core.pattern.strings cimport Wildcard
 
 cdef enum PatternResult:
     FAILS = 0
-    SKIPPED = 1  # a condition does not hold: nothing is said about this part
+    SKIPPED = 1  # a condition does not hold: this part is not checked
     HOLDS = 2
 
 
 cdef class PatternCheck:
-    """One place of a pattern. ``expected`` is what a message says should be there."""
+    """One node of a pattern. ``expected`` describes the expected value in messages."""
 
     cdef readonly str expected
 
-    # A Result. Raises only DeadlineExceeded.
+    # Returns a PatternResult. Raises only DeadlineExceeded.
     cdef int test(self, object value, Activation act) except -1
-    # Note in the report every place where a value that fails does so.
+    # Adds every place where a value fails to the report. Called only for values that fail.
     cdef int explain(self, object value, str path, PatternReport report, Activation act) except -1
 
 
 cdef class PatternEntry:
-    """One key of a map pattern. The subclasses are its marks, and keys with wildcards."""
+    """One key of a map pattern. The subclasses are for marked keys and keys with wildcards."""
 
     cdef readonly str key
     cdef readonly PatternCheck check
@@ -45,38 +45,38 @@ cdef class Absent(PatternEntry):
 
 
 cdef class SomeKey(PatternEntry):
-    """``app.*``: one of the keys of that form must fit."""
+    """``app.*``: at least one matching key must fit."""
     cdef Wildcard wildcard
 
 
 cdef class EachKey(PatternEntry):
-    """``=(app.*)``: every key of that form must fit."""
+    """``=(app.*)``: every matching key must fit."""
     cdef Wildcard wildcard
 
 
 cdef class NoKey(PatternEntry):
-    """``X(app.*)``: there must be no key of that form."""
+    """``X(app.*)``: there must be no matching key."""
     cdef Wildcard wildcard
 
 
 cdef class MapCheck(PatternCheck):
-    """A map: its conditions first, then every other entry."""
+    """A map: first its conditions, then all other entries."""
     cdef tuple conditions
     cdef tuple entries
 
 
 cdef class Pattern:
-    """A whole pattern. ``guard`` holds what ``<(key)`` asks of the object, or is None."""
+    """A whole pattern. ``guard`` checks the conditions ``<(key)``; None if there are none."""
 
     cdef readonly PatternCheck root
     cdef readonly PatternCheck guard
 
     cdef int test(self, object value, Activation act) except -1
     cdef str explain(self, object value, str within, bint secret, Activation act)
-    # Why a value that fails does so, the places below `within`.
+    # Why a value fails, with paths below `within`.
     cdef str explanation(self, object value, str within, Activation act)
 
 
 cdef class AnyPattern(Pattern):
-    """Patterns one of which must hold; those that are skipped count only if none fails."""
+    """Patterns of which one must hold; skipped only if none holds and none fails."""
     cdef readonly tuple patterns

@@ -1,4 +1,4 @@
-"""A compiled pattern: maps and the whole. Lists and leaves have files of their own."""
+"""A compiled pattern: maps and whole patterns. Lists and leaves are in ``lists`` and ``leaves``."""
 
 cimport cython
 
@@ -7,7 +7,7 @@ from policyd._core.pattern.report cimport PatternReport, below
 from policyd._core.pattern.strings cimport Wildcard
 
 cdef enum:
-    KEY = 5  # units of work (10 ns) that a key stands for where all are looked at
+    KEY = 5  # units of work (10 ns) per key where all keys are checked
 
 
 @cython.auto_pickle(False)
@@ -178,7 +178,7 @@ cdef class MapCheck(PatternCheck):
         if type(value) is dict:
             found = <dict>value
         elif value is None and not self.conditions:
-            found = {}  # name what is missing inside, rather than the whole of it
+            found = {}  # report what is missing inside instead of the whole map
         else:
             return report.add(path, self.expected, value)
         for entry in self.entries:
@@ -188,7 +188,7 @@ cdef class MapCheck(PatternCheck):
         return 0 if reported else report.add(path, self.expected, value)
 
 
-# The whole
+# Whole patterns
 
 
 @cython.auto_pickle(False)
@@ -204,16 +204,16 @@ cdef class Pattern:
         return self.root.test(value, act)
 
     cdef str explain(self, object value, str within, bint secret, Activation act):
-        """Why the value does not fit, the places below ``within``."""
+        """Why the value does not fit, with paths below ``within``."""
         cdef PatternReport report = PatternReport()
         report.secret = secret
         self.root.explain(value, within, report, act)
         return report.text()
 
     def check(self, value, *, str within="", deadline=0):
-        """Why the value does not fit, every place; None if it fits or the pattern does not apply.
+        """Every place where the value does not fit; None if it fits or the pattern is skipped.
 
-        Raises DeadlineExceeded past a moment of perf_counter_ns (0: none).
+        ``deadline`` is a time of perf_counter_ns (0: none). Raises DeadlineExceeded after it.
         """
         cdef Activation act = activation(0, 0, deadline)
         if self.test(value, act) != FAILS:
@@ -225,7 +225,7 @@ cdef class Pattern:
         return self.explain(value, within, secret, act)
 
     def holds(self, value, *, deadline=0):
-        """Whether the value fits and every condition is met: what a condition asks."""
+        """Whether the value fits and all conditions hold. For use as a condition."""
         return self.test(value, activation(0, 0, deadline)) == HOLDS
 
 

@@ -1,7 +1,7 @@
-"""The leaves of a pattern: what a scalar is compared with.
+"""The leaves of a pattern: comparisons of scalars.
 
-Where the object has a list, a leaf asks each of its items; where it has a map, only ``*`` and
-``?*`` can hold. Nothing but ``null`` holds for what is missing.
+If the object has a list, a leaf checks each item; if it has a map, only ``*`` and ``?*`` can hold.
+For a missing value only ``null`` holds.
 """
 
 from policyd._core.values.activation cimport Activation
@@ -10,19 +10,19 @@ from policyd._core.pattern.strings cimport Amount, Wildcard
 
 
 cdef class Anything(PatternCheck):
-    """``*``: whatever is there."""
+    """``*``: any value."""
 
 
 cdef class Something(PatternCheck):
-    """``?*``: whatever is there and not empty."""
+    """``?*``: any value that is not empty."""
 
 
 cdef class Unset(PatternCheck):
-    """``null``: missing, or what Go calls the zero value: false, 0 or an empty text."""
+    """``null``: no value, or the zero value of Go: false, 0 or an empty string."""
 
 
 cdef class LeafCheck(PatternCheck):
-    """A leaf that compares scalars."""
+    """A leaf that compares a scalar."""
 
     cdef bint fits(self, object value, Activation act) except -1
 
@@ -33,25 +33,25 @@ cdef class BoolLeaf(LeafCheck):
 
 
 cdef class NumberLeaf(LeafCheck):
-    """A number: equal to numbers, and to texts that say the same quantity."""
+    """A number: equal to numbers, and to strings with the same quantity."""
     cdef readonly object value
     cdef Amount amount
 
 
 cdef class StringLeaf(LeafCheck):
-    """A text: itself, or one of its alternatives."""
+    """A string: the literal itself, or one of its alternatives."""
     cdef readonly str literal
     cdef tuple terms
 
 
 cdef class Term:
-    """What stands between ``|`` and ``&``."""
+    """A part between ``|`` and ``&``."""
 
     cdef bint fits(self, object value, Activation act) except -1
 
 
 cdef class EqualTerm(Term):
-    """A wildcard, or an amount of the same size; ``negative``: neither."""
+    """A wildcard match, or an equal amount; ``negative``: neither."""
     cdef Wildcard wildcard
     cdef Amount amount
     cdef bint negative
@@ -71,7 +71,7 @@ cdef class CompareTerm(Term):
 
 
 cdef class RangeTerm(Term):
-    """``low-high`` with its ends; ``outside``: ``low!-high`` without them."""
+    """``low-high``, ends included; ``outside``: ``low!-high``, ends excluded."""
     cdef Amount low
     cdef Amount high
     cdef bint outside

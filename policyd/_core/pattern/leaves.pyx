@@ -1,4 +1,4 @@
-"""The leaves of a pattern. Reads no notation: ``policyd/pattern/leaves.py`` does."""
+"""The leaves of a pattern. ``policyd/pattern/leaves.py`` parses their notation."""
 
 cimport cython
 
@@ -9,7 +9,7 @@ from policyd._core.pattern.strings cimport Amount, Wildcard, amount as amount_of
 
 cdef enum:
     ITEM = 5
-    LONG = 1000  # characters that are worth a look at the clock
+    LONG = 1000  # characters: longer strings count as work
 
 COMPARISONS = {">": MORE, ">=": MORE_OR_EQUAL, "<": LESS, "<=": LESS_OR_EQUAL}
 

@@ -5,9 +5,9 @@ from policyd._core.pattern.checks cimport PatternCheck
 
 
 cdef class ListCheck(PatternCheck):
-    """A list: each item must fit every check of ``each``, and one of ``any_of`` if there are any.
+    """A list: each item must fit all checks of ``each``, and one of ``any_of`` if there are any.
 
-    With ``some`` an empty list is skipped: below a condition it must be there.
+    With ``some`` an empty list is skipped: below a condition the list must have items.
     """
     cdef tuple each
     cdef tuple any_of
@@ -21,5 +21,5 @@ cdef class EmptyList(PatternCheck):
 
 
 cdef class ExistsCheck(PatternCheck):
-    """``^(key)``: for each of ``wanted`` at least one item of the list."""
+    """``^(key)``: at least one item of the list fits each check of ``wanted``."""
     cdef tuple wanted

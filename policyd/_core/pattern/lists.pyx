@@ -7,7 +7,7 @@ from policyd._core.pattern.checks cimport FAILS, HOLDS, SKIPPED, PatternCheck
 from policyd._core.pattern.report cimport PatternReport, item_of
 
 cdef enum:
-    ITEM = 5  # units of work (10 ns) that an item of a list stands for
+    ITEM = 5  # units of work (10 ns) per item of a list
 
 
 @cython.final

@@ -1,4 +1,4 @@
-"""The places where an object does not fit a pattern, in words. Built only for one that fails."""
+"""The message about the places where an object does not fit a pattern. Built only if it fails."""
 
 cimport cython
 
@@ -8,7 +8,7 @@ cdef enum:
     MAX_FOUND = 80   # characters of a value
     MAX_PATH = 300
 
-# Where a Secret carries what must not be told. kubectl apply leaves a copy in an annotation.
+# Paths of confidential values in a Secret. kubectl apply stores a copy in an annotation.
 cdef tuple SECRETS = (
     "data.", "data[", "stringData.", "stringData[",
     "metadata.annotations[kubectl.kubernetes.io/last-applied-configuration]",
@@ -41,7 +41,7 @@ cdef bint is_secret(str path, object value) except -1:
 
 
 cdef str in_words(object value):
-    """A value as it may stand in a message: scalars themselves, cut if long."""
+    """A value in a message: a scalar is printed, cut if it is long."""
     if value is None:
         return "nothing"
     if type(value) is dict:

@@ -1,4 +1,4 @@
-"""What the leaves of patterns compare with: wildcards, and amounts (quantities and durations)."""
+"""Operands of leaves of patterns: wildcards, and amounts (quantities and durations)."""
 
 from libc.stdint cimport int64_t
 
@@ -15,13 +15,13 @@ cdef enum WildcardKind:
 
 
 cdef class Wildcard:
-    """A text in which ``*`` stands for any characters and ``?`` for one."""
+    """A string in which ``*`` matches any characters and ``?`` matches one."""
 
     cdef readonly str text
     cdef WildcardKind kind
     cdef str literal        # for the first four kinds
-    cdef tuple parts        # what stands between the stars
-    cdef Py_ssize_t least   # characters without the stars
+    cdef tuple parts        # the parts between the stars
+    cdef Py_ssize_t least   # number of characters other than stars
     cdef bint starred
 
     cdef bint fits(self, str text, Activation act) except -1
@@ -29,21 +29,21 @@ cdef class Wildcard:
 
 
 cdef class Amount:
-    """A quantity or a duration, or what can be read as both (``5m``, ``0``)."""
+    """A quantity or a duration, or a string that is both (``5m``, ``0``)."""
 
     cdef readonly str text
-    cdef Quantity quantity  # None: it is none
-    cdef bint timed         # it is a duration
+    cdef Quantity quantity  # None: not a quantity
+    cdef bint timed         # it is also a duration
     cdef int64_t nanos      # of the duration
     cdef bint short         # milli is exact
     cdef int64_t milli      # thousandths of the quantity
 
-    # Fills `out` with -1, 0 or 1 for a value below, equal to or above this; 0: not comparable.
+    # Sets `out` to -1, 0 or 1 for a value below, equal to or above this; False: not comparable.
     cdef bint compare(self, object value, int* out) except -1
     cdef bint compare_string(self, str text, int* out) except -1
 
 
-# The Amount that a text stands for, or None.
+# The Amount of a string, or None.
 cdef Amount amount(str text)
-# The text of a scalar as JSON writes it, None for null, maps and lists.
+# A scalar as a string as JSON prints it; None for null, maps and lists.
 cdef str scalar_string(object value)

@@ -1,5 +1,4 @@
-"""Wildcards and amounts. Knows nothing of trees; a value that cannot be compared is not an error
-here."""
+"""Wildcards and amounts of patterns. A value that cannot be compared is not an error here."""
 
 cimport cython
 from libc.stdint cimport int64_t
@@ -10,12 +9,12 @@ from policyd._core.regex.search cimport find as find_string
 from policyd._core.values.times cimport parse_duration
 
 cdef enum:
-    MAX_AMOUNT_CHARACTERS = 100   # characters; Kubernetes never writes longer ones
+    MAX_AMOUNT_CHARACTERS = 100   # Kubernetes never prints longer ones
     MAX_AMOUNT_BITS = 4096
     MAX_AMOUNT_SCALE = 1000
-    CHARACTERS_A_UNIT = 8   # of text that is searched, for a unit of work (10 ns)
+    CHARACTERS_A_UNIT = 8   # of a string, searched in one unit of work (10 ns)
 
-cdef int64_t MAX_SHORT = 9_000_000_000_000  # times 1000 is an int64, with room
+cdef int64_t MAX_SHORT = 9_000_000_000_000  # times 1000 fits in an int64
 
 
 # Wildcards
@@ -44,7 +43,7 @@ cdef class Wildcard:
             self.kind = CONTAINS
 
     def matches(self, str text not None):
-        """Whether the text is of this form."""
+        """Whether the string matches."""
         return self.fits(text, activation(0, 0, 0))
 
     cdef bint fits(self, str text, Activation act) except -1:
@@ -59,7 +58,7 @@ cdef class Wildcard:
         return self.fits_parts(text, act)
 
     cdef bint fits_parts(self, str text, Activation act) except -1:
-        """The first part at the start, the last at the end, each other one as early as it can."""
+        """The first part must be at the start, the last at the end, others as early as possible."""
         cdef Py_ssize_t last = len(self.parts) - 1
         cdef Py_ssize_t at, end, number
         cdef str part = <str>self.parts[0]
@@ -85,7 +84,7 @@ cdef class Wildcard:
 
 
 cdef bint same_at(str part, str text, Py_ssize_t at) except -1:
-    """Whether ``part``, where ``?`` is any character, stands in the text at a place."""
+    """Whether ``part``, in which ``?`` is any character, is at a position of the string."""
     cdef Py_ssize_t i
     cdef Py_UCS4 wanted
     for i in range(len(part)):
@@ -98,7 +97,7 @@ cdef bint same_at(str part, str text, Py_ssize_t at) except -1:
 cdef Py_ssize_t find(
     Activation act, str part, str text, Py_ssize_t start, Py_ssize_t end
 ) except -2:
-    """Where ``part`` first stands between two places of the text; -1: nowhere."""
+    """The first position of ``part`` between two positions of the string; -1: none."""
     cdef Py_ssize_t at
     if "?" not in part:
         return find_string(act, text, part, start, end)
@@ -160,7 +159,7 @@ cdef Amount amount(str text):
 
 
 def amount_of(str text not None):
-    """The Amount that a text stands for, or None."""
+    """The Amount of a string, or None."""
     return amount(text)
 
 
@@ -169,7 +168,7 @@ cdef inline int compare_milli(int64_t one, int64_t other) noexcept:
 
 
 cdef Quantity quantity_of(str text):
-    """The quantity, None for what is none or is of an absurd size."""
+    """The quantity; None if the string is not one, or if it is absurdly large."""
     cdef Quantity quantity
     if not text or len(text) > MAX_AMOUNT_CHARACTERS or text[0] not in "+-.0123456789":
         return None
@@ -183,7 +182,7 @@ cdef Quantity quantity_of(str text):
 
 
 cdef bint read_milli(str text, int64_t* out) except -1:
-    """Thousandths of a quantity written as a whole number with an optional usual suffix."""
+    """Thousandths of a quantity that is a whole number with an optional usual suffix."""
     cdef Py_ssize_t at = 0, length = len(text)
     cdef int64_t number = 0, factor = 1000
     cdef bint negative = False
@@ -237,7 +236,7 @@ cdef int64_t decimal_factor(Py_UCS4 suffix) noexcept:
     return 1_000_000_000_000_000 if suffix == u"T" else 0
 
 
-# Texts
+# Scalars
 
 
 cdef str scalar_string(object value):
@@ -247,6 +246,6 @@ cdef str scalar_string(object value):
     if kind is bool:
         return "true" if value else "false"
     if kind is int:
-        # Python refuses to print numbers of thousands of digits; no decoder makes any.
+        # Python rejects conversions of thousands of digits; no decoder returns such numbers.
         return str(value) if value.bit_length() <= MAX_AMOUNT_BITS else "a huge number"
     return repr(value) if kind is float else None

@@ -1,5 +1,5 @@
-"""The expressions of one mutating policy against one request. What their values do to the object is
-not here.
+"""Evaluates the expressions of one mutating policy for one request. Does not change the object,
+except for overlays.
 """
 
 from policyd._core.plan.plan cimport Plan

@@ -1,4 +1,4 @@
-"""The expressions of one mutating policy against one request."""
+"""Evaluates the expressions of one mutating policy for one request."""
 
 cimport cython
 from cpython.time cimport PyTime_PerfCounterRaw as now
@@ -32,9 +32,9 @@ cdef class MutationPlan(Plan):
         self.programs = tuple(programs)
 
     def matches(self, Subject subject not None, object params, int64_t deadline):
-        """Whether the matchConditions hold: True, False, or the error (a text or Stopped).
+        """Whether the matchConditions hold: True, False, or the error (a string or Stopped).
 
-        Where they hold, an unreadable review is an error, too.
+        If they hold, an unreadable review is an error too.
         """
         cdef int64_t started = now()
         if deadline and started > deadline:
@@ -52,9 +52,9 @@ cdef class MutationPlan(Plan):
     def evaluate(
         self, Py_ssize_t index, Subject subject not None, object params, int64_t deadline
     ):
-        """(value, None) of the mutation's expression, or (None, its error: a text or Stopped).
+        """(value, None) of the mutation's expression, or (None, error: a string or Stopped).
 
-        Variables are computed anew for each mutation, and each has a whole budget.
+        Variables are computed anew for each mutation, and each mutation has a whole budget.
         """
         cdef int64_t started = now(), budget = POLICY_BUDGET
         cdef Program program = self.programs[index]
@@ -76,9 +76,9 @@ cdef class MutationPlan(Plan):
         object params,
         int64_t deadline,
     ):
-        """(the object after an overlay, None), or (None, its error: a text or Stopped).
+        """(the object after an overlay, None), or (None, error: a string or Stopped).
 
-        Its expressions have one budget together, and each is evaluated at most once.
+        The expressions share one budget, and each is evaluated at most once.
         """
         cdef int64_t started = now()
         cdef OverlayRun work = overlay_run(overlay, deadline)

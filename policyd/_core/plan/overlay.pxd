@@ -1,7 +1,7 @@
-"""An overlay that was written for one kind: a tree of changes, applied to objects of that kind.
+"""An overlay bound to one kind: a tree of changes, applied to objects of that kind.
 
-``policyd.mutation.overlays.binding`` makes the tree when a policy loads. It never changes later,
-and no object that it is applied to does: what a change leaves alone is shared with the input.
+``policyd.mutation.overlays.binding`` creates the tree when a policy is loaded. The tree and the
+objects it is applied to are immutable: the result shares unchanged values with the input.
 """
 
 from libc.stdint cimport int64_t
@@ -12,35 +12,36 @@ from policyd._core.schema.types cimport SchemaType
 
 
 cdef class OverlayRun:
-    """One application of an overlay: its budget, and the values that its expressions had so far.
+    """One application of an overlay: its budget, and the values of its expressions so far.
 
-    ``looking`` has the deadline of the search for what fulfils conditions; it spends no budget.
+    ``looking`` has the deadline for the
+    conditions, which spend no budget.
     """
 
     cdef Activation conditions_activation
     cdef Activation activation      # None for an overlay without expressions
-    cdef int64_t budget             # of all its expressions together
-    cdef list values                # by Expression.number; ABSENT: not evaluated yet
-    cdef Py_ssize_t room            # bytes that its expressions may still write into the object
+    cdef int64_t budget             # of all expressions together
+    cdef list values                # by OverlayExpression.number; ABSENT: not evaluated yet
+    cdef Py_ssize_t room            # bytes that expressions may still write into the object
 
-    # OverlayError if there is no room for the value.
+    # Raises OverlayError if there is no room for the value.
     cdef int write(self, object value) except -1
 
 
 cdef class OverlayExpression:
-    """The text between ``${`` and ``}``. ``number`` is its place among those of its mutation."""
+    """The expression between ``${`` and ``}``. ``number`` is its index in the mutation."""
 
     cdef readonly Program program
     cdef Py_ssize_t number
 
-    # What it evaluates to, once for each application.
+    # The value, evaluated once per application.
     cdef object value(self, OverlayRun work)
-    # The value; OverlayError if it is an error.
+    # The value; raises OverlayError if it is a CelError.
     cdef object sound(self, object value)
 
 
 cdef class OverlayScope:
-    """Conditions of a tree of maps, as (path to the map, pattern). All must hold."""
+    """The conditions of a tree of maps: (path to the map, pattern). All must hold."""
 
     cdef tuple conditions
 
@@ -49,27 +50,27 @@ cdef class OverlayScope:
 
 
 cdef class OverlayChange:
-    """What an overlay does at one place.
+    """The change of an overlay at one path.
 
-    ``merged`` gives what stands there afterwards: ``live`` itself if nothing changes. Either may be
-    ABSENT. It raises OverlayError, MergeError, Stopped or DeadlineExceeded.
+    ``merged`` returns the new value, or ``live`` itself if nothing changes. Either may be ABSENT.
+    It raises OverlayError, MergeError, Stopped or DeadlineExceeded.
     """
 
     cdef object merged(self, object live, OverlayRun work)
 
 
 cdef class FixedChange(OverlayChange):
-    """A value that replaces what is there."""
+    """A value that replaces the live value."""
 
     cdef object value
 
 
 cdef class RemovalChange(OverlayChange):
-    """``null``."""
+    """``null``: removes the live value."""
 
 
 cdef class ComputedChange(OverlayChange):
-    """``${...}`` alone: whatever the expression gives is merged as if it were written there."""
+    """``${...}`` alone: the value of the expression is merged as if it were a literal."""
 
     cdef OverlayExpression expression
     cdef SchemaType type
@@ -77,7 +78,7 @@ cdef class ComputedChange(OverlayChange):
 
 
 cdef class StringChange(OverlayChange):
-    """A text with ``${...}`` inside; ``parts`` are strings and expressions."""
+    """A string with ``${...}`` inside; ``parts`` are strings and expressions."""
 
     cdef tuple parts
     cdef SchemaType type
@@ -85,9 +86,9 @@ cdef class StringChange(OverlayChange):
 
 
 cdef class MapChange(OverlayChange):
-    """Keys that are merged one by one. ``added``: only where the key is absent (or null).
+    """Keys that are merged one by one. ``added``: only if the key is missing (or null).
 
-    ``empty``: it is written as ``{}``, which is put where there is no map.
+    ``empty``: the overlay has ``{}``, which is written if there is no map.
     """
 
     cdef tuple names
@@ -97,9 +98,9 @@ cdef class MapChange(OverlayChange):
 
 
 cdef class ItemChange(OverlayChange):
-    """An item of a list, found by its merge key and added where there is none.
+    """An item of a list, found by its merge key and added if it is missing.
 
-    ``key`` is None if an expression takes part in it: then it is that of the new item.
+    ``key`` is None if it contains an expression: the key is then that of the new item.
     """
 
     cdef OverlayChange change
@@ -107,7 +108,7 @@ cdef class ItemChange(OverlayChange):
 
 
 cdef class EachItemChange:
-    """A change of every item that fulfils the conditions and has the key, if one is given."""
+    """A change of every item for which the conditions hold and which has the key, if given."""
 
     cdef OverlayScope scope
     cdef OverlayChange change      # None: the items are removed
@@ -117,9 +118,9 @@ cdef class EachItemChange:
 
 
 cdef class ListChange(OverlayChange):
-    """A list whose items are found one by one: ``items`` by their keys, then ``each``.
+    """A list whose items are changed one by one: first ``items`` by key, then ``each``.
 
-    ``removed`` are items of which only the key is given.
+    ``removed`` are items to remove, with their keys only.
     """
 
     cdef SchemaType type
@@ -132,13 +133,13 @@ cdef class ListChange(OverlayChange):
 
 
 cdef class WholeListChange(OverlayChange):
-    """A list that is replaced as a whole, with expressions in it."""
+    """A list with expressions that replaces the live list as a whole."""
 
     cdef tuple items
 
 
 cdef class BoundOverlay:
-    """All of it. ``expressions`` is their number."""
+    """A whole overlay. ``expressions`` is their number."""
 
     cdef OverlayScope scope
     cdef OverlayChange change
@@ -148,5 +149,5 @@ cdef class BoundOverlay:
     cdef object applied(self, object obj, OverlayRun work)
 
 
-# Before anything is evaluated; an overlay with expressions needs the activation too.
+# The state before evaluation. For an overlay with expressions, set the activation too.
 cdef OverlayRun overlay_run(BoundOverlay overlay, int64_t deadline)

@@ -1,4 +1,4 @@
-"""Applying overlays: the merge of server-side apply, and what only overlays can do."""
+"""Applies overlays: the merge of server-side apply, and conditions, expressions and removals."""
 
 cimport cython
 
@@ -18,11 +18,11 @@ from policyd._core.schema.types cimport ATOMIC, Field, kind_of
 from policyd._core.json import encoded_size
 
 cdef enum:
-    ITEM = 10  # units of work (10 ns) that an item of a list stands for where all are looked at
+    ITEM = 10  # units of work (10 ns) per item of a list where all items are checked
 
 
 class OverlayError(Exception):
-    """The overlay cannot be applied; the text says where and why."""
+    """The overlay cannot be applied. The message says where and why."""
 
 
 @cython.final
@@ -74,7 +74,7 @@ cdef class OverlayScope:
         self.conditions = tuple(conditions)
 
     cdef bint holds(self, object value, OverlayRun work) except -1:
-        """A map that is not there is taken for an empty one: only some conditions hold of it."""
+        """Whether all conditions hold. A missing map is treated as an empty map."""
         cdef Pattern pattern
         for path, pattern in self.conditions:
             place = value
@@ -122,7 +122,7 @@ cdef class ComputedChange(OverlayChange):
     cdef object merged(self, object live, OverlayRun work):
         value = self.expression.value(work)
         if value_bytes(value, work.room) > work.room:
-            work.write(value)  # before anything walks through it
+            work.write(value)  # before it is converted
         value = self.expression.sound(json_of(value))
         if value is NO_VALUE:
             return live
@@ -202,7 +202,7 @@ cdef class ItemChange(OverlayChange):
 
 
 cdef object key_of(ItemChange item, SchemaType type, OverlayRun work):
-    """ABSENT if there is no such item: its expression gave no value."""
+    """The key; ABSENT if there is no item because its expression has no value."""
     if item.key is not None:
         return item.key
     made = item.change.merged(ABSENT, work)
@@ -309,7 +309,7 @@ cdef class BoundOverlay:
         return self.change.merged(obj, work) if self.scope.holds(obj, work) else obj
 
     def apply(self, dict obj not None):
-        """For overlays without expressions."""
+        """Apply an overlay without expressions."""
         return self.applied(obj, overlay_run(self, 0))
 
 
@@ -317,7 +317,7 @@ cdef object replaced(object live, object value):
     return live if same(live, value, True, 0) else value
 
 
-# Values that an expression gave.
+# Values of expressions.
 
 cdef int check(object value, SchemaType type, str path) except -1:
     found = value_problems(value, type, False, False)
@@ -328,7 +328,7 @@ cdef int check(object value, SchemaType type, str path) except -1:
 
 
 cdef OverlayChange change_of(object value, SchemaType type):
-    """What the value does, written as an overlay."""
+    """The change of an overlay that contains this value."""
     cdef Field field
     cdef list changes
     if value is None:
@@ -349,7 +349,7 @@ cdef OverlayChange change_of(object value, SchemaType type):
 
 
 cdef object without_nulls(object value):
-    """Nothing is there that a null could remove; ``value`` itself if it holds none."""
+    """The value without nulls, which have nothing to remove; the same object if there are none."""
     cdef object out = value
     if kind_of(value) is dict:
         for name, member in (<dict>value).items():
@@ -369,10 +369,10 @@ cdef object without_nulls(object value):
 
 
 def settled(value):
-    """A constant of an overlay as it is put into objects: without the keys that are null."""
+    """A constant of an overlay as it is written into objects: without null keys."""
     return without_nulls(value)
 
 
 def key_in(item, SchemaType type not None):
-    """What tells an item of a list of that type from others. Raises MergeError."""
+    """The merge key of an item of a list of this type. Raises MergeError."""
     return item_key(item, type)

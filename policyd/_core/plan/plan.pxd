@@ -1,6 +1,6 @@
-"""What judging policies have in common: what they see, their slots, matchConditions and budgets.
+"""The common part of validating and mutating policies: variables, slots, matchConditions, budgets.
 
-The order, the budgets and the outcomes are those of Kubernetes (k8s.io/apiserver,
+Order, budgets and outcomes are those of Kubernetes (k8s.io/apiserver,
 admission/plugin/cel/condition.go and admission/plugin/webhook/matchconditions).
 """
 
@@ -16,18 +16,18 @@ cdef enum:  # k8s.io/apiserver pkg/apis/cel/config.go
     POLICY_BUDGET = 10000000
     CONDITIONS_BUDGET = 2500000
 
-cdef str LATE  # what is said of a policy whose deadline passed before its turn
+cdef str LATE  # the message if the deadline passed before the policy was evaluated
 
 
 cdef class Subject:
-    """What a policy sees of a request; shared by all policies that see the same.
+    """What policies see of a request. Policies that see the same share one Subject.
 
     ``conditions_request`` is ``request`` as matchConditions see it (with the original resource).
-    ``namespace_object`` may be a function, called when a policy needs the value: it gives it or
-    raises Unanswered. ``asked`` answers for ``authorizer`` (see ``lib/authz.pxd``); None: nobody
-    does. ``within`` is the path at which the object stands in the one that was sent ("" or that of
-    a pod template). ``unreadable`` says why the review cannot be evaluated ("": it can): whatever
-    matches errs, once its matchConditions hold.
+    ``namespace_object`` may be a function; it is called when a policy needs the value and returns
+    it or raises Unanswered. ``authorizer`` checks access for the variable of that name (see
+    ``lib/authz.pxd``); None: there is none. ``within`` is the path of the object in the object of
+    the request ("" or the path of a pod template). ``unreadable`` says why the review cannot be
+    evaluated ("": it can): each policy that matches fails once its matchConditions hold.
     """
 
     cdef readonly object object
@@ -38,11 +38,11 @@ cdef class Subject:
     cdef readonly object authorizer
     cdef readonly str within
     cdef readonly str unreadable
-    cdef list roots                 # the first slots of every policy, params apart
+    cdef list roots                 # the first slots of every policy, without params
 
 
 cdef class Frame:
-    """The slots of one policy's programs beside the roots, and the number of ``variables.*``."""
+    """The slots of the programs of one policy after the roots; the number of ``variables.*``."""
 
     cdef list others
     cdef readonly bint uses_authorizer  # whether an expression uses the authorizer
@@ -53,7 +53,7 @@ cdef class Frame:
 
 
 cdef class Plan:
-    """What validating and mutating policies have in common: matchConditions, slots and counters."""
+    """The common part of validating and mutating plans: matchConditions, slots and counters."""
 
     cdef readonly tuple conditions
     cdef readonly Frame frame
@@ -65,8 +65,8 @@ cdef class Plan:
     cdef object matched(self, Activation act, Subject subject)
 
 
-# The value or CelError of one expression; what it and the variables it used cost leaves the budget.
-# Raises Stopped past the budget, TimedOut past the deadline.
+# The value or CelError of one expression. Its cost and that of the variables it is first to use
+# are taken from the budget. Raises Stopped if the budget is exceeded, TimedOut at the deadline.
 cdef object run(Program program, Activation act, int64_t* budget)
 
 cdef str error_message(Program program, CelError error)

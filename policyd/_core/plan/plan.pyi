@@ -31,7 +31,7 @@ class Subject:
         unreadable: str = "",
     ) -> None: ...
     def seeing(self, object: Any) -> Subject:
-        """The same request with another ``object``."""
+        """A copy with another ``object``."""
 
 @final
 class Frame:

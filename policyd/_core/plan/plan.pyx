@@ -1,4 +1,5 @@
-"""What judging policies have in common: what they see, their slots, matchConditions and budgets."""
+"""The common part of validating and mutating policies: variables, slots, matchConditions, budgets.
+"""
 
 cimport cython
 from libc.stdint cimport int64_t
@@ -22,15 +23,15 @@ cdef str LATE = "deadline exceeded before the policy was evaluated"
 
 
 class Stopped(Exception):
-    """The whole pass over a policy ends with this text: out of its budget, or past its deadline."""
+    """The evaluation of a policy ends with this message: budget or deadline exceeded."""
 
 
 class TimedOut(Stopped):
-    """The pass ended because of the deadline."""
+    """The evaluation of a policy ends because the deadline passed."""
 
 
-# The variables of Kubernetes, in the order in which they have the first slots of every policy.
-# Those of the authorizer have slots only where they are used: most policies do without.
+# Kubernetes' variables, in the order of the first slots of every policy. Those of the authorizer
+# have slots only in policies that use them.
 ROOTS = ("object", "oldObject", "request", "namespaceObject", "params")
 
 cdef enum:
@@ -96,7 +97,7 @@ cdef class Frame:
 cdef object run(Program program, Activation act, int64_t* budget):
     """The value or CelError of one expression.
 
-    The budget pays for it and for the variables that it was the first to use.
+    The budget is reduced by its cost and by that of the variables that it is the first to use.
     """
     try:
         value = program.run(act)
@@ -140,7 +141,7 @@ cdef class Plan:
         return fresh(slots, PER_CALL_LIMIT, deadline)
 
     cdef int authorize(self, list slots, Subject subject) except -1:
-        """Set the variables that ask who may do what, for the user of the request."""
+        """Set the variables ``authorizer`` and ``authorizer.requestResource`` for the user."""
         cdef dict request = subject.conditions_request
         cdef AuthorizerValue authorizer = authorizer_for(subject.authorizer, request)
         if self.frame.authorizer >= 0:
@@ -150,9 +151,9 @@ cdef class Plan:
         return 0
 
     cdef object matched(self, Activation act, Subject subject):
-        """True, False, or the text of the errors of the matchConditions: a false wins over errors.
+        """Whether the matchConditions hold: True, False, or their errors. One false beats errors.
 
-        They see no namespaceObject, and the resource that the client named.
+        matchConditions have no namespaceObject, and see the resource that the client named.
         """
         cdef list slots = act.slots
         cdef object namespace_object = slots[NAMESPACE_OBJECT]

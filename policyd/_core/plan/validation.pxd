@@ -1,7 +1,7 @@
-"""One validating policy against one request: validations, messages and audit annotations.
+"""Evaluates one validating policy for one request: validations, messages and audit annotations.
 
-A plan is made once when the policy loads and is immutable; a run costs one call. Outcomes are those
-of k8s.io/apiserver, admission/plugin/policy/validating/validator.go.
+A plan is created once, when the policy is loaded, and is immutable; a run is one call. Outcomes are
+those of k8s.io/apiserver, admission/plugin/policy/validating/validator.go.
 """
 
 from libc.stdint cimport int64_t
@@ -13,7 +13,7 @@ from policyd._core.eval.program cimport Program
 
 
 cdef class PlannedValidation:
-    """One entry of ``validations``: its program or pattern, and what it says when it is false."""
+    """One entry of ``validations``: its program or pattern, and its message and reason."""
 
     cdef readonly Program program    # None: a pattern
     cdef readonly Pattern pattern    # None: a program
@@ -23,11 +23,11 @@ cdef class PlannedValidation:
 
 
 cdef class ValidationOutcome:
-    """What a plan found that is not a plain admit.
+    """The result of a plan that is more than a plain admit.
 
     ``failures`` are (index, message, reason, is_error); ``annotations`` are (key, value);
-    ``annotation_errors`` deny whatever the actions are; ``ignored`` are errors that failurePolicy
-    Ignore lets pass.
+    ``annotation_errors`` deny regardless of the actions; ``ignored`` are errors that failurePolicy
+    Ignore admits.
     """
 
     cdef readonly list failures
@@ -35,7 +35,7 @@ cdef class ValidationOutcome:
     cdef readonly list annotation_errors
     cdef readonly list ignored
     cdef readonly bint timed_out
-    cdef dict places        # where patterns do not fit, by index
+    cdef dict places        # the places where patterns do not fit, by index
 
     cdef bint empty(self)
     cdef int misfit(self, Py_ssize_t index, str places, str reason) except -1
@@ -45,7 +45,7 @@ cdef class ValidationOutcome:
 cdef class ValidationPlan(Plan):
     cdef readonly tuple validations
     cdef readonly tuple annotations     # of (key, Program)
-    cdef int64_t messages_bound         # what all messageExpressions together can cost at most
+    cdef int64_t messages_bound         # maximum cost of all messageExpressions together
 
     cdef ValidationOutcome evaluate(
         self, Subject subject, object params, int64_t deadline, object exempt

@@ -1,4 +1,4 @@
-"""One validating policy against one request: validations, messages and audit annotations."""
+"""Evaluates one validating policy for one request: validations, messages, audit annotations."""
 
 cimport cython
 from cpython.time cimport PyTime_PerfCounterRaw as now
@@ -69,7 +69,7 @@ cdef class ValidationOutcome:
         )
 
     cdef int misfit(self, Py_ssize_t index, str places, str reason) except -1:
-        """Note a pattern that the object does not fit."""
+        """Add a failure of a pattern."""
         if self.places is None:
             self.places = {}
         self.places[index] = places
@@ -77,7 +77,7 @@ cdef class ValidationOutcome:
         return 0
 
     cdef str with_places(self, Py_ssize_t index, str message):
-        """The message of a validation; for a pattern with the places behind it."""
+        """The message of a validation. For a pattern, the places follow."""
         if self.places is None or index not in self.places:
             return message
         places = self.places[index]
@@ -85,7 +85,7 @@ cdef class ValidationOutcome:
 
 
 cdef str usable_message(object value):
-    """The trimmed result of a messageExpression; None where Kubernetes uses ``message``."""
+    """The trimmed result of a messageExpression; None if Kubernetes uses ``message`` instead."""
     if type(value) is not str:
         return None
     cdef str text = trim_space(<str>value)
@@ -101,9 +101,9 @@ cdef str validation_error(PlannedValidation validation, CelError error):
 
 
 cdef object fit(Pattern pattern, Subject subject, Activation act):
-    """True, the places that do not fit, or the CelError that the object is.
+    """True, the places that do not fit, or the CelError in place of the object.
 
-    Patterns spend no budget: their cost is bounded by their own size and that of the object.
+    Patterns use no budget: their cost is limited by their size and that of the object.
     """
     value = subject.object if subject.object is not None else subject.old_object
     if type(value) is CelError:
@@ -117,7 +117,7 @@ cdef object fit(Pattern pattern, Subject subject, Activation act):
     try:
         return pattern.explanation(value, subject.within, act)
     except DeadlineExceeded:
-        return "the object does not fit the pattern"  # no time to say where
+        return "the object does not fit the pattern"  # no time left to find the places
 
 
 @cython.final
@@ -136,18 +136,18 @@ cdef class ValidationPlan(Plan):
         Plan.__init__(self, conditions, frame, fail, counters)
         self.validations = tuple(validations)
         self.annotations = tuple(annotations)
-        # Each message costs at most one limit, and so does each variable that it may be the first
-        # to use.
+        # Each message costs at most the limit, and so does each variable that it is the first to
+        # use.
         messages = sum(
             1 for v in self.validations if (<PlannedValidation?>v).message_program is not None
         )
         self.messages_bound = (messages + frame.variables) * PER_CALL_LIMIT if messages else 0
 
     def run(self, Subject subject not None, object params, int64_t deadline, exempt):
-        """Judge a request: None if there is nothing to say (counted as admit), else an Outcome.
+        """Evaluate the policy: a ValidationOutcome, or None for a plain admit, which is counted.
 
-        ``deadline`` is a moment of perf_counter_ns (0: none), ``exempt`` the indexes of the
-        validations that are lifted.
+        ``deadline`` is a time of perf_counter_ns (0: none), ``exempt`` the indexes of the
+        validations that do not apply.
         """
         cdef int64_t started = now()
         cdef ValidationOutcome outcome
@@ -161,7 +161,7 @@ cdef class ValidationPlan(Plan):
         return outcome
 
     cdef ValidationOutcome late(self, ValidationOutcome outcome, str text):
-        """What was plainly false before the deadline stays so."""
+        """Add the error of the deadline. Validations that were false before it remain failures."""
         if outcome is None:
             outcome = ValidationOutcome.__new__(ValidationOutcome)
         outcome.timed_out = True
@@ -170,7 +170,7 @@ cdef class ValidationPlan(Plan):
         return outcome
 
     cdef int error(self, ValidationOutcome outcome, Py_ssize_t index, str text) except -1:
-        """Note an evaluation error, as failurePolicy says."""
+        """Add an evaluation error, as failurePolicy demands."""
         if self.fail:
             outcome.failures.append((index, text, "Invalid", True))
         else:
@@ -178,7 +178,7 @@ cdef class ValidationPlan(Plan):
         return 0
 
     cdef int settle(self, ValidationOutcome outcome) except -1:
-        """Give every plain failure that has no message yet its static one."""
+        """Set the static message of every failure that has none yet."""
         cdef Py_ssize_t i
         for i in range(len(outcome.failures)):
             index, text, reason, is_error = outcome.failures[i]
@@ -191,7 +191,7 @@ cdef class ValidationPlan(Plan):
     cdef ValidationOutcome evaluate(
         self, Subject subject, object params, int64_t deadline, object exempt
     ):
-        """The whole pass; an Outcome is only made when there is something to tell."""
+        """Evaluate everything. A ValidationOutcome is created only if it is needed."""
         cdef ValidationOutcome outcome = None
         cdef Activation act = self.activation(subject, params, deadline)
         cdef int64_t budget = POLICY_BUDGET
@@ -224,7 +224,7 @@ cdef class ValidationPlan(Plan):
         except TimedOut as late:
             return self.late(outcome, str(late))
         except Stopped as stopped:
-            # Kubernetes makes one decision of the whole pass: what came before does not count.
+            # Kubernetes returns one decision for the whole policy: earlier results are dropped.
             outcome = ValidationOutcome.__new__(ValidationOutcome)
             self.error(outcome, 0, str(stopped))
         return None if outcome is None or outcome.empty() else outcome
@@ -232,7 +232,7 @@ cdef class ValidationPlan(Plan):
     cdef ValidationOutcome validate(
         self, Subject subject, Activation act, object exempt, int64_t* budget
     ):
-        """The validations that do not hold, without their messages; None if all do."""
+        """The failures of the validations, without messages; None if all hold."""
         cdef ValidationOutcome outcome = None
         cdef PlannedValidation validation
         cdef Py_ssize_t index
@@ -259,10 +259,10 @@ cdef class ValidationPlan(Plan):
         return outcome
 
     cdef int explain(self, ValidationOutcome outcome, Activation act, int64_t budget) except -1:
-        """Evaluate messageExpressions with what is left of the budget, and variables anew.
+        """Evaluate messageExpressions with the rest of the budget and new variables.
 
-        Kubernetes evaluates those of validations that hold as well; that matters only where the
-        budget could run out: then every validation that is no error becomes one.
+        Kubernetes also evaluates those of validations that hold. This matters only if the budget
+        could be exceeded: then every validation that is not an error becomes one.
         """
         cdef bint all_of_them = budget < self.messages_bound
         cdef PlannedValidation validation
@@ -278,7 +278,7 @@ cdef class ValidationPlan(Plan):
                 if text is not None and index in places:
                     self.worded(outcome, places[index], text)
         except TimedOut:
-            return 0  # the static messages do
+            return 0  # the static messages are used
         except Stopped as stopped:
             failed = {failure[0] for failure in outcome.failures if failure[3]}
             plain = [i for i in range(len(self.validations)) if i not in failed]
@@ -296,7 +296,7 @@ cdef class ValidationPlan(Plan):
         return 0
 
     cdef int annotate(self, ValidationOutcome outcome, Activation act) except -1:
-        """Audit annotations have a budget and an evaluation of the variables of their own."""
+        """Evaluate audit annotations, with their own budget and their own variables."""
         cdef int64_t budget = POLICY_BUDGET
         cdef Program program
         for key, program in self.annotations:

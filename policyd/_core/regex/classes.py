@@ -1,8 +1,9 @@
-"""Unicode classes of Go's regular expressions: names as Go reads them, members of RE2 classes.
+"""Unicode classes of Go's regular expressions, translated to RE2 classes.
 
-Go (``regexp/syntax``, Unicode 15) compares names without case, blanks, hyphens and underscores and
-knows long names, ``Any``, ``Assigned``, ``ASCII``, ``Cn`` and ``LC``; its ``C`` includes what is
-unassigned. RE2 knows the short names only. Go finds scripts by one word: ``Old_Italic`` is no name.
+Go (``regexp/syntax``, Unicode 15) ignores case, blanks, hyphens and underscores in names and
+supports long names, ``Any``, ``Assigned``, ``ASCII``, ``Cn`` and ``LC``; its ``C`` includes
+unassigned code points. RE2 supports only the short names. Script names in Go are one word:
+``Old_Italic`` is not a name.
 """
 
 import functools
@@ -10,7 +11,7 @@ import functools
 from re2 import _re2
 
 MEMBERS_OF_ALL = r"\x{0}-\x{10FFFF}"
-ASSIGNED = r"\p{C}\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}"  # RE2's C leaves out what is unassigned
+ASSIGNED = r"\p{C}\p{L}\p{M}\p{N}\p{P}\p{S}\p{Z}"  # RE2's C does not include unassigned code points
 
 CATEGORY_NAMES = """
     Cc Cf Co Cs L Ll Lm Lo Lt Lu M Mc Me Mn N Nd Nl No P Pc Pd Pe Pf Pi Po Ps S Sc Sk Sm So
@@ -78,7 +79,7 @@ ALIASES = {
 
 
 def members(name: str, *, negated: bool) -> str | None:
-    """What stands inside ``[…]`` for ``\\p{name}``, or ``\\P``; None for a name unknown to Go."""
+    """The members inside ``[…]`` of ``\\p{name}`` or ``\\P``; None if the name is unknown."""
     name = canonical(name)
     name = ALIASES.get(name, name)
     if name in PLAIN_NAMES:
@@ -101,14 +102,14 @@ def members(name: str, *, negated: bool) -> str | None:
 
 
 def canonical(name: str) -> str:
-    """A capital, then small letters; no blanks, hyphens and underscores: as Go looks names up."""
+    """The name as Go looks it up: capitalized, without blanks, hyphens and underscores."""
     word = "".join(char for char in name if char not in "_- ")
     return word[:1].upper() + word[1:].lower() if word.isascii() else word
 
 
 @functools.cache
 def unassigned() -> str:
-    """The ranges of unassigned code points, read off RE2's tables, which have no name for them."""
+    """The ranges of unassigned code points, for which RE2 has no name."""
     points = [point for point in range(0x110000) if not 0xD800 <= point <= 0xDFFF]
     text = "".join(map(chr, points)).encode()
     finder = _re2.RE2(f"[^{ASSIGNED}]+".encode(), _re2.RE2.Options())

@@ -1,20 +1,20 @@
-"""Whether an ASCII text holds a match of a regular expression: a machine whose states are made as
-texts ask for them.
+"""A DFA that tests whether an ASCII string contains a match of a regular expression. Its states are
+created when strings need them.
 """
 
 from libc.stdint cimport uint8_t, uint16_t, uint64_t
 
 cdef enum:
-    SET_WORDS = 8  # of 64 instructions each: regex_program's bound
+    SET_WORDS = 8  # of 64 instructions each: the limit of regex/program.py
 
 
 cpdef enum Op:
     MATCH        # always the first instruction
     ONE          # one character of a set
-    EITHER       # goes on at two places
+    EITHER       # continues at two instructions
     TEXT_START
     LINE_START
-    TEXT_END     # this and what follows needs the next character to be decided
+    TEXT_END     # this and the following depend on the next character
     LINE_END
     BOUNDARY
     NO_BOUNDARY
@@ -23,7 +23,7 @@ cpdef enum Op:
 cdef struct Instruction:
     uint16_t op
     uint16_t after
-    uint16_t other  # for EITHER the other place, for ONE the number of its set
+    uint16_t other  # for EITHER the other next, for ONE the number of its set
 
 
 cdef struct Characters:
@@ -31,32 +31,32 @@ cdef struct Characters:
 
 
 cdef struct State:
-    uint64_t members[SET_WORDS]  # instructions that wait for a character or for the end
-    uint64_t before              # what was read last, where a member asks for it
+    uint64_t members[SET_WORDS]  # instructions that wait for a character or the end
+    uint64_t before              # the kind of the last character, if a member needs it
 
 
 cdef class Dfa:
-    """``table`` has a row per state: the next state for each kind of characters, then the answer
-    at the end of the text."""
+    """``table`` has a row per state: the next state for each kind of character, then the result
+    at the end of the string."""
     cdef Instruction *program
     cdef Characters *sets
     cdef State *states
     cdef uint16_t *table
     cdef uint8_t kinds[128]
     cdef uint16_t length   # of the program
-    cdef uint16_t start    # where it begins
+    cdef uint16_t start    # first instruction to run
     cdef uint16_t set_count
     cdef uint16_t columns
-    cdef uint16_t count    # of states
-    cdef uint16_t room     # for states
+    cdef uint16_t count    # number of states
+    cdef uint16_t room     # allocated states
     cdef uint16_t most     # states
-    cdef uint16_t initial  # 0: not made yet
-    cdef bint by_line      # LINE_START is among the instructions
-    cdef bint by_word      # BOUNDARY or NO_BOUNDARY is
-    cdef readonly Py_ssize_t steps  # worked out so far: at most one per entry of the table
-    cdef readonly bint gave_up      # there would be too many states: ask RE2
+    cdef uint16_t initial  # 0: not created yet
+    cdef bint by_line      # the program has LINE_START
+    cdef bint by_word      # the program has BOUNDARY or NO_BOUNDARY
+    cdef readonly Py_ssize_t steps  # transitions computed so far: at most one per table entry
+    cdef readonly bint gave_up      # too many states: RE2 must be used
 
-    # 1, 0, or UNKNOWN (-1) where the text is not ASCII or too many states are needed.
+    # 1, 0, or UNKNOWN (-1) if the string is not ASCII or needs too many states.
     cdef int search(self, str text) except -2
     cdef uint16_t begin(self) except? 0
     cdef uint16_t step(self, uint16_t at, unsigned int char) except? 0

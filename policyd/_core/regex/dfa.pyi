@@ -21,18 +21,18 @@ class Dfa:
         sets: list[int],
         kinds: bytes,
     ) -> None:
-        """``instructions``: operation, the next, and for EITHER the other next, for ONE the number
-        of its set; the first is MATCH. ``start``: where to begin. ``sets``: bit n is character n.
-        ``kinds``: for each ASCII character its kind; what is of one kind is never told apart.
+        """``instructions``: (operation, next, other next for EITHER or number of the set for ONE);
+        the first is MATCH. ``start``: the first instruction to run. ``sets``: bit n is character n.
+        ``kinds``: the kind of each ASCII character; characters of one kind are equivalent.
         """
 
     @property
     def steps(self) -> int:
-        """How many transitions were worked out so far."""
+        """The number of transitions computed so far."""
 
     @property
     def gave_up(self) -> bool:
-        """The pattern needs too many states: this machine answers nothing any more."""
+        """The pattern needs too many states; the DFA no longer returns results."""
 
     def matches(self, text: str) -> bool | None:
-        """None: not known here, as the text is not ASCII or there are too many states."""
+        """Whether the string matches; None if it is not ASCII or if there are too many states."""

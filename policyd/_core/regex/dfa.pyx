@@ -1,13 +1,12 @@
-"""Regular expressions over ASCII texts: a deterministic machine, made state by state as texts need
-it.
+"""Regular expressions over ASCII strings: a DFA whose states are created when strings need them.
 
-A state is the set of instructions that wait for the next character; a step resolves what is
-asserted between the last character and the next, takes the character, and follows the program until
-it waits again. So anchors and word boundaries are exact wherever they stand. Each step is worked
-out once and kept. States and memory are bounded; a pattern that needs more is given up for good.
-What a text costs is then bounded too: a look-up per character, and at most a table full of steps.
+A state is the set of instructions that wait for the next character. A step resolves the assertions
+between the last character and the next, consumes the character, and follows the program until it
+waits again, so anchors and word boundaries are exact everywhere. Each step is computed once and
+cached. States and memory are limited; a pattern that exceeds the limit is never tried again. This
+also limits the time per string: one lookup per character, and at most one step per table entry.
 
-Where a match begins or ends is not known here, and other texts than ASCII are not read.
+The DFA does not return where a match begins or ends, and does not read strings that are not ASCII.
 """
 
 from cpython.mem cimport PyMem_Calloc, PyMem_Free, PyMem_Realloc
@@ -19,24 +18,24 @@ cdef extern from "Python.h":
     const uint8_t *PyUnicode_1BYTE_DATA(str text)
     Py_ssize_t PyUnicode_GET_LENGTH(str text)
 
-# What a table may say in place of a state, which is the place of its row.
+# Values of the table other than a state. A state is the offset of its row.
 cdef enum:
     UNMADE
-    FOUND      # whatever follows
-    NOT_FOUND  # whatever follows
+    FOUND      # for any rest of the string
+    NOT_FOUND  # for any rest of the string
     FIRST_ROW
 
 cdef enum:
     UNKNOWN = -1
-    END = 128        # the end of the text, as the next character
-    NOT_YET = 129    # the next character is not known
+    END = 128        # the end of the string, as the next character
+    NOT_YET = 129    # the next character is not known yet
     MAX_STATES = 256
     MAX_TABLE = 1 << 14  # entries of 2 bytes
     MAX_LENGTH = 64 * SET_WORDS
     LINE_FEED = 10
-    MATCHED = 1  # the first bit of a state: MATCH is the first instruction
+    MATCHED = 1  # the first bit of a state, because MATCH is the first instruction
 
-# What stands before a position.
+# The kind of the character before a position.
 cdef enum:
     OTHER
     TEXT_BEGINS
@@ -124,7 +123,7 @@ cdef class Dfa:
         return self.initial
 
     cdef uint16_t step(self, uint16_t at, unsigned int char) except? 0:
-        """Works out one entry of the table; UNMADE if there are too many states."""
+        """Compute one table entry; UNMADE if there are too many states."""
         cdef State now, following
         cdef uint64_t seen[SET_WORDS]
         cdef unsigned int before = self.kind_before(char)
@@ -145,7 +144,7 @@ cdef class Dfa:
         return result
 
     cdef void decide(self, const State *waiting, State *decided, unsigned int following) noexcept:
-        """What the state comes to now that the next character is known, before it is taken."""
+        """Resolve the assertions of a state when the next character is known."""
         cdef uint64_t seen[SET_WORDS]
         cdef uint16_t index
         memset(decided, 0, sizeof(State))
@@ -162,7 +161,7 @@ cdef class Dfa:
         unsigned int before,
         unsigned int following,
     ) noexcept:
-        """Adds to the state where the program waits when it goes on at ``first``."""
+        """Add the instructions at which the program waits if it continues at ``first``."""
         cdef uint16_t waiting[MAX_LENGTH]
         cdef uint16_t index, op
         cdef unsigned int depth = 0
@@ -185,7 +184,7 @@ cdef class Dfa:
                 depth = push(waiting, depth, seen, instruction.after)
 
     cdef uint16_t number(self, const State *state) except? 0:
-        """The row of a state, made if it is new; UNMADE if there is no room for it."""
+        """The row of a state, created if it is new; UNMADE if there is no room for it."""
         cdef uint16_t index
         if state.members[0] & MATCHED:
             return FOUND
@@ -226,7 +225,7 @@ cdef class Dfa:
         ) & 1
 
     cdef unsigned int kind_before(self, unsigned int char) noexcept:
-        """What the character is to the assertions after it, as far as the program has such."""
+        """The kind of the character for assertions after it, if the program has such assertions."""
         if self.by_line and char == LINE_FEED:
             return NEWLINE
         return WORD if self.by_word and is_word(char) else OTHER
@@ -269,7 +268,7 @@ cdef inline void add(uint64_t *members, uint16_t index) noexcept:
 cdef inline unsigned int push(
     uint16_t *waiting, unsigned int depth, uint64_t *seen, uint16_t index
 ) noexcept:
-    """Each instruction is followed once: there is room for all."""
+    """Push an instruction that was not pushed before; so there is room for all."""
     if holds(seen, index):
         return depth
     add(seen, index)

@@ -1,4 +1,4 @@
-"""A compiled pattern with Go's meaning, on the cheapest engine that is exact for it."""
+"""A compiled pattern with Go's semantics, on the cheapest engine that is exact for it."""
 
 from libc.stdint cimport int64_t
 
@@ -12,7 +12,7 @@ cdef enum RegexEngine:
     SUFFIX      # text$
     CONTAINS    # text
     ONE_OF      # ^(a|b|c)$
-    DFA         # everything else, if it is small: ASCII texts, and whether there is a match
+    DFA         # other patterns, if they are small: tests of ASCII strings
     RE2
 
 
@@ -21,24 +21,24 @@ cdef class Regex:
     cdef RegexEngine engine
     cdef str literal        # for the first four engines
     cdef frozenset choices  # for ONE_OF
-    cdef str rewritten      # the same pattern as RE2 writes it
-    cdef Dfa dfa            # for DFA: None before it is worth its making
-    cdef int searches          # texts until then
+    cdef str rewritten      # the pattern in RE2 syntax
+    cdef Dfa dfa            # for DFA: None until enough strings were searched
+    cdef int searches          # strings searched until then
     cdef object match       # RE2's method
-    cdef int64_t size       # instructions of RE2's program
+    cdef int64_t size       # number of instructions of RE2's program
 
-    # Counts the search of a text; raises what BudgetExceeded has for one that cannot be afforded.
+    # Counts the search of a string; raises a BudgetExceeded if it is too expensive.
     cdef int afford(self, Activation act, str text) except -1
     cdef bint search(self, Activation act, str text) except -1
     cdef int search_dfa(self, str text) except -2
-    # The first match, "" where there is none.
+    # The first match, "" if there is none.
     cdef str find(self, Activation act, str text)
-    # At most `limit` matches, all if it is negative; an empty match next to the one before does not
-    # count.
+    # At most `limit` matches, all if it is negative. An empty match adjacent to the one before is
+    # skipped.
     cdef list find_all(self, Activation act, str text, int64_t limit)
 
 
-# The Regex, or the text of Go's error ("error parsing regexp: …").
+# The Regex, or Go's error message ("error parsing regexp: …").
 cdef object compile_regex(str pattern, int64_t memory=*)
-# The same through a bounded memo: for patterns that are known only when the expression runs.
+# The same with a bounded cache, for patterns that are known only at run time.
 cdef object cached_regex(Activation act, str pattern)

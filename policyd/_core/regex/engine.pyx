@@ -1,8 +1,8 @@
-"""Regular expressions with Go's syntax and meaning, in linear time: literals by string search,
-small patterns over ASCII texts by a machine of our own, the rest by RE2.
+"""Regular expressions with Go's syntax and semantics, in linear time: literals by string search,
+small patterns over ASCII strings by a DFA, the rest by RE2.
 
-RE2's Python wrapper costs several times what the match does, so the binding below it is called
-directly. Even so, a call costs ten times what the machine takes for a name or an image.
+RE2's Python wrapper takes several times as long as the match, so the binding below it is called
+directly. Even so, a call takes ten times as long as the DFA for a name or an image.
 """
 
 from cpython.unicode cimport PyUnicode_AsUTF8String, PyUnicode_Tailmatch
@@ -19,14 +19,14 @@ from policyd._core.regex.syntax import RegexSyntaxError, parse
 from policyd.errors import CostExceeded, DeadlineExceeded
 
 cdef enum:
-    MAX_MEMORY = 8 << 20  # bytes that RE2 may take for a pattern of a policy
-    PATIENCE = 16  # texts before a machine is made, which costs what RE2 takes for some hundred
-    MAX_PATTERN = 1 << 18  # characters: longer ones would be refused by RE2 after a second or more
-    # Objects may carry patterns: what they can make us keep is MEMO times DYNAMIC_MEMORY.
+    MAX_MEMORY = 8 << 20  # bytes of memory that RE2 may use for a pattern of a policy
+    PATIENCE = 16  # strings before the DFA is created, which takes as long as hundreds of RE2 calls
+    MAX_PATTERN = 1 << 18  # characters: RE2 would reject longer patterns after a second or more
+    # Patterns may come from objects: they use at most MEMO times DYNAMIC_MEMORY.
     MEMO = 64
     DYNAMIC_MEMORY = 1 << 20
-    # Their compilation cannot be interrupted. At worst it takes 5 µs for a character and 0.25 ms
-    # for a class of Unicode, and all of it at most 50 ms.
+    # Compilation cannot be interrupted. At worst it takes 5 µs per character and 0.25 ms per
+    # Unicode class; patterns that may take more than 50 ms are rejected.
     NANOS_A_CHARACTER = 5_000
     NANOS_A_CLASS = 250_000
     MAX_COMPILATION = 50_000_000
@@ -34,8 +34,9 @@ cdef enum:
     MATCH = 100  # units of work for a call of RE2
     PIECE = 64   # bytes of a string beside its characters
 
-# Neither can a search. RE2 takes 1 to 2 ns for a character, but where a text needs too many states
-# of its machine it follows all instructions of the program at once, at 4 to 12 ns for each of them.
+# A search cannot be interrupted either. RE2 takes 1 to 2 ns per character; but if a string needs
+# too
+# many states of its DFA, it runs all instructions in parallel, at 4 to 12 ns per instruction.
 cdef int64_t FEW_STEPS = 1 << 17
 cdef int64_t MAX_STEPS = 1 << 27
 cdef int64_t NANOS_A_STEP = 12
@@ -88,7 +89,7 @@ cdef class Regex:
         return span(self, data, 0) is not None
 
     cdef int search_dfa(self, str text) except -2:
-        """1, 0, or -1 where RE2 has to be asked, about this text or from now on."""
+        """1, 0, or -1 if RE2 must be used, for this string or from now on."""
         if self.dfa is None:
             if self.searches < PATIENCE and self.size * len(text) <= FEW_STEPS:
                 self.searches += 1
@@ -110,7 +111,7 @@ cdef class Regex:
         return "" if found is None else data[found[0]:found[1]].decode()
 
     cdef list find_all(self, Activation act, str text, int64_t limit):
-        """Each match may read the text to its end, so the clock is read for each of them."""
+        """Each match may read the string to its end, so the clock is read for each match."""
         self.afford(act, text)
         cdef bytes data = PyUnicode_AsUTF8String(text)
         cdef Py_ssize_t at = 0, start, end, before = -1
@@ -138,9 +139,10 @@ cdef class Regex:
 
 
 cdef tuple span(Regex regex, bytes data, Py_ssize_t at):
-    """The first match at or after ``at``, as byte positions; what is before ``at`` counts for ``^``
-    and ``\\b``."""
-    # Without groups to capture RE2 answers with the whole match, (-1, -1) or nothing.
+    """The first match at or after ``at``, as byte positions. ``^`` and ``\\b`` see the bytes before
+    ``at``.
+    """
+    # Without capturing groups RE2 returns the whole match, (-1, -1) or nothing.
     cdef list found = regex.match(ANYWHERE, data, at, len(data))
     if not found or found[0][0] < 0:
         return None
@@ -160,7 +162,7 @@ cdef object compile_regex(str pattern, int64_t memory=MAX_MEMORY):
     choose_engine(regex, parsed.items)
     OPTIONS.max_mem = memory
     compiled = _re2.RE2(regex.rewritten.encode(), OPTIONS)
-    if not compiled.ok():  # Go's own bound is 128 MB of program
+    if not compiled.ok():  # Go's limit is a program of 128 MB
         return f"error parsing regexp: expression too large: `{pattern}`"
     regex.match = compiled.Match
     regex.size = max(1, compiled.ProgramSize())
@@ -168,7 +170,7 @@ cdef object compile_regex(str pattern, int64_t memory=MAX_MEMORY):
 
 
 cdef int choose_engine(Regex regex, tuple items) except -1:
-    """A sequence of plain characters between anchors needs no regular expression engine."""
+    """Choose the engine. Plain characters between anchors need no regular expression."""
     cdef list texts = [item.text for item in items or ()]
     cdef bint from_start = bool(texts) and texts[0] == r"\A"
     cdef bint to_end = len(texts) > from_start and texts[-1] == r"\z"
@@ -201,7 +203,7 @@ cdef object cached_regex(Activation act, str pattern):
 
 
 cdef int64_t compilation(str pattern):
-    """Nanoseconds that it may take at worst."""
+    """The maximum time of the compilation, in nanoseconds."""
     cdef int64_t classes = 0
     for sign in ("\\p", "\\P", "[^"):
         classes += pattern.count(sign)

@@ -1,11 +1,11 @@
-"""What the parser of regular expressions builds: items and open groups, and their text for RE2."""
+"""Results of the parser of regular expressions: items and open groups, with their RE2 syntax."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """What ``(?imsU)`` sets."""
+    """The flags of ``(?imsU)``."""
 
     fold_case: bool = False
     multi_line: bool = False
@@ -18,22 +18,22 @@ CONCATENATION, ALTERNATION = "concatenation", "alternation"
 
 @dataclass(slots=True)
 class Item:
-    """One parsed thing: its text for RE2 and the three measures Go limits."""
+    """One parsed item: its RE2 syntax and the three measures that Go limits."""
 
     text: str
     fold_case: bool = False
-    literal: str | None = None  # the character, where it is one
-    choices: tuple[str, ...] | None = None  # the texts, where it is a group of plain alternatives
+    literal: str | None = None  # the character, if it is a literal
+    choices: tuple[str, ...] | None = None  # the strings, if it is a group of plain alternatives
     repeated: bool = False
     copies: int = 1  # product of the nested counts
     height: int = 1
     size: int = 1
-    node: str = ""  # CONCATENATION or ALTERNATION: Go makes one of such a node in its like
+    node: str = ""  # CONCATENATION or ALTERNATION: Go merges it into a parent of the same kind
 
 
 @dataclass(slots=True)
 class Group:
-    """An open parenthesis (or the whole pattern): alternatives, the last one still growing."""
+    """An open parenthesis (or the whole pattern) with its alternatives; the last is incomplete."""
 
     flags: Flags
     captures: bool = True
@@ -41,7 +41,7 @@ class Group:
 
 
 def concatenate(items: list[Item]) -> Item:
-    """One item out of many, neighbours that fold case under one flag."""
+    """Join items into one; neighbours that fold case share one flag."""
     if len(items) == 1 and not items[0].fold_case:
         return items[0]
     parts: list[str] = []
@@ -63,7 +63,7 @@ def concatenate(items: list[Item]) -> Item:
 
 
 def height_above(items: list[Item], node: str) -> int:
-    """The height of a node of that kind; a sequence of characters is no node of its own."""
+    """The height of a node of this kind; a sequence of characters adds no height."""
     if all(item.literal is not None for item in items):
         return 1
     within = max(item.height - (item.node == node) for item in items)
@@ -71,7 +71,7 @@ def height_above(items: list[Item], node: str) -> int:
 
 
 def plain_choices(group: Group) -> tuple[str, ...] | None:
-    """The texts a group stands for, if it holds nothing but characters that match themselves."""
+    """The strings that a group matches, if it consists of literal characters only."""
     if any(
         item.literal is None or item.fold_case for items in group.alternatives for item in items
     ):
@@ -80,7 +80,7 @@ def plain_choices(group: Group) -> tuple[str, ...] | None:
 
 
 def repeated_size(size: int, low: int, high: int, *, counted: bool, plus: bool) -> int:
-    """Go's estimate of how many instructions a repetition takes."""
+    """The number of instructions of a repetition, as Go estimates it."""
     if not counted:
         return size + (1 if plus or high == 1 else 2)
     if high < 0:

@@ -1,9 +1,8 @@
-"""Regular expressions as the instructions of a small machine, from which ``dfa`` makes its states.
+"""Compiles regular expressions to instructions, from which ``dfa`` creates its states.
 
-It reads what ``regex_syntax`` wrote for RE2, which is a small language: the flags are resolved and
-the syntax is known to be good. Only ASCII texts are asked about, and only whether they match, so
-groups do not capture and lazy repetitions are like others. What is too large, or nested too deeply,
-has no program.
+The input is the RE2 syntax that ``regex.syntax`` returns, a small language: flags are resolved and
+the syntax is valid. The program only tests ASCII strings for a match, so groups do not capture and
+lazy repetitions are like others. Patterns that are too large or nested too deeply have no program.
 """
 
 import functools
@@ -47,7 +46,7 @@ ASSERTIONS = {
     r"\b": Op.BOUNDARY,
     r"\B": Op.NO_BOUNDARY,
 }
-# Which characters beside its sets a program tells apart, for what it asserts.
+# The characters that an assertion distinguishes, in addition to the sets of the program.
 LOOKED_AT = {
     Op.LINE_START: NEWLINE,
     Op.LINE_END: NEWLINE,
@@ -88,11 +87,11 @@ RegexNode: TypeAlias = One | Assertion | Repetition | Choice
 
 
 class TooLarge(Exception):
-    """A pattern that is not worth a program."""
+    """The pattern is too large for a program."""
 
 
 def machine(text: str) -> Dfa | None:
-    """The machine for a pattern that ``regex_syntax`` wrote; None if RE2 serves it better."""
+    """The DFA of a pattern from ``regex.syntax``; None if the pattern is too large."""
     try:
         return Assembler().assemble(tree(text))
     except TooLarge:
@@ -135,7 +134,7 @@ def bounds(token: re.Match[str]) -> tuple[int, int | None]:
 
 
 def characters(text: str, fold: bool) -> int:
-    """The ASCII characters that a class or a literal stands for."""
+    """The ASCII characters that a class or literal matches."""
     if not fold and (text.isalnum() or (text[0] == "\\" and not text[1].isalnum())):
         return 1 << ord(text[-1]) if text.isascii() else 0
     return matched(f"(?i:{text})" if fold else text)
@@ -143,7 +142,7 @@ def characters(text: str, fold: bool) -> int:
 
 @functools.lru_cache(256)
 def matched(text: str) -> int:
-    """What RE2 says: folding and the names of classes stay its matter."""
+    """The ASCII characters that match in RE2, which handles case folding and class names."""
     finder = _re2.RE2(f"(?:{text})+".encode(), _re2.RE2.Options())
     found = 0
     at = 0
@@ -155,7 +154,7 @@ def matched(text: str) -> int:
 
 
 def kinds(told_apart: set[int]) -> bytes:
-    """For each ASCII character its kind: two are of one kind if no set has one of them only."""
+    """The kind of each ASCII character: characters in the same sets are of one kind."""
     parts = [(1 << POINTS) - 1]
     for members in told_apart:
         parts = [part for old in parts for part in (old & members, old & ~members) if part]
@@ -166,7 +165,7 @@ def kinds(told_apart: set[int]) -> bytes:
 
 
 class Assembler:
-    """Instructions are made from the end of the pattern to its start: each knows what follows."""
+    """Creates instructions from the end of the pattern to its start, so the next one is known."""
 
     def __init__(self) -> None:
         self.instructions: list[tuple[int, int, int]] = []
@@ -184,7 +183,7 @@ class Assembler:
         return len(self.instructions) - 1
 
     def node(self, node: RegexNode, after: int) -> int:
-        """Where the instructions for ``node`` begin that go on at ``after``."""
+        """The first instruction of ``node``, which continues at ``after``."""
         match node:
             case One(members):
                 return self.add(Op.ONE, after, self.sets.setdefault(members, len(self.sets)))
@@ -215,7 +214,7 @@ class Assembler:
                 start = self.add(Op.EITHER, begun, after)
         for _ in range(node.low):
             begun = self.node(node.node, start)
-            if begun == start:  # nothing, so often as one likes
+            if begun == start:  # an empty match, any number of times
                 break
             start = begun
         return start

@@ -1,6 +1,6 @@
-"""The small pieces of Go's regular expressions, escapes and classes, read from a position.
+"""Scanner for escapes and classes of Go's regular expressions.
 
-Each ``read_`` method starts at ``at`` and leaves it behind what it read; the errors are Go's.
+Each ``read_`` method reads from position ``at`` and advances it; the errors are Go's.
 """
 
 from policyd._core.regex import classes
@@ -12,7 +12,7 @@ C_ESCAPES = {"a": 0x07, "f": 0x0C, "n": 0x0A, "r": 0x0D, "t": 0x09, "v": 0x0B}
 
 
 class RegexSyntaxError(ValueError):
-    """The text of Go's error: ``error parsing regexp: missing closing ): `a(` ``."""
+    """Go's error message: ``error parsing regexp: missing closing ): `a(` ``."""
 
     def __init__(self, what: str, where: str) -> None:
         super().__init__(f"error parsing regexp: {what}: `{where}`")
@@ -26,7 +26,7 @@ class Scanner:
         self.at = 0
 
     def read_unicode_class(self) -> str:
-        """``\\pL`` or ``\\p{Greek}`` at ``at`` as members of a class."""
+        """``\\pL`` or ``\\p{Greek}`` as members of a class."""
         start = self.at
         negated = self.pattern[start + 1] == "P"
         if self.pattern.startswith("{", start + 2):
@@ -70,7 +70,7 @@ class Scanner:
         raise RegexSyntaxError("invalid escape sequence", self.pattern[start : self.at])
 
     def read_hex(self) -> int | None:
-        """What follows ``\\x``; on None ``at`` is where Go gave up."""
+        """The code point after ``\\x``; None, with ``at`` where Go stops, if it is invalid."""
         if not self.pattern.startswith("{", self.at):
             digits = self.pattern[self.at : self.at + 2]
             self.at += len(digits)
@@ -91,7 +91,7 @@ class Scanner:
         return None
 
     def read_class(self, start: int) -> str:
-        """``[a-z]`` for RE2; ``at`` is behind the bracket at ``start``."""
+        """``[a-z]`` for RE2; ``at`` is after the bracket at ``start``."""
         negated = self.pattern.startswith("^", self.at)
         self.at += negated
         members: list[str] = []
@@ -139,7 +139,7 @@ class Scanner:
 
 
 def bracket(members: str, negated: bool) -> str:
-    """A class of RE2; it has no empty class, so nothing is the opposite of everything."""
+    """A class in RE2. RE2 has no empty class, so it is the negation of everything."""
     if not members:
         members, negated = classes.MEMBERS_OF_ALL, not negated
     return f"[{'^' if negated else ''}{members}]"

@@ -1,8 +1,8 @@
-"""Searching a string for another in linear time, whatever both are; the clock is read meanwhile.
+"""Searches a string for another one in linear time in all cases, and reads the clock meanwhile.
 
-Python's own search takes quadratic time for some texts (from the end always), and cannot be
-interrupted. It serves what is short; the rest is searched by the algorithm of Knuth, Morris and
-Pratt, which reads each character of the text once.
+Python's own search takes quadratic time for some strings (always from the end), and cannot be
+interrupted. It is used for short strings; others are searched with the algorithm of Knuth, Morris
+and Pratt, which reads each character of the string once.
 """
 
 cimport cython
@@ -18,9 +18,9 @@ cdef extern from "Python.h":
         object text, object part, Py_ssize_t start, Py_ssize_t end, int direction) except -2
 
 cdef enum:
-    SHORT_PART = 6       # Python's search compares each place with all of it: a small factor
-    FEW_STEPS = 1 << 20  # comparisons that Python's search may need at worst: half a millisecond
-    BLOCK = 1 << 16      # characters between two looks at the clock
+    SHORT_PART = 6       # Python's search compares the part at each position: a small factor
+    FEW_STEPS = 1 << 20  # maximum comparisons of Python's search: half a millisecond
+    BLOCK = 1 << 16      # characters between two reads of the clock
     CHARACTERS_A_UNIT = 8
     PIECE = 64           # bytes of a string object beside its characters
 
@@ -56,15 +56,15 @@ cdef inline bint is_short(str part, Py_ssize_t length) except -1:
 @cython.final
 @cython.auto_pickle(False)
 cdef class Needle:
-    """What is searched for. ``fallback``: how much of it still matches after a mismatch, for each
-    length that matched before."""
+    """The string to search for. ``fallback``: for each length that matched, the length that still
+    matches after a mismatch."""
 
     cdef Py_ssize_t kind, length
     cdef void* data
     cdef int32_t* fallback
-    cdef str part        # whose characters are at ``data``
-    cdef bytes memory    # of ``fallback``
-    cdef bint backwards  # from the end of the text to its start
+    cdef str part        # owner of ``data``
+    cdef bytes memory    # owner of ``fallback``
+    cdef bint backwards  # search from the end to the start
 
     def __cinit__(self, Activation act, str part, bint backwards):
         self.part = part
@@ -97,7 +97,7 @@ cdef class Needle:
     cdef Py_ssize_t next(
         self, Activation act, str text, Py_ssize_t start, Py_ssize_t end
     ) except -2:
-        """The next occurrence, or the one before if it searches backwards; -1: none."""
+        """The next occurrence, or the previous one if the search is backwards; -1: none."""
         cdef void* data = PyUnicode_DATA(text)
         cdef Py_ssize_t kind = PyUnicode_KIND(text), at = 0, stop, size = end - start
         cdef int32_t matched = 0
@@ -118,7 +118,7 @@ cdef class Needle:
 
 
 cdef list places(Activation act, str text, str part, Py_ssize_t limit):
-    """Where the part occurs, from left to right and without overlaps."""
+    """The positions of the part, from left to right and without overlaps."""
     cdef Needle needle = Needle(act, part, False)
     cdef list found = []
     cdef Py_ssize_t at = 0
@@ -133,7 +133,7 @@ cdef list places(Activation act, str text, str part, Py_ssize_t limit):
 
 
 cdef list pieces(str text, list found, Py_ssize_t length):
-    """What stands between the places at which something of that length occurs."""
+    """The parts of the string between occurrences of this length."""
     cdef list made = []
     cdef Py_ssize_t start = 0, at
     for at in found:

@@ -1,8 +1,8 @@
-"""Go's regular expressions: refuses what Go refuses, in Go's words, and writes the rest for RE2.
+"""Parses Go's regular expressions, with Go's errors, and translates them to RE2 syntax.
 
-The grammar is that of ``regexp/syntax`` with the flag Perl. What comes out needs no flags around it
-and has no groups to capture: every item carries its own ``(?i:…)``, ``^`` and ``$`` are ``\\A`` and
-``\\z`` unless ``(?m)`` is on, literals are escaped. Runs when a pattern is first seen.
+The grammar is that of ``regexp/syntax`` with the flag Perl. The result needs no flags and has no
+capturing groups: each item has its own ``(?i:…)``, ``^`` and ``$`` are ``\\A`` and ``\\z`` unless
+``(?m)`` is set, literals are escaped. Each pattern is parsed once, when it is first used.
 """
 
 from dataclasses import dataclass, replace
@@ -21,14 +21,14 @@ from policyd._core.regex.scanner import PERL_CLASSES, RegexSyntaxError, Scanner,
 
 MAX_REPEAT = 1000
 MAX_HEIGHT = 1000
-MAX_SIZE = (128 << 20) // 40  # instructions: Go's bound, 128 MB of 40 bytes each
+MAX_SIZE = (128 << 20) // 40  # instructions: Go's limit, 128 MB at 40 bytes each
 
 ASSERTIONS = {"A": r"\A", "b": r"\b", "B": r"\B", "z": r"\z"}
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """``text`` for RE2; ``items``: the parts in order, None where there are alternatives."""
+    """``text``: the RE2 syntax; ``items``: the parts in order, None if there are alternatives."""
 
     text: str
     items: tuple[Item, ...] | None
@@ -48,7 +48,7 @@ class Parser(Scanner):
         super().__init__(pattern)
         self.flags = Flags()
         self.stack = [Group(self.flags)]
-        self.last_repeat = -1  # where the operator just read began
+        self.last_repeat = -1  # where the last operator began
         self.top: list[list[Item]] = []
 
     def run(self) -> Item:
@@ -71,7 +71,7 @@ class Parser(Scanner):
         return self.close(self.stack[0])
 
     def parse_item(self, char: str) -> None:
-        """Everything but repetition operators."""
+        """Parse anything but a repetition operator."""
         self.at += 1
         if char == "(":
             if self.pattern.startswith("?", self.at):
@@ -112,7 +112,7 @@ class Parser(Scanner):
             self.push_literal(ord(char))
 
     def open(self, *, captures: bool) -> None:
-        # Go bounds the height of what it builds; RE2 bounds the parentheses as well.
+        # Go limits the height of its tree; RE2 also limits the parentheses.
         if len(self.stack) > MAX_HEIGHT:
             raise RegexSyntaxError("expression nests too deeply", self.pattern)
         self.stack.append(Group(self.flags, captures))
@@ -132,7 +132,7 @@ class Parser(Scanner):
         self.push(Item(text, fold_case=self.flags.fold_case))
 
     def close(self, group: Group) -> Item:
-        """The group's content as one item."""
+        """The content of the group as one item."""
         branches = [concatenate(items) for items in group.alternatives]
         if len(branches) == 1:
             return branches[0]
@@ -180,7 +180,7 @@ class Parser(Scanner):
         self.repeat(low, high, end, counted=True)
 
     def repeat(self, low: int, high: int, end: int, *, counted: bool) -> None:
-        """Applies the operator at ``at``, whose text ends before ``end``, to the item before it."""
+        """Apply the operator from ``at`` to ``end`` to the item before it."""
         start = self.at
         operator = self.pattern[start:end]
         greedy = not self.flags.ungreedy
@@ -237,7 +237,7 @@ class Parser(Scanner):
         self.at = end + 1
 
     def parse_flags(self, start: int) -> tuple[Flags, int, bool]:
-        """The new flags, where the text goes on, and whether a group opens there."""
+        """The new flags, the position after them, and whether a group opens there."""
         names = {"i": "fold_case", "m": "multi_line", "s": "dot_all", "U": "ungreedy"}
         changes: dict[str, bool] = {}
         positive, saw_flag = True, False

@@ -1,11 +1,11 @@
-"""What becomes of a changed object when Go decodes it and prints it again.
+"""Converts a changed object as Go does when it decodes and prints it.
 
-    decode(new, old, root)    # the tree as it is printed; DecodeError where it cannot be decoded
+    decode(new, old, root)    # the tree as Go prints it; raises DecodeError
 
-The API server does this after every mutation of a kind that has a Go type: ``null`` becomes an
-empty value, empty values that Go leaves out disappear, quantities become canonical, unknown fields
-and wrong types are errors. Subtrees that ``new`` shares with ``old`` are not visited: the cost
-grows with what changed.
+The API server does this after every mutation of a kind with a Go type: ``null`` becomes an empty
+value, empty values that Go omits disappear, quantities become canonical, unknown fields and wrong
+types are errors. Subtrees that ``new`` shares with ``old`` are not visited: the cost grows with the
+size of the change.
 """
 
 cimport cython
@@ -17,9 +17,9 @@ from policyd._core.schema.types cimport (
     SchemaType, kind_of,
 )
 
-# Lists are searched item by item up to this length, larger ones by the identities of their items.
+# Lists up to this length are searched item by item, longer ones by the ids of their items.
 cdef Py_ssize_t FEW = 16
-# Go's decoder remembers no more unknown fields than these.
+# Go's decoder reports no more unknown fields.
 cdef Py_ssize_t MOST_UNKNOWN = 100
 cdef object ABSENT = object()
 cdef object LOW32 = -(2**31)
@@ -29,17 +29,18 @@ cdef object HIGH64 = 2**63
 
 
 class DecodeError(Exception):
-    """The object does not decode; the text is Go's."""
+    """The object cannot be decoded. The message is Go's."""
 
 
 class Base64Error(ValueError):
-    """A text that is no base64: Go goes on after it, which it does not after other leaves."""
+    """A string is not base64. Go continues after this error, unlike after other errors of leaves.
+    """
 
 
 def decode(new, old, Field root not None, *, convert=False, kept=None, given=None):
-    """``convert``: as after a merge, where whole floats are integers and the words are others.
-    ``kept`` is the tree before the change, where that is not ``old``; ``given`` holds the values
-    that a patch gave, which may be parts of it.
+    """``convert``: as after a merge, where whole floats are integers and messages differ.
+    ``kept`` is the tree before the change if that is not ``old``; ``given`` contains the values in
+    the patch, which may be parts of that tree.
     """
     cdef set given_maps = set()
     cdef Decoder decoder = new_decoder(convert)
@@ -47,7 +48,7 @@ def decode(new, old, Field root not None, *, convert=False, kept=None, given=Non
     if decoder.failure is None and decoder.unknown is None:
         return out
     if not convert:
-        # Once more, in the order of the document: which error comes first hangs on it.
+        # Again, in the order of the document, because only the first error is reported.
         decoder = new_decoder(convert)
         decoder.written = set()
         note_maps(old if kept is None else kept, decoder.written)
@@ -70,7 +71,7 @@ cdef Decoder new_decoder(bint convert):
 
 
 cdef int note_maps(object value, set noted) except -1:
-    """The identities of all maps in a tree."""
+    """Add the ids of all maps in a tree."""
     cdef object kind = kind_of(value)
     if kind is dict:
         noted.add(id(value))
@@ -87,13 +88,13 @@ cdef int note_maps(object value, set noted) except -1:
 @cython.auto_pickle(False)
 cdef class Decoder:
     cdef bint convert
-    cdef list path          # names, and indexes of lists, from the root
-    cdef list places        # the names of struct fields alone, with the embedded structs between
+    cdef list path          # names and list indexes from the root
+    cdef list places        # only the names of struct fields, including embedded structs
     cdef str struct         # Go's name of the innermost struct
-    cdef str failure        # the first value of a wrong type wins over all unknown fields
-    cdef bint over          # the failure is one after which Go does not go on
+    cdef str failure        # the first wrong type takes precedence over unknown fields
+    cdef bint over          # Go does not continue after the failure
     cdef list unknown
-    cdef set written        # the second time: maps that a patch wrote nothing into (identities)
+    cdef set written        # second pass: ids of the maps into which the patch wrote nothing
 
     cdef object value(self, object new, object old, Field field):
         cdef SchemaType type = field.type
@@ -126,7 +127,7 @@ cdef class Decoder:
         return self.fail(new, field)
 
     cdef dict ordered(self, dict members):
-        """The members as they stand in the patched document: what was written is sorted by name."""
+        """The members in the order of the patched document: written maps are sorted by name."""
         if self.written is None or id(members) in self.written:
             return members
         return dict(sorted(members.items()))
@@ -243,7 +244,7 @@ cdef class Decoder:
         return new
 
     cdef int end(self) except -1:
-        """From here on nothing counts; in a document, not even what went wrong before."""
+        """Ignore everything from here on; in a document, also earlier failures."""
         self.over = True
         if not self.convert:
             self.failure = None
@@ -263,12 +264,12 @@ cdef class Decoder:
         if low <= new < high:
             return new
         if self.convert and self.failure is None:
-            # The API server keeps the low bits and stores another number: never do that.
+            # The API server keeps the low bits and stores a wrong number. policyd never does.
             self.failure = f"{new} does not fit into {field.go} at {path_string(self.path)}"
         return self.fail(new, field)
 
     cdef object fail(self, object new, Field field, str go=None):
-        """``go``: the type that a leaf tried to read, where it is not the field's own."""
+        """``go``: the type that a leaf tried to decode, if it is not the type of the field."""
         if self.failure is None:
             go = go or field.go
             place = f"Go struct field {self.struct}.{'.'.join(self.places)} of type {go}" \
@@ -278,7 +279,7 @@ cdef class Decoder:
 
 
 cdef bint holds(list items, object item):
-    """Whether that very object is in the list."""
+    """Whether this same object is in the list."""
     for each in items:
         if each is item:
             return True
@@ -286,7 +287,7 @@ cdef bint holds(list items, object item):
 
 
 cdef object empty(SchemaType type):
-    """What Go makes of null."""
+    """The value of Go for null."""
     cdef Decoding decoding = type.decoding
     if decoding == STRUCT:
         return {}
@@ -300,7 +301,7 @@ cdef object empty(SchemaType type):
 
 
 cdef bint is_empty(object value, Field field):
-    """Whether Go's omitempty (or omitzero) leaves the value out."""
+    """Whether Go's omitempty (or omitzero) omits the value."""
     if field.type.decoding == STRUCT:
         return field.omitted_zero and not value
     if field.type.decoding == LEAF:
@@ -314,11 +315,11 @@ cdef str path_string(list path):
 
 
 cdef str found_value(object value, str go):
-    """The JSON value in the words of ``json.UnmarshalTypeError``."""
+    """The JSON value as ``json.UnmarshalTypeError`` prints it."""
     cdef object kind = kind_of(value)
     if kind is bool:
         return "bool"
     if kind is int or kind is float:
-        # Only a number that does not fit a number is quoted.
+        # A number is printed only if a number was expected.
         return f"number {value!r}" if go in ("int32", "int64", "float64") else "number"
     return "string" if kind is str else "array" if kind is list else "object"

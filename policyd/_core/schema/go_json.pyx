@@ -1,4 +1,4 @@
-"""JSON as Go's ``encoding/json`` prints it: members sorted by name, and escaped for HTML."""
+"""Prints JSON like Go's ``encoding/json``: members sorted by name, strings escaped for HTML."""
 
 from decimal import Decimal
 from json import dumps
@@ -45,13 +45,13 @@ cdef int write(object value, list parts) except -1:
 
 
 cdef str string(str value):
-    # A half of a surrogate pair is what Go makes of bytes that are not UTF-8.
+    # Go replaces bytes that are not UTF-8; here they are halves of surrogate pairs.
     value = value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return dumps(value, ensure_ascii=False).translate(ESCAPES)
 
 
 cdef str number(double value):
-    """The shortest digits, with an exponent below 1e-6 and from 1e21 on."""
+    """The fewest digits, with an exponent below 1e-6 and from 1e21 on."""
     cdef str printed = repr(value), digits, power
     if not 1e-6 <= abs(value) < 1e21 and value != 0:
         digits, _, power = printed.partition("e")

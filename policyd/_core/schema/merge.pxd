@@ -1,20 +1,20 @@
-"""What merging by schema shares with overlays: how list items are told apart and ordered."""
+"""Functions of the merge that overlays use too: keys and order of list items."""
 
 from policyd._core.schema.types cimport SchemaType
 
 cdef object ABSENT  # no value at all
 
-# What does not fit the schema: [(path, message)], or None. ``live``: duplicates are no problem.
-# ``atomics``: what only merges as a whole is noted, too, with None for a message.
+# What does not fit the schema: [(path, message)], or None. ``live``: duplicates are allowed.
+# ``atomics``: also returns the paths of atomic values, with None as message.
 cdef list value_problems(object value, SchemaType type, bint live, bint atomics)
 
-# What tells an item from others: hashable, equal for equal keys. Raises MergeError.
+# The key of an item: hashable, equal for equal keys. Raises MergeError.
 cdef object item_key(object item, SchemaType type)
 cdef list keys_of(list items, SchemaType type)
 
-# The items of a merged list in their order: pairs of places in the live list and in the patch, -1
-# where one of them has no such item, or where duplicates of the live list give way to the patch.
+# The items of a merged list in order: pairs of indexes in the live list and in the patch. -1 if one
+# of them does not have the item, or if the patch replaces duplicates of the live list.
 cdef list pairing(list live_keys, list patch_keys)
 
-# Whether two lists hold the very same objects.
+# Whether two lists contain the same objects (by identity).
 cdef bint same_items(list one, list other)

@@ -1,12 +1,12 @@
-"""Merging by schema, as server-side apply merges: the rules of structured-merge-diff (typed/).
+"""Merges by schema like server-side apply: the rules of structured-merge-diff (typed/).
 
     problems(patch, type)          # what does not fit the schema: [(path, message)], or None
-    live_problems(live, type)      # the same of the object that is there, which may repeat itself
-    atomics(patch, type)           # paths of what only merges as a whole, or None
-    flawless(patch, type)          # True: neither of them finds anything
-    merge(live, patch, type)       # the merged tree; shares with ``live`` whatever stayed the same
+    live_problems(live, type)      # the same for the live object, which may have duplicates
+    atomics(patch, type)           # paths of values that merge only as a whole, or None
+    flawless(patch, type)          # whether neither problems nor atomics finds anything
+    merge(live, patch, type)       # the merged tree; shares unchanged values with ``live``
 
-Trees are plain JSON values (a patch may hold ``go_printing.Foreign`` leaves, which fit nowhere).
+Trees are JSON values; a patch may contain ``go_printing.Foreign`` leaves, which fit nowhere.
 Neither argument is changed.
 """
 
@@ -20,7 +20,7 @@ cdef object ABSENT = object()
 
 
 class MergeError(Exception):
-    """The live object holds a list whose items cannot be told apart; the text says where."""
+    """The live object has a list whose items have no keys. The message says where."""
 
 
 def problems(patch, SchemaType type not None):
@@ -55,12 +55,12 @@ cdef list value_problems(object value, SchemaType type, bint live, bint atomics)
         if type.is_list:
             return list_problems(value, type, live, atomics)
     elif value is None:
-        return None  # a null fits every form
+        return None  # null fits every type
     elif type.scalar != NO_SCALAR and (
         kind is str or kind is int or kind is bool or kind is float
     ):
         return scalar_problems(value, type)
-    # No form fits: the complaint is that of the first form the schema allows.
+    # Nothing fits: report the first type that the schema allows.
     if type.is_map:
         return [("", f"expected map, got &{{{go_printing.plain(value)}}}")]
     if type.scalar != NO_SCALAR:
@@ -100,7 +100,7 @@ cdef list map_problems(dict value, SchemaType type, bint live, bint atomics):
         if not declared:
             field = type.extra
         if field is None:
-            # The API server stops looking at this map here.
+            # The API server stops checking this map here.
             return (found or []) + [(f".{name}", "field not declared in schema")]
         below = value_problems(member, field.type, live, atomics and declared)
         if below is not None:
@@ -127,7 +127,7 @@ cdef list list_problems(list value, SchemaType type, bint live, bint atomics):
         below = value_problems(item, type.item.type, live, atomics)
         if below is not None:
             label = f"[{index}]" if whole else key_label(item, type)
-            # The path of what only merges as a whole has indexes in the place of keys.
+            # Paths of atomic values have indexes instead of keys.
             found = (found or []) + [
                 (f"[{index}]{path}" if message is None else label + path, message)
                 for path, message in below
@@ -138,7 +138,7 @@ cdef list list_problems(list value, SchemaType type, bint live, bint atomics):
 # Keys of list items.
 
 cdef object item_key(object item, SchemaType type):
-    """What tells the item from others: hashable, equal for equal keys."""
+    """The key of an item: hashable, equal for equal keys."""
     cdef list parts
     cdef object found
     if type.relation == SET:
@@ -180,7 +180,7 @@ cdef object set_key(object item):
 
 
 cdef object comparable(object value):
-    """The value, or a stand-in: True must not equal 1, and containers have no hash."""
+    """The value, or a hashable substitute: True must not equal 1, and containers have no hash."""
     cdef object kind = kind_of(value)
     if kind is str or kind is int or kind is float:
         return value
@@ -222,7 +222,7 @@ cdef object merge_value(object live, object patch, SchemaType type):
         if kind_of(live) is list and (live or patch):
             return merge_list(<list>live, <list>patch, type)
     elif patch is None:
-        # Null merges like an empty map or list: what is there stays. Other values give way.
+        # null merges like an empty map or list: the live one is kept. Other values are replaced.
         if kind_of(live) is dict and live and type.is_map and not type.atomic:
             return live
         if kind_of(live) is list and live and type.is_list and type.relation != ATOMIC:
@@ -252,7 +252,7 @@ cdef object merge_map(dict live, dict patch, SchemaType type):
 
 
 cdef object merge_list(list live, list patch, SchemaType type):
-    """Items that only one side has stay; items of both merge, in the order the patch gives them."""
+    """Items of one side are kept; items of both are merged, in the order of the patch."""
     cdef SchemaType item_type = type.item.type
     cdef list out = []
     cdef Py_ssize_t at, to
@@ -273,7 +273,7 @@ cdef list pairing(list live_keys, list patch_keys):
     if live_keys == patch_keys and len(set(live_keys)) == len(live_keys):
         return [(index, index) for index in range(len(live_keys))]
     for index, key in enumerate(live_keys):
-        # Duplicates give way to the patch as a whole.
+        # The patch replaces all duplicates.
         live_places[key] = -1 if key in live_places else index
     for index, key in enumerate(patch_keys):
         patch_places[key] = index
@@ -287,10 +287,10 @@ cdef list pairing(list live_keys, list patch_keys):
                 continue
             if to < len(patch_keys) and key != patch_keys[to] and shared_at < len(shared) \
                     and key != shared[shared_at]:
-                at += 1  # the patch wants another shared item first; this one comes with its turn
+                at += 1  # the patch has another shared item first; this one follows later
                 continue
             if key in merged:
-                at += 1  # a place that the patch has filled already
+                at += 1  # the patch has added this item already
             elif key == patch_keys[to]:
                 at += 1
         if to < len(patch_keys):

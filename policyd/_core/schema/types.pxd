@@ -1,7 +1,7 @@
-"""The shape of a Kubernetes kind as the mutators need it: what merges, and what Go can decode.
+"""The schema of a Kubernetes kind for mutations: how values merge, and how Go decodes them.
 
-A schema is a graph of types (kinds such as CustomResourceDefinition contain themselves), made once
-by ``policyd.mutation.schemas.schemas`` and never changed afterwards.
+A schema is a graph of types (kinds such as CustomResourceDefinition contain themselves). It is
+created once by ``policyd.mutation.schemas.schemas`` and immutable afterwards.
 """
 
 
@@ -16,11 +16,11 @@ cpdef enum Scalar:
 cpdef enum Relation:
     ATOMIC    # replaced as a whole
     SET       # items are their own keys
-    KEYED     # items are objects, told apart by Type.keys
+    KEYED     # items are objects, identified by SchemaType.keys
 
 
 cpdef enum Decoding:
-    """How Go decodes a value; ANYTHING for custom resources, which no Go type bounds."""
+    """How Go decodes a value; ANYTHING for custom resources, which have no Go type."""
     ANYTHING
     STRUCT
     MAP
@@ -30,36 +30,36 @@ cpdef enum Decoding:
     INT32
     INT64
     FLOAT
-    LEAF      # a type that decodes itself: Type.leaf
+    LEAF      # a type with its own decoder: SchemaType.leaf
 
 
 cdef class SchemaType:
-    # Several of is_map, is_list and scalar hold together where a schema leaves the type open.
-    cdef public str name            # Go's name of a struct, "" for all else
+    # Several of is_map, is_list and scalar are set if the schema leaves the type open.
+    cdef public str name            # Go's name of a struct, otherwise ""
     cdef public Scalar scalar
     cdef public bint is_map
     cdef public bint atomic         # of the map
     cdef public dict fields         # declared keys: {name: Field}
-    cdef public Field extra         # undeclared keys; None: they are refused
+    cdef public Field extra         # undeclared keys; None: they are rejected
     cdef public bint is_list
     cdef public Relation relation
     cdef public tuple keys          # of a KEYED list
-    cdef public dict key_defaults   # {key: value} that an item without the key has all the same
+    cdef public dict key_defaults   # {key: value} for items without the key
     cdef public Field item
     cdef public Decoding decoding
-    cdef public object leaf         # (value) -> value as Go prints it; ValueError with Go's words
+    cdef public object leaf         # (value) -> value as Go prints it; ValueError with Go's message
 
 
 cdef class Field:
-    """A type at one place, with what Go knows of the place."""
+    """A type at one place of a schema, with the attributes of the Go field."""
     cdef readonly SchemaType type
-    cdef readonly str via           # the embedded Go structs it comes through: "VolumeSource."
+    cdef readonly str via           # the embedded Go structs that contain it: "VolumeSource."
     cdef readonly str go            # the Go type as error messages print it
-    cdef readonly bint pointer      # zero differs from absent
+    cdef readonly bint pointer      # a zero value differs from a missing one
     cdef readonly bint omitted      # an empty value is not printed
-    cdef readonly bint omitted_zero  # nor is a struct without content
+    cdef readonly bint omitted_zero  # an empty struct is not printed
 
 
 cdef inline object kind_of(object value):
-    """The class of a JSON value, where ``type`` is the name of a schema's."""
+    """The class of a JSON value, for code in which ``type`` is a SchemaType."""
     return type(value)

@@ -52,9 +52,9 @@ class Field:
         omitted_zero: bool = False,
     ) -> None: ...
     def list_keys(self, path: tuple[str | int, ...]) -> tuple[str, ...] | None:
-        """The keys that tell the items of the list at ``path`` apart; None where items have none.
+        """The keys that identify the items of the list at ``path``; None if there are none.
 
-        ``path`` holds field names and indexes from here: ``("spec", "containers")``.
+        ``path`` contains field names and indexes from here: ``("spec", "containers")``.
         """
     @property
     def type(self) -> SchemaType: ...

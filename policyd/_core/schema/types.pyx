@@ -1,4 +1,4 @@
-"""Types of schemas: plain data; ``types.pxd`` says what each attribute means."""
+"""Types of schemas: plain data. ``types.pxd`` documents the attributes."""
 
 
 cdef class SchemaType:

@@ -1,4 +1,4 @@
-"""Limits of an evaluation. Reads the clock; knows nothing of expressions."""
+"""Limits of an evaluation: cost, memory and time. Independent of expressions."""
 
 cimport cython
 from cpython.time cimport PyTime_PerfCounterRaw as clock
@@ -7,7 +7,7 @@ from policyd._core.values.types cimport MISSING
 
 from policyd.errors import CostExceeded, DeadlineExceeded
 
-cdef int64_t STRIDE = 1_000  # units between two looks at the clock: some 20 us
+cdef int64_t STRIDE = 1_000  # units between two reads of the clock: some 20 us
 
 
 @cython.final
@@ -15,7 +15,7 @@ cdef int64_t STRIDE = 1_000  # units between two looks at the clock: some 20 us
 @cython.auto_pickle(False)
 cdef class Activation:
     def __init__(self):
-        raise TypeError("activations are made by Program.evaluate and by the policy evaluation")
+        raise TypeError("activations are created by Program.evaluate and by plans")
 
     cdef int count_from(self, int64_t spent) except -1:
         cdef int64_t left = self.checkpoint - self.spent
@@ -46,5 +46,5 @@ cdef Activation over(list slots, int64_t limit, int64_t deadline):
     made.slots = slots
     made.limit = limit
     made.deadline = deadline
-    made.checkpoint = 0  # the first unit looks at the clock: it may be past the deadline already
+    made.checkpoint = 0  # the first unit reads the clock: the deadline may have passed already
     return made

@@ -1,5 +1,5 @@
-"""How CEL prints values: ``string(x)`` and the values inside error texts."""
+"""CEL values as strings: ``string(x)``, and values in error messages."""
 
-# What string(x) gives where CEL has it, else the form that cel-go uses in messages. Never fails.
+# The result of string(x) if CEL defines it, otherwise the form that cel-go prints. Never fails.
 cdef str string_of(object value)
-cdef str double_string(double value)  # Go's %g with the shortest digits that read back
+cdef str double_string(double value)  # Go's %g with the fewest exact digits

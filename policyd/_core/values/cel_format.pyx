@@ -1,4 +1,5 @@
-"""Values as text: what ``string()`` gives, and how cel-go prints values inside messages."""
+"""CEL values as strings: the results of ``string()``, and values in messages as cel-go prints them.
+"""
 
 from libc.math cimport isinf, isnan
 
@@ -18,8 +19,8 @@ from policyd._core.values.types cimport (
 )
 
 cdef enum:
-    DEPTH = 100          # nested deeper is cut: messages are for people
-    MAX_ITEMS = 10_000  # so is what has more items: a list may hold another many times over
+    DEPTH = 100          # deeper levels are cut: messages are for people
+    MAX_ITEMS = 10_000  # more items are cut: a list may contain another one many times
     CHARACTERS_AN_ITEM = 16
 
 
@@ -103,7 +104,7 @@ cdef str double_string(double value):
         return "+Inf" if value > 0 else "-Inf"
     if value == 0:
         return repr(value)[:-2]  # 0 or -0
-    # Python's repr has the same shortest digits; only the layout differs.
+    # Python's repr has the same digits; only the layout differs.
     mantissa, _, exponent = f"{value!r}".partition("e")
     whole, _, fraction = mantissa.lstrip("-").partition(".")
     if fraction == "0":
@@ -113,7 +114,7 @@ cdef str double_string(double value):
     point = len(whole) - leading + (int(exponent) if exponent else 0)
     digits = digits.rstrip("0")
     sign = "-" if value < 0 else ""
-    if not -4 <= point - 1 < 6:  # Go's rule for 'g' with the shortest digits
+    if not -4 <= point - 1 < 6:  # Go's rule for %g with the fewest digits
         return sign + _scientific(digits, point - 1)
     if point <= 0:
         return f"{sign}0.{'0' * -point}{digits}"

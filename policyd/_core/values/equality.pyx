@@ -1,4 +1,4 @@
-"""Equality, order and lookups."""
+"""Equality and order of CEL values, and lookups in maps."""
 
 from libc.stdint cimport int64_t
 
@@ -17,8 +17,8 @@ from policyd._core.values.types cimport (
 )
 
 cdef enum:
-    LONG = 256         # characters whose comparison is worth counting
-    BYTES_A_UNIT = 32  # that are compared in a unit of work (10 ns)
+    LONG = 256         # characters: comparisons of shorter strings are not counted
+    BYTES_A_UNIT = 32  # compared in one unit of work (10 ns)
 
 cdef int MAX_DEPTH = 1_000
 cdef object UINT64_END = 1 << 64
@@ -59,7 +59,7 @@ cdef inline bint _is_number(object value):
 
 
 cdef inline object _number(object value):
-    """As a Python number."""
+    """The value as a Python number."""
     return (<UInt>value).value if type(value) is UInt else value
 
 
@@ -71,7 +71,7 @@ cdef object _lists_equal(Activation act, list left, list right, int depth):
         return False
     for i in range(size):
         work(act, 1)
-        if _equal(act, left[i], right[i], depth) is False:  # errors count as equal, as in cel-go
+        if _equal(act, left[i], right[i], depth) is False:  # an error counts as equal, as in cel-go
             return False
     return True
 
@@ -119,13 +119,13 @@ cdef int compare(Activation act, object left, object right) except -2:
         if kind is Duration:
             return _order((<Duration>left).nanos, (<Duration>right).nanos)
     if not _is_number(left) or not _is_number(right):
-        # NaN is refused whatever it is compared with
+        # comparison with NaN is always an error
         return 3 if kind is float and left != left else 2
     return _order_numbers(left, right)
 
 
 cdef int _order_numbers(object left, object right) except -2:
-    """int with uint exactly; anything with a double as doubles, as cel-go does."""
+    """int and uint are compared exactly, anything with a double as doubles, as in cel-go."""
     if type(left) is float or type(right) is float:
         return _order_doubles(_number(left), _number(right))
     left = _number(left)
@@ -155,7 +155,7 @@ cdef object find(dict entries, object key):
 
 
 cdef object _find_other(dict entries, object key):
-    """Keys that are not strings: exactly this key first, then the same number of another type."""
+    """Keys that are not strings: this key, otherwise the same number of another type."""
     if not entries:
         return MISSING
     kind = type(key)
@@ -174,7 +174,7 @@ cdef object _find_other(dict entries, object key):
     elif key is None:
         return entries.get(None, MISSING)
     elif kind is not int:
-        # A map that came as JSON takes no other key for one of its own, and hashes none.
+        # A map that came as JSON has only string keys; it hashes no other key.
         if kind is bytes or all_strings(entries):
             return MISSING
         return entries.get(MapKey(key), MISSING)
@@ -198,6 +198,6 @@ cdef object contains(Activation act, object container, object value):
         return NO_SUCH_OVERLOAD
     for item in <list>container:
         work(act, 1)
-        if equal(act, value, item) is True:  # an element that refuses is not equal, as in cel-go
+        if equal(act, value, item) is True:  # an error is not equal, as in cel-go
             return True
     return False

@@ -1,4 +1,4 @@
-"""The error values and their texts, as cel-go words them (Kubernetes shows these to users)."""
+"""The error values with cel-go's messages, which Kubernetes shows to users."""
 
 cimport cython
 
@@ -6,7 +6,7 @@ from policyd._core.values.cel_format cimport string_of
 from policyd._core.values.types cimport MISSING, type_name
 
 cdef enum:
-    MAX_MESSAGE = 32_768  # characters of an error: it may quote strings and lists of the object
+    MAX_MESSAGE = 32_768  # characters of a message: it may quote strings and lists of the object
 
 
 cdef str cut(str text):
@@ -22,7 +22,7 @@ cdef class CelError:
 
     @property
     def message(self):
-        """The whole text."""
+        """The whole message."""
         if self.detail is MISSING:
             return self.text
         return cut(self.text + string_of(self.detail))

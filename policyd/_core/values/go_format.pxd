@@ -1,4 +1,4 @@
-"""How Go prints a value of CEL: the texts inside a few of cel-go's messages."""
+"""CEL values as Go prints them, for some messages of cel-go."""
 
-# Go's %v. Lists are taken for parts of objects: what they hold is printed as Go's own. Never fails.
+# Go's %v. Lists are assumed to be parts of objects: their elements print as Go values. Never fails.
 cdef str printed(object value)

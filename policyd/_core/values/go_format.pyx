@@ -1,8 +1,8 @@
-"""Values as Go's ``%v`` prints them, for the few messages of cel-go that hold them so.
+"""Values as Go's ``%v`` prints them, for the messages of cel-go that contain them.
 
-``null`` is 0 there, bytes are numbers, a duration is ``1h0m0s``. A list that came with an object
-holds Go's own values (``[<nil>, [1 2], map[a:b]]``), one made by an expression CEL's; here all are
-taken for the first. Texts for people are in rendering.
+``null`` prints as 0, bytes as numbers, a duration as ``1h0m0s``. A list of an object has Go values
+as elements (``[<nil>, [1 2], map[a:b]]``), a list that an expression creates has CEL values; all
+lists are treated like the first kind here. ``cel_format`` prints values as CEL does.
 """
 
 from libc.stdint cimport int64_t, uint64_t
@@ -12,8 +12,8 @@ from policyd._core.values.times cimport NANOS_PER_SECOND, Civil, civil
 from policyd._core.values.types cimport MISSING, Duration, Optional, Timestamp, key_value
 
 cdef enum:
-    DEPTH = 100          # nested deeper is cut: messages are for people
-    MAX_ITEMS = 10_000  # so is what has more items: a list may hold another many times over
+    DEPTH = 100          # deeper levels are cut: messages are for people
+    MAX_ITEMS = 10_000  # more items are cut: a list may contain another one many times
     CHARACTERS_AN_ITEM = 16
 cdef uint64_t MINUTE = <uint64_t> 60 * NANOS_PER_SECOND
 
@@ -56,7 +56,7 @@ cdef str _printed(object value, int depth, Py_ssize_t* left):
 
 
 cdef str _element(object value, int depth, Py_ssize_t* left):
-    """What is in a list: Go's own values, whose maps are in the order of their keys."""
+    """An element of a list: a Go value. Maps are sorted by key."""
     kind = type(value)
     left[0] -= 1
     if value is None:
@@ -110,7 +110,7 @@ cdef str _duration(int64_t nanos):
 
 
 cdef str _decimal(uint64_t amount, uint64_t unit):
-    """amount / unit, a power of ten, exactly."""
+    """amount / unit exactly; unit is a power of ten."""
     whole, rest = divmod(amount, unit)
     digits = len(str(unit)) - 1
     return f"{whole}.{rest:0{digits}d}".rstrip("0").rstrip(".") if rest else str(whole)

@@ -1,15 +1,15 @@
-"""The values of mutation expressions as the JSON that Kubernetes makes of them.
+"""Converts the values of mutation expressions to JSON as Kubernetes does.
 
     json_value(value, sources)     # the value of one JSON Patch operation
-    object_value(value, sources)   # Object{...} for a merge; what is no JSON becomes a Foreign leaf
+    object_value(value, sources)   # Object{...} for a merge; values without JSON become Foreign
 
-Both check that the type names inside ``Object{...}`` follow the field names, and raise
-ConversionError with Kubernetes' words. Plain JSON trees are shared, never changed.
+Both check that the type names inside ``Object{...}`` match the field names, and raise
+ConversionError with Kubernetes' message. JSON trees are shared, never changed.
 
 ``sources`` are the trees that came as JSON (object, oldObject, params ...). Kubernetes converts a
-map or list that an expression took from there, but not one that the expression wrote inside
-another: that has no native form. Both are plain dicts and lists here, so their identity decides.
-Without ``sources`` all are converted.
+map or list that an expression read from there, but not one that the expression created inside
+another: that one has no native form. Both are plain dicts and lists here, so their identity
+decides. Without ``sources`` all are converted.
 """
 
 cimport cython
@@ -27,15 +27,15 @@ from policyd._core.values.types cimport (
 )
 
 cdef enum:
-    MOST_VALUES = 1_000_000  # of one mutation, as what `copy` may duplicate
-    CHARACTERS_A_VALUE = 32  # of a string, so that all strings have 32 MB at most
+    MOST_VALUES = 1_000_000  # of one mutation; the same bound as for `copy`
+    CHARACTERS_A_VALUE = 32  # of a string, so that all strings together have at most 32 MB
 
-cdef object EXACT = 2**53 - 1  # the integers that every JSON reader keeps
+cdef object EXACT = 2**53 - 1  # the largest integer that every JSON reader preserves
 cdef str NO_JSON = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: "
-# Go's protobuf module writes a space or a no-break space here, as each build has it by chance.
+# Go's protobuf module prints a space or a no-break space here, at random per build.
 cdef list EMPTY = go_printing.EMPTY
 cdef str PROTO = "proto:\u00a0"
-# Go's types of values that are no JSON, by their CEL name.
+# The Go types of values that are not JSON, by CEL name.
 cdef dict GO_TYPES = {
     "Quantity": "*resource.Quantity",
     "URL": "*url.URL",
@@ -46,11 +46,11 @@ cdef dict GO_TYPES = {
 
 
 class ConversionError(Exception):
-    """The value has no JSON form; the text is Kubernetes'."""
+    """The value has no JSON form. The message is Kubernetes'."""
 
 
 class _Unnamed(Exception):
-    """A map with a key that is no text, inside Object{...}."""
+    """A map inside Object{...} has a key that is not a string."""
 
 
 def json_value(value, tuple sources=None):
@@ -78,7 +78,7 @@ def object_value(StructValue value not None, tuple sources=None):
 
 
 cdef int weigh(object value) except -1:
-    """Refuse a value that a patch cannot hold: a list may hold the object many times over."""
+    """Reject a value that is too large for a patch: a list may contain the object many times."""
     cdef Py_ssize_t left = MOST_VALUES
     cdef list waiting = [value]
     while waiting:
@@ -100,7 +100,7 @@ cdef int weigh(object value) except -1:
     return 0
 
 
-# JSON Patch values: by way of google.protobuf.Value.
+# JSON Patch values, converted through google.protobuf.Value.
 
 cdef object to_json(object value, tuple sources):
     cdef object kind = type(value)
@@ -126,7 +126,7 @@ cdef object to_json(object value, tuple sources):
             raise ConversionError(NO_JSON + "optional.none() dereference")
         return to_json((<Optional>value).held, sources)
     if kind is StructValue:
-        # Later API servers take Object{...} in lists and maps; 1.36 panics.
+        # Later API servers accept Object{...} in lists and maps; 1.36 panics.
         return json_value(value, sources)
     if kind is TypeValue:
         raise ConversionError(NO_JSON + "type conversion not supported for 'type'")
@@ -141,7 +141,7 @@ cdef object json_number(double value):
             f"{NO_JSON}json: error calling MarshalJSON for type *structpb.Value: "
             f"{PROTO}google.protobuf.Value.number_value: invalid {shown} value"
         )
-    # Whole numbers are printed without a fraction, and read back as integers where they fit.
+    # Whole numbers are printed without a fraction, and read back as integers if they fit.
     if value == int(value) and -(2.0**63) <= value < 2.0**63:
         return int(value)
     return value
@@ -182,7 +182,7 @@ cdef str key_problem(object key):
 
 
 cdef object bounded(object value):
-    """Object{...} as a JSON Patch value: what Go's structpb takes."""
+    """Object{...} as a JSON Patch value, as Go's structpb accepts it."""
     cdef object kind = type(value)
     if kind is dict:
         return {name: bounded(item) for name, item in value.items()}
@@ -191,7 +191,7 @@ cdef object bounded(object value):
     if kind is float:
         return json_number(value)
     if kind is int and not -EXACT <= value <= EXACT and int(float(value)) != value:
-        # Kubernetes would round it to the next double without a word.
+        # Kubernetes would silently round it to the nearest double.
         raise ConversionError(f"{NO_JSON}{value} is no exact JSON number; write it as a string")
     if kind is Foreign:
         if value.type == "uint64":
@@ -206,14 +206,14 @@ cdef bytes eval_octets(str text):
     return bytes([int(octet) for octet in text[1:-1].split()])
 
 
-# Object{...}: Go's native values.
+# Object{...}: native Go values.
 
 @cython.final
 @cython.internal
 @cython.auto_pickle(False)
 cdef class Converter:
     cdef tuple sources
-    cdef set known        # ids of the containers of the sources, once asked for
+    cdef set known        # ids of the containers of the sources, set at first use
     cdef list mismatches
 
     def __cinit__(self, tuple sources):
@@ -295,7 +295,7 @@ cdef class Converter:
         return foreign(value)
 
     cdef object written(self, object value, str expected):
-        """A list or map that the expression wrote inside another one: it has no native form."""
+        """A list or map that the expression created inside another one. It has no native form."""
         if self.sources is None:
             return self.items(value, expected) if type(value) is list \
                 else self.entries(value, expected)
@@ -318,7 +318,7 @@ cdef class Converter:
 
 
 cdef int collect(object value, set known) except -1:
-    """The ids of all containers of the tree; it outlives the set."""
+    """Add the ids of all containers of the tree. The tree outlives the set."""
     if type(value) is dict:
         known.add(id(value))
         for item in (<dict>value).values():
@@ -331,7 +331,7 @@ cdef int collect(object value, set known) except -1:
 
 
 cdef object foreign(object value):
-    """A value that is no JSON to Go, as it prints in error messages."""
+    """A value that is not JSON in Go, as error messages print it."""
     cdef object kind = type(value)
     if value is None:
         return Foreign("NULL_VALUE", "0", "structpb.NullValue")
@@ -353,7 +353,7 @@ cdef object foreign(object value):
 
 
 cdef str quoted_key(object key):
-    """%q of a CEL value that is no string."""
+    """%q of a CEL value that is not a string."""
     kind = key_type(key)
     value = key.value if type(key) is MapKey or type(key) is UInt else key
     if kind == "types.Int" or kind == "types.Uint":

@@ -1,4 +1,4 @@
-"""The compiler's arithmetic with overflow: each sets its last argument, true if that overflowed."""
+"""Integer arithmetic that reports overflow: sets the last argument; true on overflow."""
 
 from libc.stdint cimport int64_t, uint64_t
 

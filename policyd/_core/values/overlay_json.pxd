@@ -1,9 +1,9 @@
-"""CEL values as the JSON that an overlay puts into objects."""
+"""CEL values as JSON that an overlay writes into objects."""
 
-cdef object NO_VALUE  # optional.none(): nothing is said
+cdef object NO_VALUE  # optional.none(): there is no value
 
-# The JSON value, NO_VALUE, or a CelError for what has no JSON form.
+# The JSON value, NO_VALUE, or a CelError if the value has no JSON form.
 cdef object json_of(object value)
 
-# The value inside a text, as ``string()`` would print it; a CelError for what has no such form.
+# The value as part of a string, as ``string()`` converts it; a CelError if it cannot be converted.
 cdef object string_for(object value)

@@ -1,7 +1,7 @@
-"""CEL values as the JSON that an overlay puts into objects.
+"""CEL values as JSON that an overlay writes into objects.
 
-Unlike ``convert``, which has to damage values as Kubernetes does, integers stay integers, and what
-has a text of its own (quantities, times, addresses) becomes that text.
+``mutation_json`` has to lose precision where Kubernetes does. Here integers stay integers, and
+values with a string form (quantities, times, addresses) become that string.
 """
 
 import base64
@@ -13,7 +13,7 @@ from policyd._core.values.types cimport (
 )
 
 cdef object NO_VALUE = object()
-# Of the types with functions but without structure those that are written as texts in objects.
+# The opaque types whose values are strings in objects.
 cdef frozenset STRING_TYPES = frozenset((
     "kubernetes.Quantity", "kubernetes.Semver", "kubernetes.URL", "net.CIDR", "net.IP",
 ))
@@ -36,14 +36,14 @@ cdef object json_of(object value):
         return NO_VALUE if held is MISSING else json_of(held)
     if has_string(value):
         return string_of(value)
-    return error(f"a value of the type {type_name(value)} cannot be put into an object")
+    return error(f"a value of type {type_name(value)} cannot be written into an object")
 
 
 cdef object json_map(dict value):
     cdef dict out = value
     for name, member in value.items():
         if type(name) is not str:
-            return error(f"the key {string_of(name)} of a map is no string")
+            return error(f"the key {string_of(name)} of a map is not a string")
         after = json_of(member)
         if type(after) is CelError:
             return after
@@ -80,10 +80,10 @@ cdef object string_for(object value):
         try:
             return (<bytes>value).decode()
         except UnicodeDecodeError:
-            return error("a text cannot hold bytes that are no UTF-8")
+            return error("a string cannot contain bytes that are not UTF-8")
     if kind is Optional and (<Optional>value).held is not MISSING:
         return string_for((<Optional>value).held)
-    return error(f"a text cannot hold a value of the type {type_name(value)}")
+    return error(f"a string cannot contain a value of type {type_name(value)}")
 
 
 cdef bint has_string(object value):

@@ -1,5 +1,4 @@
-"""Texts of times, and the calendar: RFC 3339 as Go's time.Parse reads it, Go durations, days since
-1970."""
+"""Times as strings, and the calendar: RFC 3339 as Go's time.Parse reads it, and Go durations."""
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -14,7 +13,7 @@ cdef int64_t MAX_SECONDS
 cdef struct Moment:
     int64_t seconds  # Unix seconds, UTC
     int32_t nanos    # 0 to 999,999,999
-    int32_t offset   # seconds east of UTC that the text was written in
+    int32_t offset   # seconds east of UTC of the time zone in the string
 
 
 cdef struct Civil:
@@ -28,7 +27,7 @@ cdef struct Civil:
     int yearday      # 0 to 365
 
 
-# Each parse returns 1 and fills `out`, or returns 0 where Go reports an error.
+# The parse functions return 1 and fill `out`, or return 0 where Go reports an error.
 cdef int parse_rfc3339(str text, Moment* out) except -1
 cdef int parse_duration(str text, int64_t* out) except -1
 cdef str print_rfc3339(int64_t seconds, int32_t nanos, int32_t offset)

@@ -1,8 +1,7 @@
-"""Texts of times, and the calendar. Knows nothing of CEL; what each function gives is in times.pxd.
+"""Times as strings, and the calendar. Independent of CEL; times.pxd documents the functions.
 
-The grammar is that of Go's ``time.Parse(time.RFC3339, …)`` and ``time.ParseDuration``, which is
-wider
-than RFC 3339: a one-digit hour, a comma before the fraction and offsets up to 24:60 are read.
+The grammar is that of Go's ``time.Parse(time.RFC3339, …)`` and ``time.ParseDuration``. It is wider
+than RFC 3339: a one-digit hour, a comma before the fraction and offsets up to 24:60 are accepted.
 """
 
 from decimal import Decimal
@@ -31,7 +30,7 @@ cdef inline bint is_digit(Py_UCS4 char) noexcept:
 
 
 cdef inline int two_digits(str text, Py_ssize_t at) except -2:
-    """The number at ``text[at:at+2]``, or -1 where there are not two digits."""
+    """The number at ``text[at:at+2]``, or -1 if these are not two digits."""
     if at + 2 > len(text) or not is_digit(text[at]) or not is_digit(text[at + 1]):
         return -1
     return (<int> text[at] - c"0") * 10 + (<int> text[at + 1] - c"0")
@@ -42,8 +41,10 @@ cdef inline bint is_leap(int64_t year) noexcept:
 
 
 cdef int64_t days_from_civil(int64_t year, int month, int day) noexcept:
-    """Days from 1970-01-01 in the proleptic Gregorian calendar; years run from March to have the
-    leap day last."""
+    """Days from 1970-01-01 in the proleptic Gregorian calendar.
+
+    Years start in March here, so that the leap day is the last day.
+    """
     if month <= 2:
         year -= 1
     cdef int64_t era = year // 400
@@ -76,8 +77,9 @@ cdef void civil(int64_t seconds, Civil* out) noexcept:
 
 
 cdef int parse_fraction(str text, Py_ssize_t* at, int32_t* nanos) except -1:
-    """Reads ``.5`` or ``,5`` at ``at``; digits after the ninth are dropped. Without a digit nothing
-    is read."""
+    """Read ``.5`` or ``,5`` at ``at``. Digits after the ninth are dropped; without a digit nothing
+    is read.
+    """
     cdef Py_ssize_t i = at[0]
     cdef int32_t value = 0
     cdef int count = 0
@@ -98,7 +100,7 @@ cdef int parse_fraction(str text, Py_ssize_t* at, int32_t* nanos) except -1:
 
 
 cdef int parse_offset(str text, Py_ssize_t at, int32_t* offset) except -1:
-    """Reads ``Z`` or ``+hh:mm`` at the end of the text."""
+    """Read ``Z`` or ``+hh:mm`` at the end of the string."""
     cdef int hours, minutes
     if len(text) == at + 1 and text[at] == "Z":
         offset[0] = 0
@@ -129,7 +131,7 @@ cdef int parse_rfc3339(str text, Moment* out) except -1:
     if not 1 <= day <= days:
         return 0
     hour = two_digits(text, at)
-    if hour < 0 and is_digit(text[at]):  # Go reads a one-digit hour
+    if hour < 0 and is_digit(text[at]):  # Go accepts a one-digit hour
         hour = <int> text[at] - c"0"
         at -= 1
     minute = two_digits(text, at + 3)
@@ -164,8 +166,9 @@ cdef str print_rfc3339(int64_t seconds, int32_t nanos, int32_t offset):
 cdef int parse_amount(
     str text, Py_ssize_t* at, uint64_t* whole, uint64_t* fraction, double* scale
 ) except -1:
-    """Reads ``12.5`` at ``at``: 12, 5 and 10. The whole part beyond 2**63 is no number, a longer
-    fraction is cut."""
+    """Read ``12.5`` at ``at`` as 12, 5 and 10. A whole part above 2**63 is invalid; a long fraction
+    is cut.
+    """
     cdef Py_ssize_t i = at[0], start = at[0]
     cdef bint cut = False
     cdef int digits = 0
@@ -183,7 +186,7 @@ cdef int parse_amount(
         i += 1
         while i < len(text) and is_digit(text[i]):
             digits += 1
-            # The same bound as Go's leadingFraction: what no longer fits is ignored.
+            # The bound of Go's leadingFraction: digits that do not fit are ignored.
             if not cut and fraction[0] > (INT64_EDGE - 1) // 10:
                 cut = True
             if not cut:
@@ -238,7 +241,7 @@ cdef int parse_duration(str text, int64_t* out) except -1:
 
 
 cdef str print_duration(int64_t nanos):
-    # Go divides towards zero, Python down: through the absolute value in unsigned arithmetic.
+    # Go truncates towards zero, Python rounds down: divide the absolute value.
     cdef uint64_t size = <uint64_t> nanos if nanos >= 0 else 0 - <uint64_t> nanos
     cdef double seconds = <double> (size // NANOS_PER_SECOND)
     seconds += <double> (size % NANOS_PER_SECOND) / 1e9

@@ -1,16 +1,16 @@
 """The values of CEL as C sees them.
 
-JSON data is used as the decoder made it: ``None bool int float str list dict``, and ``bytes``.
-The classes here are only for what JSON lacks. All of them are immutable.
+JSON data is used as the decoder returns it: ``None bool int float str list dict``, and ``bytes``.
+The classes here are for types that JSON does not have. All of them are immutable.
 
-Maps are plain dicts. String and int keys are themselves; a bool or double key is wrapped in ``Key``
-and a uint key is a ``UInt``, because in Python ``True == 1 == 1.0`` and CEL keeps them apart. Use
-``map_key`` on the way in and ``key_value`` on the way out.
+Maps are plain dicts. String and int keys are stored as they are; a bool or double key is wrapped in
+``MapKey`` and a uint key is a ``UInt``, because in Python ``True == 1 == 1.0`` and in CEL they are
+different keys. ``map_key`` converts a value to a key, ``key_value`` converts a key to a value.
 """
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
 
-cdef object MISSING  # no value at all: an absent key, an unset slot; never seen by an expression
+cdef object MISSING  # no value: a missing key, an unset slot. Expressions never see it
 
 
 cdef class UInt:
@@ -19,19 +19,19 @@ cdef class UInt:
 
 
 cdef class Timestamp:
-    """A moment: seconds since 1970 UTC, 0 <= nanos < 1e9, and the offset it was written with."""
+    """A point in time: seconds since 1970 UTC, 0 <= nanos < 1e9, and the offset in its string."""
     cdef readonly int64_t seconds
     cdef readonly int32_t nanos
     cdef readonly int32_t offset  # seconds east of UTC; only for printing
 
 
 cdef class Duration:
-    """A span of time in nanoseconds."""
+    """A duration in nanoseconds."""
     cdef readonly int64_t nanos
 
 
 cdef class Optional:
-    """``optional.of(value)``, or ``optional.none()`` where value is MISSING."""
+    """``optional.of(value)``, or ``optional.none()`` if held is MISSING."""
     cdef object held
 
 
@@ -41,24 +41,24 @@ cdef class TypeValue:
 
 
 cdef class StructValue:
-    """``Object.spec{replicas: 1}``: fields in the order in which they were written."""
+    """``Object.spec{replicas: 1}``: fields in the order of the expression."""
     cdef readonly str type_name
     cdef readonly dict fields
 
 
 cdef class MapKey:
-    """Any other value in the role of a map key."""
+    """Any other value as a map key."""
     cdef readonly object value
     cdef tuple identity
     cdef Py_hash_t hashed
 
 
 cdef class Opaque:
-    """Base of the types with functions but without structure: quantities, URLs, addresses ..."""
+    """Base of the types without fields: quantities, URLs, addresses ..."""
     cdef str type_name(self)
     # True, False or a CelError
     cdef object equals(self, object other)
-    # of actualSize
+    # the size as cel-go's actualSize counts it
     cdef int64_t size(self)
     cdef str go_name(self)
 
@@ -79,5 +79,5 @@ cdef str type_name(object value)
 # cel-go's actualSize: code points, bytes, elements or entries; 1 for everything else.
 cdef int64_t size_of(object value) except -1
 
-# The name of the Go type that cel-go uses for it; occurs in two error texts.
+# The name of the Go type that cel-go uses for it, for two error messages.
 cdef str go_name(object value)

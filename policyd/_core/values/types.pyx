@@ -1,4 +1,4 @@
-"""Values that JSON lacks, and what a value is called and how large it is. No operations on them."""
+"""CEL types that JSON does not have; type names and sizes of all values. No operations."""
 
 cimport cython
 
@@ -74,7 +74,7 @@ cdef class Optional:
 
     @property
     def value(self):
-        """What it holds; raises ValueError for ``optional.none()``."""
+        """The value inside; raises ValueError for ``optional.none()``."""
         if self.held is MISSING:
             raise ValueError("optional.none() holds no value")
         return self.held
@@ -145,7 +145,7 @@ cdef class MapKey:
 
 
 cdef tuple _identity(object value):
-    """What makes two keys one: of scalars their value, of everything else that it is the same."""
+    """The identity of a key: the value of a scalar, the object itself for anything else."""
     kind = type(value)
     if kind is bool or kind is float:
         return kind, value
@@ -184,7 +184,7 @@ cdef class Opaque:
 
 
 NONE = Optional()
-globals()["MISSING"] = MISSING  # for the planner; C code uses the declaration in the header
+globals()["MISSING"] = MISSING  # for Python code; C code uses the declaration in the header
 cdef MapKey TRUE_KEY = MapKey(True)
 cdef MapKey FALSE_KEY = MapKey(False)
 
@@ -216,7 +216,7 @@ cdef Optional some(object value):
 
 
 cdef object map_key(object value):
-    """The form in which a dict holds this key; equal forms are equal keys of a map literal."""
+    """The key of a dict for this value. Values with equal keys are equal keys in CEL."""
     if value is True:
         return TRUE_KEY
     if value is False:
@@ -230,7 +230,7 @@ cdef object map_key(object value):
 
 
 cdef object key_value(object key):
-    """The CEL value of a dict's key."""
+    """The CEL value of a key of a dict."""
     return (<MapKey>key).value if type(key) is MapKey else key
 
 
@@ -316,7 +316,7 @@ cdef str go_name(object value):
 
 
 def qualifier_type(value, raw=False):
-    """The Go type of a value that is no key; ``raw``: as the variables hold it, not yet CEL's."""
+    """The Go type of a value that is not a valid key; ``raw``: before its conversion to CEL."""
     if raw and (value is None or type(value) is list or type(value) is dict):
         return RAW_NAMES[type(value)]
     return go_name(value)

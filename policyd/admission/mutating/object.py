@@ -11,7 +11,8 @@ from policyd._core.patch.apply import diff
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.plan import Stopped, Subject
 from policyd.admission.applicable import Applicable
-from policyd.admission.findings import ADMIT, Findings
+from policyd._core.counting.counters import ADMIT
+from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation, InvocationKey, Matched, key_of
 from policyd.admission.lookups.deadlines import deadline_of
 from policyd.admission.lookups.evaluations import Evaluation, answered

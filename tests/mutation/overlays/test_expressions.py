@@ -97,19 +97,19 @@ FAILURES = [
     (
         "a map in a text",
         "metadata: {labels: {t: 'x${dyn({})}'}}",
-        "overlay: expression 'dyn({})' resulted in error: a text cannot hold a value of the type map",
+        "overlay: expression 'dyn({})' resulted in error: a string cannot contain a value of type map",
     ),
     (
         "null in a text",
         "metadata: {labels: {t: 'x${dyn(null)}'}}",
-        "a text cannot hold a value of the type null_type",
+        "a string cannot contain a value of type null_type",
     ),
     (
         "a key that is no string",
         "metadata: {labels: '${dyn({1: \"a\"})}'}",
-        "the key 1 of a map is no string",
+        "the key 1 of a map is not a string",
     ),
-    ("a type", "metadata: {labels: {t: '${dyn(type(1))}'}}", "cannot be put into an object"),
+    ("a type", "metadata: {labels: {t: '${dyn(type(1))}'}}", "cannot be written into an object"),
     (
         "two items of one key",
         "spec: {containers: [{name: '${object.kind}', image: a}, {name: Pod, image: b}]}",
