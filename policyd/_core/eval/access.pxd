@@ -43,6 +43,7 @@ cdef class OptionalPathNode(Node):
 
     # The value, MISSING or a CelError, without the Optional around it.
     cdef object resolve(self, Activation act)
+    cdef object resolve_slowly(self, Activation act)
 
 
 cdef class OptionalPathOrNode(Node):
@@ -97,16 +98,18 @@ cdef object select(object value, object key, bint test)
 # The value behind the first ``count`` fields, if all of them exist and all values on the way are
 # maps: the usual case. NULL otherwise; the caller then evaluates the path step by step. The
 # reference is borrowed, and so are those on the way: the slots hold the tree, and a tree does not
-# change while it is read.
+# change while it is read. ``missing``: the field that a map does not have, -1 if there is none.
 cdef inline PyObject* walk_maps(
-    Activation act, Py_ssize_t slot, tuple fields, Py_ssize_t count
+    Activation act, Py_ssize_t slot, tuple fields, Py_ssize_t count, Py_ssize_t* missing
 ) except? NULL:
     cdef PyObject* value = PyList_GET_ITEM(<PyObject*>act.slots, slot)
     cdef Py_ssize_t i
+    missing[0] = -1
     for i in range(count):
         if not PyDict_CheckExact(value):
             return NULL
         value = PyDict_GetItemWithError(value, PyTuple_GET_ITEM(<PyObject*>fields, i))
         if value is NULL:
+            missing[0] = i
             return NULL
     return value

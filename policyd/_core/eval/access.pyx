@@ -45,8 +45,8 @@ cdef class PathNode(Node):
         self.units = units
 
     cdef object eval(self, Activation act):
-        cdef Py_ssize_t size = len(self.fields)
-        cdef PyObject* found = walk_maps(act, self.slot, self.fields, size)
+        cdef Py_ssize_t missing, size = len(self.fields)
+        cdef PyObject* found = walk_maps(act, self.slot, self.fields, size, &missing)
         if found is NULL:
             return self.eval_slowly(act)
         charge(act, self.units + size)
@@ -119,8 +119,8 @@ cdef class HasPathNode(Node):
         self.fields = fields
 
     cdef object eval(self, Activation act):
-        cdef Py_ssize_t last = len(self.fields) - 1
-        cdef PyObject* found = walk_maps(act, self.slot, self.fields, last)
+        cdef Py_ssize_t missing, last = len(self.fields) - 1
+        cdef PyObject* found = walk_maps(act, self.slot, self.fields, last, &missing)
         if found is NULL or not PyDict_CheckExact(found):
             return self.eval_slowly(act)
         charge(act, last + 1)
@@ -159,6 +159,14 @@ cdef class OptionalPathNode(Node):
         self.units = units
 
     cdef object resolve(self, Activation act):
+        cdef Py_ssize_t missing, size = len(self.fields)
+        cdef PyObject* found = walk_maps(act, self.slot, self.fields, size, &missing)
+        if found is NULL and missing < self.first:
+            return self.resolve_slowly(act)
+        charge(act, self.units + (size if found is not NULL else missing))
+        return MISSING if found is NULL else <object>found
+
+    cdef object resolve_slowly(self, Activation act):
         cdef Py_ssize_t steps = 0
         value = act.slots[self.slot]
         if value is MISSING or type(value) is CelError:

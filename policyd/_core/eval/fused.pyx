@@ -39,10 +39,11 @@ cdef class PathTests(Node):
         self.codes = codes
 
     cdef object eval(self, Activation act):
-        cdef PyObject* place = walk_maps(act, self.slot, self.fields, len(self.fields))
+        cdef Py_ssize_t i, missing
+        cdef PyObject* place = walk_maps(
+            act, self.slot, self.fields, len(self.fields), &missing)
         cdef PyObject* found = NULL
         cdef const unsigned char* codes = self.codes
-        cdef Py_ssize_t i
         if place is NULL:
             return self.eval_terms(act, 0)
         for i in range(len(self.keys)):
@@ -86,8 +87,8 @@ cdef class StringTest(Node):
 
     cdef object eval(self, Activation act):
         cdef PathNode path = self.path
-        cdef Py_ssize_t size = len(path.fields)
-        cdef PyObject* found = walk_maps(act, path.slot, path.fields, size)
+        cdef Py_ssize_t missing, size = len(path.fields)
+        cdef PyObject* found = walk_maps(act, path.slot, path.fields, size, &missing)
         if found is NULL or not PyUnicode_CheckExact(found):
             return self.call.eval(act)
         charge(act, path.units + size)
