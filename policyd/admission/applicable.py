@@ -4,10 +4,10 @@ what exceptions lift. Evaluates no expression.
 
 from collections.abc import Callable, Iterator
 
+from policyd._core.counting.counters import ADMIT
 from policyd._core.match.matcher import Hit, MatchInput
 from policyd._core.plan.plan import Subject
 from policyd._core.values.errors import CelError
-from policyd._core.counting.counters import ADMIT
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import NO_VALIDATIONS, Invocation, Matched
 from policyd.admission.lookups.sources import ParamSource

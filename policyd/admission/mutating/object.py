@@ -5,13 +5,13 @@ was sent is never changed.
 from collections.abc import Iterable
 from functools import partial
 
+from policyd._core.counting.counters import ADMIT
 from policyd._core.json.encoded_size import MAX_PATCH_BYTES, TOO_LARGE, patch_bytes
 from policyd._core.json.sendable import unsendable
 from policyd._core.patch.apply import diff
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.plan import Stopped, Subject
 from policyd.admission.applicable import Applicable
-from policyd._core.counting.counters import ADMIT
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Invocation, InvocationKey, Matched, key_of
 from policyd.admission.lookups.deadlines import deadline_of
