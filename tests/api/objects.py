@@ -1,64 +1,29 @@
 """Policies and objects for tests of the public API."""
 
-from typing import Any
+from policyd.json_types import JSON, JSONObject
+from tests.builders import policies
+from tests.builders.objects import pod
 
-from policyd.json_types import JSONObject
-
-POD: JSONObject = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {"name": "web"},
-    "spec": {"containers": [{"name": "app", "image": "app:1"}]},
-}
-RULE: JSONObject = {
-    "apiGroups": ["", "apps"],
-    "apiVersions": ["v1"],
-    "operations": ["*"],
-    "resources": ["*", "pods/*", "deployments/*"],
-}
+POD = pod(namespace=None)
+RULE = policies.rule("*", "pods/*", "deployments/*", operations=["*"], apiGroups=["", "apps"])
 
 
-def policy(name: str, *expressions: str, **spec: Any) -> JSONObject:
+def requiring(name: str, *expressions: str, **spec: JSON) -> JSONObject:
     """A Policy of these validations, whose messages are ``NAME INDEX``."""
-    validations = [
-        {"expression": expression, "message": f"{name} {index}"}
-        for index, expression in enumerate(expressions)
-    ]
-    return {
-        "apiVersion": "policyd.dev/v1",
-        "kind": "Policy",
-        "metadata": {"name": name},
-        "spec": {
-            "matchConstraints": {"resourceRules": [RULE]},
-            **({"validations": validations} if validations else {}),
-            **spec,
-        },
-    }
+    demands = [policies.demand(each, f"{name} {index}") for index, each in enumerate(expressions)]
+    return policies.policy(name, RULE, **({"validations": demands} if demands else {}), **spec)
 
 
 def labels(name: str, **added: str) -> JSONObject:
     """A Policy that adds labels."""
-    mutation = {"patchType": "Overlay", "overlay": {"metadata": {"labels": added}}}
-    return policy(name, mutations=[mutation])
+    mutation = policies.overlay({"metadata": {"labels": added}})
+    return policies.policy(name, RULE, mutations=[mutation])
 
 
-def in_tree(name: str, expression: str, **binding: Any) -> tuple[JSONObject, JSONObject]:
+def in_tree(name: str, expression: str, **binding: JSON) -> tuple[JSONObject, JSONObject]:
     """A ValidatingAdmissionPolicy and its binding."""
-    api_version = "admissionregistration.k8s.io/v1"
+    validations = [{"expression": expression, "reason": "Forbidden"}]
     return (
-        {
-            "apiVersion": api_version,
-            "kind": "ValidatingAdmissionPolicy",
-            "metadata": {"name": name},
-            "spec": {
-                "matchConstraints": {"resourceRules": [RULE]},
-                "validations": [{"expression": expression, "reason": "Forbidden"}],
-            },
-        },
-        {
-            "apiVersion": api_version,
-            "kind": "ValidatingAdmissionPolicyBinding",
-            "metadata": {"name": f"{name}-binding"},
-            "spec": {"policyName": name, "validationActions": ["Deny"], **binding},
-        },
+        policies.vap(name, RULE, validations=validations),
+        policies.vap_binding(f"{name}-binding", policyName=name, **binding),
     )

@@ -16,11 +16,11 @@ import policyd
 from policyd import AccessDecision, Attributes, Failure, Lookups, PolicySet, build_review
 from policyd.api.asgi import _shared
 from policyd.http.limits import share
-from tests.api.objects import POD, labels, policy
+from tests.api.objects import POD, labels, requiring
 
 POLICIES = PolicySet.from_documents(
-    policy("no", "false"),
-    policy("maybe", "object.spec.nothing == 1", failurePolicy="Ignore"),
+    requiring("no", "false"),
+    requiring("maybe", "object.spec.nothing == 1", failurePolicy="Ignore"),
     labels("team", team="a"),
 )
 REVIEW = build_review(POD)
@@ -174,7 +174,7 @@ def test_a_function_gives_the_set_in_use() -> None:
     in_use = [POLICIES]
     app = client(lambda: in_use[0])
     assert not app.post("/admission/validate", content=BODY).json()["response"]["allowed"]
-    in_use[0] = PolicySet.from_documents(policy("yes", "true"))
+    in_use[0] = PolicySet.from_documents(requiring("yes", "true"))
     assert app.post("/admission/validate", content=BODY).json()["response"]["allowed"]
     assert app.post("/admission/validate/policy/yes", content=BODY).status_code == 200
     assert app.post("/admission/validate/policy/no", content=BODY).status_code == 404
@@ -186,7 +186,7 @@ def test_lookups_are_asked() -> None:
             return AccessDecision(attributes.user == "bob")
 
     asks = PolicySet.from_documents(
-        policy("asks", "authorizer.path('/healthz').check('get').allowed()")
+        requiring("asks", "authorizer.path('/healthz').check('get').allowed()")
     )
     for user in ("bob", "ann"):
         body = json.dumps(build_review(POD, user=user)).encode()
@@ -198,7 +198,7 @@ def test_lookups_are_asked() -> None:
 
 def test_the_authorizer_of_the_set_is_asked() -> None:
     asks = PolicySet.from_documents(
-        policy("asks", "authorizer.path('/healthz').check('get').allowed()"),
+        requiring("asks", "authorizer.path('/healthz').check('get').allowed()"),
         authorizer=policyd.StaticAuthorizer([{"path": "/healthz"}]),
     )
     assert client(asks).post("/admission/validate", content=BODY).json()["response"]["allowed"]

@@ -7,7 +7,7 @@ import pytest
 
 from policyd import PolicySet, build_review
 from policyd.json_types import JSONObject
-from tests.api.objects import POD, policy
+from tests.api.objects import POD, requiring
 
 OLD: JSONObject = {**POD, "metadata": {"name": "web", "labels": {"old": "yes"}}}
 PLACED: JSONObject = {**POD, "metadata": {"name": "web", "namespace": "default"}}
@@ -51,7 +51,9 @@ def test_operations(objects: tuple[Any, ...], operation: str, object_: Any, old:
 
 @pytest.mark.parametrize("operation", ["CREATE", "UPDATE", "DELETE", "CONNECT"])
 def test_a_policy_set_takes_what_it_returns(operation: Any) -> None:
-    policies = PolicySet.from_documents(policy("operation", f"request.operation == '{operation}'"))
+    policies = PolicySet.from_documents(
+        requiring("operation", f"request.operation == '{operation}'")
+    )
     assert policies.evaluate(build_review(POD, operation=operation)).allowed
     other: Any = "UPDATE" if operation == "CREATE" else "CREATE"
     result = policies.evaluate(build_review(POD, operation=other))
@@ -118,7 +120,7 @@ def test_the_review_may_be_changed() -> None:
     review = build_review(POD)
     review["request"]["userInfo"]["uid"] = "1"
     assert (
-        PolicySet.from_documents(policy("uid", "request.userInfo.uid == '1'"))
+        PolicySet.from_documents(requiring("uid", "request.userInfo.uid == '1'"))
         .evaluate(review)
         .allowed
     )

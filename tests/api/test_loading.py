@@ -10,9 +10,9 @@ import pytest
 
 from policyd import KubernetesVersion, PolicyError, PolicySet, Problem
 from policyd.json_types import JSONObject
-from tests.api.objects import in_tree, policy
+from tests.api.objects import in_tree, requiring
 
-A, B = policy("a", "true"), policy("b", "true")
+A, B = requiring("a", "true"), requiring("b", "true")
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "a.yaml").write_text(json.dumps(A))
     (tmp_path / "more").mkdir()
     (tmp_path / "more" / "b.json.gz").write_bytes(gzip.compress(json.dumps(B).encode()))
-    (tmp_path / ".hidden.yaml").write_text(json.dumps(policy("hidden", "true")))
+    (tmp_path / ".hidden.yaml").write_text(json.dumps(requiring("hidden", "true")))
     return tmp_path
 
 
@@ -52,7 +52,7 @@ def test_text_holds_many_documents_and_names_them_in_problems() -> None:
 
 
 def test_documents_are_not_kept() -> None:
-    document = policy("a", "false")
+    document = requiring("a", "false")
     policies = PolicySet.from_documents(document, *in_tree("vap", "true"))
     document["spec"]["validations"].clear()
     document["metadata"]["name"] = "other"
@@ -60,7 +60,7 @@ def test_documents_are_not_kept() -> None:
 
 
 def test_documents_may_hold_what_yaml_decoders_make_of_dates() -> None:
-    dated = policy("a", "params.since == '2026-01-02'", params={"since": date(2026, 1, 2)})
+    dated = requiring("a", "params.since == '2026-01-02'", params={"since": date(2026, 1, 2)})
     assert PolicySet.from_documents(dated).names == ("a",)
 
 
@@ -91,7 +91,7 @@ def test_a_set_shows_what_it_holds() -> None:
     shown = repr(PolicySet.from_documents(A))
     assert shown.startswith("<PolicySet of 1 policy: a; generation ")
     assert shown.endswith(", Kubernetes 1.37>")
-    many = PolicySet.from_documents(*(policy(f"p{i}", "true") for i in range(7)))
+    many = PolicySet.from_documents(*(requiring(f"p{i}", "true") for i in range(7)))
     assert "p4, … 2 more;" in repr(many)
 
 
@@ -152,7 +152,7 @@ def test_the_error_says_all_of_its_problems() -> None:
 
 
 def test_problems_of_documents_name_the_document_and_no_line() -> None:
-    broken = policy("broken", "object.spec.a ==")
+    broken = requiring("broken", "object.spec.a ==")
     with pytest.raises(PolicyError) as raised:
         PolicySet.from_documents(A, A, broken)
     found = [(each.file, each.line, each.column, each.path) for each in raised.value.problems]
@@ -192,6 +192,6 @@ def test_a_file_with_a_problem_hides_no_other(folder: Path) -> None:
 
 @pytest.mark.parametrize("value", [object(), {1, 2}, 2**70])
 def test_a_value_that_json_cannot_hold_is_a_type_error(value: object) -> None:
-    document: JSONObject = policy("a", "true", params={"value": value})
+    document: JSONObject = requiring("a", "true", params={"value": value})
     with pytest.raises(TypeError, match=r"documents\[0\]: "):
         PolicySet.from_documents(document)

@@ -18,7 +18,7 @@ from policyd import (
     build_review,
 )
 from policyd.json_types import JSONObject
-from tests.api.objects import POD, in_tree, labels, policy
+from tests.api.objects import POD, in_tree, labels, requiring
 
 MAY = "authorizer.group('').resource('pods').namespace('shop').check('delete').allowed()"
 IN_PROD = "namespaceObject.metadata.labels.stage == 'prod'"
@@ -66,7 +66,7 @@ def evaluated(
 @pytest.mark.parametrize(("user", "allowed"), [("bob", True), ("ann", False)])
 def test_the_authorizer_is_looked_up_once(user: str, allowed: bool) -> None:
     known = Known()
-    result = evaluated(known, policy("a", MAY), policy("b", MAY), user=user)
+    result = evaluated(known, requiring("a", MAY), requiring("b", MAY), user=user)
     assert result.allowed is allowed
     assert known.asked == [f"'{user}' may delete pods in namespace shop"]
 
@@ -74,8 +74,8 @@ def test_the_authorizer_is_looked_up_once(user: str, allowed: bool) -> None:
 def test_an_authorizer_of_the_set_or_of_the_call_answers_first() -> None:
     known = Known()
     rules = StaticAuthorizer([{"user": "ann"}])
-    assert evaluated(known, policy("a", MAY), user="ann", authorizer=rules).allowed
-    policies, review = PolicySet.from_documents(policy("a", MAY)), build_review(POD, user="ann")
+    assert evaluated(known, requiring("a", MAY), user="ann", authorizer=rules).allowed
+    policies, review = PolicySet.from_documents(requiring("a", MAY)), build_review(POD, user="ann")
     work = policies.areview(review, lookups=known, authorizer=rules)
     assert asyncio.run(work)["response"]["allowed"]
     assert known.asked == []
@@ -90,7 +90,7 @@ def test_namespaces_are_looked_up_for_both_webhooks() -> None:
             "value: {'stage': namespaceObject.metadata.labels.stage}}]"
         },
     }
-    result = evaluated(known, policy("stage", mutations=[mutation]), policy("prod", IN_PROD))
+    result = evaluated(known, requiring("stage", mutations=[mutation]), requiring("prod", IN_PROD))
     assert result.allowed
     assert result.object is not None
     assert result.object["metadata"]["labels"] == {"stage": "prod"}
@@ -124,15 +124,15 @@ def test_params_are_looked_up(kind: str, ref: JSONObject, asked: Any, allowed: b
 
 def test_nothing_is_looked_up_that_no_policy_needs() -> None:
     known = Known()
-    assert not evaluated(known, policy("no", "false"), labels("team", team="a")).allowed
+    assert not evaluated(known, requiring("no", "false"), labels("team", team="a")).allowed
     assert known.asked == []
 
 
 @pytest.mark.parametrize("lookups", [None, type("Nothing", (Lookups,), {})()])
 def test_what_nobody_looks_up_is_an_error_of_the_policy(lookups: Lookups | None) -> None:
-    (found,) = evaluated(lookups, policy("a", MAY)).violations
+    (found,) = evaluated(lookups, requiring("a", MAY)).violations
     assert found.error
-    assert evaluated(lookups, policy("a", MAY, failurePolicy="Ignore")).allowed
+    assert evaluated(lookups, requiring("a", MAY, failurePolicy="Ignore")).allowed
 
 
 def test_an_exception_is_logged_and_its_text_stays_there(caplog: pytest.LogCaptureFixture) -> None:
@@ -141,7 +141,7 @@ def test_an_exception_is_logged_and_its_text_stays_there(caplog: pytest.LogCaptu
             raise OSError("token abc")
 
     with caplog.at_level(logging.ERROR, "policyd.lookups"):
-        (found,) = evaluated(Broken(), policy("a", MAY)).violations
+        (found,) = evaluated(Broken(), requiring("a", MAY)).violations
     assert "the lookup failed with OSError" in found.message
     assert "abc" not in found.message
     assert "token abc" in caplog.text
@@ -159,7 +159,7 @@ def test_a_lookup_that_takes_too_long_is_cancelled() -> None:
                 raise
             return Failure("never")
 
-    (found,) = evaluated(Slow(), policy("a", IN_PROD), timeout=0.2).violations
+    (found,) = evaluated(Slow(), requiring("a", IN_PROD), timeout=0.2).violations
     assert found.error
     assert ended == ["cancelled"]
 
@@ -175,12 +175,12 @@ def test_lookups_of_one_request_run_together() -> None:
             return AccessDecision(True)
 
     other = MAY.replace("delete", "create")
-    assert evaluated(Together(), policy("a", MAY), policy("b", other), timeout=20).allowed
+    assert evaluated(Together(), requiring("a", MAY), requiring("b", other), timeout=20).allowed
 
 
 @pytest.mark.parametrize("webhook", ["validate", "mutate"])
 def test_the_answer_is_that_of_review(webhook: Any) -> None:
-    policies = PolicySet.from_documents(policy("no", "false"), labels("team", team="a"))
+    policies = PolicySet.from_documents(requiring("no", "false"), labels("team", team="a"))
     review = build_review(POD)
     answer = asyncio.run(policies.areview(review, webhook, lookups=Known()))
     assert answer == policies.review(review, webhook)

@@ -19,7 +19,7 @@ from policyd import (
     build_review,
 )
 from policyd.json_types import JSONObject
-from tests.api.objects import POD, RULE, in_tree, labels, policy
+from tests.api.objects import POD, RULE, in_tree, labels, requiring
 
 REVIEW = build_review(POD)
 ASKS = "authorizer.group('').resource('pods').check('create').allowed()"
@@ -39,7 +39,7 @@ FORMS: dict[str, Any] = {
 @pytest.mark.parametrize("webhook", ["validate", "mutate"])
 @pytest.mark.parametrize("form", FORMS)
 def test_answers_are_equal_whatever_the_form_of_the_review(form: str, webhook: Any) -> None:
-    policies = PolicySet.from_documents(policy("no", "false"), labels("team", team="a"))
+    policies = PolicySet.from_documents(requiring("no", "false"), labels("team", team="a"))
     answer = policies.review(FORMS[form], webhook)
     assert answer == policies.review(REVIEW, webhook)
     assert answer["response"]["allowed"] is (webhook == "mutate")
@@ -68,7 +68,7 @@ def test_no_review_is_changed() -> None:
     [b"", b"{", b"[]", {}, {"apiVersion": "v1", "kind": "Pod"}, {**REVIEW, "request": None}],
 )
 def test_what_is_no_review_is_a_review_error(review: Any) -> None:
-    policies = PolicySet.from_documents(policy("no", "false"))
+    policies = PolicySet.from_documents(requiring("no", "false"))
     for method in (policies.review, policies.evaluate):
         with pytest.raises(ReviewError):
             method(review)
@@ -87,7 +87,7 @@ def test_another_webhook_is_a_value_error(method: str) -> None:
 
 
 def test_nothing_to_say_is_allowed() -> None:
-    result = evaluated(policy("yes", "true"))
+    result = evaluated(requiring("yes", "true"))
     assert (result.allowed, result.code, result.reason, result.message) == (True, 0, "", "")
     assert (result.warnings, result.patch, result.violations) == ((), [], ())
     assert result.object == REVIEW["request"]["object"]
@@ -96,7 +96,7 @@ def test_nothing_to_say_is_allowed() -> None:
 
 
 def test_a_denial_has_the_status_that_the_client_sees() -> None:
-    documents = (policy("a", "true", "false"), policy("b", "false"))
+    documents = (requiring("a", "true", "false"), requiring("b", "false"))
     result = evaluated(*documents)
     status = PolicySet.from_documents(*documents).review(REVIEW)["response"]["status"]
     assert not result.allowed
@@ -124,8 +124,8 @@ def test_violations_of_kubernetes_policies_name_their_binding() -> None:
 
 def test_warnings_and_audits_are_violations_that_deny_nothing() -> None:
     result = evaluated(
-        policy("audit", "false", validationActions=["Audit"]),
-        policy("both", "false", validationActions=["Warn", "Audit"]),
+        requiring("audit", "false", validationActions=["Audit"]),
+        requiring("both", "false", validationActions=["Warn", "Audit"]),
     )
     assert result.allowed
     assert result.warnings == ("Validation failed for policy 'both': both 0",)
@@ -137,7 +137,7 @@ def test_warnings_and_audits_are_violations_that_deny_nothing() -> None:
 
 def test_audit_annotations_are_those_of_the_answer() -> None:
     annotations = [{"key": "image", "valueExpression": "string(object.spec.containers[0].image)"}]
-    result = evaluated(policy("a", "true", auditAnnotations=annotations))
+    result = evaluated(requiring("a", "true", auditAnnotations=annotations))
     assert result.audit_annotations["a.image"] == "app:1"
 
 
@@ -147,14 +147,14 @@ def test_audit_annotations_are_those_of_the_answer() -> None:
 def test_an_error_is_a_violation_unless_failure_policy_ignores_it(
     failure_policy: str, allowed: bool, errors: list[bool]
 ) -> None:
-    result = evaluated(policy("broken", "object.spec.nothing > 1", failurePolicy=failure_policy))
+    result = evaluated(requiring("broken", "object.spec.nothing > 1", failurePolicy=failure_policy))
     assert result.allowed is allowed
     assert [each.error for each in result.violations] == errors
 
 
 def test_mutations_come_before_validations() -> None:
     result = evaluated(
-        labels("team", team="a"), policy("has-team", "object.metadata.labels.team == 'a'")
+        labels("team", team="a"), requiring("has-team", "object.metadata.labels.team == 'a'")
     )
     assert result.allowed
     assert result.patch == [{"op": "add", "path": "/metadata/labels", "value": {"team": "a"}}]
@@ -164,7 +164,7 @@ def test_mutations_come_before_validations() -> None:
 
 
 def test_one_webhook_alone() -> None:
-    documents = (labels("team", team="a"), policy("has-team", "has(object.metadata.labels)"))
+    documents = (labels("team", team="a"), requiring("has-team", "has(object.metadata.labels)"))
     assert not evaluated(*documents, webhook="validate").allowed
     mutated = evaluated(*documents, webhook="mutate")
     assert mutated.allowed and len(mutated.patch) == 1
@@ -175,7 +175,7 @@ def test_a_mutation_that_fails_is_the_last_word() -> None:
         "patchType": "JSONPatch",
         "jsonPatch": {"expression": "[JSONPatch{op: 'add', path: '/a', value: object.nothing}]"},
     }
-    result = evaluated(policy("broken", mutations=[mutation]), policy("no", "false"))
+    result = evaluated(requiring("broken", mutations=[mutation]), requiring("no", "false"))
     assert (result.allowed, result.code, result.patch) == (False, 403, [])
     assert [each.policy for each in result.violations] == ["broken"]
     assert result.object == REVIEW["request"]["object"]
@@ -187,22 +187,22 @@ def test_delete_has_no_object_after_it() -> None:
 
 
 def test_a_result_is_frozen() -> None:
-    result = evaluated(policy("no", "false"))
+    result = evaluated(requiring("no", "false"))
     for frozen in (result, result.violations[0]):
         with pytest.raises(FrozenInstanceError):
             frozen.message = ""  # type: ignore[misc]
-    assert result == evaluated(policy("no", "false"))
+    assert result == evaluated(requiring("no", "false"))
 
 
 def test_a_long_message_is_cut_in_the_representation_only() -> None:
-    long = policy("no", "false")
+    long = requiring("no", "false")
     long["spec"]["validations"][0]["message"] = "x" * 500
     result = evaluated(long)
     assert len(result.message) > 500 and len(repr(result)) < 200
 
 
 def test_who_is_too_late_follows_its_failure_policy() -> None:
-    documents = (policy("fail", "true"), policy("ignore", "true", failurePolicy="Ignore"))
+    documents = (requiring("fail", "true"), requiring("ignore", "true", failurePolicy="Ignore"))
     result = evaluated(*documents, timeout=1e-9)
     assert [each.policy for each in result.violations] == ["fail"]
     assert evaluated(*documents, timeout=10).allowed
@@ -214,7 +214,7 @@ BOB = StaticAuthorizer([{"user": "bob", "verb": "create", "resource": "pods"}])
 @pytest.mark.parametrize(("user", "allowed"), [("bob", True), ("ann", False)])
 def test_the_authorizer_of_the_set_or_of_the_call_answers(user: str, allowed: bool) -> None:
     review = build_review(POD, user=user)
-    asks = policy("asks", ASKS)
+    asks = requiring("asks", ASKS)
     assert PolicySet.from_documents(asks, authorizer=BOB).evaluate(review).allowed is allowed
     without = PolicySet.from_documents(asks)
     assert without.evaluate(review, authorizer=BOB).allowed is allowed
@@ -235,4 +235,4 @@ def test_a_rule_of_another_form_is_a_value_error(rule: Mapping[str, Any]) -> Non
 def test_policies_that_a_request_does_not_match_find_nothing() -> None:
     rule = {**RULE, "operations": ["DELETE"]}
     spec = {"matchConstraints": {"resourceRules": [rule]}}
-    assert evaluated(policy("no", "false", **spec)).violations == ()
+    assert evaluated(requiring("no", "false", **spec)).violations == ()
