@@ -31,14 +31,14 @@ KIND = MutationKind(
 RULE = '''
 """Advice on policies that are named after nothing."""
 
-from policyd.policy.model.findings import Finding
+from policyd.policy.model.findings import FormProblem
 
 
 def vague(run):
     for document in run.sources.documents:
         if document.name == "policy":
             message = "the name says nothing"
-            yield document.problem(Finding(("metadata", "name"), message, rule="vague"), "advice")
+            yield document.problem(FormProblem(("metadata", "name"), message, rule="vague"), "advice")
 '''
 METRIC = '''
 """How many policies cannot be used."""
