@@ -54,9 +54,9 @@ class Evaluator:
     authorizer: Authorizer | None = None
 
     @property
-    def asking(self) -> Container[str]:
+    def with_lookups(self) -> Container[str]:
         """The webhooks whose policies may need lookups."""
-        return self.policies.asking
+        return self.policies.with_lookups
 
     def answer(self, call: WebhookCall) -> AdmissionResponse:
         """The answer, from what is known without looking anything up."""
@@ -73,7 +73,7 @@ class Evaluator:
 
     async def look_up(self, call: WebhookCall, lookups: Lookups | None) -> AdmissionResponse:
         """The answer, after looking up what policies of that webhook need."""
-        if lookups is None or call.webhook not in self.asking:
+        if lookups is None or call.webhook not in self.with_lookups:
             return self.answer(call)
         return await review_with(
             LookupCluster(lookups, self.authorizer),

@@ -43,7 +43,7 @@ class Evaluated(Protocol):
     """What the endpoint itself needs to know of a set of policies."""
 
     @property
-    def asking(self) -> Container[str]:
+    def with_lookups(self) -> Container[str]:
         """The webhooks whose policies may have to wait for a lookup."""
 
 
@@ -235,7 +235,7 @@ class Reviews:
             # Not evaluated: the engine responds at once, by the failurePolicy of each policy.
             recorder.shed("deadline")
         policies = self._policies()
-        if self._evaluate_async is not None and webhook in policies.asking:
+        if self._evaluate_async is not None and webhook in policies.with_lookups:
             response = await self._evaluate_async(
                 policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
             )

@@ -60,7 +60,7 @@ class FakeSet:
 
     generation: str
     policies: tuple[FakePolicy, ...]
-    asking: frozenset[str] = frozenset()
+    with_lookups: frozenset[str] = frozenset()
     version: KubernetesVersion = NEWEST
 
     @property

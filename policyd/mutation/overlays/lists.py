@@ -104,10 +104,12 @@ class _Keyed:
             return
         bare = len(keys) == len(node.members)
         if node.deleted and not bare:
-            self._tell(node.path, "an item that is deleted has nothing but its key and conditions")
+            self._report(
+                node.path, "an item that is deleted has nothing but its key and conditions"
+            )
         elif bare and scope and not node.deleted:
             hint = "a condition on a whole list is written ^(NAME): [...], beside the list"
-            self._tell(node.path, "the item has conditions but changes nothing", hint)
+            self._report(node.path, "the item has conditions but changes nothing", hint)
         change = self.binder.change(_kept(node), self.item, where)
         item = ItemChange(change, self._key(keys, node.path)) if keys else None
         if scope:
@@ -124,24 +126,24 @@ class _Keyed:
         try:
             key = key_in({name: plain(node) for name, node in keys.items()}, self.kind)
         except MergeError as error:
-            self._tell(path, f"Invalid value: {error}")
+            self._report(path, f"Invalid value: {error}")
             return None
         if key in self.seen:
             names = ", ".join(keys)
-            self._tell(path, f"two items have the same {names}", "write them as one item")
+            self._report(path, f"two items have the same {names}", "write them as one item")
         self.seen.add(key)
         return key
 
     def _keyless(self, path: FieldPath) -> None:
         names = " and ".join(self.kind.keys)
         key = self.kind.keys[0]
-        self._tell(
+        self._report(
             path,
             f"an item of this list needs its {names}, or a condition",
             f'write {key} for one item, or ({key}): "*" for all of them',
         )
 
-    def _tell(self, path: FieldPath, message: str, hint: str = "") -> None:
+    def _report(self, path: FieldPath, message: str, hint: str = "") -> None:
         self.binder.faults.append(Fault(path, message, hint))
 
 

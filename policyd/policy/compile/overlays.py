@@ -64,10 +64,10 @@ class OverlayCompiler:
 
     def compile(self, value: dict[str, Any], path: FieldPath) -> Overlay:
         found, faults = overlay.read(value, path, self)
-        self.tell(faults)
+        self.report(faults)
         return found
 
-    def tell(self, faults: Iterable[Fault]) -> None:
+    def report(self, faults: Iterable[Fault]) -> None:
         """Make problems of faults, each only once."""
         problems = self._expressions.problems
         for fault in faults:
@@ -92,7 +92,7 @@ class OverlayCompiler:
         try:
             return compile_pattern(tree)
         except PatternError as error:
-            self.tell(replace(each, path=(*path, *each.path)) for each in error.faults)
+            self.report(replace(each, path=(*path, *each.path)) for each in error.faults)
             return None
 
     def guard(self, tree: Mapping[str, Any], path: FieldPath) -> Pattern | None:
@@ -117,10 +117,10 @@ def bind(
     if not overlays:
         return
     schemas, faults = _named(policy, kinds)
-    compiler.tell(faults)
+    compiler.report(faults)
     for each in overlays:
         for schema in schemas:
-            compiler.tell(
+            compiler.report(
                 replace(fault, message=f"{schema.gvk}: {fault.message}")
                 if len(schemas) > 1
                 else fault

@@ -81,7 +81,7 @@ class CompiledPolicySet:
         validating = [p for p in self.policies if p.validation is not None or _quarantines(p)]
         mutating = [p for p in self.policies if p.mutation is not None or _mutates(p)]
         # The webhooks at which some policy wants to know what only a cluster knows.
-        self.asking = frozenset(
+        self.with_lookups = frozenset(
             webhook
             for webhook, asks in (
                 ("validate", any(_asks(p, p.validation, params) for p in validating)),

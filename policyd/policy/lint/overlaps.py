@@ -66,15 +66,15 @@ def _writers(sources: Sources) -> Iterator[_Writer]:
 def _narrowing(policy: MutatingAdmissionPolicy | Policy) -> bytes:
     """Return what restricts a policy besides its rules; empty if nothing does."""
     match = policy.spec.match_constraints
-    asked: list[list[Any]] = [
+    narrowing: list[list[Any]] = [
         [match.namespace_selector.match_labels, match.namespace_selector.match_expressions],
         [match.object_selector.match_labels, match.object_selector.match_expressions],
         [match.exclude_resource_rules],
         [condition.expression.strip() for condition in policy.spec.match_conditions],
     ]
-    if not any(any(each) for each in asked):
+    if not any(any(each) for each in narrowing):
         return b""
-    return orjson.dumps(asked, default=Model.plain, option=orjson.OPT_SORT_KEYS)
+    return orjson.dumps(narrowing, default=Model.plain, option=orjson.OPT_SORT_KEYS)
 
 
 def _apply_together(first: _Writer, second: _Writer) -> bool:
@@ -113,14 +113,14 @@ def _parts(resource: str) -> tuple[str, str]:
 
 
 def _compare(first: _Writer, second: _Writer) -> Iterator[Problem]:
-    told: list[WrittenPlace] = []
+    reported: list[WrittenPlace] = []
     for place in sorted(first.last.keys() & second.last.keys()):
         earlier, (index, later) = first.last[place][1], second.last[place]
         if earlier.removes == later.removes and equal(earlier.value, later.value):
             continue
-        if any(place[: len(above)] == above for above in told):
+        if any(place[: len(above)] == above for above in reported):
             continue
-        told.append(place)
+        reported.append(place)
         name = first.document.name
         finding = FormProblem(
             ("spec", "mutations", index),

@@ -59,11 +59,11 @@ def _advise(
 ) -> Iterator[Problem]:
     roots = {gvk: found.root.type for gvk in kinds if (found := schemas.lookup(*gvk)) is not None}
     for path, tree, telling_apart in _patterns(policy):
-        told: dict[FieldPath, dict[Gvk, Misfit]] = {}
+        reported: dict[FieldPath, dict[Gvk, Misfit]] = {}
         for gvk, root in roots.items():
             for where, misfit in _misfits(tree, root, path):
-                told.setdefault(where, {})[gvk] = misfit
-        for where, by_kind in told.items():
+                reported.setdefault(where, {})[gvk] = misfit
+        for where, by_kind in reported.items():
             if len(by_kind) == len(roots) or not telling_apart:
                 message = "; ".join(f"{gvk}: {misfit.what}" for gvk, misfit in by_kind.items())
                 first = next(iter(by_kind.values()))

@@ -131,12 +131,12 @@ class _RuleAdvice:
 
     def _reach(self, index: int, resource: str, homes: list[Resource]) -> Iterator[FormProblem]:
         """Report a resource of which no request can match the operations and scope."""
-        seen, asked = self._seen(resource), self.rule.operations
+        seen, operations = self._seen(resource), self.rule.operations
         if not seen:
             message = f"Kubernetes calls no admission policies for {resource}"
             yield self._finding("resources", index, message, "remove it")
-        elif "*" not in asked and not seen.intersection(asked):
-            message = f"{resource} does not support {' or '.join(asked)}"
+        elif "*" not in operations and not seen.intersection(operations):
+            message = f"{resource} does not support {' or '.join(operations)}"
             yield self._finding(
                 "resources", index, message, f"it supports {', '.join(sorted(seen))}"
             )
@@ -148,13 +148,13 @@ class _RuleAdvice:
 
     def _operations(self) -> Iterator[FormProblem]:
         """Report operations that no resource of the rule supports, if it supports others."""
-        asked, named = self.rule.operations, self.rule.resources
+        operations, named = self.rule.operations, self.rule.resources
         seen_of_each = [self._seen(each) for each in named]
-        if "*" in asked or not all(seen_of_each):
+        if "*" in operations or not all(seen_of_each):
             return
         seen = frozenset[str]().union(*seen_of_each)
-        for index, operation in enumerate(asked):
-            if operation not in seen and seen.intersection(asked):
+        for index, operation in enumerate(operations):
+            if operation not in seen and seen.intersection(operations):
                 hint = f"supported: {', '.join(sorted(seen))}"
                 if operation == "CONNECT":
                     hint = "CONNECT is for pods/exec, pods/attach, services/proxy and the like"

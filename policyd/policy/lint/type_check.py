@@ -54,9 +54,9 @@ def _check(
             if schema is not None:
                 merges = KINDS[each.role.name].merges
                 issues[gvk] += mutation_issues(parse(text, typed.version), schema, merges=merges)
-        told = {gvk: found for gvk, found in _believable(text, issues).items() if found}
-        if told:
-            yield _problem(document, each.at, text, told)
+        reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
+        if reported:
+            yield _problem(document, each.at, text, reported)
 
 
 def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, list[Issue]]:

@@ -1,11 +1,11 @@
 """Advice on expressions that are errors for objects without a field, or without an object.
 
-A field that may be absent has to be asked for: ``has(a.b) && a.b …``, ``!has(a.b) || …``,
+A field that may be absent has to be checked for: ``has(a.b) && a.b …``, ``!has(a.b) || …``,
 ``a.?b.orValue(…)``, ``'x' in m && m['x'] …``, a condition above, a filter before. ``guards`` reads
 such conditions; here each expression is walked with what they say. In CEL an error is absorbed by
 the other side of ``&&`` and ``||``, so a guard may stand on either side.
 
-Fields are those of the kinds that ``type_check`` looks at. What is not certain is not told.
+Fields are those of the kinds that ``type_check`` looks at. What is not certain is not reported.
 """
 
 from collections.abc import Iterable, Iterator
@@ -67,14 +67,14 @@ def unguarded(run: LintRun) -> list[Problem]:
 
 def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
     hits: dict[tuple[str, str, int], tuple[_Hit, set[str]]] = {}
-    told: set[str] = set()
+    reported: set[str] = set()
     for types, case in cases(policy, typed):
         kind = str(types.gvk) if types.gvk is not None else ""
-        told.add(kind)
+        reported.add(kind)
         for hit in _Walk(policy, typed.expressions(policy), types, case).hits():
             hits.setdefault((hit.rule, hit.text.path, hit.pos), (hit, set()))[1].add(kind)
     for hit, kinds in hits.values():
-        where = "" if kinds - {""} == told - {""} else f" ({'; '.join(sorted(kinds - {''}))})"
+        where = "" if kinds - {""} == reported - {""} else f" ({'; '.join(sorted(kinds - {''}))})"
         yield _problem(document, hit, where)
 
 
@@ -111,14 +111,14 @@ class _Walk:
         texts = [(each.at, self._types.checked(each.text)) for each in self._of_role(CONDITION)]
         if any(each and self._case.decide(each.expr) is False for _, each in texts):
             return None
-        asked = [self._case.holding(each.expr, True) if each else Places() for _, each in texts]
+        held = [self._case.holding(each.expr, True) if each else Places() for _, each in texts]
         case = self._case
         self._case = replace(case, known={**case.known, ("namespaceObject",): None})
         for index, (path, checked) in enumerate(texts):
-            others = asked[:index] + asked[index + 1 :]
+            others = held[:index] + held[index + 1 :]
             self._expression(path, checked, Places().union(*others))
         self._case = case
-        return Places().union(*asked)
+        return Places().union(*held)
 
     def _validations(self, there: Places) -> None:
         messages = {each.path[:-1]: each for each in self._of_role(MESSAGE)}
@@ -174,8 +174,8 @@ class _Walk:
                 settled = self._case.decide(condition, loops)
                 for branch, outcome in ((then, True), (other, False)):
                     if settled is not (not outcome):
-                        asked = self._case.holding(condition, outcome, loops)
-                        self._visit(branch, there | asked, loops)
+                        held = self._case.holding(condition, outcome, loops)
+                        self._visit(branch, there | held, loops)
             case Comprehension():
                 self._loop(node, there, loops)
             case _:
@@ -229,7 +229,7 @@ class _Walk:
             hint = (
                 "write oldObject == null || …, or add matchCondition request.operation == 'UPDATE'"
             )
-        self._tell(NULL, node, f"{place[0]} is null {when}, so every {requests} errors", hint)
+        self._report(NULL, node, f"{place[0]} is null {when}, so every {requests} errors", hint)
         return True
 
     def _read(self, node: Expr, of: Expr, name: str, there: Places, loops: Loops) -> None:
@@ -250,10 +250,10 @@ class _Walk:
         if kind.kind is Kind.MAP:
             key = f"'{name}'"
             hint = f"write {key} in {text} && …, or {text}[?{key}].orValue(…)"
-            self._tell(FIELD, node, f"{text}[{key}] may be missing", hint)
+            self._report(FIELD, node, f"{text}[{key}] may be missing", hint)
         elif self._types.objects.may_lack(kind, name) or self._request_lacks(place):
             hint = f"write has({text}.{name}) && …, or {text}.?{name}.orValue(…)"
-            self._tell(FIELD, node, f"{text}.{name} may be missing", hint)
+            self._report(FIELD, node, f"{text}.{name} may be missing", hint)
 
     def _request_lacks(self, place: Place) -> bool:
         """Whether some requests lack this field."""
@@ -264,7 +264,7 @@ class _Walk:
             return any("/" not in resource for rule in rules for resource in rule.resources)
         return place == ("request", "userInfo", "extra")
 
-    def _tell(self, rule: str, node: Expr, message: str, hint: str) -> None:
+    def _report(self, rule: str, node: Expr, message: str, hint: str) -> None:
         self._found.append(_Hit(rule, self._text, node.pos, message, hint))
 
 

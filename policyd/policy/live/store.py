@@ -70,7 +70,7 @@ class LoadedPolicySet(Protocol):
         """What each source file holds: ``losses.held``."""
 
     @property
-    def asking(self) -> Container[str]:
+    def with_lookups(self) -> Container[str]:
         """The webhooks whose policies may have to wait for the authorizer."""
 
     def counters(self) -> Sequence[Counters]: ...
@@ -152,7 +152,7 @@ class Store:
         self._state, policies = self._read()
         errors = self._faults(policies)
         self._current, self._accepted = policies, frozenset(errors)
-        self._tell(Reload(not errors, policies.generation, time(), errors))
+        self._report(Reload(not errors, policies.generation, time(), errors))
         _settle()
 
     def reload(self) -> Reload:
@@ -272,9 +272,9 @@ class Store:
         if quiet:
             self.last = attempt
             return attempt
-        return self._tell(attempt)
+        return self._report(attempt)
 
-    def _tell(self, attempt: Reload) -> Reload:
+    def _report(self, attempt: Reload) -> Reload:
         self.last = attempt
         self._on_reload(attempt)
         return attempt

@@ -210,12 +210,12 @@ class _Hints:
             ):
                 if burst:
                     self._wake.set()
-                self._tell("")
+                self._report("")
         except Exception as error:
             # Whatever is wrong with inotify or its library, looks go on without it.
-            self._tell(_text(error))
+            self._report(_text(error))
 
-    def _tell(self, problem: str) -> None:
+    def _report(self, problem: str) -> None:
         if problem != self._problem:
             self._problem = problem
             self._degraded(problem)

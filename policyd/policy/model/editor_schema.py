@@ -40,9 +40,9 @@ def schema_of_all() -> Schema:
 
 def _if_kind(kind: str, api_versions: tuple[str, ...]) -> Schema:
     """Documents of this kind fit its definition; the API group tells ours from another's."""
-    asked = {"kind": {"const": kind}, "apiVersion": {"enum": list(api_versions)}}
+    schema = {"kind": {"const": kind}, "apiVersion": {"enum": list(api_versions)}}
     return {
-        "if": {"required": ["apiVersion", "kind"], "properties": asked},
+        "if": {"required": ["apiVersion", "kind"], "properties": schema},
         "then": {"$ref": f"#/definitions/{kind}"},
     }
 

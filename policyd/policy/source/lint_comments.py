@@ -79,8 +79,8 @@ def comments_in(file: str, data: bytes) -> list[LintComment]:
         match = _COMMENT.search(line) if _WORD in line else None
         if match is None or _is_within((number, match.start()), scalars):
             continue
-        asked = _DISABLE.match(match[1])
-        rules = tuple(rule.strip() for rule in asked[1].split(",")) if asked else ()
+        directive = _DISABLE.match(match[1])
+        rules = tuple(rule.strip() for rule in directive[1].split(",")) if directive else ()
         first, last = scopes.of(number, alone=not line[: match.start()].strip())
         found.append(LintComment(file, number + 1, match.start() + 1, rules, first, last))
     return found
@@ -109,7 +109,7 @@ def _is_within(place: tuple[int, int], spans: list[_Span]) -> bool:
 
 
 class _Scopes:
-    """The lines (from 1) that comments of a file are about; asked in the order of the comments, so
+    """The lines (from 1) that comments of a file apply to; called in the order of the comments, so
     that no line is looked at for each of them.
     """
 

@@ -95,7 +95,7 @@ def test_who_asks_comes_to_the_same_as_who_knows(name: str, known: bool) -> None
     want = engine.review(
         policies.with_namespace(clusters.SHOP), request, webhook=webhook, authorizer=Everybody()
     )
-    assert webhook in policies.asking
+    assert webhook in policies.with_lookups
     assert reviewed(cluster, policies, webhook) == want
     assert cluster.asked == ([] if known else ["shop"])
 
@@ -143,13 +143,13 @@ def test_nothing_is_asked_where_nothing_depends_on_it(name: str) -> None:
 
 
 def test_policies_that_do_not_look_at_namespaces_ask_for_none() -> None:
-    assert compiled(validating("a", "true"), adding("b", "'b'")).asking == frozenset()
+    assert compiled(validating("a", "true"), adding("b", "'b'")).with_lookups == frozenset()
     named = selecting(**{"kubernetes.io/metadata.name": "shop"})
-    assert compiled(validating("a", "true", **named)).asking == frozenset()
+    assert compiled(validating("a", "true", **named)).with_lookups == frozenset()
     bound = compiled(
         vap("v", validations=[{"expression": "true"}]), vap_binding("b", policyName="v", **BOUND)
     )
-    assert bound.asking == {"validate"}
+    assert bound.with_lookups == {"validate"}
 
 
 FAILING: dict[str, tuple[JSONObject, ...]] = {

@@ -77,7 +77,7 @@ def test_params_of_the_cluster_decide_as_those_of_documents(name: str) -> None:
     request = request_of()
     offline = compiled(*policies, *objects)
     live = compiled(*policies)
-    assert live.asking == {"validate"}
+    assert live.with_lookups == {"validate"}
     want = engine.review(offline, request, webhook="validate")
     found = reviewed(clusters.Params(*objects), live)
     assert (found.allowed, found.message) == (want.allowed, want.message)
@@ -97,9 +97,9 @@ def test_documents_win_and_lists_are_joined() -> None:
 
 def test_what_the_sources_settle_asks_nobody() -> None:
     central = judging(name="p", namespace="central")
-    assert compiled(*central, THERE).asking == frozenset()
-    assert compiled(*central, HERE).asking == {"validate"}
-    assert compiled(vap("v", paramKind=MAPS, validations=SAYS)).asking == frozenset()
+    assert compiled(*central, THERE).with_lookups == frozenset()
+    assert compiled(*central, HERE).with_lookups == {"validate"}
+    assert compiled(vap("v", paramKind=MAPS, validations=SAYS)).with_lookups == frozenset()
 
 
 class Several(clusters.Params):

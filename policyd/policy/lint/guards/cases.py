@@ -36,17 +36,17 @@ def _subjects(policy: Checkable, schemas: KindSchemas) -> dict[Gvk | None, set[s
     """The kinds that a policy is about, None for those without a schema; each with operations."""
     found: dict[Gvk | None, set[str]] = {}
     for rule in policy.spec.match_constraints.resource_rules:
-        asked = set(_WRITES if "*" in rule.operations else rule.operations)
+        operations = set(_WRITES if "*" in rule.operations else rule.operations)
         if isinstance(policy, MutatingAdmissionPolicy):
-            asked.discard("DELETE")  # there is nothing to mutate
+            operations.discard("DELETE")  # there is nothing to mutate
         kinds: list[Gvk | None] = [*kinds_of([rule], schemas)]
         if not all(_has_kind(rule, resource, schemas) for resource in rule.resources):
             kinds.append(None)
-        if "CONNECT" in asked:  # then the object is the options
-            asked.discard("CONNECT")
+        if "CONNECT" in operations:  # then the object is the options
+            operations.discard("CONNECT")
             found.setdefault(None, set()).add("CONNECT")
-        for kind in kinds if asked else ():
-            found.setdefault(kind, set()).update(asked)
+        for kind in kinds if operations else ():
+            found.setdefault(kind, set()).update(operations)
     return found
 
 

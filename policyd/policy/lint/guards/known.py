@@ -198,7 +198,7 @@ class RequestCase:
 
     def _of_loop(self, node: Comprehension, truth: bool, loops: Loops) -> Places:
         """``exists`` that holds, and ``all`` that does not, ran over something; the other way
-        round, what was asked holds of each element.
+        round, what the test implies holds for each element.
         """
         if not isinstance(node.loop_step, Call):
             return NONE
@@ -211,10 +211,10 @@ class RequestCase:
             )
         name = node.iter_var2 or node.iter_var
         here = (f"@each{node.id}",)
-        asked = self.holding(node.loop_step.args[1], truth, loops.within({name: here}, {}))
+        held = self.holding(node.loop_step.args[1], truth, loops.within({name: here}, {}))
         sources = self.sources(node.iter_range, loops, whole=True)
         return frozenset(
-            (*source, *place[1:]) for place in asked if place[0] == here[0] for source in sources
+            (*source, *place[1:]) for place in held if place[0] == here[0] for source in sources
         )
 
     def sources(self, node: Expr, loops: Loops, *, whole: bool = False) -> tuple[Place, ...]:
