@@ -48,7 +48,7 @@ class StoryObserver:
         self._again = True
 
     def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:
-        self.of(policy).exceptions += [each.name for each in exemptions]
+        self.of(policy).exceptions.extend(each.name for each in exemptions)
 
     def matched_binding(self, policy: CompiledPolicy, binding: Binding, fits: bool) -> None:
         if not self._again:

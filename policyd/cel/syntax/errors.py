@@ -40,7 +40,6 @@ def explain(text: str, tokens: list[Token], version: KubernetesVersion = NEWEST)
     replay = _Replay(text, tokens, version)
     with suppress(GivenUp):
         replay.start()
-        replay.issues += replay.meanings
     return replay.issues
 
 
@@ -56,6 +55,7 @@ class _Replay(RemainingTree):
             if not self._recovering:
                 self._report(error.message, error.token)
             self._recover()
+        self.issues += self.meanings
 
     def _expr(self) -> None:
         self._depth += 1

@@ -23,7 +23,7 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 def repl(session: Session) -> None:
     """Read, evaluate and print until :quit or the end of the input."""
-    session.width = min(120, shutil.get_terminal_size((100, 24)).columns)
+    session.fit(shutil.get_terminal_size((100, 24)).columns)
     readline = _readline()
     history = history_file()
     if readline is not None:

@@ -48,6 +48,10 @@ class Session:
         self.version = version
         self._user_authorizer = user_authorizer
 
+    def fit(self, columns: int) -> None:
+        """Use the width of a terminal, up to what is easy to read."""
+        self.width = min(120, columns)
+
     def answer(self, line: str) -> Lines:
         """Answer an expression, or a command that begins with a colon."""
         text = line.strip()

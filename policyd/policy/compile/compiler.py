@@ -252,7 +252,7 @@ class _Compiler:
                 programs.append(program)
         if isinstance(policy, model.Policy):
             bind(policy, [each.overlay for each in mutations if each.overlay], self.kinds, overlays)
-        expressions.problems += missing(self.document, self.kinds)
+        expressions.report(missing(self.document, self.kinds))
         if expressions.problems:
             return None, ()
         fail = policy.spec.failure_policy != "Ignore"

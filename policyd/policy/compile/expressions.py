@@ -3,7 +3,7 @@
 Which there are, ``policy/model/expressions.py`` says. Judges nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -72,6 +72,10 @@ class Expressions:
     def of_role(self, role: ExpressionRole) -> list[Program]:
         """The programs of all expressions of a role that compile, in their order."""
         return self._by_role.get(role, [])
+
+    def report(self, problems: Iterable[Problem]) -> None:
+        """Add problems that are found beside the expressions."""
+        self.problems.extend(problems)
 
     def close(self) -> None:
         """Nothing more is compiled. Programs hold the variables that they use; a layout that went

@@ -68,6 +68,10 @@ class ObjectTypes:
         self._schemas: dict[str, JSONObject] = {}
         self._definitions: dict[str, str] = {}
 
+    def declare(self, name: str, fields: Mapping[str, Type]) -> None:
+        """Give the struct ``name`` these fields and no others."""
+        self.structs = self.structs.with_fields(name, fields)
+
     def of_kind(self, gvk: _Gvk) -> Type | None:
         """The type of a kind's objects; None for kinds that nobody knows."""
         schema = self._kinds.find(gvk)

@@ -108,13 +108,13 @@ class KindTypes:
         """The types of ``variables.*``; dyn where the expression does not fit this kind."""
         fields: dict[str, Type] = {}
         for variable in variables:
-            self.objects.structs = self.objects.structs.with_fields(VARIABLES.name, fields)
+            self.objects.declare(VARIABLES.name, fields)
             checked, issues = self._checked(variable.text)
             fields[variable.name] = DYN if checked is None or issues else checked.result_type
             # What uses itself, or one that comes later, does not compile, and has no end to follow.
             if checked is not None and _variables_in(checked.expr) <= self.variables.keys():
                 self.variables[variable.name] = checked
-        self.objects.structs = self.objects.structs.with_fields(VARIABLES.name, fields)
+        self.objects.declare(VARIABLES.name, fields)
 
     def issues(self, text: str) -> list[Issue]:
         """What is wrong with an expression."""
