@@ -1,4 +1,4 @@
-"""All expressions of policies, checked once more, for advice about them. Only lint needs that."""
+"""Type-check all expressions of policies again, for the advice of lint. Nothing else needs that."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class CheckedExpression(NamedTuple):
 
 
 def checked_expressions(sources: Sources) -> Iterator[CheckedExpression]:
-    """Each expression of the policies whose form is right; what does not compile is left out."""
+    """Yield each expression of the policies without form problems, if it compiles."""
     for document in sources.documents:
         if isinstance(document.model, AnyPolicy):
             yield from _of_policy(document, sources.version)

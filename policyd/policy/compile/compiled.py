@@ -1,6 +1,4 @@
-"""What a policy is once it is compiled: plain frozen data around programs of the core. No
-compiling, no deciding.
-"""
+"""Compiled policies: frozen data around programs of the core. Compiles and decides nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +21,7 @@ PolicyKind = Literal["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Po
 
 @dataclass(frozen=True, slots=True)
 class CompiledParamRef:
-    """Where a binding finds its params; exactly one of ``name`` and ``selector`` is given."""
+    """The paramRef of a binding; exactly one of ``name`` and ``selector`` is set."""
 
     name: str = ""
     namespace: str = ""
@@ -33,7 +31,7 @@ class CompiledParamRef:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A binding of a policy; a ``Policy`` has one of its own, without a name and without rules."""
+    """A binding of a policy; a ``Policy`` has an implicit one, without name and match rules."""
 
     name: str = ""
     rules: MatchRules | None = None
@@ -43,8 +41,8 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class CompiledMutation:
-    """One entry of ``mutations``: the program at ``index`` in the MutationPlan, and what applies
-    its value; or an overlay, which has neither.
+    """One entry of ``mutations``: the program at ``index`` in the MutationPlan, and the function
+    that applies its value; or an overlay, which has neither.
     """
 
     index: int
@@ -55,12 +53,12 @@ class CompiledMutation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CompiledPolicy:
-    """One policy, ready to judge. Immutable but for its counters.
+    """One policy, ready to evaluate. Immutable except for its counters.
 
-    ``rules`` says which requests it sees, ``controllers`` (podControllers) which pod controllers it
-    judges by their template. ``problem`` is set for a quarantined policy: what it matches is denied
-    (failurePolicy Fail) or let pass (Ignore). ``param_kind`` is (apiVersion, kind) or None.
-    ``made_of`` is a hash of its texts (``policy/compile/reuse.py``), empty in quarantine.
+    ``rules`` match its requests, ``controllers`` (podControllers) the controllers whose template it
+    evaluates. ``problem`` is set for a quarantined policy: matching requests are denied
+    (failurePolicy Fail) or admitted (Ignore). ``param_kind`` is (apiVersion, kind) or None.
+    ``made_of`` is a hash of its sources (``policy/compile/reuse.py``), empty in quarantine.
     """
 
     kind: PolicyKind
@@ -85,8 +83,10 @@ class CompiledPolicy:
     simple: bool = field(init=False)
 
     def __post_init__(self) -> None:
-        """``plain``: nothing but one binding, without rules or params, stands before the plan.
-        ``simple``: and that validates, in the time of the request, and asks nobody.
+        """Set ``plain`` and ``simple``.
+
+        ``plain``: one binding without match rules, no params, exemptions or problem. ``simple``:
+        plain, validates, has no timeout of its own and does not use the authorizer.
         """
         plain = (
             len(self.bindings) == 1
@@ -106,8 +106,8 @@ class CompiledPolicy:
 
     @property
     def may_act_again(self) -> bool:
-        """Whether it has a part in the second round of mutations: as one that is invoked once more,
-        or by an error, of its configuration or of its matchConditions, that it did not have before.
+        """Whether it takes part in the second round of mutations: it is reinvoked, or it may have a
+        new error in its configuration or matchConditions.
         """
         if self.reinvoke:
             return True
@@ -116,15 +116,15 @@ class CompiledPolicy:
 
     @property
     def selects(self) -> bool:
-        """Whether labels decide if the policy matches."""
+        """Whether the policy matches by labels."""
         return self.rules.selects or (self.controllers is not None and self.controllers.selects)
 
     @property
     def state(self) -> str:
-        """``active`` or ``quarantined``, as ``policyd_policies`` counts them."""
+        """Return ``active`` or ``quarantined``, the states of the metric ``policyd_policies``."""
         return "quarantined" if self.problem else "active"
 
     @property
     def sort_key(self) -> tuple[str, str]:
-        """Decisions come in the order of policy name, then kind."""
+        """Return the key of the order of decisions: policy name, then kind."""
         return (self.name, self.kind)

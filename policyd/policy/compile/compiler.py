@@ -1,5 +1,5 @@
-"""Documents -> CompiledPolicy -> PolicySet. Runs when policies load; reads no files and judges
-nothing.
+"""Compile documents into CompiledPolicy objects and a CompiledPolicySet. Runs when policies load;
+reads no files and evaluates nothing.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -50,9 +50,7 @@ _DEFAULT_REASON = "Invalid"
 
 
 def compile_strict(sources: Sources) -> CompiledPolicySet:
-    """The PolicySet of error-free sources; raises PolicyError with every problem of
-    every document.
-    """
+    """Compile sources without errors; raises PolicyError with every problem of every document."""
     policies = compile_sources(sources)
     errors = [problem for problem in policies.problems if problem.severity == "error"]
     if errors:
@@ -61,7 +59,7 @@ def compile_strict(sources: Sources) -> CompiledPolicySet:
 
 
 def check(sources: Sources) -> list[Problem]:
-    """Every problem of the sources: of their form, and of their expressions."""
+    """Return every problem of the sources: of their form, and of their expressions."""
     return list(compile_sources(sources).problems)
 
 
@@ -72,12 +70,11 @@ def compile_sources(
     breathe: Callable[[], None] = full_speed,
     tracer: Tracer | None = None,
 ) -> CompiledPolicySet:
-    """The PolicySet of all documents, with everything that is wrong in its ``problems``.
+    """Compile all documents; every problem is in ``problems`` of the set.
 
-    A policy with problems is in the set, quarantined, if it can say what it matches. The counters
-    of the ``former`` set go on in this one, and so do its policies whose texts are the same.
-    ``breathe`` is called after each policy. With a ``tracer`` every evaluation is recorded, for
-    people who ask why: not for serving.
+    A policy with problems is quarantined in the set if its matchConstraints are valid. The counters
+    of the ``former`` set and its unchanged policies are reused. ``breathe`` is called after each
+    policy. A ``tracer`` records every evaluation, for explanations: not for serving.
     """
     registry = former.registry if former is not None else CounterRegistry()
     known = reusable(former)
@@ -122,7 +119,7 @@ def compile_sources(
 def _bindings_by_policy(
     documents: Iterable[Document],
 ) -> dict[tuple[str, str], list[Document]]:
-    """Usable bindings by (kind of policy, name of policy), sorted by their own names."""
+    """Return the valid bindings by (kind of policy, name of policy), sorted by their own names."""
     found: dict[tuple[str, str], list[Document]] = {}
     for document in documents:
         if isinstance(document.model, AnyBinding):
@@ -134,7 +131,7 @@ def _bindings_by_policy(
 
 
 class _Compiler:
-    """One policy document with its bindings, made into a CompiledPolicy."""
+    """Compiles one policy document with its bindings into a CompiledPolicy."""
 
     def __init__(
         self,
@@ -157,9 +154,7 @@ class _Compiler:
         self.problems: list[Problem] = []
 
     def compile(self) -> CompiledPolicy | None:
-        """The policy; quarantined if anything is wrong; None if it cannot even say
-        what it matches.
-        """
+        """Return the policy, quarantined if broken; None without valid matchConstraints."""
         policy = self.document.model
         if not isinstance(policy, AnyPolicy):
             self.problems += expression_problems(self.document, self.version)
@@ -261,9 +256,7 @@ class _Compiler:
         return plan, tuple(mutations)
 
     def _quarantined(self, problems: Iterable[Problem]) -> CompiledPolicy | None:
-        """A policy that cannot be used but says what it matches: its failurePolicy decides in its
-        place.
-        """
+        """Return a broken policy with valid matchConstraints: its failurePolicy decides instead."""
         constraints = self.document.match_constraints
         if not self.document.name or constraints is None:
             return None
@@ -281,7 +274,7 @@ class _Compiler:
 def _validation(
     item: ValidationModel, path: FieldPath, expressions: Expressions
 ) -> PlannedValidation | None:
-    """One validation; None if its expression does not compile."""
+    """Compile one validation; None if its expression does not compile."""
     pattern = _pattern(item)
     program = expressions.program((*path, "expression"))
     message = expressions.program((*path, "messageExpression"))
@@ -292,7 +285,7 @@ def _validation(
 
 
 def _pattern(item: ValidationModel) -> Pattern | None:
-    """The pattern of a validation; that it has no fault was checked with the document's form."""
+    """Compile the pattern of a validation; its faults were reported with the document's form."""
     if not isinstance(item, model.PolicyValidation):
         return None
     if item.any_pattern is not None:
@@ -301,7 +294,7 @@ def _pattern(item: ValidationModel) -> Pattern | None:
 
 
 def match_rules(constraints: JSONObject) -> MatchRules:
-    """The compiled form of a MatchResources given as plain camelCase JSON."""
+    """Compile a MatchResources given as plain camelCase JSON."""
     return MatchRules(
         constraints.get("resourceRules") or [],
         constraints.get("excludeResourceRules") or [],
@@ -313,7 +306,7 @@ def match_rules(constraints: JSONObject) -> MatchRules:
 
 @dataclass(frozen=True, slots=True)
 class _OwnFields:
-    """What only a ``Policy`` has."""
+    """The fields that only a ``Policy`` has."""
 
     bindings: tuple[Binding, ...] = ()
     controllers: MatchRules | None = None

@@ -1,4 +1,4 @@
-"""The ``exceptions`` of a Policy: who is let through, and until when. Decides nothing else."""
+"""The ``exceptions`` of a Policy: the requests that it skips, and until when. Nothing else."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,9 +11,7 @@ Today = Callable[[], datetime]
 
 
 def wildcard(patterns: tuple[str, ...]) -> Callable[[str], bool] | None:
-    """A test for ``*`` and ``?`` patterns; one that fits suffices. None if there
-    are no patterns.
-    """
+    """Return a test whether any of the ``*`` and ``?`` patterns matches; None without patterns."""
     if not patterns:
         return None
     tests = tuple(Wildcard(pattern).matches for pattern in patterns)
@@ -26,10 +24,10 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Exemption:
-    """One exception; all criteria that are given must hold.
+    """One exception; all criteria that are set must hold.
 
-    ``validations`` are the indexes that it lifts; empty: the whole policy, its mutations too.
-    ``ends`` is the moment (UTC) from which it no longer applies: the end of the day ``until``.
+    ``validations`` are the indexes of the skipped validations; empty: the whole policy, with its
+    mutations. ``ends`` is the time (UTC) when it expires: the end of the day ``until``.
     """
 
     name: str
@@ -53,7 +51,7 @@ class Exemption:
         labels: dict[str, str] | None,
     ) -> bool:
         """Whether this exception covers a request; ``labels`` are those of the object that the
-        policy sees (None: they cannot be read, and no selector fits).
+        policy evaluates (None: they cannot be read, and no selector matches).
         """
         if self.ends is not None and self.now() >= self.ends:
             return False
@@ -75,5 +73,5 @@ class Exemption:
 
 
 def end_of(day: date) -> datetime:
-    """The moment in which the given day is over in UTC."""
+    """Return the time at which a day ends in UTC."""
     return datetime.combine(day + timedelta(days=1), time(), UTC)

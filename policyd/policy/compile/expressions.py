@@ -1,6 +1,6 @@
-"""The CEL expressions of one policy, compiled over one layout of slots; every error with its place.
+"""Compile the CEL expressions of a policy over one layout of slots; every error has its place.
 
-Which there are, ``policy/model/expressions.py`` says. Judges nothing.
+``policy/model/expressions.py`` lists the expressions. Evaluates nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,8 +32,8 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 
 class Expressions:
-    """Compiles the expressions of one document and collects what is wrong with them. With a
-    ``tracer`` their evaluations are recorded.
+    """Compiles the expressions of one document and collects their problems. A ``tracer`` records
+    their evaluations.
     """
 
     def __init__(
@@ -58,19 +58,19 @@ class Expressions:
 
     @property
     def frame(self) -> Frame:
-        """The slots of all expressions."""
+        """Return the slots of all expressions."""
         layout = self._layout
         sees_namespace = "namespaceObject" in layout.used
         return Frame(layout.size, layout.slots, len(layout.variables), sees_namespace)
 
     def program(self, path: FieldPath, start: int = 0) -> Program | None:
-        """The program of the expression at a path (in a string: at an offset of that); None if
-        there is none, or it does not compile.
+        """Return the program of the expression at a path and offset in its string; None if there
+        is none, or it does not compile.
         """
         return self._programs.get((path, start))
 
     def of_role(self, role: ExpressionRole) -> list[Program]:
-        """The programs of all expressions of a role that compile, in their order."""
+        """Return the programs of all expressions of a role that compile, in order."""
         return self._by_role.get(role, [])
 
     def report(self, problems: Iterable[Problem]) -> None:
@@ -78,8 +78,8 @@ class Expressions:
         self.problems.extend(problems)
 
     def close(self) -> None:
-        """Nothing more is compiled. Programs hold the variables that they use; a layout that went
-        on holding programs would be a cycle, and only a collector of garbage could free a policy.
+        """End compilation. Programs refer to the variables that they use; a layout that still
+        referred to programs would be a cycle, and only the garbage collector could free a policy.
         """
         self._layout.variables.clear()
 
@@ -115,7 +115,7 @@ class Expressions:
         return found
 
     def _base(self, role: ExpressionRole) -> Environment:
-        """What the expressions of a role may use beside variables."""
+        """Return the environment of a role's expressions without variables."""
         key = (False, role.authorizer, role.patches)
         found = self._environments.get(key)
         if found is None:
@@ -131,14 +131,14 @@ class Expressions:
 
 
 def at_offset(problem: Problem, text: str, offset: int) -> Problem:
-    """The problem at an offset of a string."""
+    """Move a problem of a part of a string, at an offset, to its place in the string."""
     source = Source(text)
     line, column = source.place(offset)
     return replace(problem, line=line, column=column, excerpt=source.excerpt(offset))
 
 
 def string_at(raw: Mapping[str, Any], path: FieldPath) -> str:
-    """The string at a path of a plain document."""
+    """Return the string at a path of a plain document."""
     value: Any = raw
     for step in path:
         value = value[step]
@@ -147,7 +147,7 @@ def string_at(raw: Mapping[str, Any], path: FieldPath) -> str:
 
 
 def _in_string(raw: Mapping[str, Any], each: PolicyExpression, problem: Problem) -> Problem:
-    """A problem of an expression with its place in the string that holds it."""
+    """Move a problem of an expression to its place in the string that contains it."""
     if each.role is not TEMPLATE:
         return problem
     text = string_at(raw, each.path)

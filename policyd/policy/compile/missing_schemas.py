@@ -1,5 +1,5 @@
-"""ApplyConfigurations of kinds whose schema nobody gave: told when the policies load, since each of
-their requests would be an error. Looks only at kinds that rules name; overlays look for themselves.
+"""Report ApplyConfigurations of kinds without a schema when policies load, since every request for
+them would fail. Only kinds that match rules name; overlays have a check of their own.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ RULE = MISSING_SCHEMA
 
 
 def merges(document: Document) -> bool:
-    """Whether the policy merges objects of kinds that are not built in, and that it names."""
+    """Whether the policy merges objects of kinds that it names and that are not built in."""
     policy = document.model
     if not isinstance(policy, MutatingAdmissionPolicy | Policy):
         return False
@@ -28,7 +28,7 @@ def merges(document: Document) -> bool:
 
 
 def missing(document: Document, kinds: KnownKinds) -> Iterator[Problem]:
-    """What of the rules has no schema; the hint says what to add to the policies."""
+    """Yield the resources of match rules without a schema; the hint names what to add."""
     policy = document.model
     if not merges(document) or not isinstance(policy, MutatingAdmissionPolicy | Policy):
         return
@@ -49,7 +49,7 @@ def missing(document: Document, kinds: KnownKinds) -> Iterator[Problem]:
 
 
 def is_custom(group: str) -> bool:
-    """Whether only custom resources (or those of other API servers) are in the group."""
+    """Whether the group has only resources of CRDs or of aggregated API servers."""
     return group != "*" and all(
         home.rpartition("/")[0] != group for home in builtin_table().versions
     )

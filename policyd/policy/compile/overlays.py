@@ -1,5 +1,5 @@
-"""Overlays of a policy: compiled with its expressions, and bound to the kinds that its rules name,
-so that what is wrong with them is told when the policy loads. Judges nothing.
+"""Compile the overlays of a policy and bind them to the kinds that its match rules name, so that
+their problems are reported when the policy loads. Evaluates nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,7 +26,7 @@ MISSING_SCHEMA = "missing-schema"
 
 
 class KnownKinds:
-    """The schemas of all kinds, and which resources are of which kind; read when first asked."""
+    """The schemas of all kinds, and the kind of each resource; read on first use."""
 
     def __init__(self, definitions: Iterable[Document]) -> None:
         self.definitions = list(definitions)
@@ -35,20 +35,20 @@ class KnownKinds:
         self.schemas = Schemas.builtin().with_crds(self._crds)
 
     def of_resource(self, group: str, version: str, resource: str) -> KindSchema | None:
-        """The schema of a resource's objects, if they can be merged."""
+        """Return the schema of a resource's objects, if they can be merged."""
         self._kinds = self._kinds or KindSchemas(self._crds)
         gvk = self._kinds.of_resource(group, version, resource)
         schema = self.schemas.lookup(*gvk) if gvk is not None else None
         return schema if schema is not None and schema.mergeable else None
 
     def versions(self, group: str, resource: str) -> list[str]:
-        """The versions in which a resource is served."""
+        """Return the versions in which a resource is served."""
         self._kinds = self._kinds or KindSchemas(self._crds)
         return self._kinds.versions(group, resource)
 
 
 def needed(document: Document, kinds: KnownKinds) -> list[Document]:
-    """The documents that a policy depends on beside its own: overlays are bound to schemas."""
+    """Return the other documents that a policy depends on: overlays are bound to schemas."""
     policy = document.model
     if isinstance(policy, Policy) and any(not each.kind.mutator for each in policy.spec.mutations):
         return kinds.definitions
@@ -56,7 +56,7 @@ def needed(document: Document, kinds: KnownKinds) -> list[Document]:
 
 
 class OverlayCompiler:
-    """Compiles the overlays of one document; what is wrong goes to ``expressions.problems``."""
+    """Compiles the overlays of one document; their problems go to ``expressions.problems``."""
 
     def __init__(self, document: Document, expressions: Expressions) -> None:
         self._document = document
@@ -68,7 +68,7 @@ class OverlayCompiler:
         return found
 
     def report(self, faults: Iterable[Fault]) -> None:
-        """Make problems of faults, each only once."""
+        """Report faults as problems, each only once."""
         problems = self._expressions.problems
         for fault in faults:
             finding = FormProblem(fault.path, fault.message, fault.hint, fault.at_key, fault.rule)
@@ -79,7 +79,7 @@ class OverlayCompiler:
                 problems.append(problem)
 
     def _inside(self, problem: Problem, fault: Fault) -> Problem:
-        """The problem with the place of an offset inside the text at its path."""
+        """Return the problem with its place at the fault's offset in the string."""
         text = string_at(self._document.raw, fault.path)
         return self._document.placed(at_offset(problem, text, fault.offset), problem.path)
 
@@ -102,16 +102,16 @@ class OverlayCompiler:
 
 
 def guard_of(pattern: Pattern) -> Pattern | None:
-    """The part of a pattern that is a condition of all of it."""
+    """Return the part of a pattern that is a condition of the whole pattern."""
     return Pattern(pattern.guard, None) if pattern.guard is not None else None
 
 
 def bind(
     policy: Policy, overlays: Iterable[Overlay], kinds: KnownKinds, compiler: OverlayCompiler
 ) -> None:
-    """Fit overlays to the kinds that the rules name; what does not fit is a problem.
+    """Bind overlays to the kinds that the match rules name; each mismatch is a problem.
 
-    Kinds that only a request tells (wildcards, subresources) are bound when they come.
+    Kinds known only from requests (wildcards, subresources) are bound at the first request.
     """
     overlays = list(overlays)
     if not overlays:
@@ -129,7 +129,7 @@ def bind(
 
 
 def _named(policy: Policy, kinds: KnownKinds) -> tuple[list[KindSchema], list[Fault]]:
-    """The schemas of the kinds that a policy's mutations will see, and which kinds have none."""
+    """Return the schemas of the kinds that a policy mutates, and a fault for each without one."""
     found: dict[Gvk, KindSchema] = {}
     faults = []
     templates = CONTROLLERS if policy.spec.pod_controllers else {}
@@ -139,7 +139,7 @@ def _named(policy: Policy, kinds: KnownKinds) -> tuple[list[KindSchema], list[Fa
                 continue
             for group in rule.api_groups:
                 if templates.get(resource) == group:
-                    continue  # seen as the Pod that it will become
+                    continue  # evaluated as the Pod of its template
                 known = _of_versions(rule, group, resource, kinds)
                 if not known:
                     path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
@@ -151,7 +151,7 @@ def _named(policy: Policy, kinds: KnownKinds) -> tuple[list[KindSchema], list[Fa
 def _of_versions(
     rule: NamedRuleWithOperations, group: str, resource: str, kinds: KnownKinds
 ) -> list[KindSchema]:
-    """The schemas of a resource in the versions of a rule: those that nobody serves have none."""
+    """Return the schemas of a resource in the versions of a match rule that are served."""
     versions = kinds.versions(group, resource) if "*" in rule.api_versions else rule.api_versions
     found = (kinds.of_resource(group, version, resource) for version in versions)
     return [schema for schema in found if schema is not None]
@@ -169,7 +169,7 @@ def _unknown(path: FieldPath, group: str, resource: str) -> Fault:
 
 
 def remedy(definition: str) -> str:
-    """Where the schema of a custom resource may come from."""
+    """Return the hint where to get the schema of a custom resource."""
     return (
         f"add the CustomResourceDefinition {definition} to the policies "
         "(a server with --cluster reads it from there)"

@@ -1,4 +1,4 @@
-"""Parameter resources and namespaces that are known without a cluster. Compiles nothing."""
+"""Parameter objects and namespaces of the policy sources, without a cluster. Compiles nothing."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,14 +13,12 @@ NAME_LABEL = "kubernetes.io/metadata.name"
 
 
 class ParamError(Exception):
-    """Params cannot be had; the text is Kubernetes', after ``failed to configure …: ``."""
+    """Params cannot be found; the message is Kubernetes', after ``failed to configure …: ``."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownParamKind:
-    """What is known of a parameter kind (apiVersion, kind): its objects by (namespace, name), in
-    that order.
-    """
+    """A parameter kind (apiVersion, kind) and its objects by (namespace, name), in that order."""
 
     namespaced: bool
     builtin: bool
@@ -54,7 +52,7 @@ class ParamStore:
             self._kinds[kind] = self.kind_in(kind, namespaced)
 
     def kind(self, param_kind: tuple[str, str]) -> KnownParamKind:
-        """The kind's objects; ParamError if nobody knows the kind."""
+        """Return the kind with its objects; raises ParamError for an unknown kind."""
         known = self._kinds.get(param_kind)
         if known is not None:
             return known
@@ -63,20 +61,20 @@ class ParamStore:
         raise ParamError(unknown_kind(param_kind))
 
     def kind_in(self, param_kind: tuple[str, str], namespaced: bool) -> KnownParamKind:
-        """The objects of a kind of which it is known whether they are in namespaces."""
+        """Return a kind whose scope is known, with its objects."""
         objects = _sorted(self._found.get(param_kind, {}), namespaced)
         return KnownParamKind(namespaced, param_kind in BUILTIN_KINDS, objects, param_kind)
 
     def knows(self, param_kind: tuple[str, str]) -> bool:
-        """Whether the sources say anything of the kind."""
+        """Whether the sources have objects or a definition of the kind."""
         return param_kind in self._kinds
 
     def is_certain(self, param_kind: tuple[str, str]) -> bool:
-        """Whether no cluster could tell more of the kind: only of its objects."""
+        """Whether the scope of the kind is certain, so that a cluster can only add objects."""
         return param_kind in BUILTIN_KINDS or param_kind in self._defined
 
     def settles(self, param_kind: tuple[str, str], ref: CompiledParamRef | None) -> bool:
-        """Whether no cluster could add to the params that ``ref`` names, whatever the request."""
+        """Whether the sources alone determine the params of ``ref`` for every request."""
         if not self.is_certain(param_kind):
             return False
         if ref is None:
@@ -90,7 +88,7 @@ class ParamStore:
     def collect(
         self, kind: KnownParamKind, ref: CompiledParamRef, namespace: str
     ) -> list[JSONObject]:
-        """The params of a binding for a request in ``namespace``, in the order of their names."""
+        """Return the params of a binding for a request in ``namespace``, sorted by name."""
         return collect(kind, ref, namespace, find)
 
 
@@ -100,8 +98,8 @@ def collect(
     namespace: str,
     search: Callable[[KnownParamKind, CompiledParamRef, str], list[JSONObject]],
 ) -> list[JSONObject]:
-    """The params of a binding for a request in ``namespace``; ``search`` gives the objects that a
-    reference means in one namespace, as ``find`` does.
+    """Return the params of a binding for a request in ``namespace``; ``search`` returns the objects
+    that a paramRef selects in one namespace, as ``find`` does.
     """
     if not kind.namespaced and ref.namespace:
         raise ParamError("paramRef.namespace must not be provided for a cluster-scoped `paramKind`")
@@ -117,7 +115,7 @@ def collect(
 
 
 def find(kind: KnownParamKind, ref: CompiledParamRef, where: str) -> list[JSONObject]:
-    """The objects of ``kind`` that ``ref`` means in a namespace."""
+    """Return the objects of ``kind`` that ``ref`` selects in a namespace."""
     if ref.name:
         obj = kind.objects.get((where, ref.name))
         return [] if obj is None else [obj]
@@ -130,7 +128,7 @@ def find(kind: KnownParamKind, ref: CompiledParamRef, where: str) -> list[JSONOb
 
 
 def unknown_kind(param_kind: tuple[str, str]) -> str:
-    """What is wrong where nobody knows a kind."""
+    """Return the error message for an unknown kind."""
     api_version, kind = param_kind
     # Kubernetes writes the core group as an empty name.
     home = api_version if "/" in api_version else f"/{api_version}"
@@ -138,15 +136,13 @@ def unknown_kind(param_kind: tuple[str, str]) -> str:
 
 
 def key_of(obj: JSONObject, namespaced: bool) -> tuple[str, str]:
-    """Where an object of a cluster is, and its name."""
+    """Return namespace and name of an object of a cluster."""
     metadata = obj.get("metadata") or {}
     return (metadata.get("namespace") or "" if namespaced else "", metadata.get("name") or "")
 
 
 class Namespaces:
-    """The namespaces of the policy sources; one that nobody knows has its name and the name label
-    only.
-    """
+    """The namespaces of the policy sources; an unknown one has only its name and the name label."""
 
     def __init__(self, objects: Iterable[JSONObject] = ()) -> None:
         self._labels: dict[str, dict[str, str]] = {}
@@ -159,7 +155,7 @@ class Namespaces:
             self._objects[name] = _exposed(obj, labels)
 
     def including(self, obj: JSONObject) -> "Namespaces":
-        """These namespaces and one more (or one of them with other labels)."""
+        """Return these namespaces and one more (or one of them with other labels)."""
         added = Namespaces([obj])
         added._labels = {**self._labels, **added._labels}
         added._objects = {**self._objects, **added._objects}
@@ -169,11 +165,11 @@ class Namespaces:
         return name in self._labels
 
     def labels(self, name: str) -> dict[str, str] | str:
-        """The labels of a namespace; a text says why they cannot be found out."""
+        """Return the labels of a namespace, or as a string the reason why they are unknown."""
         return self._labels.get(name) or {NAME_LABEL: name}
 
     def object(self, name: str) -> JSONObject | Callable[[], JSON]:
-        """What ``namespaceObject`` is for a request in that namespace, or what gives it."""
+        """Return ``namespaceObject`` for a request in that namespace, or a function for it."""
         known = self._objects.get(name)
         if known is not None:
             return known
@@ -208,7 +204,7 @@ def _exposed(obj: JSONObject, labels: dict[str, str]) -> JSONObject:
 def _sorted(
     members: dict[tuple[str, str], JSONObject], namespaced: bool
 ) -> dict[tuple[str, str], JSONObject]:
-    # An object without a namespace is where kubectl would put it: in "default".
+    # As with kubectl, an object without a namespace is in "default".
     keyed = {
         ((ns or "default") if namespaced else "", name): obj for (ns, name), obj in members.items()
     }
@@ -216,7 +212,7 @@ def _sorted(
 
 
 def _crd_scopes(crds: Iterable[JSONObject]) -> Iterable[tuple[tuple[str, str], bool]]:
-    """The kinds that are served, and whether they are in namespaces."""
+    """Yield the kinds that definitions serve, and whether each is namespaced."""
     for crd in crds:
         for kind, served in _versions(crd):
             if served:
@@ -224,7 +220,7 @@ def _crd_scopes(crds: Iterable[JSONObject]) -> Iterable[tuple[tuple[str, str], b
 
 
 def _versions(crd: JSONObject) -> Iterator[tuple[tuple[str, str], bool]]:
-    """The versions of a definition as (apiVersion, kind), and whether each is served."""
+    """Yield the versions of a definition as (apiVersion, kind), and whether each is served."""
     spec = crd.get("spec")
     if not isinstance(spec, dict):
         return
@@ -237,7 +233,7 @@ def _versions(crd: JSONObject) -> Iterator[tuple[tuple[str, str], bool]]:
 
 
 def _versions_alike(crd: JSONObject) -> list[tuple[str, str]]:
-    """The versions in which an object differs by its apiVersion only: conversion None."""
+    """Return the versions whose objects differ only in apiVersion: conversion None."""
     spec = crd.get("spec")
     conversion = spec.get("conversion") if isinstance(spec, dict) else None
     strategy = conversion.get("strategy") if isinstance(conversion, dict) else None
@@ -247,7 +243,7 @@ def _versions_alike(crd: JSONObject) -> list[tuple[str, str]]:
 def _convert(
     found: dict[tuple[str, str], dict[tuple[str, str], JSONObject]], versions: list[tuple[str, str]]
 ) -> None:
-    """Add what is written in one version to the others; what they have themselves stays."""
+    """Add the objects of each version to the others, except where they have their own."""
     written = {kind: found[kind].copy() for kind in versions if kind in found}
     for target in versions:
         for kind, objects in written.items():
@@ -256,7 +252,7 @@ def _convert(
 
 
 def without_type(obj: JSONObject) -> JSONObject:
-    """``obj`` less apiVersion and kind: what a MutatingAdmissionPolicy sees of a built-in parameter
-    kind.
+    """Return ``obj`` without apiVersion and kind, as a MutatingAdmissionPolicy gets params of a
+    built-in kind.
     """
     return {key: value for key, value in obj.items() if key not in ("apiVersion", "kind")}

@@ -1,5 +1,5 @@
-"""PolicySet: all policies of a source, compiled, indexed and never changed again. Judges nothing
-itself.
+"""CompiledPolicySet: all policies of the sources, compiled, indexed and immutable. Evaluates
+nothing.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,36 +18,34 @@ from policyd.policy.compile.params import Namespaces, ParamStore
 from policyd.policy.source.documents import Document
 from policyd.versions import NEWEST, KubernetesVersion
 
-AGAIN = "again"  # the index of those that have a part in a second round of mutations
+AGAIN = "again"  # the index of the policies that take part in a second round of mutations
 
 
 class CounterRegistry:
-    """Counters by policy name; handed from one policy set to the next, so that they
-    never go back.
-    """
+    """Counters by policy name; passed from one policy set to the next, so they never decrease."""
 
     def __init__(self) -> None:
         self._counters: dict[str, PolicyCounters] = {}
 
     def get(self, name: str) -> PolicyCounters:
-        """The counters of a policy, made at first use."""
+        """Return the counters of a policy, created on first use."""
         counters = self._counters.get(name)
         if counters is None:
             counters = self._counters[name] = PolicyCounters(name)
         return counters
 
     def all(self) -> list[PolicyCounters]:
-        """Every policy that was ever loaded, by name."""
+        """Return the counters of every policy ever loaded, sorted by name."""
         return [self._counters[name] for name in sorted(self._counters)]
 
 
 class CompiledPolicySet:
     """An immutable set of compiled policies; ``generation`` is a hash of its sources.
 
-    ``problems`` are all that was found wrong in the sources, those of quarantined policies
-    included; ``unusable`` are the errors that no quarantined policy stands for. ``suites`` are the
-    PolicyTest documents, ``version`` is the Kubernetes version it evaluates as. ``files`` says what
-    each source file holds (``policy/source/losses.py``).
+    ``problems`` are all problems of the sources, including those of quarantined policies;
+    ``unusable`` are the errors without a quarantined policy. ``suites`` are the PolicyTest
+    documents, ``version`` is the Kubernetes version whose behavior it follows. ``files`` are the
+    classes of documents in each source file (``policy/source/losses.py``).
     """
 
     def __init__(
@@ -80,7 +78,7 @@ class CompiledPolicySet:
         self.files = files
         validating = [p for p in self.policies if p.validation is not None or _quarantines(p)]
         mutating = [p for p in self.policies if p.mutation is not None or _mutates(p)]
-        # The webhooks at which some policy wants to know what only a cluster knows.
+        # The webhooks with policies that may need lookups in a cluster.
         self.with_lookups = frozenset(
             webhook
             for webhook, asks in (
@@ -89,10 +87,10 @@ class CompiledPolicySet:
             )
             if asks
         )
-        # A second round of mutations matches anew, and few policies have any part in it.
+        # A second round of mutations matches again, and few policies take part in it.
         again = [policy for policy in mutating if policy.may_act_again]
         self.second_round = bool(again)
-        # Whether what matched first matches then, too: no labels and no bindings decide.
+        # Whether the same policies match again: none depends on labels or bindings.
         self.steady = not any(policy.selects or not policy.plain for policy in again)
         self._indexes = {
             "validate": _index(validating),
@@ -101,44 +99,42 @@ class CompiledPolicySet:
         }
 
     def with_namespace(self, obj: JSONObject) -> "CompiledPolicySet":
-        """The same policies, knowing one more namespace."""
+        """Return the same policies with one more namespace."""
         return self.with_namespaces(self.namespaces.including(obj))
 
     def with_namespaces(self, namespaces: Namespaces) -> "CompiledPolicySet":
-        """The same policies, knowing other namespaces."""
+        """Return the same policies with other namespaces."""
         copy = object.__new__(CompiledPolicySet)
         copy.__dict__.update(self.__dict__, namespaces=namespaces)
         return copy
 
     @property
     def quarantined(self) -> tuple[CompiledPolicy, ...]:
-        """The policies that could not be compiled and act by their failurePolicy."""
+        """Return the policies that could not be compiled; their failurePolicy decides."""
         return tuple(policy for policy in self.policies if policy.problem)
 
     def counters(self) -> list[PolicyCounters]:
-        """The counters of every policy that was ever loaded."""
+        """Return the counters of every policy ever loaded."""
         return self.registry.all()
 
     def match(self, request: MatchInput, webhook: str) -> list[tuple[CompiledPolicy, Hit]]:
-        """The policies whose matchConstraints fit, in the order of decisions; ``webhook`` may be
-        AGAIN.
+        """Return the policies whose matchConstraints match, in the order of decisions; ``webhook``
+        may be AGAIN.
         """
         return self._indexes[webhook][0].match(request)
 
     def match_controllers(
         self, request: MatchInput, webhook: str
     ) -> list[tuple[CompiledPolicy, Hit]]:
-        """The same for policies with podControllers; ``request`` shows the template's Pod as
-        object.
-        """
+        """Match policies with podControllers; ``request`` has the template's Pod as object."""
         return self._indexes[webhook][1].match(request)
 
 
 def _asks(
     policy: CompiledPolicy, plan: ValidationPlan | MutationPlan | None, params: ParamStore
 ) -> bool:
-    """Whether the policy uses the authorizer, namespaceObject, labels of namespaces, or params that
-    the sources do not settle.
+    """Whether the policy uses the authorizer, namespaceObject, namespace labels, or params that the
+    sources do not determine.
     """
     kind = policy.param_kind
     if kind is not None and not all(params.settles(kind, b.param_ref) for b in policy.bindings):
@@ -150,14 +146,12 @@ def _asks(
 
 
 def _quarantines(policy: CompiledPolicy) -> bool:
-    """Whether the policy is broken, and denies at the validating webhook what it
-    would have judged.
-    """
+    """Whether the policy is broken, and its failurePolicy decides at the validating webhook."""
     return bool(policy.problem) and policy.kind != "MutatingAdmissionPolicy"
 
 
 def _mutates(policy: CompiledPolicy) -> bool:
-    """Whether the policy is broken, and would have mutated."""
+    """Whether the policy is broken, and its failurePolicy decides at the mutating webhook."""
     return bool(policy.problem) and policy.kind == "MutatingAdmissionPolicy"
 
 

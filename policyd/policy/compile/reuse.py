@@ -1,7 +1,7 @@
-"""Which compiled policies the next set may use again: those made of the same texts.
+"""Find compiled policies that the next set can reuse: those with unchanged sources.
 
-A reload mostly changes few of many policies, and what did not change is neither checked nor
-compiled again while requests wait. Compiles nothing itself.
+Most reloads change few of many policies; the unchanged ones are neither checked nor compiled again
+while requests wait. Compiles nothing.
 """
 
 from collections.abc import Iterable
@@ -16,9 +16,9 @@ from policyd.versions import KubernetesVersion
 
 
 def made_of(document: Document, bindings: Iterable[Document], version: KubernetesVersion) -> bytes:
-    """What a compiled policy depends on, as a hash: its file's name, its text, those of its
-    bindings, the Kubernetes version. Their place in the file is no part of it: only problems tell
-    places. Empty for a document with problems.
+    """Return a hash of everything a compiled policy depends on: its file name, its text and those
+    of its bindings, the Kubernetes version. Places in the file are not included: only problems
+    have places. Empty for a document with problems.
     """
     if document.model is None:
         return b""
@@ -26,18 +26,18 @@ def made_of(document: Document, bindings: Iterable[Document], version: Kubernete
     for each in (document, *bindings):
         origin = each.origin
         whole.update(_hash(origin.chunk))
-        # A text may hold several documents, and a List may give its items their kind.
+        # A text may have several documents, and a List may set the kind of its items.
         whole.update(f"{origin.root} {origin.within}\0{each.api_version} {each.kind}\0".encode())
     return whole.digest()
 
 
 def reusable(former: CompiledPolicySet | None) -> dict[bytes, CompiledPolicy]:
-    """The policies of the former set by what they were made of, less those in quarantine."""
+    """Return the policies of the former set by ``made_of``, without those in quarantine."""
     policies = former.policies if former is not None else ()
     return {policy.made_of: policy for policy in policies if policy.made_of}
 
 
 @lru_cache(maxsize=8)
 def _hash(chunk: Chunk) -> bytes:
-    """Kept for a few texts: all items of a List have the same."""
+    """Hash a chunk. Cached for a few chunks: all items of a List share one."""
     return sha256(chunk.text.encode("utf-8", "surrogatepass")).digest()

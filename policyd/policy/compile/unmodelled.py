@@ -1,6 +1,6 @@
-"""Expressions of a policy whose form is wrong elsewhere: their problems are told all the same.
+"""Report the problems of expressions in a policy whose form is wrong elsewhere.
 
-Nothing is made of them: the policy cannot be used as it is.
+Their programs are dropped: the policy cannot be used.
 """
 
 from policyd.errors import Problem
@@ -12,7 +12,7 @@ from policyd.versions import KubernetesVersion
 
 
 def expression_problems(document: Document, version: KubernetesVersion) -> list[Problem]:
-    """What is wrong with the expressions that can be read in a document without a model."""
+    """Return the problems of the readable expressions of a document without a model."""
     spec = document.raw.get("spec")
     if not isinstance(spec, dict):
         return []

@@ -1,6 +1,4 @@
-"""``podControllers``: pod templates seen as the Pod they will become, and written back. Judges
-nothing.
-"""
+"""``podControllers``: convert pod templates to Pods, and write changes back. Evaluates nothing."""
 
 from policyd.json_types import JSON, JSONObject
 
@@ -22,8 +20,8 @@ _OPERATIONS = ("CREATE", "UPDATE")
 
 
 def controller_constraints(constraints: JSONObject) -> JSONObject:
-    """The matchConstraints for pod controllers that follow from those for Pods; without
-    resourceRules if none names Pods.
+    """Derive the matchConstraints for pod controllers from those for Pods; without resourceRules
+    if none names Pods.
     """
     rules = controller_rules(constraints.get("resourceRules") or [])
     excludes = controller_rules(constraints.get("excludeResourceRules") or [])
@@ -31,9 +29,9 @@ def controller_constraints(constraints: JSONObject) -> JSONObject:
 
 
 def controller_rules(rules: list[JSONObject]) -> list[JSONObject]:
-    """The rules for pod controllers that follow from rules naming plain ``pods`` of the core group.
+    """Derive the match rules for pod controllers from those that name ``pods`` of the core group.
 
-    Same operations less DELETE and CONNECT, no resourceNames, never a subresource.
+    The same operations without DELETE and CONNECT, no resourceNames, no subresources.
     """
     derived: list[JSONObject] = []
     for rule in rules:
@@ -71,11 +69,11 @@ def _operations(rule: JSONObject) -> list[JSON]:
 
 
 def template_is_settled(operation: str, obj: JSON) -> bool:
-    """Whether the template must stay as it is: only its Pods may still be mutated.
+    """Whether the template must not be mutated, only its Pods.
 
-    Of a Job the API server takes no other template once it is created. An object that another
-    controller made has that one's template: a Deployment that finds a ReplicaSet's template
-    differing from its own makes another one, without end.
+    The template of a created Job is immutable. An object owned by another controller has the
+    owner's template: a Deployment that finds a ReplicaSet with a different template creates another
+    one, without end.
     """
     if not isinstance(obj, dict):
         return False
@@ -89,13 +87,13 @@ def template_is_settled(operation: str, obj: JSON) -> bool:
 
 
 def template_path(obj: JSON) -> tuple[str, ...]:
-    """Where the pod template of a controller stands, as keys from the root."""
+    """Return the path of the pod template of a controller, as keys from the root."""
     kind = obj.get("kind") if isinstance(obj, dict) else None
     return _TEMPLATE_PATHS.get(str(kind), _DEFAULT_PATH)
 
 
 def pod_of(obj: JSON, namespace: str) -> JSONObject | None:
-    """The Pod that a controller's template will become, or None if there is no template."""
+    """Return the Pod of a controller's template, or None if there is no template."""
     if not isinstance(obj, dict):
         return None
     template: JSON = obj
@@ -118,7 +116,7 @@ def pod_of(obj: JSON, namespace: str) -> JSONObject | None:
 
 
 def with_pod(obj: JSONObject, before: JSONObject, after: JSONObject) -> JSONObject:
-    """``obj`` with the template replaced by what became of its Pod; unchanged parts stay the same
+    """Return ``obj`` with the changes of the Pod in its template; unchanged parts stay the same
     objects.
     """
     keys = template_path(obj)

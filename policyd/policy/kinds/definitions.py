@@ -1,7 +1,7 @@
-"""CustomResourceDefinitions among the documents: only those whose form can be relied on are used.
+"""CustomResourceDefinitions among the documents: only well-formed ones are used.
 
-Checked is what policyd reads of them (names, versions, the shape of the schemas); all else is the
-API server's business.
+Only the fields that policyd reads are checked (names, versions, the shape of the schemas); the API
+server checks the rest.
 """
 
 from collections.abc import Callable, Iterator
@@ -21,14 +21,14 @@ _DEEPEST = 200  # levels of a schema
 
 @dataclass(frozen=True, slots=True)
 class UsableDefinitions:
-    """The usable ones, and what is wrong with the others."""
+    """The usable definitions, and the problems of the others."""
 
     documents: tuple[Document, ...]
     problems: tuple[Problem, ...]
 
 
 def definitions(sources: Sources) -> UsableDefinitions:
-    """The CustomResourceDefinitions of all documents, in their order."""
+    """Return the CustomResourceDefinitions of all documents, in order."""
     good: list[Document] = []
     problems: list[Problem] = []
     for document in sources.of_kind(KIND):
@@ -42,7 +42,7 @@ def definitions(sources: Sources) -> UsableDefinitions:
 
 
 def usable(crd: dict[str, Any]) -> bool:
-    """Whether nothing is wrong with what is read of a definition."""
+    """Whether the fields that are read of a definition are valid."""
     return next(_check(crd), None) is None
 
 
@@ -79,7 +79,7 @@ def _check(raw: dict[str, Any]) -> Iterator[FormProblem]:
 
 
 def _schema(schema: Any, at: FieldPath, depth: int = 0) -> Iterator[FormProblem]:
-    """A structural schema, as far as types are made of it."""
+    """Check the fields of a structural schema from which types are built."""
     if depth > _DEEPEST:
         yield FormProblem(at, f"the schema is deeper than {_DEEPEST} levels")
         return

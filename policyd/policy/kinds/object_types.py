@@ -1,8 +1,8 @@
-"""CEL types of the objects of kinds, from their OpenAPI schemas (built-in kinds and CRDs).
+"""CEL types of Kubernetes objects, from OpenAPI schemas (built-in kinds and CRDs).
 
-The types are those that values have when policies run. So they differ from what the API server's
-type checking believes: a date-time is a string there, a field named ``a-b`` has no other spelling,
-a quantity is a string, and what the schema leaves open is dyn.
+The types are those of the values at run time, so they differ from the API server's type checking:
+a date-time is a string, a field named ``a-b`` has no other spelling, a quantity is a string, and
+a value without a type in the schema is dyn.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,8 +19,8 @@ from policyd.policy.kinds.plural import plural
 _Gvk = tuple[str, str, str]
 _SCALARS = {"boolean": BOOL, "integer": INT, "number": DOUBLE, "string": STRING}
 _ANY_MAP = map_of(STRING, DYN)
-# By Go type: fields that may be omitted, but that the API server sets or asks for, so that every
-# object has them when it is validated.
+# By Go type: optional fields that the API server sets or requires, so that every object has them
+# when it is validated.
 ALWAYS_THERE = {
     name: frozenset(fields.split())
     for name, fields in {
@@ -58,8 +58,8 @@ _SERVED_VERSIONS = {api_version for api_version, _ in BUILTIN_KINDS}
 
 
 class ObjectTypes:
-    """The types of some kinds, beside ``structs``, the struct types of admission. Made anew for
-    each check: it learns the names of the types it gives out.
+    """The types of some kinds, besides ``structs``, the struct types of admission. Created for each
+    check: it records the names of the types that it returns.
     """
 
     def __init__(self, schemas: "KindSchemas", structs: Structs) -> None:
@@ -73,7 +73,7 @@ class ObjectTypes:
         self.structs = self.structs.with_fields(name, fields)
 
     def of_kind(self, gvk: _Gvk) -> Type | None:
-        """The type of a kind's objects; None for kinds that nobody knows."""
+        """Return the type of a kind's objects; None for unknown kinds."""
         schema = self._kinds.find(gvk)
         if schema is None:
             return None
@@ -97,10 +97,10 @@ class ObjectTypes:
         return DYN if schema.get("x-kubernetes-preserve-unknown-fields") else None
 
     def may_lack(self, struct: Type, name: str) -> bool:
-        """Whether an object that the API server took may be without a field that its kind has.
+        """Whether an object that the API server accepted may lack a field of its kind.
 
-        In Go's types only what is omitted when empty can be absent; in custom resources what is
-        neither required nor has a default.
+        In Go types only fields with omitempty can be absent; in custom resources, fields that are
+        neither required nor have a default.
         """
         schema = self._schemas.get(struct.name)
         member = schema["properties"].get(name) if schema is not None else None
@@ -114,7 +114,7 @@ class ObjectTypes:
         if "omit" not in member:
             return False
         is_struct = member["omit"] == "empty" and "$ref" in member and not member.get("pointer")
-        return not is_struct  # Go prints empty structs all the same
+        return not is_struct  # Go writes empty structs despite omitempty
 
     def is_object(self, t: Type) -> bool:
         return t.name in self._schemas
@@ -157,7 +157,7 @@ class ObjectTypes:
 
 
 class KindSchemas:
-    """The OpenAPI schemas of kinds, and which kinds resources are of."""
+    """The OpenAPI schemas of kinds, and the kind of each resource."""
 
     def __init__(self, crds: Iterable[Mapping[str, Any]]) -> None:
         self._table: Table = builtin_table()
@@ -167,7 +167,7 @@ class KindSchemas:
         for api_version, kind in BUILTIN_KINDS:
             group, _, version = api_version.rpartition("/")
             self._resources[group, version, plural(kind)] = (group, version, kind)
-        for key in self._table.kinds:  # versions that a cluster may be told to serve
+        for key in self._table.kinds:  # versions that a cluster can be configured to serve
             group, version, kind = key.split("/")
             if f"{group}/{version}".removeprefix("/") not in _SERVED_VERSIONS:
                 self._resources[group, version, plural(kind)] = (group, version, kind)
@@ -184,11 +184,11 @@ class KindSchemas:
                 self._found[gvk] = None if schema is None else as_object(as_published(schema))
 
     def of_resource(self, group: str, version: str, resource: str) -> _Gvk | None:
-        """The kind of a resource, subresources aside."""
+        """Return the kind of a resource without its subresources."""
         return self._resources.get((group, version, resource))
 
     def named(self, group: str, version: str, resource: str) -> list[_Gvk]:
-        """The kinds that these names may mean; without a group: of all groups, the core first."""
+        """Return the kinds with these names; without a group, of all groups, the core first."""
         if group:
             found = self._resources.get((group, version, resource))
             return [] if found is None else [found]
@@ -199,16 +199,16 @@ class KindSchemas:
         return self._by_name.get((version, resource), [])
 
     def versions(self, group: str, resource: str) -> list[str]:
-        """The versions in which a resource is served."""
+        """Return the versions in which a resource is served."""
         return [key[1] for key in self._resources if (key[0], key[2]) == (group, resource)]
 
     def find(self, gvk: _Gvk) -> JSONObject | None:
-        """The schema of a kind's objects."""
+        """Return the schema of a kind's objects."""
         if gvk not in self._found:
             name = self._table.kinds.get("/".join(gvk))
             self._found[gvk] = None if name is None else as_object(self.definition(name))
         return self._found[gvk]
 
     def definition(self, name: str) -> JSONObject:
-        """The schema that a reference names."""
+        """Return the schema that a reference names."""
         return self._table.definition(name)

@@ -1,8 +1,8 @@
-"""The resource of a kind, where nothing but its name is known."""
+"""The resource name of a kind, derived from the kind's name alone."""
 
 
 def plural(kind: str) -> str:
-    """The resource of a kind by the rules that hold for every built-in kind."""
+    """Return the resource name of a kind by the rules that hold for every built-in kind."""
     lower = kind.lower()
     if lower.endswith("endpoints"):
         return lower

@@ -1,5 +1,5 @@
-"""Which resources there are, in which versions, with which subresources and operations: those of
-Kubernetes itself (1.36) and those of CustomResourceDefinitions. Data, and looking it up.
+"""The resources of Kubernetes (1.36) and of CustomResourceDefinitions, with their versions,
+subresources and operations. Data and lookups only.
 """
 
 import functools
@@ -12,7 +12,7 @@ from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
 
 WRITES = frozenset({"CREATE", "UPDATE", "DELETE"})
-# What is done with a subresource, as far as admission sees it; reading (log) it never does.
+# The operations of subresources that admission gets; reads (log) never reach admission.
 _OPERATIONS = {
     "approval": "UPDATE",
     "attach": "CONNECT",
@@ -78,7 +78,7 @@ _SUBRESOURCES: Mapping[str, Mapping[str, str]] = {
 _SPECIAL: Mapping[tuple[str, str], frozenset[str]] = {
     ("", "bindings"): frozenset({"CREATE"}),
     ("", "componentstatuses"): frozenset(),
-    # No policy or webhook is asked about these (matchPolicy and wildcards change nothing).
+    # No policy or webhook is called for these (matchPolicy and wildcards change nothing).
     **dict.fromkeys(
         (
             ("admissionregistration.k8s.io", "mutatingadmissionpolicies"),
@@ -98,7 +98,7 @@ _SPECIAL: Mapping[tuple[str, str], frozenset[str]] = {
 
 
 class Removal(NamedTuple):
-    """In which release Kubernetes ceased to serve a version, and where the resource is now."""
+    """The release in which Kubernetes stopped serving a version, and where the resource is now."""
 
     release: str
     now: str
@@ -154,8 +154,8 @@ REMOVED: Mapping[tuple[str, str, str], Removal] = {
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """What there is of a resource; ``namespaced`` is None where that is not known. ``versions``
-    are those that a cluster can serve, ``usual`` those that it serves unless told otherwise.
+    """A resource; ``namespaced`` is None if unknown. ``versions`` are those that a cluster can
+    serve, ``usual`` those that it serves by default.
     """
 
     versions: tuple[str, ...]
@@ -165,7 +165,7 @@ class Resource:
     subresources: tuple[str, ...] = ()
 
     def operations_of(self, subresource: str) -> frozenset[str]:
-        """What admission sees of it (``*``: and of all subresources)."""
+        """Return the operations that admission gets (``*``: also of all subresources)."""
         if not subresource:
             return self.operations
         everything = subresource == "*"
@@ -178,7 +178,7 @@ Resources = Mapping[tuple[str, str], Resource]  # by group and plural name
 
 
 def known_resources(crds: Iterable[Mapping[str, Any]]) -> Resources:
-    """Those of Kubernetes and of these CustomResourceDefinitions (plain documents)."""
+    """Return the resources of Kubernetes and of these CustomResourceDefinitions (plain JSON)."""
     found = dict(_builtin())
     for crd in crds:
         spec = crd.get("spec") or {}
@@ -205,7 +205,7 @@ def _builtin() -> Resources:
         namespaced[group, plural(kind)] = inside
     usual = {key: tuple(listed) for key, listed in versions.items()}
     served = {api_version for api_version, _ in BUILTIN_KINDS}
-    for key in builtin_table().kinds:  # what a cluster may be told to serve
+    for key in builtin_table().kinds:  # versions that a cluster can be configured to serve
         group, version, kind = key.split("/")
         if f"{group}/{version}".removeprefix("/") not in served:
             versions.setdefault((group, plural(kind)), []).append(version)

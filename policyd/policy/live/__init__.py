@@ -1,1 +1,1 @@
-"""Policies in use: watching sources, swapping sets, what a live cluster adds."""
+"""Policies in use: watch sources, swap sets, add definitions of a live cluster."""

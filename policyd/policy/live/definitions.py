@@ -1,5 +1,5 @@
-"""CustomResourceDefinitions that policies need and no document gives: which those are, and the
-sources with the ones that a cluster gave. Asks nobody.
+"""CustomResourceDefinitions that policies need and no document has: list them, and add those of a
+cluster to the sources. Queries no cluster.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ class WantedDefinition(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name that the API server gives it."""
+        """Return the name of the definition in the API server."""
         return f"{self.plural}.{self.group}"
 
 
@@ -38,7 +38,7 @@ Fetch = Callable[[frozenset[WantedDefinition]], Iterable[JSONObject]]
 
 
 def wanted(sources: Sources) -> frozenset[WantedDefinition]:
-    """What the rules of policies name, less what is built in and what documents define."""
+    """Return the resources that match rules name and that are neither built in nor defined."""
     given = {_identity(document.raw) for document in definitions(sources).documents}
     named = {
         WantedDefinition(group, resource.partition("/")[0])
@@ -61,7 +61,7 @@ def _constraints(document: Document) -> Iterator[MatchResources]:
 
 
 def with_definitions(sources: Sources, crds: Iterable[JSONObject]) -> Sources:
-    """The sources and these definitions, less those that documents give or that are of no use."""
+    """Return the sources with these definitions, except invalid ones and those of documents."""
     given = {_identity(document.raw) for document in definitions(sources).documents}
     added = [
         _document(slim(crd), len(sources.documents) + index)
@@ -86,7 +86,7 @@ def _identity(crd: JSONObject) -> WantedDefinition:
 
 
 def _document(crd: JSONObject, index: int) -> Document:
-    # No text that anybody would be shown: the chunk only tells one state from another.
+    # Never shown to users: the chunk only distinguishes one state from another.
     digest = hashlib.sha256(json.dumps(crd, sort_keys=True).encode()).hexdigest()
     return Document(
         kind=KIND,
@@ -101,7 +101,7 @@ def _document(crd: JSONObject, index: int) -> Document:
 
 
 def slim(crd: JSONObject) -> JSONObject:
-    """What of a definition is read here: of a large one, most is prose."""
+    """Return the fields of a definition that policyd reads: most of a large one is descriptions."""
     spec = crd["spec"]
     versions = [
         {

@@ -1,7 +1,7 @@
-"""Which of the resources that a cluster serves policies are about, for who lists what is there.
+"""Find the resources of a cluster that policies match, for a scan that lists their objects.
 
-The core's matcher is asked with a request that creates such an object; only what decides later,
-selectors and names, is left out. Lists nothing itself.
+The core's matcher is called with a request that creates such an object; selectors and names are
+ignored, as they depend on the object. Lists nothing itself.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,7 +15,7 @@ from policyd.policy.model.kinds import AnyPolicy
 from policyd.policy.source.documents import Sources
 
 PolicyKey = tuple[str, str]  # of a policy: name and kind, as ``CompiledPolicy.sort_key``
-# What makes others comes before what it makes: how deep a kind stands.
+# Depth of ownership: owners are listed before the objects that they create.
 _MADE = {"jobs": 1, "replicasets": 1, "replicationcontrollers": 1, "pods": 2}
 
 
@@ -31,25 +31,25 @@ class Served:
 
     @property
     def api_version(self) -> str:
-        """As manifests write it."""
+        """Return the apiVersion as in manifests."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
     @property
     def label(self) -> str:
-        """As kubectl calls it: ``deployments.apps``."""
+        """Return the name that kubectl uses: ``deployments.apps``."""
         return f"{self.resource}.{self.group}" if self.group else self.resource
 
 
 @dataclass(frozen=True, slots=True)
 class ListedResource:
-    """A resource to list, and the policies that judge it in this version."""
+    """A resource to list, and the policies to evaluate for it in this version."""
 
     served: Served
     policies: frozenset[PolicyKey]
 
 
 class Reach:
-    """What the rules of some policies name, podControllers included."""
+    """The resources that the match rules of some policies name, podControllers included."""
 
     def __init__(self, sources: Sources, policies: Iterable[PolicyKey]) -> None:
         wanted = set(policies)
@@ -66,7 +66,7 @@ class Reach:
             self._rules[key] = tuple(map(_without_names, given))
 
     def names_group(self, group: str) -> bool:
-        """Whether some rule may be about a resource of the API group."""
+        """Whether a match rule may match a resource of the API group."""
         return any(
             not each.rules or any({"*", group} & set(rule.groups) for rule in each.rules)
             for rules in self._rules.values()
@@ -74,11 +74,10 @@ class Reach:
         )
 
     def targets(self, served: Iterable[Served]) -> list[ListedResource]:
-        """What to list of ``served``, which has the preferred version of a resource first; what
-        others are made by comes before them.
+        """Return which of ``served`` to list, owners before the objects that they create.
 
-        A policy judges a resource in the first version that its rules name, and what the cluster
-        shows in two groups only once.
+        ``served`` has the preferred version of a resource first. A policy is evaluated in the first
+        version that its match rules name, and only once for a resource served in two groups.
         """
         judges: dict[Served, set[PolicyKey]] = {}
         known: set[tuple[PolicyKey, str, str]] = set()
@@ -99,14 +98,14 @@ class Reach:
 
 
 def _storage(served: Served) -> tuple[str, str]:
-    """Group and resource under which the same objects are known everywhere."""
+    """Return the group and resource that identify the same objects in all groups."""
     place = (served.group, served.resource)
     family = EQUIVALENTS.families.get(place)
     return place if family is None else (family.resources[0][0], family.resources[0][2])
 
 
 def _without_names(constraints: JSONObject) -> MatchRules:
-    """The rules, wide enough for every object of the resources that they name."""
+    """Compile the match rules without names and selectors, to match every object of a resource."""
     rules = constraints.get("resourceRules") or []
     excludes = constraints.get("excludeResourceRules") or []
     return MatchRules(

@@ -1,7 +1,7 @@
-"""Store: the PolicySet in use, and how another one takes its place.
+"""The store of the policy set in use, which reloads and swaps it.
 
-Loading happens off the event loop's thread; the swap is one assignment on it. Whatever is wrong
-with new sources, the set in use stays. What a set is and how it is compiled is handed in.
+Loading runs outside the event loop's thread; the swap is one assignment in it. If new sources have
+problems, the set in use stays. The function that compiles a set is an argument.
 """
 
 import asyncio
@@ -17,26 +17,26 @@ from policyd.policy.live.watch import Fingerprint, changed, fingerprint
 from policyd.policy.source.losses import emptied, truncated
 from policyd.versions import KubernetesVersion
 
-# Sources that change while they are read are read again, so that no set mixes two states.
+# Reads of sources that change meanwhile, so that no set mixes two states.
 MAX_READS = 5
-# Seconds until sources that could not be used are read again without a change: what was wrong may
-# go away by itself (a mount that comes back, room for open files). Doubled each time, up to a
-# minute: reading 100 policies takes half a second of the processor.
+# Seconds until unusable sources are read again without a change: the cause may be temporary (a lost
+# mount, too many open files). Doubled each time, up to a minute: reading 100 policies takes half a
+# second of processor time.
 RETRY_SECONDS = 5.0
 LONGEST_RETRY_SECONDS = 60.0
 
 
 class Counters(Protocol):
-    """The counters of one policy, as the core keeps them; they never go back over reloads."""
+    """The core's counters of one policy; they never decrease, even over reloads."""
 
     @property
     def name(self) -> str: ...
     def snapshot(self) -> Mapping[str, Any]:
-        """``decisions`` by name, ``seconds`` of evaluation, ``cost`` units."""
+        """Return ``decisions`` by name, ``seconds`` of evaluation, ``cost`` units."""
 
 
 class LoadedPolicy(Protocol):
-    """What is shown of one policy."""
+    """The fields of a policy that the server shows."""
 
     @property
     def name(self) -> str: ...
@@ -53,7 +53,7 @@ class LoadedPolicy(Protocol):
 
 
 class LoadedPolicySet(Protocol):
-    """What the server needs to know of a compiled set."""
+    """The fields of a compiled set that the server needs."""
 
     @property
     def generation(self) -> str: ...
@@ -63,22 +63,22 @@ class LoadedPolicySet(Protocol):
     def problems(self) -> Sequence[Problem]: ...
     @property
     def version(self) -> KubernetesVersion:
-        """The Kubernetes version that it evaluates as."""
+        """The Kubernetes version whose behavior it follows."""
 
     @property
     def files(self) -> Mapping[str, frozenset[str]]:
-        """What each source file holds: ``losses.held``."""
+        """The classes of documents in each source file: ``losses.held``."""
 
     @property
     def with_lookups(self) -> Container[str]:
-        """The webhooks whose policies may have to wait for the authorizer."""
+        """The webhooks whose policies may need lookups in a cluster."""
 
     def counters(self) -> Sequence[Counters]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """How one attempt to load ended. ``errors`` is empty after a success."""
+    """The result of one attempt to load. ``errors`` is empty after a success."""
 
     succeeded: bool
     generation: str
@@ -90,11 +90,11 @@ class Store:
     """Holds the set in use and replaces it.
 
     ``load`` compiles the sources: it raises PolicyError if there is nothing to serve at all, and
-    may give a set with quarantined policies, which only the first load accepts. ``verify`` runs the
-    suites of a set and gives a text for each failure. ``on_reload`` hears of every attempt.
-    ``mendable`` are the rules of problems that may go away without a change of the sources: those
-    that the set in use has already do not keep another one out. ``allow_empty``: a set without
-    policies is one like any other.
+    may return a set with quarantined policies, which only the first load accepts. ``verify`` runs
+    the suites of a set and returns a message for each failure. ``on_reload`` is called after every
+    attempt. ``mendable`` are the rules of problems that may disappear without a change of the
+    sources: such problems of the set in use do not block a new set. ``allow_empty``: accept a set
+    without policies.
     """
 
     def __init__(
@@ -119,25 +119,25 @@ class Store:
         self._state: Fingerprint = ()
         self._accepted: frozenset[str] = frozenset()
         self._loading = asyncio.Lock()
-        # Whether a reload that somebody asked for waits for another to end.
+        # Whether a requested reload waits for another to end.
         self._wanted = False
         self.last: Reload | None = None
 
     @property
     def current(self) -> LoadedPolicySet:
-        """The set in use; raises LookupError before the first one is loaded."""
+        """Return the set in use; raises LookupError before the first one is loaded."""
         if self._current is None:
             raise LookupError("no policies are loaded yet")
         return self._current
 
     @property
     def loaded(self) -> bool:
-        """Whether there is a set to judge by."""
+        """Whether a set is loaded."""
         return self._current is not None
 
     @property
     def unready(self) -> str:
-        """Why the server must not be asked yet; empty if it may."""
+        """Return why the server is not ready; empty if it is."""
         if self._current is None:
             return "no policies are loaded"
         if not self._current.policies and not self._allow_empty:
@@ -145,9 +145,9 @@ class Store:
         return ""
 
     def start(self) -> None:
-        """Load the first set. There is no former one to keep: broken policies are quarantined.
+        """Load the first set. There is no former set to keep, so broken policies are quarantined.
 
-        Raises PolicyError for sources that give no set at all.
+        Raises PolicyError if the sources have nothing to serve at all.
         """
         self._state, policies = self._read()
         errors = self._faults(policies)
@@ -165,8 +165,8 @@ class Store:
         looked: Callable[[], None] = lambda: None,
         degraded: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Reload whenever the sources change, until ``stop`` is set; and now and then while they
-        cannot be used. ``looked`` and ``degraded`` are those of ``changed``.
+        """Reload whenever the sources change, until ``stop`` is set; retry at intervals while they
+        are unusable. ``looked`` and ``degraded`` are those of ``changed``.
         """
         states = changed(
             self.paths,
@@ -178,12 +178,12 @@ class Store:
         )
         async for state in states:
             again, self._state = state == self._state, state
-            # Nothing changed: what is wrong with the set in use keeps no other one out. Definitions
-            # of a cluster that came meanwhile were read, and nobody else would notice them.
+            # Nothing changed: problems of the set in use do not block another set. New definitions
+            # of a cluster were read, and no other code would notice them.
             await self._replace(self._accepted if again else self._waiting(), again=again)
 
     async def renew(self) -> None:
-        """Reload because somebody wants it; one reload that has not begun yet serves them all."""
+        """Reload on request; one reload that has not started yet serves all requests."""
         if self._wanted:
             return
         self._wanted = True
@@ -192,8 +192,8 @@ class Store:
             await self._renew(self._waiting())
 
     async def refresh(self) -> None:
-        """Reload because what the sources depend on changed. Errors that the set in use has, too,
-        keep no policy waiting that is usable now.
+        """Reload because a dependency of the sources changed. Errors that the set in use also has
+        do not block policies that are usable now.
         """
         await self._replace(self._accepted)
 
@@ -202,12 +202,12 @@ class Store:
         return self.last is not None and not self.last.succeeded
 
     async def _replace(self, tolerated: frozenset[str], *, again: bool = False) -> None:
-        """``again``: nothing changed; the same errors once more are no news."""
+        """Reload. ``again``: nothing changed, so do not report the same errors again."""
         async with self._loading:
             await self._renew(tolerated, again=again)
 
     async def _renew(self, tolerated: frozenset[str], *, again: bool = False) -> None:
-        """One reload; the caller sees to it that there is no other."""
+        """Run one reload; the caller ensures that no other is running."""
         policies, errors = await asyncio.to_thread(self._attempt, tolerated)
         self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
         self._retry_at = monotonic() + self._retry
@@ -217,7 +217,7 @@ class Store:
         await asyncio.to_thread(_settle)
 
     def _read(self) -> tuple[Fingerprint, LoadedPolicySet]:
-        """One state of the sources and the set made of it."""
+        """Return one state of the sources and the set compiled from it."""
         before = fingerprint(self.paths)
         for _ in range(MAX_READS):
             made: LoadedPolicySet | PolicyError
@@ -234,7 +234,8 @@ class Store:
         raise PolicyError([Problem("the policy sources change faster than they are read")])
 
     def _attempt(self, tolerated: frozenset[str]) -> tuple[LoadedPolicySet | None, tuple[str, ...]]:
-        """A set that may be used, and its errors; no set if they are more than those ``tolerated``.
+        """Return a usable set and its errors; no set if it has errors that are not ``tolerated``.
+
         Runs on any thread; changes nothing.
         """
         try:
@@ -243,18 +244,18 @@ class Store:
         except PolicyError as error:
             return None, tuple(str(problem) for problem in error.problems) or (str(error),)
         except Exception as defect:
-            # Whatever is wrong, even with the compiler itself, the set in use stays (design 4);
-            # an exception here would end the watch and leave the server deaf to later changes.
+            # The set in use stays on any error, even a bug of the compiler (design 4); an exception
+            # here would end the watch, and the server would miss later changes.
             return None, (f"{type(defect).__name__}: {defect}",)
         return (policies if tolerated.issuperset(errors) else None), errors
 
     def _waiting(self) -> frozenset[str]:
-        """What is wrong with the set in use that may mend by itself."""
+        """Return the problems of the set in use that may disappear by themselves."""
         problems = self.current.problems
         return frozenset(str(each) for each in problems if each.rule in self._mendable)
 
     def _faults(self, policies: LoadedPolicySet) -> tuple[str, ...]:
-        """Why a set should not replace another: errors in its sources, and failing suites."""
+        """Return why a set must not replace another: errors in its sources, and failing suites."""
         errors = [str(problem) for problem in policies.problems if problem.severity == "error"]
         if self._current is not None:
             errors += truncated(self._current, policies)
@@ -265,7 +266,7 @@ class Store:
     def _finish(
         self, policies: LoadedPolicySet | None, errors: tuple[str, ...], *, quiet: bool = False
     ) -> Reload:
-        """Take a set into use, on the event loop's thread; the same sources change nothing."""
+        """Swap in a set, on the event loop's thread; the same sources change nothing."""
         if policies is not None and _state(policies) != _state(self.current):
             self._current, self._accepted = policies, frozenset(errors)
         attempt = Reload(not errors, self.current.generation, time(), errors)
@@ -281,15 +282,14 @@ class Store:
 
 
 def _state(policies: LoadedPolicySet) -> tuple[str, KubernetesVersion]:
-    """What tells a set from another."""
+    """Return the key that distinguishes a set from another."""
     return policies.generation, policies.version
 
 
 def _settle() -> None:
-    """Keep the set out of the garbage collector's way, which stops all threads while it looks.
+    """Exempt the set from garbage collection, which stops all threads while it runs.
 
-    What was kept so before is not looked at again. A set has no cycles: the last one who uses it
-    frees it.
+    Earlier objects are not scanned again. A set has no cycles: its last user frees it.
     """
     gc.collect()
     gc.freeze()

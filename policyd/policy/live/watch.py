@@ -1,8 +1,8 @@
-"""Files that change: what they look like now, and a wait until they look different.
+"""Watch files for changes: take a fingerprint, and wait until it differs.
 
-Knows nothing of policies or certificates. inotify only says when to look; the look itself decides.
-Looks go on at intervals whatever inotify does: events are lost, its instances and watches run out,
-file systems of networks have none, and a name that is not UTF-8 ends its library.
+Knows nothing of policies or certificates. inotify only triggers a scan; the scan detects changes.
+Scans also run at intervals, whatever inotify does: events are lost, its instances and watches run
+out, network file systems have none, and a name that is not UTF-8 crashes its library.
 """
 
 import asyncio
@@ -19,22 +19,22 @@ from watchfiles import awatch
 from policyd.policy.source.tree import walk
 from policyd.regular_files import open_regular
 
-# Seconds between two looks when inotify is silent.
+# Seconds between two scans without inotify events.
 LOOK_ANYWAY = 5.0
-# A look takes at most this part of the time: a huge tree is looked at less often.
+# Largest part of the time spent on scans: a huge tree is scanned less often.
 SHARE = 0.02
 LONGEST_PAUSE = 60.0
-# Seconds until inotify is tried again after it failed.
+# Seconds until inotify is tried again after a failure.
 INOTIFY_AGAIN = 60.0
 # Milliseconds of quiet that end a burst of changes (kubelet writes a ConfigMap in several steps).
 QUIET = 50
 LONGEST_BURST = 500
-# Directories that inotify is asked to watch; the kernel has some thousands of watches per user.
+# Directories that inotify watches; the kernel allows some thousands of watches per user.
 MAX_FOLDERS = 2_000
-# Files that change while they are looked at are looked at again, so that one change is told once.
+# Scans of files that change meanwhile, so that one change is reported once.
 MAX_TRIES = 3
-# Bytes that one look reads, of one file and in all. Sources are a few MiB; what is beyond this is
-# told apart by its size and times alone.
+# Bytes that one scan reads, of one file and in all. Sources have a few MiB; beyond this, only size
+# and times are compared.
 MAX_FILE_BYTES = 1 << 20
 MAX_BYTES = 32 << 20
 
@@ -43,10 +43,10 @@ Fingerprint = tuple[tuple[str, int, int, int, int, int], ...]
 
 
 def fingerprint(paths: Sequence[Path]) -> Fingerprint:
-    """What tells one state of the files from another, without reading them; never raises OSError.
+    """Return the state of the files without reading them; never raises OSError.
 
-    The time of the last change of the inode is part of it: nobody can set it back, and it shows
-    that permissions were put right.
+    It includes the inode's change time (ctime), which cannot be set back and changes with the
+    permissions.
     """
     seen: list[tuple[str, int, int, int, int, int]] = []
     for path in paths:
@@ -61,13 +61,13 @@ def fingerprint(paths: Sequence[Path]) -> Fingerprint:
             place = (file, status.st_dev, status.st_ino)
             if stat.S_ISREG(status.st_mode):
                 seen.append((*place, status.st_mtime_ns, status.st_ctime_ns, status.st_size))
-            else:  # the times of terminals and pipes change whenever somebody uses them
+            else:  # the times of terminals and pipes change with every use
                 seen.append((*place, 0, 0, stat.S_IFMT(status.st_mode)))
     return tuple(sorted(seen))
 
 
 def contents(state: Fingerprint) -> bytes:
-    """A hash of what the files hold, as far as the bounds allow."""
+    """Return a hash of the contents of the files, up to the limits above."""
     digest = blake2b(digest_size=16)
     left = MAX_BYTES
     for path, *_, size in state:
@@ -93,10 +93,10 @@ async def changed(
     due: Callable[[], bool] = lambda: False,
     degraded: Callable[[str], None] = lambda _: None,
 ) -> AsyncGenerator[Fingerprint, None]:
-    """Each new state of the files, after ``known``; ends when ``stop`` is set.
+    """Yield each new state of the files after ``known``; end when ``stop`` is set.
 
-    ``looked`` is called after each look. When ``due`` says so, a state is given though nothing
-    changed. ``degraded`` hears why inotify does not work, and the empty text when it does again.
+    ``looked`` is called after each scan. If ``due`` returns true, yield a state without a change.
+    ``degraded`` gets the reason why inotify fails, and the empty string when it works again.
     """
     wake = asyncio.Event()
     hints = _Hints(stop, wake, degraded)
@@ -122,7 +122,7 @@ async def changed(
 
 
 def _look(paths: Sequence[Path]) -> tuple[Fingerprint, bytes]:
-    """The files and a hash of what they hold, of one moment if they rest for one."""
+    """Return the state of the files and a hash of their contents, consistent if they are stable."""
     for _ in range(MAX_TRIES):
         state = fingerprint(paths)
         holds = contents(state)
@@ -132,7 +132,7 @@ def _look(paths: Sequence[Path]) -> tuple[Fingerprint, bytes]:
 
 
 async def _sleep(seconds: float, stop: asyncio.Event, wake: asyncio.Event) -> None:
-    """Wait until there is something to do, or the time is over."""
+    """Wait for ``stop``, ``wake`` or the timeout."""
     waits = [asyncio.ensure_future(event.wait()) for event in (stop, wake)]
     try:
         await asyncio.wait(waits, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
@@ -145,8 +145,8 @@ _Folders = tuple[tuple[str, tuple[int, int]], ...]
 
 
 def _folders(paths: Sequence[Path]) -> _Folders:
-    """The directories whose events concern the paths, with what they are at the moment: one that
-    was removed and made again has to be watched again.
+    """Return the directories whose events affect the paths, with their current identity: one that
+    was removed and created again must be watched again.
     """
     found: dict[str, tuple[int, int]] = {}
     for path in map(str, paths):
@@ -161,7 +161,7 @@ def _folders(paths: Sequence[Path]) -> _Folders:
 
 
 class _Hints:
-    """inotify, as long as it lasts: wakes whoever waits, and is started again when it has ended."""
+    """Wakes the watch at inotify events; restarts inotify after it ended."""
 
     def __init__(
         self, stop: asyncio.Event, wake: asyncio.Event, degraded: Callable[[str], None]
@@ -176,12 +176,12 @@ class _Hints:
         self._again = 0.0
 
     def follow(self, folders: _Folders) -> None:
-        """Listen at these directories from now on."""
+        """Watch these directories from now on."""
         now = asyncio.get_running_loop().time()
         running = self._task is not None and not self._task.done()
         if folders == self._folders and (running or now < self._again):
             return
-        self._end.set()  # the former one ends by itself within QUIET
+        self._end.set()  # the former listener ends by itself within QUIET
         self._folders, self._end = folders, asyncio.Event()
         self._again = now + INOTIFY_AGAIN
         if folders:
@@ -189,13 +189,13 @@ class _Hints:
             self._task = asyncio.create_task(listening)
 
     async def close(self) -> None:
-        """End listening."""
+        """Stop listening."""
         self._end.set()
         if self._task is not None:
             await asyncio.wait([self._task])
 
     async def _listen(self, folders: list[str], end: asyncio.Event) -> None:
-        # What changed while it was not listening yet.
+        # Scan for changes made before it was listening.
         asyncio.get_running_loop().call_later(2 * QUIET / 1000, self._wake.set)
         try:
             async for burst in awatch(
@@ -212,7 +212,7 @@ class _Hints:
                     self._wake.set()
                 self._report("")
         except Exception as error:
-            # Whatever is wrong with inotify or its library, looks go on without it.
+            # On any error of inotify or its library, scans go on without it.
             self._report(_text(error))
 
     def _report(self, problem: str) -> None:
@@ -222,7 +222,7 @@ class _Hints:
 
 
 def _text(error: BaseException) -> str:
-    """The first error of a group of groups, which is how the library's tasks fail."""
+    """Return the first error of nested exception groups, which the library's tasks raise."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return f"{type(error).__name__}: {error}"

@@ -1,6 +1,6 @@
-"""The rules of an authorizer in a file of their own: those that a suite has under ``authorizer``.
+"""Authorizer rules in a file of their own, with the fields of a suite's ``authorizer``.
 
-Who answers by them stands above.
+The authorizer that applies them is in a higher package.
 """
 
 from dataclasses import replace
@@ -23,9 +23,9 @@ class _Rules(Model):
 
 
 def load_rules(data: bytes, name: str) -> tuple[AuthorizerRule, ...]:
-    """The rules in a YAML or JSON text: a list, alone or as the only field, ``authorizer``.
+    """Return the rules of a YAML or JSON document: a list, or an object with only ``authorizer``.
 
-    Raises ``PolicySchemaError`` with every fault and its place.
+    Raises ``PolicySchemaError`` with every problem and its place.
     """
     values, problems = read_located(name, data)
     if not problems and len(values) != 1:
@@ -45,6 +45,6 @@ def load_rules(data: bytes, name: str) -> tuple[AuthorizerRule, ...]:
         return _Rules.model_validate(raw).authorizer
     except ValidationError as error:
         findings = schema_findings(error, _Rules)
-    if alone:  # then the paths begin with the number of the rule
+    if alone:  # the paths of a plain list start with the index of the rule
         findings = [replace(each, path=each.path[1:]) for each in findings]
     raise PolicySchemaError([document.problem(each) for each in findings])

@@ -1,4 +1,4 @@
-"""A loaded document, with the place of each of its fields; and the set of all of them."""
+"""A loaded document with the place of each of its fields, and the set of all documents."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -19,9 +19,9 @@ _GROUPS = ("admissionregistration.k8s.io", "policyd.dev")
 class Document:
     """One object of a source file.
 
-    ``model`` is None for parameters, and for policies with ``problems``; ``raw`` is the plain
-    value in any case. ``index`` is the document's number in its file, from 0. ``root`` is the real
-    path of the folder that was given as a source and has the file; empty for a text.
+    ``model`` is None for parameters and for policies with ``problems``; ``raw`` is always the plain
+    value. ``index`` is the document's number in its file, from 0. ``root`` is the real path of the
+    source folder that contains the file; empty for a document given as a string.
     """
 
     kind: str
@@ -38,30 +38,30 @@ class Document:
 
     @property
     def group(self) -> str:
-        """The API group; empty for the core group."""
+        """Return the API group; empty for the core group."""
         return self.api_version.rpartition("/")[0]
 
     @property
     def is_policy(self) -> bool:
-        """Whether it is of a kind that policyd gives a meaning; others are parameters."""
+        """Whether policyd interprets the kind; objects of other kinds are parameters."""
         return self.kind in KINDS and self.group in _GROUPS
 
     @property
     def label(self) -> str:
-        """How people call it: ``Kind namespace/name``."""
+        """Return the name to show: ``Kind namespace/name``."""
         prefix = f"{self.namespace}/" if self.namespace else ""
         return f"{self.kind} {prefix}{self.name}".rstrip()
 
     @property
     def failure_policy(self) -> str:
-        """``Ignore`` if the document says so, else ``Fail``, whatever else is wrong with it."""
+        """Return ``Ignore`` if the document sets it, else ``Fail``, despite any other problems."""
         spec = self.raw.get("spec")
         ignore = isinstance(spec, dict) and spec.get("failurePolicy") == "Ignore"
         return "Ignore" if ignore else "Fail"
 
     @property
     def match_constraints(self) -> MatchResources | None:
-        """``spec.matchConstraints`` if readable, also of a document with problems elsewhere."""
+        """Return ``spec.matchConstraints`` if valid, even of a document with problems elsewhere."""
         spec = self.raw.get("spec")
         match = spec.get("matchConstraints") if isinstance(spec, dict) else None
         if not isinstance(match, dict) or any(
@@ -74,26 +74,27 @@ class Document:
             return None
 
     def place(self, path: str = "") -> tuple[int, int]:
-        """Line and column (from 1) of the value at ``path``, or of the nearest that is there.
+        """Return line and column (from 1) of the value at ``path``, or of its nearest parent.
 
-        Of a text, where its first character stands: after an opening quote, and on the first
-        line of a block, so that offsets inside the text can be added.
+        For a string, the place of its first character: after an opening quote, or on the first
+        line of a block, so that offsets inside the string can be added.
         """
         return self.origin.find(path, at_key=False)
 
     def place_in(self, path: str, line: int, column: int) -> tuple[int, int]:
-        """The place in the file of a place inside the text at ``path``, as CEL errors tell it."""
+        """Convert a place in the string at ``path``, as in CEL errors, to a place in the file."""
         return self.origin.find_in(path, line, column)
 
     def placed(self, problem: Problem, path: str) -> Problem:
-        """A problem of the string at ``path`` with its place in the file instead of in that string;
-        without a line it is about all of the string.
+        """Convert the place of a problem in the string at ``path`` to its place in the file.
+
+        A problem without a line is about the whole string.
         """
         line, column = self.place_in(path, problem.line, problem.column)
         return replace(problem, file=self.file, line=line, column=column, path=path)
 
     def problem(self, finding: FormProblem, severity: Severity = "error") -> Problem:
-        """The finding with its place in the file and, where it helps, the line with a caret."""
+        """Return the problem with its place in the file and, where it helps, a marked excerpt."""
         path = path_text(finding.path)
         line, column = self.origin.find(path, at_key=finding.at_key)
         return Problem(
@@ -109,14 +110,14 @@ class Document:
         )
 
     def with_problems(self, *more: Problem) -> "Document":
-        """The document without its model, and with further problems."""
+        """Return the document without its model and with more problems."""
         return replace(self, model=None, problems=(*self.problems, *more))
 
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Everything that was loaded. ``problems`` holds those of files and of all documents;
-    ``version`` is the Kubernetes whose policies these are.
+    """All loaded documents. ``problems`` are those of files and of all documents; ``version`` is
+    the Kubernetes version that the policies are written for.
     """
 
     documents: tuple[Document, ...]
@@ -127,11 +128,11 @@ class Sources:
 
     @property
     def ok(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no problems."""
         return not self.problems
 
     def of_kind(self, *kinds: str) -> tuple[Document, ...]:
-        """The documents of these kinds, in file order; policyd's own only of its own API groups."""
+        """Return the documents of these kinds in file order; policyd's kinds only of its groups."""
         return tuple(
             document
             for document in self.documents

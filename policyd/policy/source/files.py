@@ -1,4 +1,4 @@
-"""Which files are sources, and their bytes. Knows nothing of what is in them."""
+"""Find source files and read their bytes. Does not parse them."""
 
 import gzip
 import os
@@ -13,14 +13,14 @@ from policyd.policy.source.tree import WalkFault, shown, walk
 from policyd.regular_files import open_regular
 
 SUFFIXES = (".yaml", ".yml", ".json")
-MAX_BYTES = 64 * 1024 * 1024  # of one file, unpacked: sources are at most a few MiB
+MAX_BYTES = 64 * 1024 * 1024  # of one file, decompressed; real sources have a few MiB
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """A file that was read: the name as shown to people, its real path, and its bytes.
+    """A file that was read: its display name, real path and bytes.
 
-    ``root`` is the real path of the folder that was given, or that has the file that was given.
+    ``root`` is the real path of the given folder, or of the folder of the given file.
     """
 
     name: str
@@ -32,9 +32,9 @@ class SourceFile:
 def read(
     paths: Iterable[str | Path], *, pipes: bool = True
 ) -> tuple[list[SourceFile], list[Problem]]:
-    """The sources below ``paths`` (files, directories, ``-`` for standard input), each once.
+    """Read the sources below ``paths`` (files, directories, ``-`` for standard input), each once.
 
-    ``pipes``: a path may be a pipe, as ``<(command)`` of a shell is; a server never waits for one.
+    ``pipes``: a path may be a pipe, such as ``<(command)`` in a shell; a server never reads one.
     """
     found: list[SourceFile] = []
     problems: list[Problem] = []
@@ -56,7 +56,7 @@ def read(
 
 
 def read_bytes(name: str | Path, *, pipes: bool = False) -> bytes:
-    """The bytes of a file, unpacked if its name ends in ``.gz``; raises OSError, ValueError."""
+    """Read a file, decompressed if its name ends in ``.gz``; raises OSError, ValueError."""
     if str(name) == "-":
         return sys.stdin.buffer.read()
     with open_regular(name, pipes=pipes) as file:
@@ -71,7 +71,7 @@ def read_bytes(name: str | Path, *, pipes: bool = False) -> bytes:
 
 
 def is_source(name: str) -> bool:
-    """Whether a file found in a directory is read: YAML or JSON, packed or not, not hidden."""
+    """Whether to read a file of a directory: YAML or JSON, maybe compressed, not hidden."""
     return not name.startswith(".") and name.removesuffix(".gz").endswith(SUFFIXES)
 
 

@@ -1,7 +1,7 @@
-"""Where the files that a suite names may lie: in its folder, or in the folder of policies that it
-came from. Reads none of them.
+"""Check that the files of a suite are in its folder or in the source folder of policies that
+contains it. Reads none of them.
 
-A suite may come from somebody who may not read what policyd may read, such as its key.
+The author of a suite may lack access to files that policyd can read, such as its TLS key.
 """
 
 import os
@@ -11,12 +11,13 @@ from policyd.policy.source.documents import Document
 
 
 class Outside(ValueError):
-    """A file that the suite must not name; says nothing of what is in it."""
+    """A file that the suite must not name; the message shows none of its content."""
 
 
 def inside(suite: Document, name: str) -> Path:
-    """The real path of a file that a suite names; links may lead to it (a ConfigMap's files are
-    links into ``..data``), but not out of the folders.
+    """Return the real path of a file that a suite names.
+
+    Links are followed (a ConfigMap's files are links into ``..data``), but not out of the folders.
     """
     folder = Path(suite.file).parent
     try:

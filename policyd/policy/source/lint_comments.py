@@ -1,8 +1,8 @@
-"""Comments that disable advice: ``# policyd-lint: disable=RULE,RULE reason``. Judges no policy.
+"""Comments that disable advice: ``# policyd-lint: disable=RULE,RULE reason``. Checks no policy.
 
-A comment above the first line of a file is about the whole file, one above the first line of a
-document about that document, any other about the field or item on its line, or on the next one,
-with all that is inside of it.
+A comment above the first line of a file applies to the whole file, one above the first line of a
+document to that document, any other to the field or item on its line or the next one, with
+everything inside it.
 """
 
 import re
@@ -24,8 +24,8 @@ _Span = tuple[tuple[int, int], tuple[int, int]]
 
 @dataclass(frozen=True, slots=True)
 class LintComment:
-    """One comment; ``first`` and ``last`` are the lines it is about. ``rules`` is empty if it
-    cannot be read.
+    """One comment, which applies to the lines ``first`` to ``last``. ``rules`` is empty if the
+    comment is malformed.
     """
 
     file: str
@@ -36,7 +36,7 @@ class LintComment:
     last: int
 
     def covers(self, problem: Problem) -> bool:
-        """Whether the problem is one that the comment disables."""
+        """Whether the comment disables the problem."""
         return (
             problem.severity == "advice"
             and problem.rule in self.rules
@@ -45,7 +45,7 @@ class LintComment:
         )
 
     def fault(self, message: str, hint: str) -> Problem:
-        """Something that is wrong with the comment itself."""
+        """Return a problem of the comment itself."""
         return Problem(
             message,
             file=self.file,
@@ -56,7 +56,7 @@ class LintComment:
         )
 
     def unused(self) -> Problem:
-        """That the comment disables nothing."""
+        """Return the problem that the comment disables nothing."""
         return Problem(
             f"the comment disables nothing: there is no {' or '.join(self.rules)} here",
             file=self.file,
@@ -69,7 +69,7 @@ class LintComment:
 
 
 def comments_in(file: str, data: bytes) -> list[LintComment]:
-    """The comments in a file, which may be no YAML."""
+    """Return the comments of a file, which need not be valid YAML."""
     text = data.decode("utf-8-sig", "replace")
     lines = text.splitlines()
     scalars = _scalars(text)
@@ -87,42 +87,42 @@ def comments_in(file: str, data: bytes) -> list[LintComment]:
 
 
 def _scalars(text: str) -> list[_Span]:
-    """Where texts stand that may hold a number sign: in quotes, or in blocks."""
+    """Return the spans of quoted and block scalars, in which ``#`` does not start a comment."""
     spans: list[_Span] = []
     try:
         for token in yaml.scan(text, Loader=yaml.CSafeLoader):
             if isinstance(token, yaml.ScalarToken) and not token.plain:
                 start, end = token.start_mark, token.end_mark
                 line, column = start.line, start.column
-                if token.style in ("|", ">"):  # a comment may follow the mark of a block
+                if token.style in ("|", ">"):  # a comment may follow the block indicator
                     line, column = line + 1, 0
                 spans.append(((line, column), (end.line, end.column)))
     except yaml.YAMLError:
-        pass  # told as a syntax error; what was read so far is good enough
+        pass  # reported as a syntax error; the spans so far are good enough
     return spans
 
 
 def _is_within(place: tuple[int, int], spans: list[_Span]) -> bool:
-    """Whether a place is in one of the spans, which are in order and apart."""
+    """Whether a place is in one of the spans, which are sorted and disjoint."""
     index = bisect_right(spans, place, key=lambda span: span[0]) - 1
     return index >= 0 and place < spans[index][1]
 
 
 class _Scopes:
-    """The lines (from 1) that comments of a file apply to; called in the order of the comments, so
-    that no line is looked at for each of them.
+    """Finds the lines (from 1) that comments of a file apply to. Queried in the order of the
+    comments, so that each line is scanned only once.
     """
 
     def __init__(self, lines: list[str]) -> None:
         self._lines = lines
-        self._above = ""  # the last line before _next that says something
+        self._above = ""  # the last line with content before _next
         self._next = 0
-        self._field = -1  # the next line that says something
+        self._field = -1  # the next line with content
         self._separator = -1
         self._ends: dict[int, int] = {}
 
     def of(self, number: int, *, alone: bool) -> tuple[int, int]:
-        """What a comment on line ``number`` (from 0) is about."""
+        """Return the first and last line that a comment on line ``number`` (from 0) applies to."""
         if not alone:
             return number + 1, self._end_of_field(number)
         for each in range(self._next, number):
@@ -156,7 +156,7 @@ def _says(line: str) -> bool:
 
 
 def _end_of_field(lines: list[str], number: int) -> int:
-    """The last line (from 1) of the field or item that begins on line ``number`` (from 0)."""
+    """Return the last line (from 1) of the field or item that begins on ``number`` (from 0)."""
     depth = _indent(lines[number])
     item = lines[number].lstrip().startswith("- ")
     for following in range(number + 1, len(lines)):

@@ -1,7 +1,6 @@
-"""Sources to documents: files are read, split, checked and modelled; every problem is collected.
+"""Load documents from sources: read, split, check and model files; collect every problem.
 
-Nothing is compiled here, and nothing of a cluster is known. One broken document never hides
-another's problems.
+Compiles nothing and queries no cluster. A broken document never hides another's problems.
 """
 
 import hashlib
@@ -45,8 +44,8 @@ def load(
     breathe: Callable[[], None] = full_speed,
     pipes: bool = True,
 ) -> Sources:
-    """The documents of files and directories; never raises for what is in them. ``breathe`` is
-    called after each file; without ``pipes`` nothing is read that could make the reader wait.
+    """Load the documents of files and directories; never raises for their content. ``breathe`` is
+    called after each file; without ``pipes``, no pipe is read, which could block.
     """
     if isinstance(paths, str | Path):
         paths = [paths]
@@ -54,13 +53,13 @@ def load(
 
 
 def load_text(text: str, name: str = "<text>", *, version: KubernetesVersion = NEWEST) -> Sources:
-    """The documents of one text, as if it were a file of that name."""
+    """Load the documents of a string, as if it were a file of that name."""
     data = text.encode("utf-8", "surrogatepass")
     return _load([SourceFile(name, name, data)], [], version)
 
 
 def load_built(objects: Iterable[Mapping[str, Any]], *, version: KubernetesVersion) -> Sources:
-    """The documents that a program built. Problems name the first as ``documents[0]`` and no line.
+    """Load documents built by a program. Problems name the first ``documents[0]``, without a line.
 
     Raises TypeError for a value that JSON cannot hold.
     """
@@ -76,7 +75,7 @@ def load_built(objects: Iterable[Mapping[str, Any]], *, version: KubernetesVersi
 
 
 def read_one(data: bytes | str, name: str = "<text>") -> Any:
-    """The one value in a YAML or JSON text (None: there is none); raises ``PolicySchemaError``."""
+    """Return the value of a YAML or JSON document (None: empty); raises ``PolicySchemaError``."""
     values, problems = read_values(name, data if isinstance(data, bytes) else data.encode())
     if len(values) > 1:
         problems = [Problem(f"expected one document, got {len(values)}", file=name)]
@@ -86,7 +85,7 @@ def read_one(data: bytes | str, name: str = "<text>") -> Any:
 
 
 def require(sources: Sources) -> Sources:
-    """The sources, if nothing is wrong with them; raises ``PolicySchemaError`` with everything."""
+    """Return the sources; raises ``PolicySchemaError`` with every problem if there are any."""
     if sources.problems:
         raise PolicySchemaError(sources.problems)
     return sources
@@ -124,21 +123,22 @@ def _comments(files: list[SourceFile]) -> Iterator[LintComment]:
 
 
 def _fixtures(by_file: dict[str, tuple[list[Document], list[Problem]]]) -> Iterator[str]:
-    """The real paths of the files that suites name as objects and reviews; none with a policy in
-    it, which a suite could take away so.
+    """Yield the real paths of the files that suites name as objects and reviews.
+
+    Files with a policy are skipped: a suite could otherwise remove that policy.
     """
     for documents, _ in by_file.values():
         for document in documents:
             if document.kind == "PolicyTest":
                 for name in fixture_names(document):
-                    with suppress(Outside):  # said when the case is run
+                    with suppress(Outside):  # reported when the case is run
                         real = str(inside(document, name))
                         if not any(each.is_policy for each in by_file.get(real, ((), ()))[0]):
                             yield real
 
 
 def named_policies(suite: Document) -> list[Path] | None:
-    """The files and folders that a suite names as its policies; None: it tests the whole set."""
+    """Return the files and folders of a suite's ``policies``; None: it tests the whole set."""
     if not isinstance(suite.model, PolicyTest) or suite.model.policies is None:
         return None
     folder = Path(suite.file).parent
@@ -146,7 +146,7 @@ def named_policies(suite: Document) -> list[Path] | None:
 
 
 def fixture_names(document: Document) -> Iterator[str]:
-    """The files named in the requests of a suite, also of one with problems."""
+    """Yield the files named in the requests of a suite, even of one with problems."""
     if isinstance(document.model, PolicyTest):
         for case in document.model.cases:
             request = case.request
@@ -165,7 +165,7 @@ def fixture_names(document: Document) -> Iterator[str]:
 
 
 def _without_duplicates(documents: list[Document]) -> list[Document]:
-    """The documents; each whose name is taken already has a problem that says by which.
+    """Return the documents, each duplicate with a problem that names the first one.
 
     The name of a Policy is unique across all policy kinds; a VAP and a MAP may share one.
     """
@@ -190,7 +190,7 @@ def _identity(document: Document, kind: str) -> tuple[str, ...]:
 
 
 def _rivals(document: Document) -> list[tuple[str, ...]]:
-    """The identities of which none may be taken when this document comes."""
+    """Return the identities that no earlier document may have."""
     kinds = [document.kind]
     if document.kind == "Policy":
         kinds = list(_POLICIES)
@@ -219,7 +219,7 @@ def _duplicate(document: Document, first: Document) -> Problem:
 
 
 def _generation(files: list[SourceFile]) -> str:
-    """A short hash of all bytes: equal sources have equal generations wherever they are mounted."""
+    """Return a short hash of all bytes, so equal sources have one generation at any mount path."""
     digest = hashlib.sha256()
     for file in files:
         digest.update(len(file.data).to_bytes(8, "big"))

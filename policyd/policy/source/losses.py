@@ -1,7 +1,7 @@
-"""What a new set of policies would lose without anybody having said so.
+"""Detect policies that a reload would lose by accident.
 
-A policy is removed by removing its file, or its document from a file that keeps others. A file that
-holds nothing any more was truncated, half written or emptied by mistake; and so was a whole set.
+A policy is removed on purpose by removing its file, or its document from a file that keeps others.
+A file (or a whole set) without any is taken for truncated, half written or emptied by mistake.
 """
 
 import os
@@ -14,13 +14,13 @@ POLICIES, BINDINGS, OTHERS = "policies", "bindings", "documents"
 
 
 class Holder(Protocol):
-    """What is to be known of a set here."""
+    """What this module needs of a policy set."""
 
     @property
     def policies(self) -> Sequence[Any]: ...
     @property
     def files(self) -> Mapping[str, frozenset[str]]:
-        """What each source file holds: POLICIES, BINDINGS, OTHERS."""
+        """The classes of documents in each source file: POLICIES, BINDINGS, OTHERS."""
 
 
 class _Document(Protocol):
@@ -33,7 +33,7 @@ class _Document(Protocol):
 
 
 def held(documents: Iterable[_Document]) -> dict[str, frozenset[str]]:
-    """What each file holds, by name."""
+    """Return the classes of documents in each file, by file name."""
     found: dict[str, set[str]] = {}
     for document in documents:
         what = OTHERS
@@ -44,7 +44,7 @@ def held(documents: Iterable[_Document]) -> dict[str, frozenset[str]]:
 
 
 def emptied(former: Holder | None, new: Holder) -> Iterator[str]:
-    """Why a set without policies must not be taken into use."""
+    """Yield the reasons why a set without policies must not be used."""
     if new.policies:
         return
     if former is None or not former.policies:
@@ -57,10 +57,10 @@ def emptied(former: Holder | None, new: Holder) -> Iterator[str]:
 
 
 def truncated(former: Holder, new: Holder) -> Iterator[str]:
-    """The files that are still there and lost all that they held of a kind.
+    """Yield the files that still exist but lost all their documents of a class.
 
-    A file is known by its path below the source: behind the path of a mounted ConfigMap's key there
-    is another inode after each change.
+    Files are identified by their path below the source: each change of a mounted ConfigMap gives
+    the path of a key another inode.
     """
     for file, before in former.files.items():
         now = new.files.get(file, frozenset())

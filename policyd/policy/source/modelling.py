@@ -1,4 +1,4 @@
-"""A raw document to its checked model: shape by pydantic, values by ``rules``, all faults."""
+"""Build the checked model of a raw document: pydantic checks the shape, ``checks`` the values."""
 
 import copy
 from dataclasses import replace
@@ -18,7 +18,7 @@ _OTHER_ADMISSION_KINDS = ("ValidatingWebhookConfiguration", "MutatingWebhookConf
 
 
 def with_model(document: Document) -> Document:
-    """The document with its model, or with its problems; parameters stay as they are."""
+    """Return the document with its model or its problems; parameters are returned unchanged."""
     with deep_recursion():
         return _modelled(document)
 
@@ -43,7 +43,7 @@ def _modelled(document: Document) -> Document:
 
 
 def _wrong_kind(document: Document) -> FormProblem | None:
-    """A document that must not be taken for a parameter, because it is meant as a policy."""
+    """Return the problem of a document that looks like a parameter but is meant as a policy."""
     kind, version = document.kind, document.api_version
     versions = KINDS.get(kind, ((), None))[0]
     if document.group == "policyd.dev" and version not in versions:
@@ -68,10 +68,10 @@ def _wrong_kind(document: Document) -> FormProblem | None:
 def _value_findings(
     raw: dict[str, Any], model: type[BaseModel], schema: list[FormProblem]
 ) -> list[FormProblem]:
-    """What the value rules say about a document whose shape is wrong in places.
+    """Return the value problems of a document whose shape has errors.
 
-    The faulty fields are left out, the rest is checked; what is said about a left out field (or
-    one that holds it) would only repeat the fault.
+    The faulty fields are removed and the rest is checked; a problem of a removed field (or of its
+    parents) would only repeat the error and is dropped.
     """
     reduced = copy.deepcopy(raw)
     removed = [finding.path for finding in schema]
@@ -80,7 +80,7 @@ def _value_findings(
     try:
         found = model.model_validate(reduced)
     except ValidationError:
-        return []  # a list whose items shifted, or a field that cannot be left out
+        return []  # a list whose items shifted, or a field that cannot be removed
     lists = [path for path in removed if path and isinstance(path[-1], int)]
     return [
         finding
@@ -91,13 +91,13 @@ def _value_findings(
 
 
 def _related(one: FieldPath, other: FieldPath) -> bool:
-    """Whether one path leads into the other, or through it."""
+    """Whether one path is a prefix of the other."""
     length = min(len(one), len(other))
     return one[:length] == other[:length]
 
 
 def _sort_key(part: str | int) -> tuple[int, int, str]:
-    """Indexes by number: items are removed from the end, so that the others keep theirs."""
+    """Sort indexes as numbers: items are removed from the end, so that the others keep theirs."""
     return (0, part, "") if isinstance(part, int) else (1, 0, part)
 
 

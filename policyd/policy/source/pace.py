@@ -1,26 +1,26 @@
-"""Work beside requests: a thread that rests in between, so that nobody waits long for it.
+"""Throttle a background thread, so that requests do not wait long for it.
 
-While Python code of one thread runs, no other thread's does; on a node whose processors are all
-taken, or under a quota, two busy threads slow each other down even more.
+Only one thread runs Python code at a time; on a node with busy processors, or under a CPU quota,
+two busy threads slow each other down even more.
 """
 
 import time
 from collections.abc import Callable
 
-# Seconds of work between two rests: about one policy. A request waits no longer than this.
+# Seconds of work between two pauses: about one policy. A request waits no longer than this.
 PIECE = 0.001
-# Seconds of rest for each second of work: 100 policies stay well under a second.
+# Seconds of pause for each second of work: 100 policies stay well under a second.
 REST = 1.0
 
 
 def full_speed() -> None:
-    """No rest: nobody waits."""
+    """Do not pause: no requests are waiting."""
 
 
 class Pace:
-    """Called between small pieces of work, by one thread; rests when it has worked for a while.
+    """Called by one thread between small pieces of work; pauses after each ``PIECE`` of work.
 
-    ``worked`` gives the processor time of the thread in seconds.
+    ``worked`` returns the processor time of the thread in seconds.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class Pace:
         self._since = worked()
 
     def __call__(self) -> None:
-        """Rest if it is time."""
+        """Pause if it is time."""
         piece = self._worked() - self._since
         if piece >= PIECE:
             self._rest(piece * REST)

@@ -1,4 +1,4 @@
-"""Where a field stands in its file, found only when asked for: few documents have problems."""
+"""The place of a field in its file, computed on demand: few documents have problems."""
 
 import functools
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ NO_TEXT = -1
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """The text of one YAML document (or one JSON file); ``line`` is where it starts, from 0, or
-    NO_TEXT for a document that a program built: nothing in it has a place.
+    """The text of one YAML document (or one JSON file); ``line`` is its first line, from 0, or
+    NO_TEXT for a document built by a program, which has no places.
     """
 
     file: str
@@ -21,7 +21,7 @@ class Chunk:
     line: int
 
     def excerpt(self, line: int, column: int) -> str:
-        """That line of the file with a caret under the column (both count from 1)."""
+        """Return a line of the file with a caret under the column (both count from 1)."""
         lines = self.text.split("\n")
         if not 0 < line - self.line <= len(lines) or column < 1:
             return ""
@@ -34,16 +34,16 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a document stands: in which chunk, as which of its roots, where inside a List."""
+    """The place of a document: its chunk, the index of its root there, and its path in a List."""
 
     chunk: Chunk = Chunk("", "", 0)
     root: int = 0
     within: str = ""
 
     def find(self, path: str, *, at_key: bool) -> tuple[int, int]:
-        """Line and column, from 1, of the value at ``path``, or of the nearest that is there.
+        """Return line and column, from 1, of the value at ``path``, or of its nearest parent.
 
-        ``at_key``: of the name of the field instead. 0 and 0 where there is no text.
+        ``at_key``: of the field name instead. 0 and 0 if there is no text.
         """
         if self.chunk.line == NO_TEXT:
             return 0, 0
@@ -55,10 +55,10 @@ class Origin:
         return line + self.chunk.line, column
 
     def find_in(self, path: str, line: int, column: int) -> tuple[int, int]:
-        """Where in the file a place inside the text at ``path`` is (all count from 1).
+        """Convert a place in the string at ``path`` to a place in the file (all count from 1).
 
-        Folding and indentation change only blanks, so the place is found by counting what is
-        none. Escapes in double quotes are counted as one character each.
+        Folding and indentation change only blanks, so the place is found by counting the other
+        characters. An escape in double quotes counts as one character.
         """
         node = self._step(path)[1]
         start_line, start_column = self.find(path, at_key=False)
@@ -81,7 +81,7 @@ class Origin:
         return start_line, start_column
 
     def _step(self, path: str) -> tuple[yaml.Node | None, yaml.Node | None]:
-        """Key (None: there is no such field) and node at ``path``, or the nearest node above."""
+        """Return key (None: no such field) and node at ``path``, or the nearest parent node."""
         roots = _nodes(self.chunk)
         if self.root >= len(roots):
             return None, None
@@ -96,15 +96,15 @@ class Origin:
 
 @functools.lru_cache(maxsize=8)
 def _nodes(chunk: Chunk) -> tuple[yaml.Node, ...]:
-    """The node trees of a chunk, made again when a place is asked for: few documents need it."""
+    """Return the node trees of a chunk, parsed again on demand: few documents need them."""
     try:
         return tuple(compose(chunk.text))
     except YamlError:
-        return ()  # JSON that is no YAML, such as an escaped surrogate pair
+        return ()  # JSON that is not YAML, such as an escaped surrogate pair
 
 
 def _parts(path: str) -> list[str]:
-    """``spec.rules[0]``: spec, rules and 0."""
+    """Split a path: ``spec.rules[0]`` has the parts spec, rules and 0."""
     parts: list[str] = []
     name, at, last = "", 0, path.rfind("]")
     while at < len(path):
@@ -123,7 +123,7 @@ def _parts(path: str) -> list[str]:
 
 
 def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:
-    """Key and value node of a field, twice the item of a list, None if there is no such thing."""
+    """Return key and value node of a field, twice the item of a list, or None if not found."""
     if isinstance(node, yaml.SequenceNode):
         if part.isdigit() and int(part) < len(node.value):
             return node.value[int(part)], node.value[int(part)]
@@ -146,7 +146,7 @@ def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:
 
 
 def _start(node: yaml.Node, chunk: Chunk) -> tuple[int, int]:
-    """Line and column, from 1, of the first character of a node's text."""
+    """Return line and column, from 1, of the first character of a node's value."""
     line, column = node.start_mark.line, node.start_mark.column
     style = node.style if isinstance(node, yaml.ScalarNode) else None
     if style in ("'", '"'):
@@ -157,12 +157,12 @@ def _start(node: yaml.Node, chunk: Chunk) -> tuple[int, int]:
 
 
 def _block_indent(lines: list[str]) -> int:
-    """The indentation of a block scalar: that of its first line that is not blank."""
+    """Return the indentation of a block scalar: that of its first non-blank line."""
     first = next((each for each in lines if each.strip()), "")
     return len(first) - len(first.lstrip(" "))
 
 
 def _opens_escape(node: yaml.Node, character: str, escaped: bool) -> bool:
-    """Whether a character only announces the next one; ``escaped``: it was announced itself."""
+    """Whether a character starts an escape; ``escaped``: the character itself is escaped."""
     mark = {'"': "\\", "'": "'"}.get(getattr(node, "style", None) or "")
     return character == mark and not escaped

@@ -1,4 +1,4 @@
-"""The bytes of one source file to its documents, not yet modelled; Lists are unrolled."""
+"""Split the bytes of one source file into documents without models; Lists are unrolled."""
 
 import json
 import re
@@ -15,22 +15,22 @@ from policyd.policy.source.yaml_nodes import MAX_DEPTH, YamlError, compose, cons
 
 _SEPARATOR = re.compile(r"^---(?=[ \t\r]|$)", re.MULTILINE)
 _SEPARATOR_LINE = re.compile(r"---[ \t\r]*\n")
-# The first line that says something: no comment, blank line or %YAML directive. Searched for, since
-# one expression for all lines of a chunk takes 300 bytes for each of them.
+# The first line with content: no comment, blank line or %YAML directive. Used with search, since
+# one expression for all lines of a chunk takes 300 bytes a line.
 _SOMETHING = re.compile(r"^(?![ \t\r]*(?:[#%]|---[ \t\r]*(?:#|$)|(?:\.\.\.)?$))", re.MULTILINE)
 _VALUE = re.compile(r"\S")
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
 def split(name: str, data: bytes, root: str = "") -> tuple[list[Document], list[Problem]]:
-    """Every document of a file below ``root``, and what could not be read of it."""
+    """Return every document of a file below ``root``, and the problems of the file."""
     found, problems = _values(name, data)
     documents, more = _documents(found, root)
     return documents, problems + more
 
 
 def split_built(name: str, data: bytes, root: str = "") -> tuple[list[Document], list[Problem]]:
-    """The same of JSON that a program built: no problem names a line that nobody wrote."""
+    """Split JSON built by a program: its problems name no line, since no file has it."""
     found, problems = _values(name, data)
     nowhere = Chunk(name, "", NO_TEXT)
     documents, more = _documents([(nowhere, number, value) for _, number, value in found], root)
@@ -38,13 +38,13 @@ def split_built(name: str, data: bytes, root: str = "") -> tuple[list[Document],
 
 
 def read_values(name: str, data: bytes) -> tuple[list[Any], list[Problem]]:
-    """The plain values in a file that need not be Kubernetes objects; empty ones left out."""
+    """Return the plain values of a file, which need not be Kubernetes objects; skip empty ones."""
     found, problems = _values(name, data)
     return [value for _, _, value in found if value is not None], problems
 
 
 def read_located(name: str, data: bytes) -> tuple[list[tuple[Any, Origin]], list[Problem]]:
-    """The same values, each with where it stands."""
+    """Return the same values, each with its place."""
     found, problems = _values(name, data)
     values = [(value, Origin(chunk, root)) for chunk, root, value in found if value is not None]
     return values, problems
@@ -84,7 +84,7 @@ def _values(name: str, data: bytes) -> tuple[list[tuple[Chunk, int, Any]], list[
 
 
 def _chunks(whole: Chunk) -> Iterator[Chunk]:
-    """One chunk for each ``---``, so that a syntax error stays in its document."""
+    """Yield one chunk for each ``---``, so that a syntax error affects only its document."""
     starts = [0, *(match.start() for match in _SEPARATOR.finditer(whole.text))]
     line = 0
     for start, end in zip(starts, [*starts[1:], len(whole.text)], strict=True):
@@ -112,7 +112,7 @@ class _Duplicate(ValueError):
 
 
 def _after_separator(chunk: Chunk) -> Chunk:
-    """The chunk less the line ``---`` that begins it."""
+    """Return the chunk without the line ``---`` that begins it."""
     separator = _SEPARATOR_LINE.match(chunk.text)
     if separator is None:
         return chunk
@@ -120,9 +120,9 @@ def _after_separator(chunk: Chunk) -> Chunk:
 
 
 def _json_values(whole: Chunk) -> list[tuple[Chunk, int, Any]] | None:
-    """The values of a JSON text, one after the other; None if YAML has to look at it.
+    """Return the concatenated values of a JSON text; None if it must be read as YAML.
 
-    JSON is read as such because YAML lacks an escape of its: the surrogate pair. Raises YamlError
+    JSON is read as such because YAML lacks one of its escapes: the surrogate pair. Raises YamlError
     for half of one.
     """
     if whole.text.lstrip()[:1] not in ("{", "["):
@@ -137,7 +137,7 @@ def _json_values(whole: Chunk) -> list[tuple[Chunk, int, Any]] | None:
         while start := _VALUE.search(text, position):
             line += text.count("\n", position, start.start())
             value, end = decoder.raw_decode(text, start.start())
-            # Blanks keep the columns of a value that does not begin its line.
+            # Pad with blanks to keep the columns of a value that does not begin its line.
             indent = start.start() - (text.rfind("\n", 0, start.start()) + 1)
             chunk = Chunk(whole.file, " " * indent + text[start.start() : end], line)
             values.append((chunk, 0, value))
@@ -163,7 +163,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _integer(digits: str) -> int | float:
-    """Beyond 64 signed bits a number is a double, as in the API server."""
+    """Parse an integer; one beyond 64 signed bits is a double, as in the API server."""
     if len(digits) > 20:
         return _real(digits)
     value = int(digits)
@@ -171,7 +171,7 @@ def _integer(digits: str) -> int | float:
 
 
 def _real(digits: str) -> float:
-    """NaN and what is too large are no numbers of JSON: YAML reads them as texts."""
+    """Parse a float; NaN and too large numbers are not JSON: YAML reads them as strings."""
     real = float(digits)
     if not isfinite(real):
         raise ValueError("not a number")
@@ -179,7 +179,7 @@ def _real(digits: str) -> float:
 
 
 def _depth_ok(value: Any) -> bool:
-    """Whether a value has at most MAX_DEPTH levels; walks with a list, not by recursion."""
+    """Whether a value has at most MAX_DEPTH levels; iterative, without recursion."""
     level, depth = [value], 0
     while level:
         depth += 1
@@ -215,9 +215,9 @@ def _documents(
 
 
 def _unrolled(value: Any, within: str = "") -> Iterator[tuple[str, Any, tuple[str, str]]]:
-    """The objects in a value: itself, or the items of a ``List`` (or ``ConfigMapList`` …).
+    """Yield the objects of a value: itself, or the items of a ``List`` (or ``ConfigMapList`` …).
 
-    The items of a typed list may leave out apiVersion and kind: the third part has them.
+    The items of a typed list may omit apiVersion and kind: the third element has the defaults.
     """
     kind = value.get("kind") if isinstance(value, dict) else None
     items = value.get("items") if isinstance(kind, str) else None
@@ -247,12 +247,12 @@ def _document(raw: dict[str, Any], origin: Origin, index: int, root: str) -> Doc
 
 
 def _text(value: object) -> str:
-    """A value of the wrong type is as good as none: the model or ``_nameless`` says so."""
+    """Return a string, or empty for another type, which the model or ``_nameless`` reports."""
     return value if isinstance(value, str) else ""
 
 
 def _nameless(document: Document, value: object) -> Problem:
-    """The problem of a document that does not say what it is."""
+    """Return the problem of a document that is not an object with kind and apiVersion."""
     if isinstance(value, dict):
         missing = "apiVersion" if document.kind else "kind"
         wrong = "must be a string" if missing in value else "is missing"

@@ -8,11 +8,11 @@ _LOW = range(0xDC00, 0xE000)
 
 
 def lone_surrogate(text: str) -> int | None:
-    """Where a JSON text escapes half of a pair; None if it does not.
+    """Return the offset of an escaped half of a pair in a JSON text; None if there is none.
 
     Only strings hold backslashes, so the text need not be read as JSON.
     """
-    high = None  # the match that waits for the second half
+    high = None  # a first half without its second half so far
     for match in _ESCAPE.finditer(text):
         point = int(match[1][1:], 16) if match[1][0] == "u" and len(match[1]) > 1 else -1
         if high is not None and (point not in _LOW or match.start() != high.end()):

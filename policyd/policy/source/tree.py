@@ -1,7 +1,7 @@
-"""The files at and below a path: a walk that follows links, visits each directory once and ends.
+"""List the files at and below a path: the walk follows links, visits each directory once and ends.
 
-Knows nothing of what is in the files and opens none. What cannot be listed is a fault of the walk
-that names it, never an exception: watches live on this.
+Opens no file. A directory that cannot be listed is returned as a fault, never raised: watches rely
+on this.
 """
 
 import errno
@@ -17,7 +17,7 @@ _Identity = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class WalkFault:
-    """A place of the tree that is wrong."""
+    """A path of the tree that cannot be read."""
 
     path: str
     reason: str
@@ -25,7 +25,7 @@ class WalkFault:
 
 @dataclass(slots=True)
 class Walked:
-    """What a walk found: files and directories by name, each directory once."""
+    """The result of a walk: files and directories by name, each directory once."""
 
     files: list[str] = field(default_factory=list)
     folders: list[tuple[str, _Identity]] = field(default_factory=list)
@@ -33,15 +33,14 @@ class Walked:
 
 
 class _Folder(str):
-    """A directory that is to be listed; a plain text is a file."""
+    """A directory to list; a plain str is a file."""
 
     __slots__ = ()
 
 
 def walk(path: str) -> Walked:
-    """The visible files below a directory, or the file itself. Names that start with a dot are
-    left out: a mounted ConfigMap's files are links into ``..data``, and are found by their own
-    names.
+    """Return the visible files below a directory, or the file itself. Names that start with a dot
+    are skipped: a mounted ConfigMap's files are links into ``..data``, found by their own names.
     """
     tree = Walked()
     seen: set[_Identity] = set()
@@ -64,7 +63,7 @@ def walk(path: str) -> Walked:
 
 
 def _entries(folder: _Folder, seen: set[_Identity], tree: Walked) -> list[_Folder | str]:
-    """What a directory holds, by name; nothing if it was listed before, by whatever link."""
+    """Return the sorted entries of a directory; none if it was listed before, via any link."""
     try:
         status = os.stat(folder)  # noqa: PTH116 - thousands of names, every few seconds
         identity = (status.st_dev, status.st_ino)
@@ -103,5 +102,5 @@ def _reason(path: str, error: OSError) -> str:
 
 
 def shown(name: str) -> str:
-    """A file name as people and logs can take it: names are bytes, and need not be UTF-8."""
+    """Return a file name fit for display and logs: names are bytes, and need not be UTF-8."""
     return os.fsencode(name).decode("utf-8", "backslashreplace")

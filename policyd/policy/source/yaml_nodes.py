@@ -1,7 +1,7 @@
-"""YAML text to plain JSON values, read as Kubernetes reads it, with the place of every node.
+"""Convert YAML to plain JSON values as Kubernetes does, with the place of every node.
 
-Kubernetes turns YAML into JSON with go-yaml v2 before anything else sees it, so ``yes`` is a
-boolean, ``0o17`` and ``1e3`` are numbers, ``12:30:45`` and ``2027-03-31`` are texts, whole floats
+Kubernetes first converts YAML to JSON with go-yaml v2, so ``yes`` is a boolean,
+``0o17`` and ``1e3`` are numbers, ``12:30:45`` and ``2027-03-31`` are strings, whole floats
 become integers, keys become strings. Rules: go.yaml.in/yaml/v2 ``resolve.go``, sigs.k8s.io/yaml.
 A duplicate key is an error (kubectl's strict mode).
 """
@@ -37,14 +37,14 @@ _WORDS: dict[str, tuple[str, Any]] = {
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _INTEGER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO]?[0-7]+|0|[1-9][0-9]*)")
 _NUMERIC = frozenset("0123456789+-.")
-# Digits of a number that can be an integer of 64 bits, in base 2 with its prefix. One of more is a
-# float if it is decimal and a text if not, as in Go; Python refuses to read thousands.
+# Most digits of a 64-bit integer, in base 2 with its prefix. A longer number is a float if decimal,
+# else a string, as in Go; Python refuses to parse thousands of digits.
 _MAX_DIGITS = 66
 _RESOLVABLE = frozenset({STR, BOOL, INT, FLOAT, NULL, TIMESTAMP})
 
 
 class YamlError(Exception):
-    """The text is not YAML that can become JSON; ``line`` and ``column`` count from 1."""
+    """The text is not YAML that converts to JSON; ``line`` and ``column`` count from 1."""
 
     def __init__(self, message: str, line: int, column: int, hint: str = "") -> None:
         super().__init__(message)
@@ -57,14 +57,14 @@ class YamlError(Exception):
 class _Composer(yaml.CSafeLoader):
     """libyaml's composer without tag resolution, and with a limit on depth.
 
-    libyaml and the binding recurse in C, so a hostile depth would overflow the stack; the hooks
-    that PyYAML offers to path resolvers are called once a node and count it instead.
+    libyaml and the binding recurse in C, so a hostile depth would overflow the stack; PyYAML calls
+    the hooks of path resolvers once a node, so they count the depth.
     """
 
     depth = 0
 
     def resolve(self, kind: Any, value: Any, implicit: Any) -> str:
-        """A plain scalar has the tag ``?`` until it is constructed; all others are as written."""
+        """Return the tag: ``?`` for a plain scalar until it is constructed, else as written."""
         return "?" if kind is yaml.ScalarNode and implicit[0] else ""
 
     def descend_resolver(self, parent: Any, index: Any) -> None:
@@ -80,7 +80,7 @@ class _Composer(yaml.CSafeLoader):
 
 
 def compose(text: str) -> list[yaml.Node]:
-    """The root nodes of the documents in ``text``; raises ``YamlError``."""
+    """Return the root nodes of the documents in ``text``; raises ``YamlError``."""
     roots: list[yaml.Node] = []
     try:
         parser = _Composer(text)
@@ -105,7 +105,7 @@ def compose(text: str) -> list[yaml.Node]:
 
 
 def _syntax_hint(text: str, line: int) -> str:
-    """What most often is behind a syntax error in that line."""
+    """Return a hint at the most likely cause of a syntax error in that line."""
     lines = text.split("\n")
     near = lines[line - 1] if line <= len(lines) else ""
     if "\t" in near[: len(near) - len(near.lstrip())]:
@@ -117,20 +117,20 @@ def _syntax_hint(text: str, line: int) -> str:
 
 
 def construct(root: yaml.Node) -> Any:
-    """The plain value of a document: None, bool, int, float, str, list or dict."""
+    """Return the plain value of a document: None, bool, int, float, str, list or dict."""
     with deep_recursion():
         return _Constructor().build(root)
 
 
 class _Constructor:
-    """Builds the value of one node tree, and counts what aliases make of it."""
+    """Builds the value of one node tree, and counts its nodes with aliases expanded."""
 
     def __init__(self) -> None:
         self._nodes = 0
         self._open: set[int] = set()
 
     def build(self, node: yaml.Node) -> Any:
-        """The plain value of ``node``."""
+        """Return the plain value of ``node``."""
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise _error(node, "document contains excessive aliasing")
@@ -166,7 +166,7 @@ class _Constructor:
         return {**merged, **own} if merged else own
 
     def _merged(self, node: yaml.Node) -> dict[str, Any]:
-        """What ``<<: node`` contributes: a mapping, or several of which the first wins."""
+        """Return the fields that ``<<: node`` adds: of a mapping, or of several; the first wins."""
         value = self.build(node)
         maps = list(reversed(value)) if isinstance(value, list) else [value]
         if not all(isinstance(each, dict) for each in maps):
@@ -175,7 +175,7 @@ class _Constructor:
 
 
 def scalar(node: yaml.ScalarNode) -> tuple[str, Any]:
-    """Tag and value of a scalar, as go-yaml v2 resolves it."""
+    """Return tag and value of a scalar, as go-yaml v2 resolves it."""
     text, tag = node.value, node.tag
     if tag == "?":
         return _plain(text)
@@ -216,15 +216,15 @@ def _plain(text: str) -> tuple[str, Any]:
 
 
 def _integer(digits: str) -> int:
-    """Digits in the base that their prefix names: 0x, 0b, 0o, and a bare 0 for octal, as in Go."""
+    """Parse digits in the base of their prefix: 0x, 0b, 0o, and a bare 0 for octal, as in Go."""
     if digits[0] == "0" and len(digits) > 1 and digits[1].isdigit():
         return int(digits, 8)
     return int(digits, 0)
 
 
 def _json_number(node: yaml.Node, value: Any) -> Any:
-    """A number as it is after Kubernetes' detour over JSON text: whole floats are integers there,
-    and what does not fit 64 signed bits is a float."""
+    """Return a number as Kubernetes has it after its conversion to JSON: whole floats are integers,
+    and integers beyond 64 signed bits are floats."""
     if type(value) is int and not -(1 << 63) <= value < (1 << 63):
         return float(value)
     if type(value) is float:
@@ -238,7 +238,7 @@ def _json_number(node: yaml.Node, value: Any) -> Any:
 
 
 def _key_text(node: yaml.Node, key: Any) -> str:
-    """A key that YAML reads as something else, as the text that JSON needs."""
+    """Return a mapping key as a string, which JSON needs."""
     if key is None:
         raise _error(node, "a key must not be null", "put it in quotes if it is a string")
     if isinstance(key, bool):

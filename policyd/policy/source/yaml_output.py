@@ -1,4 +1,4 @@
-"""Kubernetes objects as YAML that people read and ``kubectl`` reads back. Reads nothing itself."""
+"""Write Kubernetes objects as readable YAML that ``kubectl`` accepts. Reads no YAML."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
 class _Dumper(_Base):  # type: ignore[misc]
-    """Keys in their order, texts of several lines as blocks, no anchors."""
+    """Keeps the order of keys, writes multi-line strings as blocks, no anchors."""
 
     def ignore_aliases(self, data: object) -> bool:
         return True
@@ -24,7 +24,7 @@ _Dumper.add_representer(str, _text)
 
 
 def dump(value: Any) -> str:
-    """One document, without ``---``."""
+    """Return one YAML document, without ``---``."""
     text: str = yaml.dump(
         value,
         Dumper=_Dumper,
