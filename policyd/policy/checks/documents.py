@@ -53,7 +53,7 @@ _MUTATING_OPERATIONS = ("*", "CONNECT", "CREATE", "UPDATE")
 
 
 def check(model: object) -> list[FormProblem]:
-    """Return everything that is wrong with the values of a document."""
+    """Return every problem of the values of a document."""
     return list(CHECKS[type(model)](model))
 
 
@@ -72,7 +72,7 @@ def _check_vap(policy: ValidatingAdmissionPolicy) -> Iterator[FormProblem]:
 
 
 def check_validations(validations: Sequence[Validation]) -> Iterator[FormProblem]:
-    """``spec.validations``."""
+    """Check ``spec.validations``."""
     for index, validation in enumerate(validations):
         at: FieldPath = ("spec", "validations", index)
         if isinstance(validation, PolicyValidation):
@@ -120,7 +120,7 @@ def _check_vap_binding(binding: ValidatingAdmissionPolicyBinding) -> Iterator[Fo
 
 
 def check_validation_actions(actions: Sequence[str]) -> Iterator[FormProblem]:
-    """``spec.validationActions``."""
+    """Check ``spec.validationActions``."""
     path: FieldPath = ("spec", "validationActions")
     if not actions:
         yield required(path, "at least one validation action is required")

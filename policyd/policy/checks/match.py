@@ -1,6 +1,6 @@
-"""What MatchResources, selectors, matchConditions, paramKind and paramRef must be.
+"""Check the values of MatchResources, selectors, matchConditions, paramKind and paramRef.
 
-After kubernetes 1.36 ``pkg/apis/admissionregistration/validation/validation.go`` and
+Follows kubernetes 1.36 ``pkg/apis/admissionregistration/validation/validation.go`` and
 apimachinery's label selector checks; the wording is theirs.
 """
 
@@ -25,18 +25,18 @@ MAX_ANNOTATIONS_SIZE = 256 * 1024  # bytes of keys and values
 
 
 def required(path: FieldPath, detail: str = "") -> FormProblem:
-    """A field that must be given."""
+    """Return the problem of a missing required field."""
     return FormProblem(path, f"Required value: {detail}" if detail else "Required value")
 
 
 def invalid(path: FieldPath, value: object, wrongs: Iterable[str]) -> Iterator[FormProblem]:
-    """One finding for each thing that is wrong with a value."""
+    """Yield one problem for each reason why a value is invalid."""
     for wrong in wrongs:
         yield FormProblem(path, f"Invalid value: {quoted(value)}: {wrong}")
 
 
 def duplicates(path: FieldPath, values: Iterable[str], *field: str) -> Iterator[FormProblem]:
-    """Each value that occurred before; ``field`` is where in the item it stands."""
+    """Report each value that occurred before; ``field`` is its path in the item."""
     seen: set[str] = set()
     for index, value in enumerate(values):
         if value and value in seen:
@@ -45,7 +45,7 @@ def duplicates(path: FieldPath, values: Iterable[str], *field: str) -> Iterator[
 
 
 def check_metadata(meta: ObjectMeta) -> Iterator[FormProblem]:
-    """The name, labels and annotations of a document."""
+    """Check the name, labels and annotations of a document."""
     path = ("metadata", "name")
     if not meta.name:
         yield required(path, "every document needs a name")
@@ -63,14 +63,14 @@ def check_metadata(meta: ObjectMeta) -> Iterator[FormProblem]:
 
 
 def check_labels(labels: dict[str, str], path: FieldPath) -> Iterator[FormProblem]:
-    """Keys and values of labels, also those that a selector asks for."""
+    """Check keys and values of labels, also of a selector's matchLabels."""
     for key, value in labels.items():
         yield from invalid((*path, key), key, key_errors(key))
         yield from invalid((*path, key), value, value_errors(value))
 
 
 def check_selector(selector: LabelSelector, path: FieldPath) -> Iterator[FormProblem]:
-    """A label selector."""
+    """Check a label selector."""
     yield from check_labels(selector.match_labels, (*path, "matchLabels"))
     for index, requirement in enumerate(selector.match_expressions):
         at = (*path, "matchExpressions", index)
@@ -89,7 +89,7 @@ def check_selector(selector: LabelSelector, path: FieldPath) -> Iterator[FormPro
 
 
 def check_match_resources(match: MatchResources, path: FieldPath) -> Iterator[FormProblem]:
-    """Rules and selectors of a policy or binding."""
+    """Check the match rules and selectors of a policy or binding."""
     if match.given("namespace_selector"):
         yield from check_selector(match.namespace_selector, (*path, "namespaceSelector"))
     if match.given("object_selector"):
@@ -101,7 +101,7 @@ def check_match_resources(match: MatchResources, path: FieldPath) -> Iterator[Fo
 
 
 def check_constraints(match: MatchResources, given: bool) -> Iterator[FormProblem]:
-    """``spec.matchConstraints``, which must be there and say at least one rule."""
+    """Check ``spec.matchConstraints``, which is required with at least one match rule."""
     path = ("spec", "matchConstraints")
     if not given:
         yield required(path, "the requests that the policy matches")
@@ -132,7 +132,7 @@ def _check_rule(rule: NamedRuleWithOperations, path: FieldPath) -> Iterator[Form
 
 
 def _check_resources(resources: Sequence[str], path: FieldPath) -> Iterator[FormProblem]:
-    """Wildcards must not overlap: ``r/*`` with a later ``r/s``, ``*/s`` with a later ``r/s``."""
+    """Reject overlapping wildcards: ``r/*`` with a later ``r/s``, ``*/s`` with a later ``r/s``."""
     if not resources:
         yield required(path)
     all_subresources: set[str] = set()  # r of r/*
@@ -166,7 +166,7 @@ def _check_resources(resources: Sequence[str], path: FieldPath) -> Iterator[Form
 
 
 def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[FormProblem]:
-    """``spec.matchConditions``: at most 64, uniquely named."""
+    """Check ``spec.matchConditions``: at most 64, with unique names."""
     path: FieldPath = ("spec", "matchConditions")
     if len(conditions) > MAX_MATCH_CONDITIONS:
         count = len(conditions)
@@ -186,7 +186,7 @@ def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[For
 
 
 def check_variables(variables: Sequence[Variable]) -> Iterator[FormProblem]:
-    """``spec.variables``: names that CEL can say."""
+    """Check ``spec.variables``: names must be CEL identifiers."""
     for index, variable in enumerate(variables):
         at: FieldPath = ("spec", "variables", index)
         if not variable.name.strip():
@@ -198,7 +198,7 @@ def check_variables(variables: Sequence[Variable]) -> Iterator[FormProblem]:
 
 
 def check_param_kind(kind: ParamKind | None) -> Iterator[FormProblem]:
-    """``spec.paramKind``."""
+    """Check ``spec.paramKind``."""
     if kind is None:
         return
     at: FieldPath = ("spec", "paramKind", "apiVersion")
@@ -224,7 +224,7 @@ def check_param_kind(kind: ParamKind | None) -> Iterator[FormProblem]:
 
 
 def check_param_ref(ref: ParamRef | None) -> Iterator[FormProblem]:
-    """``spec.paramRef``: a name or a selector, and what to do when nothing is found."""
+    """Check ``spec.paramRef``: a name or a selector, and parameterNotFoundAction."""
     if ref is None:
         return
     path: FieldPath = ("spec", "paramRef")

@@ -1,4 +1,4 @@
-"""What comments and ``--disable`` leave of the problems found; and what is wrong with comments."""
+"""Suppress problems by comments and ``--disable``, and report problems of the comments."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -8,7 +8,7 @@ from policyd.policy.source.lint_comments import LintComment
 
 
 def faults(comments: Iterable[LintComment]) -> Iterator[Problem]:
-    """What is wrong with the comments: unknown rules, and those that are errors."""
+    """Yield the problems of the comments: rules that are unknown or cannot be disabled."""
     for comment in comments:
         if not comment.rules:
             hint = "write # policyd-lint: disable=RULE and the reason"
@@ -22,7 +22,7 @@ def faults(comments: Iterable[LintComment]) -> Iterator[Problem]:
 def suppress(
     problems: Sequence[Problem], comments: Sequence[LintComment], disabled: frozenset[str]
 ) -> tuple[list[Problem], list[LintComment]]:
-    """The problems that stay, and the comments that disabled none."""
+    """Return the remaining problems, and the comments that disabled none."""
     kept = []
     used: set[LintComment] = set()
     for problem in problems:

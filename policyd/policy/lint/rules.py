@@ -1,7 +1,7 @@
-"""The rules of ``policyd lint``, in one table: what each is about, and which function finds it.
+"""The table of the rules of ``policyd lint``: a summary of each, and the function that finds it.
 
 The names are stable: comments in policies, ``--disable`` and reports refer to them. The page
-docs/reference/lint-rules.md is made of this table by ``tools/make_lint_docs.py``.
+docs/reference/lint-rules.md is generated from this table by ``tools/make_lint_docs.py``.
 """
 
 import difflib
@@ -12,10 +12,10 @@ from policyd.errors import Severity
 
 
 class LintRule(NamedTuple):
-    """What a rule is about, in a line; and what to write instead, or why it is told.
+    """The summary of a rule in one line, and what to write instead, or why it is reported.
 
-    ``found_by`` are functions of modules of this package: each takes a ``LintRun`` and gives
-    problems. Rules without one are found where policies are read and compiled.
+    ``found_by`` are functions of modules of this package: each takes a ``LintRun`` and returns
+    problems. Rules without one are found when policies are read and compiled.
     """
 
     name: str
@@ -184,13 +184,13 @@ RULES: Mapping[str, LintRule] = {rule.name: rule for rule in _RULES}
 
 
 def nearest(name: str) -> str:
-    """``did you mean X?`` for a name that is no rule's."""
+    """Return ``did you mean X?`` for an unknown rule name."""
     found = difflib.get_close_matches(name, RULES, n=1)
     return f"did you mean {found[0]}?" if found else "policyd lint --rules lists the rules"
 
 
 def refused(name: str) -> str:
-    """Why a rule of that name cannot be disabled; empty if it can."""
+    """Return why a rule cannot be disabled; empty if it can."""
     rule = RULES.get(name)
     if rule is None:
         return f"there is no rule {name!r}"

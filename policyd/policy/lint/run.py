@@ -1,4 +1,4 @@
-"""One run of lint: the sources, and what several rules look at, made when it is first needed."""
+"""One run of lint: the sources, and data that several rules share, computed on first use."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -12,8 +12,8 @@ from policyd.versions import KubernetesVersion
 
 @dataclass(frozen=True)
 class LintRun:
-    """``today`` decides what has expired: nothing, if it is not given. ``target`` is the oldest
-    Kubernetes version that the policies must run on, if that is asked.
+    """``today`` determines what has expired; without it, nothing. ``target`` is the oldest
+    Kubernetes version that the policies must run on, if set.
     """
 
     sources: Sources
@@ -22,10 +22,10 @@ class LintRun:
 
     @cached_property
     def expressions(self) -> tuple[CheckedExpression, ...]:
-        """All expressions that compile."""
+        """Return all expressions that compile."""
         return tuple(checked_expressions(self.sources))
 
     @cached_property
     def typed(self) -> TypedPolicies:
-        """The types of the policies' expressions, by kind."""
+        """Return the types of the policies' expressions, by kind."""
         return TypedPolicies(self.sources)

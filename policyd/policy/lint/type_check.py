@@ -1,10 +1,10 @@
-"""Advice on expressions that do not fit the objects they are about, as status.typeChecking of the
-API server gives it.
+"""Advice on expressions with type errors for their objects, as in status.typeChecking of the API
+server.
 
-Only kinds that the rules name without wildcards are looked at, at most ten, and only validations
-and their messages (with the variables that they use), and mutations (``mutations``), which the
-API server does not look at. ``kinds/object_types`` and ``cel/check/objects`` say
-where the API server is not followed: what is right when a policy runs is not warned about.
+Checked are at most ten kinds, which match rules name without wildcards, and only validations and
+their messages (with the variables that they use), and mutations, which the API server does not
+check. ``kinds/object_types`` and ``cel/check/objects`` list the differences from the API server:
+expressions that work at run time get no warning.
 """
 
 import re
@@ -23,12 +23,12 @@ from policyd.policy.model.expressions import MESSAGE, VALIDATION
 from policyd.policy.source.documents import Document
 
 RULE = "type-check"
-# What may tell the kinds of a policy apart, so that a field need not be in all of them.
+# Syntax that may distinguish the kinds of a policy, so that not all of them need a field.
 _GUARD = re.compile(r"\bhas\(|\.\?|\[\?|\.kind\b|\.resource\b|\bvariables\.")
 
 
 def type_check(run: LintRun) -> list[Problem]:
-    """The advice for all policies, in file order. Expressions that do not compile are left out."""
+    """Return the advice for all policies, in file order. Skips expressions that do not compile."""
     sources, typed = run.sources, run.typed
     merging = Schemas.builtin().with_crds(each.raw for each in definitions(sources).documents)
     found: list[Problem] = []
@@ -60,7 +60,7 @@ def _check(
 
 
 def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, list[Issue]]:
-    """Where an expression may tell kinds apart, what is wrong for some kinds only is no mistake."""
+    """Drop issues of only some kinds, if the expression may distinguish kinds."""
     if len(issues) < 2 or not _GUARD.search(text):
         return issues
     everywhere = set.intersection(*({issue.pos for issue in found} for found in issues.values()))
@@ -72,7 +72,7 @@ def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, li
 def _problem(
     document: Document, path: str, text: str, issues: Mapping[Gvk, list[Issue]]
 ) -> Problem:
-    """``message`` and ``excerpt`` are, line for line, the warning of the API server."""
+    """Return the problem; ``message`` and ``excerpt`` are the lines of the API server's warning."""
     source = Source(text)
     errors = {gvk: source.error(CelTypeError, found) for gvk, found in issues.items()}
     warning = "\n".join(f"{gvk}: {error.text}\n" for gvk, error in errors.items())

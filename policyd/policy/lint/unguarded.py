@@ -1,11 +1,11 @@
 """Advice on expressions that are errors for objects without a field, or without an object.
 
-A field that may be absent has to be checked for: ``has(a.b) && a.b …``, ``!has(a.b) || …``,
-``a.?b.orValue(…)``, ``'x' in m && m['x'] …``, a condition above, a filter before. ``guards`` reads
-such conditions; here each expression is walked with what they say. In CEL an error is absorbed by
-the other side of ``&&`` and ``||``, so a guard may stand on either side.
+A field that may be absent needs a guard: ``has(a.b) && a.b …``, ``!has(a.b) || …``,
+``a.?b.orValue(…)``, ``'x' in m && m['x'] …``, an enclosing condition, an earlier filter. ``guards``
+reads such conditions; this module walks each expression with their results. In CEL the other side
+of ``&&`` and ``||`` absorbs an error, so a guard may be on either side.
 
-Fields are those of the kinds that ``type_check`` looks at. What is not certain is not reported.
+Fields are those of the kinds that ``type_check`` checks. Only certain errors are reported.
 """
 
 from collections.abc import Iterable, Iterator
@@ -38,7 +38,7 @@ _MAX_STEPS = 50_000  # of one policy and kind: variables of variables may double
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """An expression, and where it stands."""
+    """An expression and its place."""
 
     path: str
     checked: Checked
@@ -46,7 +46,7 @@ class _Text:
 
 @dataclass(frozen=True, slots=True)
 class _Hit:
-    """One place of an expression that may be an error."""
+    """One part of an expression that may be an error."""
 
     rule: str
     text: _Text
@@ -56,7 +56,7 @@ class _Hit:
 
 
 def unguarded(run: LintRun) -> list[Problem]:
-    """The advice for all policies, in file order."""
+    """Return the advice for all policies, in file order."""
     found: list[Problem] = []
     with deep_recursion():
         for document in run.sources.documents:
@@ -79,7 +79,7 @@ def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> I
 
 
 class _Walk:
-    """The expressions of a policy, for objects of one kind and for one operation."""
+    """Walks the expressions of a policy, for objects of one kind and for one operation."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class _Walk:
         self._paths = {each.name: each.at for each in self._of_role(VARIABLE)}
 
     def hits(self) -> list[_Hit]:
-        """What may be an error."""
+        """Return the possible errors."""
         there = self._conditions()
         if there is not None:
             self._validations(there)
@@ -107,7 +107,7 @@ class _Walk:
         return self._found
 
     def _conditions(self) -> Places | None:
-        """What the matchConditions ask for; None if they leave this case out."""
+        """Return the places that the matchConditions guard; None if they exclude this case."""
         texts = [(each.at, self._types.checked(each.text)) for each in self._of_role(CONDITION)]
         if any(each and self._case.decide(each.expr) is False for _, each in texts):
             return None
@@ -131,7 +131,7 @@ class _Walk:
             if message is not None and self._case.decide(checked.expr) is not True:
                 failed = there | self._case.holding(checked.expr, False)
                 self._expression(message.at, self._types.checked(message.text), failed)
-            # Where an earlier one is false or an error, the request is refused anyway.
+            # If an earlier validation is false or an error, the request is denied anyway.
             there |= self._case.holding(checked.expr, True)
 
     def _mutations(self, there: Places) -> None:
@@ -183,13 +183,13 @@ class _Walk:
                     self._visit(child, there, loops)
 
     def _both(self, left: Expr, right: Expr, truth: bool, there: Places, loops: Loops) -> None:
-        """Each side matters only where the other does not settle the outcome."""
+        """Visit both sides; each matters only if the other does not decide the outcome."""
         for side, other in ((left, right), (right, left)):
             if self._case.decide(other, loops) is not (not truth):
                 self._visit(side, there | self._case.holding(other, truth, loops), loops)
 
     def _variable(self, name: str, checked: Checked, there: Places) -> None:
-        """The variable's expression, for what holds where it is used."""
+        """Visit the variable's expression with the guards of its use."""
         outside = frozenset(place for place in there if not place[0].startswith("@"))
         if (name, outside) not in self._seen:
             self._seen.add((name, outside))

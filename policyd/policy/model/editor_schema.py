@@ -1,7 +1,7 @@
-"""JSON Schema of policy documents, for editors: completion, and what each field is for.
+"""JSON Schema of policy documents, for completion and field descriptions in editors.
 
-Made from the models, so it accepts what they accept. CEL, names and limits are beyond it: that is
-what ``policyd lint`` checks.
+Generated from the models, so it accepts the same documents. It does not check CEL, names and
+limits; ``policyd lint`` does.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _SHORT_FORMS = {"Case": {"review": "SuiteRequest", "reviewFile": "SuiteRequest"}
 
 
 def schema_of(kind: str) -> Schema:
-    """The schema of one kind's documents. Raises KeyError for a kind that is none of ``KINDS``."""
+    """Return the schema of one kind's documents. Raises KeyError for a kind not in ``KINDS``."""
     definitions = _definitions(kind)
     return {"$schema": DRAFT, **definitions.pop(kind), "definitions": definitions}
 
@@ -70,7 +70,7 @@ def all_models(base: type[Model] = Model) -> Iterator[type[Model]]:
 
 
 def _finish(definition: Schema, model: type[Model]) -> None:
-    """Say what each field is for, and which are needed; leave out the noise of the models."""
+    """Describe each field, list the required ones, and remove the noise of the models."""
     definition.pop("title", None)
     definition["description"] = " ".join((model.__doc__ or "").replace("``", "`").split())
     definition["required"] = list(REQUIRED.get(model.__name__, ()))
@@ -86,7 +86,7 @@ def _finish(definition: Schema, model: type[Model]) -> None:
 
 
 def documentation(model: type[Model], field: str) -> str:
-    """What is said about a field where the model, or one that it is made from, declares it."""
+    """Return the description of a field from the model, or the base, that declares it."""
     for base in model.__mro__:
         text = FIELDS.get(base.__name__, {}).get(field)
         if text:

@@ -1,8 +1,8 @@
-"""Every CEL expression of a policy: where it stands, what it is for and may use. The only list.
+"""The only list of all CEL expressions of a policy: place, role and visible variables of each.
 
 It reads the plain document, not its model, so that the expressions of a policy whose form is wrong
-elsewhere are checked all the same. It stands beside the models, because the fields are theirs, and
-compiler and lint, which use it, are above them.
+elsewhere are also checked. It is in this package because the models own the fields; the compiler
+and lint, which use it, are in higher packages.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,10 +18,10 @@ from policyd.policy.model.findings import path_text
 
 @dataclass(frozen=True, slots=True)
 class ExpressionRole:
-    """What an expression is for. It evaluates to one of ``results``; to any type, if none is given.
+    """The role of an expression. It evaluates to one of ``results``; to any type if that is empty.
 
-    ``variables``: it sees those of the policy (one of a variable those before it), ``authorizer``:
-    and the authorizer. ``patches``: it may write ``Object{}`` and ``JSONPatch{}``.
+    ``variables``: it may use the policy's variables (a variable only earlier ones); ``authorizer``:
+    it may use the authorizer; ``patches``: it may use ``Object{}`` and ``JSONPatch{}``.
     """
 
     name: str
@@ -55,8 +55,9 @@ _FIELDS: Mapping[str, tuple[tuple[str, ExpressionRole], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class PolicyExpression:
-    """One expression. ``path`` leads to the string that holds it, at the offset ``start`` if that
-    is an overlay's, which may hold several. ``name`` is that of the variable, condition …, if any.
+    """One expression. ``path`` is the path of its string; ``start`` is its offset there, for
+    strings of overlays, which may have several. ``name`` is that of the variable, condition …, if
+    any.
     """
 
     role: ExpressionRole
@@ -67,13 +68,13 @@ class PolicyExpression:
 
     @property
     def at(self) -> str:
-        """The path as messages write it."""
+        """Return the path as messages show it."""
         return path_text(self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class HeldMutation:
-    """One of ``mutations``: its index, its kind, and what the field at ``path`` holds."""
+    """One of ``mutations``: its index, its kind, and the value of the field at ``path``."""
 
     index: int
     kind: MutationKind
@@ -82,7 +83,7 @@ class HeldMutation:
 
 
 def expressions_of(policy: Mapping[str, Any]) -> Iterator[PolicyExpression]:
-    """The expressions of a plain document, variables before what uses them; blank ones are none."""
+    """Yield the non-blank expressions of a plain document, variables before their uses."""
     for field, keys in _FIELDS.items():
         for index, item in _items(policy, field):
             for key, role in keys:
@@ -102,7 +103,7 @@ def expressions_of(policy: Mapping[str, Any]) -> Iterator[PolicyExpression]:
 
 
 def mutations_of(policy: Mapping[str, Any]) -> Iterator[HeldMutation]:
-    """The mutations of a plain document; one that wrongly has the fields of two kinds is two."""
+    """Yield the mutations of a plain document; one with the fields of two kinds counts twice."""
     for index, item in _items(policy, "mutations"):
         for kind in KINDS.values():
             held = item.get(kind.field)

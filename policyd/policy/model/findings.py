@@ -1,6 +1,6 @@
-"""A finding: what is wrong at which field of one document; and how pydantic's errors become some.
+"""FormProblem: a problem of one field of a document; and the translation of pydantic's errors.
 
-A finding knows no file. ``policy/source/documents.py`` gives it a place and makes it a ``Problem``.
+It has no file. ``policy/source/documents.py`` adds the place and converts it to a ``Problem``.
 """
 
 import difflib
@@ -29,7 +29,7 @@ class FormProblem:
 
 
 def path_text(path: Iterable[str | int]) -> str:
-    """``("spec", "validations", 0)`` as ``spec.validations[0]``; odd keys in brackets."""
+    """Format ``("spec", "validations", 0)`` as ``spec.validations[0]``; odd keys in brackets."""
     text = ""
     for part in path:
         if isinstance(part, int):
@@ -42,7 +42,7 @@ def path_text(path: Iterable[str | int]) -> str:
 
 
 def quoted(value: object) -> str:
-    """A value as it may stand in a message, cut if long."""
+    """Format a value for a message, truncated if long."""
     text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -69,7 +69,7 @@ _EXPECTED = {
 
 
 def schema_findings(error: ValidationError, model: type[BaseModel]) -> list[FormProblem]:
-    """Every fault that pydantic found in a document of ``model``."""
+    """Return every error that pydantic found in a document of ``model``."""
     return [finding for each in error.errors() for finding in _translate(each, model)]
 
 
@@ -119,7 +119,7 @@ def _unsupported_value(path: FieldPath, value: object, error: ErrorDetails) -> F
 
 
 def _named(value: object) -> str:
-    """A wrong value in words."""
+    """Describe a wrong value."""
     if value is None:
         return "null"
     if isinstance(value, dict):
@@ -138,7 +138,7 @@ def _type_hint(kind: str, value: object) -> str:
 
 
 def _model_at(model: type[BaseModel], path: FieldPath) -> frozenset[str]:
-    """The field names of the model that stands at ``path`` below ``model``; empty if unknown."""
+    """Return the field names of the model at ``path`` below ``model``; empty if unknown."""
     here: type[BaseModel] | None = model
     for part in path:
         if isinstance(part, int):
@@ -155,7 +155,7 @@ def _field_model(model: type[BaseModel], alias: str) -> type[BaseModel] | None:
 
 
 def _inner_model(annotation: Any) -> type[BaseModel] | None:
-    """The model inside ``Model``, ``Model | None`` or a list of them."""
+    """Return the model inside ``Model``, ``Model | None`` or a list of them."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     for argument in get_args(annotation):

@@ -1,7 +1,7 @@
-"""Formats of Kubernetes names: each check yields what is wrong with a text. Those of labels are in
-``_core/match/labels.py``, as selectors are checked in requests, too.
+"""Formats of Kubernetes names: each check yields the errors of a string. The formats of labels are
+in ``_core/match/labels.py``, as selectors are also checked in requests.
 
-Rules and words: k8s.io/apimachinery ``pkg/api/validate/content`` (dns, path), and CEL
+Formats and wording: k8s.io/apimachinery ``pkg/api/validate/content`` (dns, path), and CEL
 identifiers as kubernetes ``pkg/apis/admissionregistration/validation`` reads them.
 """
 

@@ -1,4 +1,4 @@
-"""What a case of a suite expects beside what the webhooks answered. Asks nobody."""
+"""Compare the expectations of a suite's case with the answer of the webhooks. Calls no webhook."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class CaseAnswer:
-    """What the webhooks said together; ``object`` is the object after mutation."""
+    """The combined answer of the webhooks; ``object`` is the object after mutation."""
 
     response: JSONObject
     warnings: tuple[str, ...]
@@ -29,7 +29,7 @@ class CaseAnswer:
 
 
 def compare(expect: Expect, answer: CaseAnswer) -> Iterator[Mismatch]:
-    """Every given key of ``expect`` that the answer does not meet."""
+    """Yield every key set in ``expect`` that the answer does not meet."""
     status = answer.response.get("status", {})
     causes = [cause.get("message", "") for cause in status.get("details", {}).get("causes", [])]
     for key, expected, exact in (
@@ -58,7 +58,7 @@ def compare(expect: Expect, answer: CaseAnswer) -> Iterator[Mismatch]:
 
 
 def _texts_found(texts: tuple[str, ...], found: list[str]) -> bool:
-    """Each text is part of one that was found; an empty list wants none."""
+    """Whether each string is a substring of one found; an empty list expects none."""
     if not texts:
         return not found
     return all(any(text in each for each in found) for text in texts)

@@ -1,5 +1,5 @@
-"""Builds AdmissionReviews from objects, as an API server would send them, and what goes with them.
-For tests and people.
+"""Build AdmissionReviews from objects, as an API server would send them, and Namespace objects.
+For tests and command-line use.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ def build_review(
     groups: Sequence[str] = ("system:authenticated",),
     overrides: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The AdmissionReview of one request; whatever is not given follows from the object.
+    """Return the AdmissionReview of one request; omitted arguments are derived from the object.
 
     Without ``operation`` it is CREATE, UPDATE if both objects are given, DELETE if only the old
     one is. A DELETE has only oldObject, an UPDATE without one changes nothing. A namespaced object
@@ -67,12 +67,12 @@ def build_review(
     request |= given
     for absent in ("name", "namespace", "subResource", "requestSubResource"):
         if not request.get(absent):
-            request.pop(absent, None)  # the API server leaves empty ones out
+            request.pop(absent, None)  # the API server omits empty fields
     return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
 
 
 def in_namespace(review: JSONObject) -> JSONObject:
-    """The review with its namespace written into its objects, as the API server does before it
+    """Return the review with its namespace set in its objects, as the API server does before it
     calls webhooks. Options of CONNECT have no namespace.
     """
     request = dict(review["request"])
@@ -89,7 +89,7 @@ def in_namespace(review: JSONObject) -> JSONObject:
 
 
 def namespace(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
-    """The Namespace object of that name with these labels, and the one that all have."""
+    """Return the Namespace object with these labels and the name label that all namespaces have."""
     metadata = {"name": name, "labels": {**labels, "kubernetes.io/metadata.name": name}}
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
@@ -100,7 +100,7 @@ def _options(operation: str) -> dict[str, str] | None:
 
 
 def _namespace(api_version: str, kind: str, metadata: Mapping[str, Any]) -> str:
-    """That of the object; unknown kinds are taken to live in one."""
+    """Return the namespace of the object; unknown kinds count as namespaced."""
     if (api_version, kind) == ("v1", "Namespace"):
         return str(metadata.get("name") or "")
     if not BUILTIN_KINDS.get((api_version, kind), True):

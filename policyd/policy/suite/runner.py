@@ -1,7 +1,7 @@
-"""Runs the cases of a suite (PolicyTest): builds reviews, compares what the webhooks answer, and
-sends what was mutated once more.
+"""Run the cases of a suite (PolicyTest): build reviews, compare the answers of the webhooks, and
+mutate the result again.
 
-Who calls the webhooks is an argument, because the engine stands above this layer.
+The function that calls the webhooks is an argument, because the engine is in a higher package.
 """
 
 import re
@@ -26,19 +26,19 @@ from policyd.policy.source.loader import read_one
 from policyd.policy.suite.expectations import CaseAnswer, Mismatch, compare, same
 from policyd.policy.suite.reviews import build_review, namespace
 
-# (AdmissionReview, webhooks) -> what these answer together, called one after the other.
+# (AdmissionReview, webhooks) -> the combined answer of the webhooks, called in order.
 Admit = Callable[[JSONObject, tuple[Webhook, ...]], CaseAnswer]
-# A Namespace object -> the same policies, knowing that namespace.
+# A Namespace object -> the same policies with that namespace.
 WithNamespace = Callable[[JSONObject], Admit]
 
 
-# The key of a Mismatch where a second run of the mutations changes their own result.
+# The key of a Mismatch if a second run of the mutations changes their own result.
 IDEMPOTENT = "idempotent"
 
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """How a case went. ``error``: it could not be run at all; then there are no mismatches."""
+    """The result of a case. ``error``: it could not be run at all; then it has no mismatches."""
 
     suite: str
     name: str
@@ -55,7 +55,7 @@ class CaseResult:
 
 
 class _CaseError(Exception):
-    """The case cannot be run; the text says why."""
+    """The case cannot be run; the message is the reason."""
 
 
 def run(
@@ -65,12 +65,12 @@ def run(
     with_namespace: WithNamespace | None = None,
     select: re.Pattern[str] | None = None,
 ) -> list[CaseResult]:
-    """The result of every case (whose ``suite/case`` name ``select`` finds), in their order."""
+    """Return the results of all cases (whose ``suite/case`` name ``select`` matches), in order."""
     return [run_case(document, i, admit, with_namespace) for i in selected(document, select)]
 
 
 def selected(document: Document, select: re.Pattern[str] | None = None) -> list[int]:
-    """The numbers of the cases whose ``suite/case`` name ``select`` finds."""
+    """Return the indexes of the cases whose ``suite/case`` name ``select`` matches."""
     return [
         index
         for index, case in enumerate(_model(document).cases)
@@ -81,7 +81,7 @@ def selected(document: Document, select: re.Pattern[str] | None = None) -> list[
 def run_case(
     document: Document, index: int, admit: Admit, with_namespace: WithNamespace | None = None
 ) -> CaseResult:
-    """The result of one case."""
+    """Return the result of one case."""
     case = _model(document).cases[index]
     line = document.place(f"cases[{index}]")[0]
     return _run_case(document, case, line, admit, with_namespace)
@@ -94,9 +94,9 @@ def _model(document: Document) -> PolicyTest:
 
 
 def problems(results: list[CaseResult]) -> list[Problem]:
-    """The failed cases as problems, for those who load a set with its suites.
+    """Return the failed cases as problems, for loading a set with its suites.
 
-    They name what differs and show no values: their readers may not be those of the files.
+    They name the keys that differ without values: their readers may have no access to the files.
     """
     return [
         Problem(
@@ -153,7 +153,7 @@ def _run_case(
 
 
 def _review_of(request: SuiteRequest, suite: Document) -> JSONObject:
-    """The AdmissionReview that the case describes."""
+    """Build the AdmissionReview that the case describes."""
     whole = request.review or _fixture(suite, request.review_file)
     if whole is not None:
         if "request" in whole:
@@ -208,8 +208,8 @@ def _namespace(review: JSONObject, labels: dict[str, str]) -> JSONObject:
 
 
 def _answer(review: JSONObject, webhooks: tuple[Webhook, ...], admit: Admit) -> CaseAnswer:
-    """What the webhooks answer together; the object after the patch is that of a library that is
-    not the one that made it.
+    """Return the combined answer of the webhooks; the patch is applied by another library than the
+    one that created it.
     """
     try:
         answer = admit(review, webhooks)
@@ -223,8 +223,8 @@ def _answer(review: JSONObject, webhooks: tuple[Webhook, ...], admit: Admit) -> 
 def _run_again(
     case: Case, review: JSONObject, answer: CaseAnswer, admit: Admit
 ) -> Iterator[Mismatch]:
-    """The mutations once more over their result: they must leave it alone, if the case does not
-    say ``idempotent: false`` (then they must not).
+    """Run the mutations again on their result: they must not change it, or with
+    ``idempotent: false`` must change it.
     """
     again: list[JSONObject] | str = []
     if answer.patch:
@@ -241,7 +241,7 @@ def _run_again(
 
 
 def _patched(before: Any, patch: Any) -> JSONObject:
-    """The object after the patch, by a library that is not the one that made it."""
+    """Return the object after the patch, applied by another library than its creator's."""
     try:
         after: JSONObject = jsonpatch.apply_patch(before, patch)
     except (jsonpatch.JsonPatchException, JsonPointerException) as error:

@@ -1,5 +1,5 @@
-"""The cases that a policy has to be right for: each kind and operation that its rules name, with
-what that settles. Judges no expression.
+"""The request cases of a policy: each kind and operation that its match rules name, with the values
+that these determine. Evaluates no expression.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,9 +19,9 @@ _WRITES = ("CREATE", "UPDATE", "DELETE")
 
 
 def cases(policy: Checkable, typed: TypedPolicies) -> Iterator[tuple[KindTypes, RequestCase]]:
-    """Each kind (one without schema stands for all of those) and operation, with the kind's types.
+    """Yield each kind and operation with the kind's types; all kinds without a schema are one case.
 
-    CREATE is left out where it cannot differ from UPDATE.
+    CREATE is omitted where it cannot differ from UPDATE.
     """
     texts = [each.text for each in typed.expressions(policy)]
     told_apart = any(word in text for text in texts for word in ("operation", "old"))
@@ -33,16 +33,16 @@ def cases(policy: Checkable, typed: TypedPolicies) -> Iterator[tuple[KindTypes, 
 
 
 def _subjects(policy: Checkable, schemas: KindSchemas) -> dict[Gvk | None, set[str]]:
-    """The kinds that a policy is about, None for those without a schema; each with operations."""
+    """Return the kinds that a policy matches, each with its operations; None: without a schema."""
     found: dict[Gvk | None, set[str]] = {}
     for rule in policy.spec.match_constraints.resource_rules:
         operations = set(_WRITES if "*" in rule.operations else rule.operations)
         if isinstance(policy, MutatingAdmissionPolicy):
-            operations.discard("DELETE")  # there is nothing to mutate
+            operations.discard("DELETE")  # no object to mutate
         kinds: list[Gvk | None] = [*kinds_of([rule], schemas)]
         if not all(_has_kind(rule, resource, schemas) for resource in rule.resources):
             kinds.append(None)
-        if "CONNECT" in operations:  # then the object is the options
+        if "CONNECT" in operations:  # object is the options, e.g. PodExecOptions
             operations.discard("CONNECT")
             found.setdefault(None, set()).add("CONNECT")
         for kind in kinds if operations else ():
@@ -51,13 +51,13 @@ def _subjects(policy: Checkable, schemas: KindSchemas) -> dict[Gvk | None, set[s
 
 
 def in_no_namespace(gvk: Gvk) -> bool:
-    """Whether objects of a built-in kind live in no namespace; requests for Namespaces have one."""
+    """Whether a built-in kind is cluster-scoped; not Namespace, whose requests have a namespace."""
     api_version = f"{gvk.group}/{gvk.version}".removeprefix("/")
     return gvk.kind != "Namespace" and BUILTIN_KINDS.get((api_version, gvk.kind)) is False
 
 
 def _has_kind(rule: NamedRuleWithOperations, resource: str, schemas: KindSchemas) -> bool:
-    """Whether all that the rule says of a resource is of kinds with schemas."""
+    """Whether every kind that the rule matches by this resource has a schema."""
     found = {
         schemas.of_resource(group, version, resource)
         for group in rule.api_groups
@@ -72,14 +72,14 @@ def _case(policy: Checkable, types: KindTypes, operation: str) -> RequestCase:
     known = _known(policy, types.gvk, operation)
 
     def lacks(place: Place) -> bool:
-        """Nothing can be at the place; has() says so of what is null, too."""
+        """Whether has() of a place is always false: its root is null, or the kind has no field."""
         return known.get(place[:1], PRESENT) is None or types.lacks(place)
 
     return RequestCase(types.variables, known, lacks)
 
 
 def _known(policy: Checkable, gvk: Gvk | None, operation: str) -> Mapping[Place, object]:
-    """What kind and operation settle."""
+    """Return the values that the kind and operation determine."""
     known: dict[Place, object] = {
         ("request", "operation"): operation,
         ("object",): None if operation == "DELETE" else PRESENT,
@@ -93,7 +93,7 @@ def _known(policy: Checkable, gvk: Gvk | None, operation: str) -> Mapping[Place,
         if known[root,] is not None:
             known[root, "kind"] = gvk.kind
     controllers = isinstance(policy, Policy) and policy.spec.pod_controllers
-    if not controllers:  # whose request is about the controller, not the Pod
+    if not controllers:  # with podControllers, the request has the kind of the controller
         known["request", "kind", "kind"] = gvk.kind
         known["request", "kind", "group"] = known["request", "resource", "group"] = gvk.group
         if gvk.group in BUILT_IN_GROUPS:

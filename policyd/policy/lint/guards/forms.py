@@ -1,4 +1,4 @@
-"""Places of values, and the forms of expressions that ``guards`` reads. Knows no policy."""
+"""Places of values, and the forms of expressions that are guards. Knows no policy."""
 
 import operator
 from collections.abc import Callable, Mapping
@@ -21,19 +21,22 @@ RELATIONS: Mapping[str, Callable[[float, float], bool]] = {
 
 
 def below(place: Place | None, name: str | None) -> Place | None:
-    """A member of what is at a place."""
+    """Return the place of a member of the value at ``place``."""
     return None if place is None or name is None else (*place, name)
 
 
 def with_above(place: Place | None) -> Places:
-    """A place, and all those above it."""
+    """Return a place and all its parents."""
     if place is None:
         return NONE
     return frozenset(place[:length] for length in range(2, len(place) + 1))
 
 
 def keys_in(node: Expr, name: str, truth: bool) -> tuple[str, ...]:
-    """What a name certainly is if a condition has this outcome: of ``k == 'a' && …`` it is a."""
+    """Return the strings that a name equals if a condition has this outcome.
+
+    If ``k == 'a' && …`` is true, k is 'a'.
+    """
     match node:
         case Call(function="_&&_" | "_||_", args=(left, right)):
             joined = (node.function == "_&&_") is truth
@@ -49,18 +52,19 @@ def keys_in(node: Expr, name: str, truth: bool) -> tuple[str, ...]:
 
 
 def is_empty(node: Expr) -> bool:
-    """Whether it is ``[]``."""
+    """Whether an expression is ``[]``."""
     return isinstance(node, ListExpr) and not node.elements
 
 
 def is_bool(node: Expr) -> bool:
-    """Whether it is ``true`` or ``false``."""
+    """Whether an expression is ``true`` or ``false``."""
     return isinstance(node, Literal) and isinstance(node.value, bool)
 
 
 def default_in(node: Expr) -> tuple[Expr, str | float] | None:
-    """The optional in ``a.?b.orValue(x)`` or in the size of that, and ``x``: as a number if it is
-    one, else its text.
+    """Return the optional and the default of ``a.?b.orValue(x)`` or of ``size(a.?b.orValue(x))``.
+
+    The default is a number, or else the source of ``x``; for size, 0.
     """
     match node:
         case Call(

@@ -1,8 +1,8 @@
-"""What expressions say of the presence of fields: which are there if a condition holds, and which
-conditions are settled by the kind and the operation alone. Reads trees; reports nothing.
+"""Presence of fields: which fields exist if a condition holds, and which conditions the kind and
+operation alone decide. Reads syntax trees; reports nothing.
 
-A place is the path to a value: ``("object", "spec", "nodeName")``. Variables are read as their
-expressions, and what a loop runs over is ``(…, "[*]")``.
+A place is the path to a value: ``("object", "spec", "nodeName")``. A variable is replaced by its
+expression; the elements of a list are at ``(…, "[*]")``.
 """
 
 from collections.abc import Callable, Hashable, Mapping
@@ -37,16 +37,16 @@ from policyd.policy.lint.guards.forms import (
 
 Read = TypeVar("Read")
 EACH = "[*]"
-_LONGEST_KEY = 200  # what is longer is made to be so: a[a] of a[a] doubles
+_LONGEST_KEY = 200  # characters; only hostile keys are longer: nesting a[a] doubles the length
 _NOBODY: Place = ("@",)
-PRESENT = object()  # the value of a place of which only that it is not null is known
+PRESENT = object()  # an unknown value that is not null
 _UNKNOWN = object()
 
 
 @dataclass(frozen=True, slots=True)
 class Loops:
-    """The names that loops and binds introduce: what each stands for, and of which lists it is an
-    element.
+    """The names that loops and binds introduce: the place of each, and the lists whose element it
+    is.
     """
 
     names: Mapping[str, Place] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Loops:
     def within(
         self, names: Mapping[str, Place], elements: Mapping[str, tuple[Place, ...]]
     ) -> "Loops":
-        """With more names, which hide others."""
+        """Return these names and more, which shadow the outer ones."""
         return Loops({**self.names, **names}, {**self.elements, **elements})
 
 
@@ -64,8 +64,8 @@ OUTSIDE = Loops()
 
 @dataclass(frozen=True, slots=True)
 class RequestCase:
-    """What is known beforehand: the variables' expressions, the values of some places, and which
-    places the kind's objects never have.
+    """What is known of a request before evaluation: the expressions of the variables, the values of
+    some places, and the places that objects of the kind never have.
     """
 
     variables: Mapping[str, Checked]
@@ -74,14 +74,14 @@ class RequestCase:
     _memo: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def _once(self, key: Hashable, read: Callable[[], Read]) -> Read:
-        """What a variable's expression says, read once: each may use earlier ones many times."""
+        """Memoize the result for a variable: each variable may use earlier ones many times."""
         if key not in self._memo:
             self._memo[key] = read()
         found: Read = self._memo[key]
         return found
 
     def variable(self, node: Expr, loops: Loops) -> Checked | None:
-        """The expression of ``variables.NAME``."""
+        """Return the expression of ``variables.NAME``; None for any other node."""
         if (
             isinstance(node, Select)
             and isinstance(node.operand, Ident)
@@ -92,7 +92,7 @@ class RequestCase:
         return None
 
     def place(self, node: Expr, loops: Loops = OUTSIDE) -> Place | None:
-        """Where a value comes from; None if it is made here."""
+        """Return the place that a value is read from; None if the expression builds the value."""
         variable = self.variable(node, loops)
         if variable is not None:
             return self._once(("place", id(variable)), lambda: self.place(variable.expr))
@@ -117,7 +117,7 @@ class RequestCase:
         return text if 0 < len(text) <= _LONGEST_KEY else None
 
     def holding(self, node: Expr, truth: bool, loops: Loops = OUTSIDE) -> Places:
-        """The places that are there if a condition has this outcome."""
+        """Return the places that exist if a condition has this outcome."""
         variable = self.variable(node, loops)
         if variable is not None:
             known = ("holding", id(variable), truth)
@@ -149,7 +149,7 @@ class RequestCase:
         one, other = self.holding(left, truth, loops), self.holding(right, truth, loops)
         if both:
             return one | other
-        # One of the two suffices: what is settled otherwise cannot be the one.
+        # One side suffices: a side with the opposite outcome cannot be that side.
         if self.decide(left, loops) is (not truth):
             return other
         if self.decide(right, loops) is (not truth):
@@ -171,7 +171,10 @@ class RequestCase:
     def _of_comparison(
         self, function: str, left: Expr, right: Expr, truth: bool, loops: Loops
     ) -> Places:
-        """``a.?b.orValue(x) == y`` and the like: with ``x`` in the place it had gone otherwise."""
+        """Return the places that exist if ``a.?b.orValue(x) == y`` has this outcome.
+
+        They exist if the default ``x`` would give the other outcome.
+        """
         if isinstance(left, Literal | ListExpr) and function in ("_==_", "_!=_"):
             left, right = right, left
         if function in ("_==_", "_!=_") and is_bool(right):
@@ -197,8 +200,10 @@ class RequestCase:
         return with_above(self.place(target, loops)) if absent is not truth else NONE
 
     def _of_loop(self, node: Comprehension, truth: bool, loops: Loops) -> Places:
-        """``exists`` that holds, and ``all`` that does not, ran over something; the other way
-        round, what the test implies holds for each element.
+        """Return the places that exist if ``exists`` or ``all`` has this outcome.
+
+        A true ``exists`` and a false ``all`` have an element; a false ``exists`` and a true ``all``
+        decide the condition for every element.
         """
         if not isinstance(node.loop_step, Call):
             return NONE
@@ -218,8 +223,9 @@ class RequestCase:
         )
 
     def sources(self, node: Expr, loops: Loops, *, whole: bool = False) -> tuple[Place, ...]:
-        """The elements of which lists a list has; none if that cannot be told. ``whole``: all of
-        theirs.
+        """Return the places of the elements of a list; none if they are unknown.
+
+        ``whole``: only if the list has all elements of its sources, so no filter.
         """
         variable = self.variable(node, loops)
         if variable is not None:
@@ -241,8 +247,9 @@ class RequestCase:
         return () if place is None else ((*place, EACH),)
 
     def within(self, node: Expr, name: Place, loops: Loops) -> Places:
-        """What is there wherever a loop over a list has an element, which has that name: what its
-        filters ask for, and the field that the list is from.
+        """Return the places that exist if a list has an element, whose place is ``name``.
+
+        They are the places that the list's filters check, and the field that the list is read from.
         """
         variable = self.variable(node, loops)
         if variable is not None:
@@ -268,7 +275,7 @@ class RequestCase:
         return with_above(self.place(found[0], loops)) if found and found[1] in EMPTY else NONE
 
     def decide(self, node: Expr, loops: Loops = OUTSIDE) -> bool | None:
-        """A condition's outcome, if kind and operation settle it."""
+        """Return the outcome of a condition if the kind and operation decide it, else None."""
         variable = self.variable(node, loops)
         if variable is not None:
             return self._once(("decide", id(variable)), lambda: self.decide(variable.expr))

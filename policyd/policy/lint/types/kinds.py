@@ -1,4 +1,4 @@
-"""The types that a policy's expressions have for objects of one kind. Advises nothing."""
+"""The types of a policy's expressions for objects of one kind. Gives no advice."""
 
 import functools
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,16 +24,16 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 _MAX_KINDS = 10
 _VARIABLES = "variables"
-_parsed = functools.lru_cache(maxsize=64)(parse)  # each text is checked for several kinds
+_parsed = functools.lru_cache(maxsize=64)(parse)  # each expression is checked for several kinds
 
 Checkable = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
 
 
 def kinds_of(rules: Iterable[NamedRuleWithOperations], schemas: KindSchemas) -> list[Gvk]:
-    """The kinds that rules name and that have schemas, sorted; as the API server chooses them.
+    """Return the kinds with schemas that match rules name, sorted, chosen as the API server does.
 
-    It takes the core group for any group: kinds of other groups count among its ten there, too,
-    though a rule for the core group never matches them.
+    The API server takes the core group for any group: kinds of other groups count among its ten,
+    although a rule for the core group never matches them.
     """
     found: set[Gvk] = set()
     rules = list(rules)
@@ -55,7 +55,7 @@ def kinds_of(rules: Iterable[NamedRuleWithOperations], schemas: KindSchemas) -> 
 
 
 class TypedPolicies:
-    """The types of all policies of some sources, each made when it is first asked for."""
+    """The types of all policies of some sources, each built on first use."""
 
     def __init__(self, sources: Sources) -> None:
         self.schemas = KindSchemas(each.raw for each in definitions(sources).documents)
@@ -68,11 +68,11 @@ class TypedPolicies:
         self._made: dict[tuple[int, Gvk | None], KindTypes] = {}
 
     def expressions(self, policy: Checkable) -> Sequence[PolicyExpression]:
-        """The expressions of one of the policies."""
+        """Return the expressions of one of the policies."""
         return self._expressions[id(policy)]
 
     def of(self, policy: Checkable, gvk: Gvk | None) -> "KindTypes":
-        """The types of one of the policies."""
+        """Return the types of one of the policies for a kind."""
         key = (id(policy), gvk)
         made = self._made.get(key)
         if made is None:
@@ -105,23 +105,23 @@ class KindTypes:
         self._known.clear()
 
     def _declare(self, variables: Iterable[PolicyExpression]) -> None:
-        """The types of ``variables.*``; dyn where the expression does not fit this kind."""
+        """Declare the types of ``variables.*``; dyn if the expression has errors for this kind."""
         fields: dict[str, Type] = {}
         for variable in variables:
             self.objects.declare(VARIABLES.name, fields)
             checked, issues = self._checked(variable.text)
             fields[variable.name] = DYN if checked is None or issues else checked.result_type
-            # What uses itself, or one that comes later, does not compile, and has no end to follow.
+            # A variable that uses itself or a later one does not compile; following it never ends.
             if checked is not None and _variables_in(checked.expr) <= self.variables.keys():
                 self.variables[variable.name] = checked
         self.objects.declare(VARIABLES.name, fields)
 
     def issues(self, text: str) -> list[Issue]:
-        """What is wrong with an expression."""
+        """Return the type errors of an expression."""
         return list(self._checked(text)[1])
 
     def lacks(self, place: tuple[str, ...]) -> bool:
-        """Whether objects of the kind never have what stands at a place (``object``, ``spec``)."""
+        """Whether the schema of the kind has no field at a place such as (``object``, ``spec``)."""
         here = self._scope.variables.get(place[0], DYN)
         for name in place[1:]:
             if not self.objects.is_object(here):
@@ -133,7 +133,7 @@ class KindTypes:
         return False
 
     def checked(self, text: str) -> Checked | None:
-        """The expression with its types, also where it does not fit; None if it is not CEL."""
+        """Return the expression with its types, even with type errors; None for a syntax error."""
         return self._checked(text)[0]
 
     def _checked(self, text: str) -> tuple[Checked | None, list[Issue]]:
@@ -150,7 +150,7 @@ class KindTypes:
 
 
 def _variables_in(expr: Expr) -> set[str]:
-    """The names in ``variables.NAME``."""
+    """Return the names in ``variables.NAME``."""
     found: set[str] = set()
     rest: list[Expr] = [expr]
     while rest:

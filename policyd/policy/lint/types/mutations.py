@@ -1,7 +1,7 @@
-"""What in a mutation does not fit the schema of a kind: fields that it does not have, constants of
-another type, lists and maps that ApplyConfiguration may not touch. Evaluates nothing.
+"""Mismatches between a mutation and the schema of a kind: undefined fields, constants of the wrong
+type, atomic lists and maps that ApplyConfiguration cannot change. Evaluates nothing.
 
-The API server accepts such a policy, and then refuses (or loses) what it makes of each request.
+The API server accepts such a policy, then rejects (or drops) its result for each request.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _WORDS = {Scalar.NUMERIC: "a number", Scalar.STRING: "a string", Scalar.BOOLEAN:
 
 
 def mutation_issues(expr: Expr, schema: KindSchema, *, merges: bool) -> list[Issue]:
-    """Everything that is wrong for objects of that kind, in the order of the text."""
+    """Return every mismatch with the schema of a kind, in source order."""
     return sorted(_issues(expr, schema, merges), key=lambda issue: issue.pos)
 
 
@@ -32,7 +32,7 @@ def _issues(node: Expr, schema: KindSchema, merges: bool) -> Iterator[Issue]:
 
 
 def _of_object(node: StructExpr, schema: KindSchema, *, merging: bool) -> Iterator[Issue]:
-    """The fields of one ``Object.a.b{...}``; those below it are looked at by themselves."""
+    """Check the fields of one ``Object.a.b{...}``; nested objects are checked separately."""
     struct = _named(schema.root, node.type_name.split(".")[1:])
     if struct is None or not struct.type.is_map:
         return
@@ -52,7 +52,7 @@ def _of_object(node: StructExpr, schema: KindSchema, *, merging: bool) -> Iterat
 
 
 def _named(root: Field, names: list[str]) -> Field | None:
-    """The field that a type name leads to: through lists to their items."""
+    """Return the field that a type name refers to; for a list, its items."""
     field: Field | None = root
     for name in names:
         if field is None:
@@ -64,7 +64,7 @@ def _named(root: Field, names: list[str]) -> Field | None:
 
 
 def _fits(field: Field, node: Expr, value: object) -> bool:
-    """Whether a constant can be of the field's type; what is no constant may."""
+    """Whether a constant has the field's type; true for an expression that is not constant."""
     if isinstance(node, ListExpr | MapExpr | StructExpr):
         return False
     if not isinstance(node, Literal) or value is None:
@@ -87,7 +87,7 @@ def _atomic(field: Field, node: Expr) -> bool:
 
 
 def _of_operation(node: StructExpr, schema: KindSchema) -> Iterator[Issue]:
-    """The paths of one ``JSONPatch{...}``, as far as they are constant."""
+    """Check the constant paths of one ``JSONPatch{...}``."""
     given = fields_of(node)
     for name in ("path", "from"):
         path = constant(given.get(name))

@@ -1,8 +1,8 @@
-"""What a mutation writes whatever the request is, read off its text. Compares nothing.
+"""The values that a mutation writes for every request, read from its source. Compares nothing.
 
-Read are literal lists of ``JSONPatch{...}``, ``Object{...}`` and the trees of overlays. Whatever
-hangs on the request (conditions, ``test`` operations, ``${...}``, marks in
-parentheses) is left out, and so are places in lists that only an index names.
+Supported are literal lists of ``JSONPatch{...}``, ``Object{...}`` and overlay trees. Everything
+that depends on the request (conditions, ``test`` operations, ``${...}``, marks in parentheses) is
+omitted, and so are list items addressed by index.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,11 +18,11 @@ from policyd.pattern.marks import Mark, UnknownMark, split
 
 WrittenPlace = tuple[str, ...]
 UNKNOWN = object()
-_KEY = "name"  # by which items of most keyed lists are known
+_KEY = "name"  # the key of most keyed lists
 
 
 class Write(NamedTuple):
-    """One place, and the JSON value that it gets."""
+    """One place, and the JSON value written to it."""
 
     place: WrittenPlace
     value: Any
@@ -30,7 +30,7 @@ class Write(NamedTuple):
 
 
 def writes(kind: MutationKind, held: Mapping[str, Any]) -> Iterator[Write]:
-    """The constant writes of one mutation; ``held`` is what the field of its kind holds."""
+    """Yield the constant writes of one mutation; ``held`` is the value of the field of its kind."""
     if kind.mutator is None:
         if not _conditional(held) and global_conditions(held) is None:
             yield from _of_overlay(held, ())
@@ -73,7 +73,7 @@ def _below(place: WrittenPlace, value: Any) -> Iterator[Write]:
 
 
 def _of_object(node: Expr, place: WrittenPlace) -> Iterator[Write]:
-    """The leaves of ``Object{...}``; a map in it is merged key by key too."""
+    """Yield the leaves of ``Object{...}``; its maps are merged key by key too."""
     if isinstance(node, StructExpr):
         for field in node.fields:
             if not field.optional:
@@ -116,7 +116,7 @@ def _of_overlay(tree: Any, place: WrittenPlace) -> Iterator[Write]:
 
 
 def _conditional(tree: Any) -> bool:
-    """Whether there is a condition in a map; those of its lists are of their items."""
+    """Whether a map has a condition; conditions in lists apply to their items only."""
     return isinstance(tree, Mapping) and any(
         _mark(key) not in (Mark.NONE, Mark.ADD) or _conditional(member)
         for key, member in tree.items()
@@ -127,18 +127,18 @@ def _mark(key: str) -> Mark | None:
     try:
         return split(key)[0]
     except UnknownMark:
-        return None  # a problem that is told where the policy is compiled
+        return None  # reported when the policy is compiled
 
 
 def fields_of(node: Expr) -> dict[str, Expr]:
-    """The fields of ``Type{...}`` that are always given."""
+    """Return the fields of ``Type{...}`` that are not optional."""
     if not isinstance(node, StructExpr):
         return {}
     return {field.name: field.value for field in node.fields if not field.optional}
 
 
 def constant(node: Expr | None) -> Any:
-    """The JSON value of an expression that needs no evaluation; UNKNOWN for any other."""
+    """Return the JSON value of a constant expression; UNKNOWN for any other."""
     if isinstance(node, Literal):
         return node.value
     if isinstance(node, ListExpr) and not node.optional:
@@ -160,7 +160,7 @@ def _all_known(items: list[Any]) -> Any:
 
 
 def _called(call: Call) -> Any:
-    """Texts put together, and keys escaped for a path."""
+    """Return the value of a concatenation of strings or of escapeKey; UNKNOWN for other calls."""
     values = [constant(each) for each in call.args]
     if not all(isinstance(value, str) for value in values):
         return UNKNOWN
