@@ -1,1 +1,1 @@
-"""From an AdmissionReview to its answer: decode, evaluate, decide, encode. No I/O, no server."""
+"""Answer an AdmissionReview: decode, evaluate, decide, encode. No I/O, no server."""

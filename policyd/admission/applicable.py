@@ -1,5 +1,5 @@
-"""What applies to one request: the policies that match it, under which bindings and params, less
-what exceptions lift. Evaluates no expression.
+"""Find what applies to one request: the matching policies, their bindings and params, and the
+exceptions. Evaluates no expression.
 """
 
 from collections.abc import Callable, Iterator
@@ -25,8 +25,8 @@ _NONE: frozenset[tuple[str, str]] = frozenset()
 
 
 class Applicable:
-    """What applies to one request at one webhook. ``match`` comes first; ``match_anew`` begins the
-    second round of mutations, in which policies see the object as the first one changed it.
+    """The policies that apply to one request at one webhook. Call ``match`` first; ``match_anew``
+    starts the second round of mutations, in which policies see the object after the first round.
     """
 
     __slots__ = (
@@ -40,11 +40,11 @@ class Applicable:
         self.policies = policies
         self.subjects = subjects
         self.request = subjects.request
-        self.object: JSON = subjects.request.object  # as it was when policies were matched
+        self.object: JSON = subjects.request.object  # the object at the time of matching
         self.view = MatchInput(
             subjects.request.raw, subjects.namespaces.labels, equivalents=policies.equivalents
         )
-        # The policies (by sort_key) that see the Pod that the object's template will become.
+        # The policies (by sort_key) that see the Pod of the object's template.
         self.by_template = _NONE
         self._params = params
         self._webhook: Webhook = webhook
@@ -52,14 +52,14 @@ class Applicable:
         self._found: list[Matched] = []
 
     def match(self, only: PolicyFilter | None) -> list[Matched]:
-        """The policies that the request concerns, in the order of decisions."""
+        """Return the policies that match the request, in the order of decisions."""
         self._only = only
         self._found = self._matches(self._webhook)
         return self._found
 
     def match_anew(self, changed: JSON) -> list[Matched]:
-        """Those of the policies with a part in a second round that concern the changed object; from
-        now on policies see it so.
+        """Return the policies with a part in a second round that match the changed object; from
+        now on policies see the changed object.
         """
         self.object, self.subjects = changed, self.subjects.showing(changed)
         if self.policies.steady and self.request.resource[2] not in CONTROLLERS:
@@ -69,19 +69,19 @@ class Applicable:
         return self._matches(AGAIN)
 
     def as_pod(self, policy: CompiledPolicy) -> bool:
-        """Whether the policy sees the Pod that the object's template will become."""
+        """Whether the policy sees the Pod of the object's template."""
         return bool(self.by_template) and policy.sort_key in self.by_template
 
     def pod_view(self, obj: JSON) -> MatchInput | None:
-        """The request with the Pod of the template of ``obj`` as its object; None without one."""
+        """Return the request with the Pod of the template of ``obj`` as its object, or None."""
         pod = self.subjects.pod(obj)
         if pod is None:
             return None
         return self._view(pod, self.subjects.pod(self.request.old_object))
 
     def invocations(self, match: Matched, findings: Findings) -> Iterator[Invocation]:
-        """A matched policy under each binding and param that applies; ``findings`` takes the errors
-        of its configuration.
+        """Yield a matched policy under each binding and param that applies; configuration errors
+        go to ``findings``.
         """
         policy, hit = match
         plain = policy.plain and not hit.error
@@ -114,7 +114,7 @@ class Applicable:
                 yield invocation
 
     def questions(self, match: Matched) -> list[object]:
-        """What must be answered before a policy can have its bindings and params."""
+        """Return the lookups that the bindings and params of a policy depend on."""
         policy, hit = match
         questions: list[object] = []
         param_kind = None if policy.problem or hit.error else policy.param_kind
@@ -141,7 +141,9 @@ class Applicable:
         return questions
 
     def _view(self, *objects: JSON) -> MatchInput:
-        """The request as the matcher sees it; ``objects`` (object, oldObject) replace its own."""
+        """Return the matcher's view of the request; ``objects`` (object, oldObject) replace its
+        own.
+        """
         return MatchInput(
             self.request.raw,
             self.subjects.namespaces.labels,
@@ -157,7 +159,7 @@ class Applicable:
         return found if only is None else [match for match in found if only(match[0])]
 
     def _with_controllers(self, found: list[Matched], index: str) -> list[Matched]:
-        """``found`` and the policies that look at the template; such a one sees the Pod only."""
+        """Add to ``found`` the policies that match the template; these see only the Pod."""
         view = self.pod_view(self.object)
         if view is None:
             return found
@@ -170,7 +172,7 @@ class Applicable:
         return found
 
     def _usable(self, policy: CompiledPolicy, hit: Hit, findings: Findings) -> bool:
-        """False (and noted) if the policy's configuration cannot be used for this request."""
+        """Whether the policy's configuration is usable for this request; if not, note the error."""
         problem = policy.problem or hit.error
         if not problem and policy.param_kind is not None and policy.bindings:
             try:
@@ -182,7 +184,7 @@ class Applicable:
         return not problem
 
     def _fits(self, policy: CompiledPolicy, binding: Binding, findings: Findings) -> bool:
-        """Whether the binding's own rules fit the request."""
+        """Whether the binding's own match rules match the request."""
         if binding.rules is None:
             return True
         hit = binding.rules.match(self.view)
@@ -195,7 +197,7 @@ class Applicable:
     def _collected(
         self, policy: CompiledPolicy, binding: Binding, findings: Findings
     ) -> list[JSON]:
-        """The values of ``params`` under which a binding applies, in the order of their names."""
+        """Return the values of ``params`` for a binding, in the order of their names."""
         if policy.param_kind is None or binding.param_ref is None:
             return [policy.params]
         found: list[JSON] = []
@@ -214,7 +216,7 @@ class Applicable:
     def _exempt(
         self, policy: CompiledPolicy, subject: Subject, findings: Findings
     ) -> frozenset[int] | None:
-        """Indexes of the validations that exceptions lift; None if they lift the whole policy."""
+        """Return the indexes of the validations that exceptions lift; None for the whole policy."""
         request, lifted = self.request, set[int]()
         labels = self._labels(policy, subject)
         who = (request.operation, request.namespace, request.name, request.user_info, labels)
@@ -229,9 +231,9 @@ class Applicable:
         return frozenset(lifted)
 
     def _labels(self, policy: CompiledPolicy, subject: Subject) -> dict[str, str] | None:
-        """The labels of the object that the policy sees; None if they cannot be read."""
+        """Return the labels of the object that the policy sees; None if they cannot be read."""
         seen = subject.object if subject.object is not None else subject.old_object
-        if self.request.unreadable:  # then its object is an error, but its labels may be known
+        if self.request.unreadable:  # the object is an error, but its labels may be known
             sent = self.request.object or self.request.old_object
             seen = self.subjects.pod(sent) if self.as_pod(policy) else sent
         metadata = seen.get("metadata") if isinstance(seen, dict) else None

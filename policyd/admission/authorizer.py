@@ -1,6 +1,6 @@
-"""Who answers the ``authorizer`` of expressions: the protocol, and answers from a table.
+"""Authorizers for the CEL variable ``authorizer``: the protocol, and a static table.
 
-Queries no cluster: what does stands above, and is handed to the engine.
+Queries no cluster; an authorizer that does is in a higher layer and is passed to the engine.
 """
 
 from collections.abc import Iterable, Mapping
@@ -21,23 +21,23 @@ __all__ = [
 
 
 class Authorizer(Protocol):
-    """Answers from what it knows at once: it is called in the middle of an evaluation."""
+    """Decides without waiting: it is called in the middle of an evaluation."""
 
     def check(self, attributes: Attributes) -> AccessDecision | Failure | None:
-        """The decision, or a Failure where there is none: an evaluation error, which the policy's
-        failurePolicy decides. None if it is not known yet: it is then looked up where the caller
-        can do so, and an evaluation error elsewhere.
+        """Return the decision. A Failure means there is none: an evaluation error, handled by the
+        policy's failurePolicy. None means not known yet: the caller looks it up if it can, else it
+        is an evaluation error.
         """
 
 
 class StaticAuthorizer:
-    """Answers from a table, for tests, suites and commands that work offline.
+    """Decides from a table, for tests, suites and offline commands.
 
-    The first rule that fits decides; where none does, it is not allowed. A rule is a dict of the
-    form that a PolicyTest has under ``authorizer``:
+    The first rule that matches decides; without one, the access is not allowed. A rule is a dict of
+    the form used under ``authorizer`` in a PolicyTest:
     ``{"user": "bob", "verb": "create", "resource": "pods"}``. Its keys are user, groups, verb,
-    path, group, resource, subresource, namespace and name, which fit anything when left out, and
-    allowed (default true), reason and error. Raises ValueError for any other.
+    path, group, resource, subresource, namespace and name, which match anything when left out, and
+    allowed (default true), reason and error. Raises ValueError for any other key.
     """
 
     def __init__(self, rules: Iterable[AuthorizerRule | Mapping[str, JSON]]) -> None:
@@ -50,7 +50,7 @@ class StaticAuthorizer:
         return f"<StaticAuthorizer of {len(self._rules)} rules>"
 
     def check(self, attributes: Attributes) -> AccessDecision:
-        """The decision of the first rule that fits."""
+        """Return the decision of the first rule that matches."""
         for rule in self._rules:
             if _fits(rule, attributes):
                 return AccessDecision(rule.allowed and not rule.error, rule.reason, rule.error)
@@ -58,7 +58,7 @@ class StaticAuthorizer:
 
 
 def _fits(rule: AuthorizerRule, check: Attributes) -> bool:
-    """What a rule leaves out fits anything, but a resource's rule is not for its subresources."""
+    """A key left out matches anything, but a resource's rule does not match its subresources."""
     subresource = rule.subresource
     if subresource is None and rule.resource is not None:
         subresource = ""

@@ -1,6 +1,6 @@
-"""What neither the log nor a capture may hold: Secrets' values, tokens, and texts that quote them.
+"""Keep Secrets' values, tokens, and messages that quote them out of the log and of captures.
 
-The requester's answer is not touched: whoever sends an object knows what is in it.
+The response to the requester is unchanged: the sender of an object knows its contents.
 """
 
 import re
@@ -15,11 +15,11 @@ REDACTED = "REDACTED"
 REDACTED_BASE64 = "UkVEQUNURUQ="
 WITHHELD = "the message is withheld: it may quote a confidential value of the object"
 _LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-# Shorter values are in every text by chance.
+# Shorter values occur in any string by chance.
 _TELLING = 4
-# Fields of an object that are not what it keeps.
+# Fields of an object that hold no confidential value.
 _PLAIN = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})
-# What policyd itself says before a policy's own text.
+# The prefix that policyd puts before a policy's own message.
 _POLICY = r"(?:\w+ '[^']*'|policy \"[^\"]*\")(?: with binding '[^']*')?"
 _PREFIX = re.compile(rf"(?:{_POLICY} denied request|Validation failed for {_POLICY}): ")
 # Audit annotations that quote no object.
@@ -27,9 +27,10 @@ _OWN_ANNOTATIONS = ("generation", "exception.")
 
 
 def is_confidential(request: AdmissionRequest) -> bool:
-    """Whether an object of the request holds what must not be kept.
+    """Whether an object of the request holds confidential values.
 
-    By resource, kind and the objects themselves: one that pretends to be another counts, too.
+    Checks the resource, the kind and the objects themselves, so an object that claims another kind
+    is found too.
     """
     group, _, resource = request.resource
     if (group, resource) in _RESOURCES or (group, request.sub_resource) in _SUBRESOURCES:
@@ -40,7 +41,7 @@ def is_confidential(request: AdmissionRequest) -> bool:
 
 
 def redacted(request: AdmissionRequest) -> JSONObject:
-    """A confidential request as it may be kept."""
+    """Return a confidential request without its confidential values, for logs and captures."""
     values = _values(request.object) | _values(request.old_object)
     telling = {each for each in values if len(each) >= _TELLING}
     raw = dict(request.raw)
@@ -51,8 +52,8 @@ def redacted(request: AdmissionRequest) -> JSONObject:
 
 
 def without_texts(answer: JSONObject) -> JSONObject:
-    """An answer to a confidential request as it may be kept: without what policies say in their
-    own words, and without the patch.
+    """Return the response to a confidential request without the policies' own messages and the
+    patch, for logs and captures.
     """
     kept = {key: value for key, value in answer.items() if key not in ("patch", "patchType")}
     status = kept.get("status")
@@ -74,13 +75,13 @@ def without_texts(answer: JSONObject) -> JSONObject:
 
 
 def without_text(text: str) -> str:
-    """A denial or a warning without the policy's own words, which may quote the object."""
+    """Return a denial or warning without the policy's own message, which may quote the object."""
     prefix = _PREFIX.match(text)
     return (prefix[0] if prefix else "") + REDACTED
 
 
 def _holds(value: Any) -> bool:
-    """Whether an object is of a confidential kind, or a list of some."""
+    """Whether an object is of a confidential kind, or a list with such an object."""
     if not isinstance(value, dict):
         return False
     if any(value.get("kind") == kind for _, kind in _KINDS):
@@ -90,7 +91,9 @@ def _holds(value: Any) -> bool:
 
 
 def _hidden(value: Any, request: AdmissionRequest) -> Any:
-    """An object without what it keeps; of a kind that is not known to keep it, nothing is shown."""
+    """Return an object without its confidential values; an object of an unknown kind is hidden
+    entirely.
+    """
     if not isinstance(value, dict):
         return REDACTED
     items = value.get("items")
@@ -106,7 +109,7 @@ def _hidden(value: Any, request: AdmissionRequest) -> Any:
 
 
 def _secret(secret: JSONObject) -> JSONObject:
-    """A Secret with the keys of what it keeps."""
+    """Return a Secret with its keys but without its values."""
     hidden = {key: value if key in _PLAIN else REDACTED for key, value in secret.items()}
     for field, instead in (("data", REDACTED_BASE64), ("stringData", REDACTED)):
         if isinstance(secret.get(field), dict):
@@ -115,7 +118,7 @@ def _secret(secret: JSONObject) -> JSONObject:
 
 
 def _token(review: JSONObject) -> JSONObject:
-    """A TokenReview or TokenRequest without the token itself."""
+    """Return a TokenReview or TokenRequest without the token."""
     hidden = dict(review)
     for field in ("spec", "status"):
         part = review.get(field)
@@ -136,7 +139,7 @@ _SUBRESOURCES = frozenset({("", "token")})
 
 
 def _values(value: Any) -> set[str]:
-    """The texts of an object beside its metadata, as they are written and decoded."""
+    """Return the strings of an object outside its metadata, as written and base64-decoded."""
     found: set[str] = set()
     rest = [value]
     while rest:
@@ -158,7 +161,7 @@ def _decoded(text: str) -> list[str]:
 
 
 def _without_quotes(value: Any, telling: set[str]) -> Any:
-    """An object whose annotations that quote a value are hidden; so is what was applied last."""
+    """Hide the annotations that quote a confidential value, and last-applied-configuration."""
     if not isinstance(value, dict):
         return value
     if isinstance(value.get("items"), list):

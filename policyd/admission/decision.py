@@ -1,9 +1,9 @@
-"""Findings of policies -> one AdmissionResponse: actions, messages, codes, limits. Evaluates
-nothing.
+"""Build one AdmissionResponse from the findings of policies: actions, messages, codes, limits.
+Evaluates nothing.
 
-Texts, codes and reasons of ValidatingAdmissionPolicy and MutatingAdmissionPolicy are those of
-Kubernetes (k8s.io/apiserver, admission/plugin/policy), without the
-`RESOURCE "NAME" is forbidden: ` in front.
+Messages, codes and reasons of ValidatingAdmissionPolicy and MutatingAdmissionPolicy are those of
+Kubernetes (k8s.io/apiserver, admission/plugin/policy), without the leading
+`RESOURCE "NAME" is forbidden: `.
 """
 
 import hashlib
@@ -24,15 +24,15 @@ REASON_CODES = {
 }
 MAX_AUDIT_FAILURES = 50
 MAX_ANNOTATION_BYTES = 10 * 1024
-# All audit annotations of one answer; the API server writes them into one line of its log.
+# All audit annotations of one response; the API server writes them into one line of its log.
 MAX_ANNOTATIONS_CHARS = 512 * 1024
-# The API server's limits on Warning headers: all together, and each once they are over it.
+# The API server's limits on Warning headers: for all, and for each one once all exceed theirs.
 MAX_WARNINGS_CHARS = 4096
 CUT_WARNING_CHARS = 256
 MAX_KEY_CHARS = 63
 LEFT_OUT = "… (left out: the audit annotations are too large)"
 _HASH_CHARS = 8
-# Go's JSON encoder writes these as escapes.
+# Go's JSON encoder escapes these.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _GO_ESCAPES = str.maketrans(
     {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
@@ -41,10 +41,10 @@ _GO_ESCAPES = str.maketrans(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that a policy has against the request, under one binding and parameter.
+    """One violation or error of a policy for the request, under one binding and param.
 
-    ``binding`` is None where the text names none. ``code`` 0 follows from ``reason``. ``error``
-    distinguishes an error from a plain false.
+    ``binding`` is None if the message names none. ``code`` 0 means the code follows from
+    ``reason``. ``error`` distinguishes an error from a false validation.
     """
 
     policy: CompiledPolicy
@@ -59,7 +59,7 @@ class Finding:
 
 @dataclass(slots=True)
 class Verdict:
-    """What all policies together found for one request, in the order of decisions; filled by
+    """The findings of all policies for one request, in the order of decisions; filled by
     ``Findings``.
     """
 
@@ -69,7 +69,7 @@ class Verdict:
     _annotated: int = 0
 
     def annotate(self, policy: str, key: str, value: str) -> None:
-        """An audit annotation; distinct values of several bindings are joined, as in Kubernetes."""
+        """Add an audit annotation; join distinct values of several bindings as Kubernetes does."""
         name = annotation_key(f"{policy}.{key}")
         value = _cut_bytes(value, MAX_ANNOTATION_BYTES)
         if self._seen is None:
@@ -88,14 +88,14 @@ class Verdict:
         seen.add(value)
 
     def exempt(self, policy: str, exemption: str, reason: str) -> None:
-        """Record that an exception let something through."""
+        """Record that an exception lifted a violation."""
         text = f"{exemption}: {reason}" if reason else exemption
         self.annotations[annotation_key(f"exception.{policy}")] = text
 
 
 def annotation_key(key: str) -> str:
-    """``key`` as the API server accepts it: no slash, at most 63 characters, cut with a hash where
-    longer.
+    """Return ``key`` in the form that the API server accepts: no slash, at most 63 characters; a
+    longer key is cut and gets a hash.
     """
     key = key.replace("/", ".")
     if len(key) <= MAX_KEY_CHARS:
@@ -107,9 +107,7 @@ def annotation_key(key: str) -> str:
 def respond(
     request: AdmissionRequest, verdict: Verdict, generation: str, patch: bytes | None = None
 ) -> AdmissionResponse:
-    """The answer to a request on which the policies gave ``verdict``; only a Deny action makes a
-    denial.
-    """
+    """Return the response for ``verdict``; only a Deny action denies the request."""
     if not verdict.findings:
         annotations = {**verdict.annotations, "generation": generation}
         return AdmissionResponse(request.uid, True, audit_annotations=annotations, patch=patch)
@@ -142,7 +140,7 @@ def respond(
 
 
 def refused(request: AdmissionRequest, error: StatusError, generation: str) -> AdmissionResponse:
-    """The answer where the API server fails the request whatever failurePolicy says."""
+    """Return the response for an error that fails the request whatever failurePolicy says."""
     text = bounded(str(error))
     message = f"Internal error occurred: {text}" if error.reason == "InternalError" else text
     return AdmissionResponse(
@@ -157,7 +155,7 @@ def refused(request: AdmissionRequest, error: StatusError, generation: str) -> A
 
 
 def bounded_causes(texts: list[str]) -> list[str]:
-    """The first and as many others as there is room for, then how many there are more."""
+    """Return the first cause, the others that fit, and the number of causes left out."""
     room = MAX_CAUSES_CHARS
     for index, text in enumerate(texts[1:], 1):
         room -= len(text)
@@ -185,7 +183,7 @@ def _denial(finding: Finding) -> str:
 def _warning(finding: Finding) -> str:
     policy = finding.policy
     if policy.kind == "Policy":
-        # The API server drops a warning with a control character silently.
+        # The API server silently drops a warning with a control character.
         line = _CONTROL.sub(" ", finding.message)
         return f"Validation failed for policy '{policy.name}': {line}"
     bound = f" with binding '{finding.binding}'" if finding.binding is not None else ""
@@ -193,8 +191,8 @@ def _warning(finding: Finding) -> str:
 
 
 def limited(warnings: list[str]) -> tuple[str, ...]:
-    """The warnings less duplicates; over the API's limit each is cut, and the rest left out."""
-    # One with a control character would be dropped silently by the API server.
+    """Remove duplicate warnings; over the API's limit, cut each one and drop the last ones."""
+    # The API server would silently drop a warning with a control character.
     lines = [line for line in dict.fromkeys(warnings) if not _CONTROL.search(line)]
     if sum(map(len, lines)) <= MAX_WARNINGS_CHARS:
         return tuple(lines)

@@ -1,7 +1,7 @@
-"""One request against one set of policies: match, evaluate, decide. Synchronous, and no I/O: where
-lookups have to be waited for, ``with_cluster.py`` stands in its place.
+"""Evaluate one request with one set of policies: match, evaluate, decide. Synchronous, without I/O;
+``with_cluster.py`` does the same with lookups in a cluster.
 
-A request that cannot be evaluated follows the policy's failurePolicy; nothing here admits by
+A request that cannot be evaluated follows the policy's failurePolicy; no error admits a request by
 accident.
 """
 
@@ -35,11 +35,11 @@ def review(
     authorizer: Authorizer | None = None,
     verdict: Verdict | None = None,
 ) -> AdmissionResponse:
-    """Evaluate one request. ``deadline`` is a moment of ``perf_counter_ns`` (0: none);
-    ``authorizer`` answers what expressions ask of theirs (None: such a check is an error). The
-    findings behind the answer go into ``verdict``, if one is given.
+    """Evaluate one request. ``deadline`` is a ``perf_counter_ns`` time (0: none); ``authorizer``
+    answers the authorizer checks of expressions (None: each check is an error). The findings are
+    added to ``verdict`` if given.
 
-    Whatever goes wrong inside a policy, a defect of ours included, follows its failurePolicy.
+    Any error inside a policy, including a bug in policyd, follows its failurePolicy.
     """
     started = perf_counter_ns()
     recorder = recorder or NullRecorder()
@@ -54,7 +54,7 @@ def review(
 def evaluate(
     applicable: Applicable, findings: Findings, matches: list[Matched], deadline: int
 ) -> AdmissionResponse:
-    """What is answered by these policies; the findings can be looked at afterwards."""
+    """Return the response of the matched policies; ``findings`` keeps the findings."""
     if findings.webhook == "mutate":
         return run(mutate(applicable, findings, matches, deadline))
     started = perf_counter_ns()

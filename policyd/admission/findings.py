@@ -1,7 +1,7 @@
-"""What policies find for one request: notes it for the decision, counts it and logs it. A defect of
-ours becomes a finding of the policy in which it shows, so that its failurePolicy decides.
+"""Collect the findings of policies for one request, count them and log them. A bug in policyd
+becomes a finding of the policy in which it occurs, so that its failurePolicy decides.
 
-Evaluates nothing. What is answered follows from the notes (``decision.py``).
+Evaluates nothing. ``decision.py`` builds the response from the findings.
 """
 
 import logging
@@ -27,10 +27,10 @@ _log = logging.getLogger("policyd.engine")
 
 
 class Findings:
-    """The notes on one request, in the order of decisions: what is found after a policy that waits
-    for a lookup is noted apart (``following``) and added when that one is done (``join``).
+    """The findings for one request, in the order of decisions. Findings of policies after one that
+    waits for a lookup are collected apart (``following``) and added when it is done (``join``).
 
-    ``verdict`` takes what the answer follows from; ``noted`` takes the findings in its place.
+    ``verdict`` receives the data for the response; ``noted`` receives the findings in its place.
     """
 
     __slots__ = (
@@ -58,7 +58,7 @@ class Findings:
         self._noted = self.verdict.findings if noted is None else noted
 
     def following(self) -> "Findings":
-        """Notes on the policies after the one that was evaluated last; ``join`` adds them."""
+        """Return findings for the policies after the last evaluated one; ``join`` adds them."""
         return Findings(
             self.request,
             self.webhook,
@@ -70,11 +70,13 @@ class Findings:
         )
 
     def join(self, following: "Findings") -> None:
-        """Add the notes on policies that come later."""
+        """Add the findings of later policies."""
         self._noted += following._noted
 
     def misconfigured(self, policy: CompiledPolicy, text: str, binding: str | None) -> None:
-        """A configuration error: denies whatever the actions, unless failurePolicy is Ignore."""
+        """Add a configuration error: denies whatever the actions, unless failurePolicy is
+        Ignore.
+        """
         policy.counters.count(ERROR)
         text = bounded(text)
         if self.webhook == "mutate":
@@ -84,7 +86,9 @@ class Findings:
         self._add(finding, policy.fail)
 
     def failed(self, policy: CompiledPolicy, binding: Binding, error: str | Stopped) -> None:
-        """An evaluation error: follows the binding's actions, unless failurePolicy is Ignore."""
+        """Add an evaluation error: follows the binding's actions, unless failurePolicy is
+        Ignore.
+        """
         policy.counters.count(TIMEOUT if isinstance(error, TimedOut) else ERROR)
         actions, code = (("Deny",), 403) if self.webhook == "mutate" else (binding.actions, 0)
         name = None if policy.kind == "Policy" else binding.name
@@ -95,7 +99,7 @@ class Findings:
     def validated(
         self, policy: CompiledPolicy, binding: Binding, outcome: ValidationOutcome
     ) -> None:
-        """What the validations of a policy came to under one binding and param."""
+        """Add the outcome of a policy's validations under one binding and param."""
         name = None if policy.kind == "Policy" else binding.name
         for index, text, reason, error in outcome.failures:
             self._add(
@@ -113,7 +117,7 @@ class Findings:
     def guarded(
         self, policy: CompiledPolicy, work: Callable[[*_Arguments], _Result], *args: *_Arguments
     ) -> _Result | None:
-        """What ``work`` gives; a defect of ours in it follows the policy's failurePolicy."""
+        """Return the result of ``work``; a bug in policyd follows the policy's failurePolicy."""
         try:
             return work(*args)
         except (StatusError, Unanswered):
@@ -123,16 +127,16 @@ class Findings:
             return None
 
     def broken(self, policy: CompiledPolicy, error: Exception) -> None:
-        """A defect of ours: logged once, and the policy's failurePolicy decides."""
+        """Log a bug in policyd once; the policy's failurePolicy decides."""
         if is_confidential(self.request):
-            # The traceback's lines are those of the code; the error's text may quote the object.
+            # The traceback shows only code; the error's message may quote the object.
             shown = RuntimeError(f"{type(error).__name__}: {WITHHELD}")
             error = shown.with_traceback(error.__traceback__)
         _log.error("policy %s: internal error", policy.name, exc_info=error)
         self.misconfigured(policy, "internal error: see the log of policyd", None)
 
     def _add(self, finding: Finding, counts: bool) -> None:
-        """Note a finding; one that failurePolicy Ignore drops is only logged."""
+        """Add a finding; one that failurePolicy Ignore drops is only logged."""
         if counts:
             self._noted.append(finding)
         if self.observer is not None:
@@ -154,7 +158,7 @@ class Findings:
 
 
 def _decision(outcome: ValidationOutcome, actions: tuple[str, ...]) -> int:
-    """How a policy's decision is counted (``_core/counting/counters.pxd``)."""
+    """Return the counter of a policy's decision (``_core/counting/counters.pxd``)."""
     if outcome.timed_out:
         return TIMEOUT
     if outcome.annotation_errors or outcome.ignored or any(f[3] for f in outcome.failures):

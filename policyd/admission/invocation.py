@@ -1,4 +1,4 @@
-"""Invocation: one policy under one binding and param, as Kubernetes calls it. Only data."""
+"""Invocation: one policy under one binding and param, the term of Kubernetes. Only data."""
 
 from typing import NamedTuple
 
@@ -14,8 +14,8 @@ NO_VALIDATIONS: frozenset[int] = frozenset()
 class Invocation(NamedTuple):
     """One policy under one binding and param.
 
-    ``as_pod``: it sees the Pod that the object's template will become. ``exempt`` are the indexes
-    of the validations that exceptions lift.
+    ``as_pod``: it sees the Pod of the object's template. ``exempt`` are the indexes of the
+    validations that exceptions lift.
     """
 
     policy: CompiledPolicy
@@ -28,7 +28,7 @@ class Invocation(NamedTuple):
 
 
 class InvocationKey(NamedTuple):
-    """What makes an invocation of the second round of mutations the one of the first."""
+    """Identifies an invocation across the two rounds of mutations."""
 
     policy: tuple[str, str]
     binding: str
@@ -36,7 +36,7 @@ class InvocationKey(NamedTuple):
 
 
 def key_of(invocation: Invocation) -> InvocationKey:
-    """The policy, the binding and the param of an invocation."""
+    """Return the policy, binding and param of an invocation."""
     param, where = invocation.param, ("", "")
     if invocation.policy.param_kind is not None and isinstance(param, dict):
         metadata = param.get("metadata") or {}

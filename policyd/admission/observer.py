@@ -1,6 +1,6 @@
-"""Observer: sees how a request is decided, one policy after the other, for those who explain it.
+"""Observer: receives each step of a decision, policy by policy, to explain it.
 
-Changes nothing. Without an observer nothing is kept for one.
+Changes nothing. Without an observer nothing is recorded.
 """
 
 from collections.abc import Sequence
@@ -14,22 +14,22 @@ from policyd.policy.compile.exemptions import Exemption
 
 
 class Observer(Protocol):
-    """Is called where something is decided, in this order for each policy."""
+    """Called at each step of the decision, in this order for each policy."""
 
     def second_round(self) -> None:
-        """The policies of the second round of mutations are about to be matched."""
+        """The policies of the second mutation round are about to be matched."""
 
     def exempted(self, policy: CompiledPolicy, exemptions: Sequence[Exemption]) -> None:
         """These exceptions of the policy apply to the request."""
 
     def matched_binding(self, policy: CompiledPolicy, binding: Binding, fits: bool) -> None:
-        """Whether the binding's own rules fit the request."""
+        """Whether the binding's own match rules match the request."""
 
     def found_params(self, policy: CompiledPolicy, binding: Binding, count: int) -> None:
-        """How many params the binding's paramRef means."""
+        """The number of params that the binding's paramRef selects."""
 
     def applies(self, invocation: Invocation) -> None:
-        """A policy is evaluated under a binding and a param: now, or in its turn if it mutates."""
+        """A policy is evaluated under a binding and param: now, or later if it mutates."""
 
     def validated(self, invocation: Invocation) -> None:
         """All validations of an invocation have been evaluated."""
@@ -42,14 +42,14 @@ class Observer(Protocol):
         after: JSONObject,
         error: str,
     ) -> None:
-        """One mutation made ``after`` of what the policy saw, or failed."""
+        """One mutation turned ``before`` into ``after``, or failed with ``error``."""
 
     def invoked(
         self, invocation: Invocation, *, again: bool, passed_over: bool, refused: str
     ) -> None:
-        """A mutating policy was invoked. ``again``: in the second round, ``passed_over``: where
-        only errors of its matchConditions count. ``refused``: why the whole request fails.
+        """A mutating policy was invoked. ``again``: in the second round; ``passed_over``: only
+        errors of its matchConditions count. ``refused``: the reason why the whole request fails.
         """
 
     def found(self, finding: Finding, counts: bool) -> None:
-        """A policy has something against the request; False: failurePolicy Ignore drops it."""
+        """A policy reported a finding; ``counts`` is False if failurePolicy Ignore drops it."""

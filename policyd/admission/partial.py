@@ -1,9 +1,9 @@
-"""The second reader of reviews: what matching needs of one that cannot be decoded as a whole.
+"""Read only what matching needs from a review that cannot be decoded as a whole.
 
-An API server sends more than policyd evaluates: raw JSON of users with half a surrogate pair in a
-string, or thousands of levels deep, or so many values that they do not fit into memory. Which
-policies such a review concerns is read all the same, so that each one's failurePolicy answers it.
-Nothing is evaluated here.
+An API server sends reviews that policyd cannot evaluate: raw JSON of users with half a surrogate
+pair in a string, thousands of nesting levels, or too many values to fit into memory. Such a review
+is still matched, so that the failurePolicy of each matching policy decides. Nothing is evaluated
+here.
 """
 
 from collections.abc import Mapping
@@ -17,17 +17,17 @@ from policyd._core.json.tree import TOO_DEEP, TOO_LARGE_NUMBER, normal
 from policyd._core.values.errors import CelError
 from policyd.errors import UnreadableReview
 
-# Bytes of memory that the values of one review may take. Two objects of 3 MiB, the most that an API
-# server reads from a client, with as many values to the byte as the densest recorded ones (17).
+# Bytes of memory that the values of one review may take: two objects of 3 MiB, the most that an API
+# server reads from a client, with as many values per byte as the densest recorded ones (17).
 MAX_DECODED_BYTES = 128 * 2**20
-# No body up to this size can have more: a bracket is the byte that takes the most memory, 68.
+# No body up to this size can exceed that: the costliest byte is a bracket, 68 bytes of memory.
 UNCOUNTED_BYTES = MAX_DECODED_BYTES // 68
-# Levels of braces and brackets in one object of a review, and in the whole review around it.
+# Nesting levels of one object of a review, and of the whole review around it.
 MAX_OBJECT_DEPTH = 1000
 MAX_REVIEW_DEPTH = MAX_OBJECT_DEPTH + 2
 TOO_MANY_VALUES = f"its values would take more than {MAX_DECODED_BYTES >> 20} MiB of memory"
 
-# The members that are read: None for a whole value, else those of an object.
+# The members to read: None for a whole value, else those of an object.
 WantedMembers = Mapping[str, "WantedMembers | None"]
 _METADATA: WantedMembers = dict.fromkeys(
     ("name", "generateName", "namespace", "uid", "labels", "ownerReferences")
@@ -50,16 +50,15 @@ _REVIEW: WantedMembers = {"apiVersion": None, "kind": None, "request": _REQUEST}
 
 
 def too_many_values(body: bytes) -> bool:
-    """Whether decoding the body would take more memory than one review may; never true of one of
-    at most UNCOUNTED_BYTES.
+    """Whether decoding the body would take more memory than one review may use; always False up
+    to UNCOUNTED_BYTES.
     """
     return decoded_bytes(body, MAX_DECODED_BYTES) > MAX_DECODED_BYTES
 
 
 def read(body: bytes, too_large: bool) -> tuple[Any, str] | None:
-    """What matching needs of a review, and why no more can be read; None if it is not JSON.
-
-    ``too_large``: ``too_many_values`` said so.
+    """Return what matching needs of a review, and why the rest is unreadable; None if the body is
+    not JSON. ``too_large`` is the result of ``too_many_values``.
     """
     scan = JSONScan(body)
     if scan.problem() >= 0:
@@ -69,7 +68,7 @@ def read(body: bytes, too_large: bool) -> tuple[Any, str] | None:
 
 
 def read_tree(review: Mapping[str, Any]) -> dict[str, Any]:
-    """The same of a review that a caller decoded."""
+    """Return what matching needs of a review that a caller decoded."""
     found: dict[str, Any] = _of_tree(dict(review), _REVIEW)
     return found
 
@@ -86,7 +85,7 @@ def _reason(scan: JSONScan, body: bytes) -> str:
 
 
 class _Picker:
-    """Decodes the members wanted of a body that is JSON."""
+    """Decodes the wanted members of a JSON body."""
 
     def __init__(self, scan: JSONScan, body: bytes) -> None:
         self._scan = scan
@@ -94,13 +93,13 @@ class _Picker:
         self._room = MAX_DECODED_BYTES
 
     def picked(self, start: int, end: int, wanted: WantedMembers | None) -> Any:
-        """The value that stands there, less what is not wanted of it."""
+        """Return the value at that place, with the wanted members only."""
         if wanted is None:
             return self._whole(self._body[start:end])
         places = self._scan.members(start, tuple(wanted))
         if places is None:
             value = self._whole(self._body[start:end])
-            return [] if isinstance(value, CelError) else value  # it is no object, and that is all
+            return [] if isinstance(value, CelError) else value  # only known not to be an object
         return {
             name: self.picked(*places[name], below)
             for name, below in wanted.items()
@@ -108,7 +107,7 @@ class _Picker:
         }
 
     def _whole(self, text: bytes) -> Any:
-        """One value, as Go reads strings; a CelError where it cannot be read either."""
+        """Decode one value, reading strings as Go does; a CelError if that fails too."""
         needed = decoded_bytes(text, self._room)
         if needed > self._room:
             return CelError(TOO_MANY_VALUES)

@@ -1,8 +1,8 @@
-"""Recorder: the interface through which the engine and the endpoints report what happened.
+"""Recorder: the interface through which the engine and the endpoints report events.
 
-Nothing here knows how it is shown; Prometheus and the log are one implementation
-(``observability/metrics.py``). Durations are nanoseconds of ``perf_counter_ns``. What is counted
-once per policy and request is not reported here: it lives in the core as plain integers.
+Independent of the output: Prometheus and the log are one implementation
+(``observability/metrics.py``). Durations are nanoseconds of ``perf_counter_ns``. Counts per policy
+and request are not reported here: the core keeps them as plain integers.
 """
 
 from typing import Literal, Protocol
@@ -18,30 +18,30 @@ Happening = Literal["denial", "warning", "error", "conflict"]
 
 
 class Recorder(Protocol):
-    """Takes notes; never fails, never waits. Every method is cheap enough for the request path."""
+    """Records events; never fails, never waits. Every method is cheap enough for the hot path."""
 
     def request(
         self, webhook: str, operation: str, result: RequestResult, nanoseconds: int
     ) -> None:
-        """A request was answered; ``operation`` is empty where none could be read."""
+        """A request was answered; ``operation`` is empty if it could not be read."""
 
     def phase(self, phase: Phase, nanoseconds: int) -> None:
         """One phase of one request ended."""
 
     def shed(self, reason: ShedReason) -> None:
-        """A request was refused for lack of room, or came too late to be evaluated."""
+        """A request was rejected because of a capacity limit, or came too late to be evaluated."""
 
     def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
         """A lookup in the cluster ended."""
 
     def reload(self, succeeded: bool) -> None:
-        """A new set of policies was taken into use, or refused."""
+        """A new set of policies was activated or rejected."""
 
     def patch_operations(self, policy: str, count: int) -> None:
         """A policy changed the object by ``count`` operations."""
 
     def mutation_conflict(self, policy: str) -> None:
-        """A policy changed again what another one had changed."""
+        """A policy changed a value that another policy had set."""
 
     def happened(
         self,
@@ -52,34 +52,34 @@ class Recorder(Protocol):
         generation: str,
         message: str,
     ) -> None:
-        """A policy denied, warned, failed or changed another's work: one line of the log."""
+        """A policy denied, warned, failed or changed another's value: one line of the log."""
 
 
 class NullRecorder:
-    """Forgets everything: for the command line, for tests and for benchmarks of the engine."""
+    """Records nothing: for the command line, for tests and for benchmarks of the engine."""
 
     def request(
         self, webhook: str, operation: str, result: RequestResult, nanoseconds: int
     ) -> None:
-        """Forgotten."""
+        """Record nothing."""
 
     def phase(self, phase: Phase, nanoseconds: int) -> None:
-        """Forgotten."""
+        """Record nothing."""
 
     def shed(self, reason: ShedReason) -> None:
-        """Forgotten."""
+        """Record nothing."""
 
     def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
-        """Forgotten."""
+        """Record nothing."""
 
     def reload(self, succeeded: bool) -> None:
-        """Forgotten."""
+        """Record nothing."""
 
     def patch_operations(self, policy: str, count: int) -> None:
-        """Forgotten."""
+        """Record nothing."""
 
     def mutation_conflict(self, policy: str) -> None:
-        """Forgotten."""
+        """Record nothing."""
 
     def happened(
         self,
@@ -90,4 +90,4 @@ class NullRecorder:
         generation: str,
         message: str,
     ) -> None:
-        """Forgotten."""
+        """Record nothing."""

@@ -1,7 +1,7 @@
 """AdmissionReview (``admission.k8s.io/v1``): bytes to request, and response to bytes.
 
-Checks what an API server promises about the form of a review, and nothing about policies. Whatever
-breaks that form raises ReviewError, which becomes HTTP 400 with the text as its reason.
+Checks the form that the API server guarantees, and nothing about policies. A body that breaks that
+form raises ReviewError, which becomes HTTP 400 with the message as its reason.
 """
 
 from base64 import b64encode
@@ -25,7 +25,7 @@ KIND = "AdmissionReview"
 
 
 class AdmissionResponse(NamedTuple):
-    """What is answered. ``code``, ``reason``, ``message``, ``causes`` are only sent with a denial.
+    """The response. ``code``, ``reason``, ``message``, ``causes`` are only sent with a denial.
 
     ``patch`` is RFC 6902 as JSON bytes.
     """
@@ -42,10 +42,10 @@ class AdmissionResponse(NamedTuple):
 
 
 def decode(body: bytes | dict[str, Any]) -> AdmissionRequest:
-    """The request of a review given as JSON bytes, or as the dict that a decoder made of them.
+    """Return the request of a review given as JSON bytes or as the decoded dict.
 
-    One that an API server can send and policyd cannot evaluate is ``unreadable``: it has only what
-    matching needs.
+    A request that an API server can send and policyd cannot evaluate is ``unreadable``: it has only
+    what matching needs.
     """
     review, unreadable = _parse(body) if isinstance(body, bytes) else _checked(body)
     if type(review) is not dict:
@@ -64,7 +64,7 @@ def decode(body: bytes | dict[str, Any]) -> AdmissionRequest:
 
 
 def encode(response: AdmissionResponse) -> bytes:
-    """The AdmissionReview that answers, as JSON bytes; the request is not echoed."""
+    """Return the response AdmissionReview as JSON bytes; the request is not echoed."""
     answer = to_dict(response)
     try:
         return orjson.dumps(answer)
@@ -73,7 +73,7 @@ def encode(response: AdmissionResponse) -> bytes:
 
 
 def to_dict(response: AdmissionResponse) -> dict[str, Any]:
-    """The AdmissionReview that answers, as a dict; ``patch`` is base64 text."""
+    """Return the response AdmissionReview as a dict; ``patch`` is a base64 string."""
     answer: dict[str, Any] = {"uid": response.uid, "allowed": response.allowed}
     if not response.allowed:
         answer["status"] = _status(response)
@@ -99,7 +99,7 @@ def _status(response: AdmissionResponse) -> dict[str, Any]:
 
 
 def _parse(body: bytes) -> tuple[Any, str]:
-    """The JSON value of ``body``, and what keeps it from being whole ("": nothing).
+    """Return the JSON value of ``body``, and why it cannot be decoded as a whole ("": it can).
 
     Integers outside int64 are doubles, as in the API server.
     """
@@ -108,8 +108,8 @@ def _parse(body: bytes) -> tuple[Any, str]:
     if not too_large:
         try:
             review = orjson.loads(body)
-            # orjson allows 1,024 levels and gives integers up to 2**64-1; both are rare enough to
-            # be looked at only when the bytes could hold one.
+            # orjson allows 1,024 levels and returns integers up to 2**64-1; both are rare enough to
+            # be checked only when the bytes could hold one.
             if not is_ordinary(body, MAX_REVIEW_DEPTH):
                 review = normal(review, MAX_REVIEW_DEPTH)
             return review, ""
@@ -122,7 +122,7 @@ def _parse(body: bytes) -> tuple[Any, str]:
 
 
 def _checked(review: dict[str, Any]) -> tuple[dict[str, Any], str]:
-    """The same of what a caller's decoder made of a body."""
+    """Do the same as ``_parse`` for a review that a caller decoded."""
     try:
         return normal(review, MAX_REVIEW_DEPTH), ""
     except UnreadableReview as error:
@@ -148,11 +148,11 @@ def _why_not_json(body: bytes, error: Exception | None) -> str:
 
 
 def _json_type(value: Any) -> str:
-    """What JSON calls the type of ``value``, with its article."""
+    """Return the JSON type of ``value`` with its article."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean"}
     return "nothing" if value is None else names.get(type(value), "a number")
 
 
 def _shown(value: Any) -> str:
-    """A text as it came (cut short), of anything else only its type."""
+    """Return a string as it is (cut short), of any other value only its type."""
     return repr(value[:80]) if isinstance(value, str) else _json_type(value)

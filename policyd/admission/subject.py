@@ -1,5 +1,5 @@
-"""One request as policies see it: the values of ``object``, ``request``, ``namespaceObject`` and
-the rest.
+"""The policies' view of one request: the values of ``object``, ``request``, ``namespaceObject`` and
+the other variables.
 
 Does not match and does not evaluate.
 """
@@ -16,7 +16,7 @@ from policyd.policy.kinds.controllers import pod_of, template_path
 
 
 class Subjects:
-    """Makes the Subject of one request for each way in which policies see it; equal ones are
+    """Builds the Subject of one request for each view that policies have of it; equal ones are
     shared.
     """
 
@@ -37,13 +37,13 @@ class Subjects:
         self._made: dict[tuple[GvkTuple, GvkTuple, bool], Subject] = {}
 
     def showing(self, changed: JSON) -> "Subjects":
-        """The same request with its object changed."""
+        """Return the same request with ``changed`` as its object."""
         made = object.__new__(Subjects)
         made.__dict__.update(self.__dict__, object=changed, _made={})
         return made
 
     def subject(self, hit: Hit, as_pod: bool) -> Subject:
-        """The subject as a policy matched by ``hit`` sees it."""
+        """Return the subject for a policy matched by ``hit``."""
         key = (hit.kind, hit.resource, as_pod)
         made = self._made.get(key)
         if made is None:
@@ -59,18 +59,18 @@ class Subjects:
         return made
 
     def seen(self, obj: JSON, hit: Hit, as_pod: bool) -> JSON:
-        """An object as a policy matched by ``hit`` sees it."""
+        """Return the object as a policy matched by ``hit`` sees it."""
         if as_pod:
             obj = self.pod(obj)
         return _in_version(obj, hit.api_version) if hit.api_version else obj
 
     def pod(self, obj: JSON) -> JSON:
-        """The Pod that a controller's template becomes in the request's namespace."""
+        """Return the Pod of a controller's template, in the request's namespace."""
         return pod_of(obj, self.request.namespace)
 
     def _make(self, hit: Hit, obj: JSON, old: JSON, within: str = "") -> Subject:
         shown = _with_gvk(self._shown, "kind", "kind", hit.kind)
-        # matchConditions see the resource that the client named, everything else the matched one.
+        # matchConditions see the resource of the request, everything else the matched one.
         conditions = shown
         resource = self._shown["requestResource"]
         if self._shown["resource"] != resource:
@@ -100,10 +100,10 @@ def _with_gvk(shown: JSONObject, field: str, last: str, value: GvkTuple) -> JSON
 
 
 def _in_version(obj: JSON, api_version: str) -> JSON:
-    """A custom resource in another version of its kind, as conversion None makes it."""
+    """Return a custom resource in another version of its kind, converted with strategy None."""
     return {**obj, "apiVersion": api_version} if isinstance(obj, dict) else obj
 
 
 def _unreadable(obj: JSON, why: str) -> JSON:
-    """An object that the policy cannot be shown: an error wherever an expression reads it."""
+    """Return an object whose every read is an evaluation error with the message ``why``."""
     return None if obj is None else CelError(why)

@@ -1,7 +1,7 @@
-"""The validating webhook: the validations of every policy that matches. Mutates nothing.
+"""The validating webhook: the validations of every matching policy. Mutates nothing.
 
-Policies are evaluated in the order of decisions. One that needs a lookup waits for it while those
-after it are evaluated; what is found stays in order.
+Policies are evaluated in the order of decisions. While one waits for a lookup, those after it are
+evaluated; the findings stay in order.
 """
 
 from functools import partial
@@ -17,9 +17,9 @@ from policyd.errors import Unanswered
 def validate(
     applicable: Applicable, findings: Findings, matches: list[Matched], deadline: int
 ) -> Evaluation[None] | None:
-    """Run the validations of every matched policy; what is left to do where some wait for lookups.
+    """Run the validations of every matched policy; return the rest if some wait for lookups.
 
-    ``deadline`` is a moment of ``perf_counter_ns`` (0: none).
+    ``deadline`` is a ``perf_counter_ns`` time (0: none).
     """
     usual = not applicable.by_template and findings.observer is None
     subjects, following = applicable.subjects, findings
@@ -30,7 +30,7 @@ def validate(
         policy, hit = match
         plan = policy.validation
         if usual and policy.simple and plan is not None and not hit.error:
-            # The usual case, short: one binding that adds nothing, and no params to find.
+            # The usual case, inlined: one binding without match rules of its own, and no params.
             try:
                 if subject is None or hit is not seen:
                     seen, subject = hit, subjects.subject(hit, False)
@@ -39,7 +39,7 @@ def validate(
                     following.validated(policy, policy.bindings[0], outcome)
                 continue
             except Exception as error:
-                if not isinstance(error, Unanswered):  # which is evaluated below, once more
+                if not isinstance(error, Unanswered):  # evaluated again below
                     following.broken(policy, error)
                     continue
         evaluation = _each(applicable, following, match, deadline)
@@ -52,7 +52,7 @@ def validate(
 
 
 def _rest(findings: Findings, paused: list[Paused], parts: list[Findings]) -> Evaluation[None]:
-    """Go on with the policies that wait; then put together what was found."""
+    """Continue the waiting policies, then join the findings."""
     yield from together(paused)
     for part in parts:
         findings.join(part)
@@ -61,8 +61,8 @@ def _rest(findings: Findings, paused: list[Paused], parts: list[Findings]) -> Ev
 def _each(
     applicable: Applicable, findings: Findings, match: Matched, deadline: int
 ) -> Evaluation[None]:
-    """One policy under its bindings and params, in their order: where one of these waits, so do
-    those after it.
+    """Evaluate one policy under its bindings and params, in order: if one waits, those after it
+    wait too.
     """
     policy = match[0]
     try:

@@ -1,5 +1,5 @@
-"""``engine.review`` where policies look things up in a cluster: evaluations wait for their lookups,
-and the event loop goes on meanwhile.
+"""``engine.review`` with lookups in a cluster: evaluations wait for their lookups while the event
+loop keeps running.
 """
 
 from collections.abc import Callable
@@ -35,10 +35,10 @@ async def review_with(
     only: PolicyFilter | None = None,
     verdict: Verdict | None = None,
 ) -> AdmissionResponse:
-    """``engine.review`` with lookups by ``client``.
+    """Do ``engine.review`` with lookups by ``client``.
 
-    What policies need at the same time is looked up at the same time. An answer that is not there
-    shortly before the deadline of its policy, which may be earlier than the request's, is an error.
+    Lookups that policies need at the same time run concurrently. An answer that has not arrived
+    shortly before the policy's deadline, which may be earlier than the request's, is an error.
     """
     recorder = recorder or NullRecorder()
     tasks = LookupTasks(client, recorder)
@@ -64,7 +64,7 @@ def _evaluation(
     deadline: int,
     only: PolicyFilter | None,
 ) -> Evaluation[AdmissionResponse]:
-    """Match, evaluate and answer."""
+    """Match, evaluate and respond."""
     phase, clock = findings.recorder.phase, tasks.clock
     started = clock()
     matches = yield from _match(
@@ -89,8 +89,8 @@ def _match(
     only: PolicyFilter | None,
     give_up: Callable[[object], None],
 ) -> Evaluation[list[Matched]]:
-    """The policies that the request concerns, when all is known that their bindings and params
-    depend on. ``give_up`` takes the questions for which it is too late.
+    """Return the matching policies once the lookups for their bindings and params are done.
+    ``give_up`` is called with each question whose time is up.
     """
     started = perf_counter_ns()
     broken: set[tuple[str, str]] = set()
@@ -122,8 +122,9 @@ def _wanted(
     started: int,
     broken: set[tuple[str, str]],
 ) -> dict[object, int]:
-    """What must be answered before these policies can be evaluated, and until when (0: whenever):
-    for as long as one of these policies may wait. A policy with a defect is noted in ``broken``.
+    """Return the questions that must be answered before these policies can be evaluated, each with
+    the latest time that one of the policies can wait for it (0: no limit). A policy in which a bug
+    of policyd occurs is added to ``broken``.
     """
     wanted: dict[object, int] = {}
     for match in matches:

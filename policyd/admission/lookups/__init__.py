@@ -1,1 +1,1 @@
-"""What policies look up beside the request, and how their evaluation waits for it."""
+"""Data that policies look up beside the request, and how their evaluation waits for it."""

@@ -1,20 +1,20 @@
-"""How long a policy has for a request, and how much of that it can spend waiting for lookups.
+"""The time that a policy has for a request, and the part of it that it may wait for lookups.
 
-All moments are those of ``perf_counter_ns``; 0 stands for none.
+All times are ``perf_counter_ns``; 0 means none.
 """
 
 from time import perf_counter_ns
 
 from policyd.policy.compile.compiled import CompiledPolicy
 
-# What a policy keeps of its time, a tenth at most, to end by itself where an answer is late.
+# The time, at most a tenth, that a policy keeps to finish by itself if a lookup is late.
 _LAST_NS = 50_000_000
 
 
 def deadline_of(policy: CompiledPolicy, deadline: int, now: int = 0) -> int:
-    """The moment by which the policy must have answered in a request with this ``deadline``.
+    """Return the time by which the policy must finish in a request with this ``deadline``.
 
-    ``now`` is when it began (0: at this moment).
+    ``now`` is when the policy started (0: the current time).
     """
     if not policy.timeout_ns:
         return deadline
@@ -23,9 +23,9 @@ def deadline_of(policy: CompiledPolicy, deadline: int, now: int = 0) -> int:
 
 
 def lookup_deadline(deadline: int, now: int = 0) -> int:
-    """The moment after which a lookup is too late for a policy's ``deadline``.
+    """Return the time after which a lookup is too late for a policy's ``deadline``.
 
-    ``now`` is when the policy began to wait (0: at this moment).
+    ``now`` is when the policy started to wait (0: the current time).
     """
     if not deadline:
         return 0

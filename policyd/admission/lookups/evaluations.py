@@ -1,8 +1,8 @@
-"""How an evaluation waits for lookups: it is a generator that yields what must be looked up before
-it can go on. Expressions are pure, so what could not be evaluated is evaluated again.
+"""Evaluations that wait for lookups: generators that yield the lookups they need to continue.
+Expressions are pure, so an interrupted expression is evaluated again.
 
-Looks nothing up: ``run`` drives evaluations where nobody does, ``with_cluster.py`` drives them
-where a cluster is queried meanwhile.
+Fetches nothing: ``run`` drives evaluations without a cluster, ``with_cluster.py`` drives them with
+one.
 """
 
 from collections.abc import Callable, Container, Generator
@@ -17,15 +17,15 @@ _Result = TypeVar("_Result")
 
 
 class Lookup(NamedTuple):
-    """The questions that must be answered before an evaluation can go on, and until when it can
-    wait for the answers (a moment of ``perf_counter_ns``; 0: as long as it takes).
+    """The questions that an evaluation needs answered to continue, and how long it can wait
+    (a ``perf_counter_ns`` time; 0: no limit).
     """
 
     questions: frozenset[object]
     until: int
 
 
-# Yields lookups, and is sent the questions that are still open.
+# Yields lookups, and is sent the questions that are still unanswered.
 Evaluation = Generator[Lookup, Container[object], _Result]
 
 
@@ -37,8 +37,8 @@ class Paused(NamedTuple):
 
 
 def run(evaluation: Evaluation[_Result]) -> _Result:
-    """The result where nobody looks anything up: what is still unknown when it is evaluated again
-    is an error.
+    """Return the result without any lookup: data still unknown at the second evaluation is an
+    error.
     """
     try:
         next(evaluation)
@@ -52,10 +52,10 @@ def run(evaluation: Evaluation[_Result]) -> _Result:
 def answered(
     evaluate: Callable[[], _Result], unknown: Unanswered, deadline: int
 ) -> Evaluation[_Result]:
-    """What ``evaluate`` gives once its questions are answered, of which ``unknown`` is the first.
+    """Return the result of ``evaluate`` once its questions are answered; ``unknown`` is the first.
 
-    Raises Unanswered for a question that is still open when time is up, or that is needed
-    once more although it was answered.
+    Raises Unanswered for a question that is still unanswered when time is up, or that is raised
+    again although it was answered.
     """
     while True:
         question = unknown.question
@@ -71,8 +71,8 @@ def answered(
 
 
 def together(paused: list[Paused]) -> Evaluation[None]:
-    """Evaluations that wait at the same time; their order is kept. Each goes on when its questions
-    are answered, or when it can wait no longer.
+    """Run evaluations that wait at the same time, keeping their order. Each continues when its
+    questions are answered, or when it can wait no longer.
     """
     while paused:
         until = min((each.lookup.until for each in paused if each.lookup.until), default=0)

@@ -1,6 +1,6 @@
-"""The namespace of one request, as it is looked up in a cluster.
+"""The namespace of one request, looked up in a cluster.
 
-Evaluates nothing, and fetches nothing: ``lookups/tasks.py`` does.
+Evaluates nothing and fetches nothing: ``lookups/tasks.py`` fetches.
 """
 
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from policyd.policy.compile.params import Namespaces
 
 
 class NamespaceName(NamedTuple):
-    """The question for a Namespace object."""
+    """The lookup of a Namespace object."""
 
     name: str
 
 
 class LookedUpNamespaces:
-    """A NamespaceSource: namespaces as ``look_up`` gives them; None: not known yet, which ends the
-    evaluation (Unanswered). Within one request a namespace stays as it was first seen.
+    """A NamespaceSource that calls ``look_up``; None means not known yet and ends the evaluation
+    (Unanswered). Within one request the first answer for a namespace is kept.
     """
 
     def __init__(self, look_up: Callable[[NamespaceName], JSONObject | Failure | None]) -> None:
@@ -29,14 +29,14 @@ class LookedUpNamespaces:
         self._seen: dict[str, Namespaces | Failure] = {}
 
     def labels(self, name: str) -> dict[str, str] | str:
-        """The labels of a namespace; a text says why they cannot be found out."""
+        """Return the labels of a namespace; a string is the reason they are unavailable."""
         found = self._find(name)
         if isinstance(found, Failure):
             return f"cannot find out the labels of namespace {name!r}: {found.why}"
         return found.labels(name)
 
     def object(self, name: str) -> Callable[[], JSON]:
-        """What gives ``namespaceObject`` for a request in that namespace."""
+        """Return a function that returns ``namespaceObject`` for a request in that namespace."""
         return lambda: self._object(name)
 
     def _object(self, name: str) -> JSON:

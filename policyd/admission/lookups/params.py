@@ -1,6 +1,6 @@
-"""The params of one request: those of the sources, and those that are looked up in a cluster.
+"""The params of one request, from the policy sources and from lookups in a cluster.
 
-Evaluates nothing, and fetches nothing: ``lookups/tasks.py`` does.
+Evaluates nothing and fetches nothing: ``lookups/tasks.py`` fetches.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,15 +26,15 @@ _Answer = TypeVar("_Answer")
 
 
 class KindOf(NamedTuple):
-    """The question which resource a kind is; the answer is empty where nobody serves it."""
+    """The lookup of a kind's resource; the answer is empty if the cluster does not serve it."""
 
     api_version: str
     kind: str
 
 
 class ParamsOf(NamedTuple):
-    """The question for the objects of a kind in one namespace: the one of that name, or those that
-    a selector (in the API server's words) selects.
+    """The lookup of objects of a kind in one namespace, by name or by selector (in the API server's
+    syntax).
     """
 
     api_version: str
@@ -49,11 +49,11 @@ LookUpParams = Callable[[ParamsOf], "tuple[JSONObject, ...] | Failure | None"]
 
 
 class LookedUpParams:
-    """A ParamSource: params of the sources and, as ``look_up_…`` give them, of a cluster; what the
-    sources have wins.
+    """A ParamSource: params from the policy sources and, through ``look_up_…``, from a cluster; the
+    sources win.
 
-    None means not known yet, which ends the evaluation (Unanswered). Within one request everything
-    stays as it was first seen.
+    None means not known yet and ends the evaluation (Unanswered). Within one request the first
+    answer is kept.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class LookedUpParams:
         self._seen: dict[object, object] = {}
 
     def kind(self, param_kind: tuple[str, str]) -> KnownParamKind:
-        """The kind, as the sources or the cluster know it; ParamError if neither does."""
+        """Return the kind from the sources or the cluster; ParamError if neither has it."""
         if self._given.is_certain(param_kind):
             return self._given.kind(param_kind)
         question = KindOf(*param_kind)
@@ -81,11 +81,11 @@ class LookedUpParams:
     def collect(
         self, kind: KnownParamKind, ref: CompiledParamRef, namespace: str
     ) -> list[JSONObject]:
-        """The params of a binding for a request in ``namespace``, in the order of their names."""
+        """Return the params of a binding for a request in ``namespace``, sorted by name."""
         return collect(kind, ref, namespace, self._find)
 
     def _find(self, kind: KnownParamKind, ref: CompiledParamRef, where: str) -> list[JSONObject]:
-        """Those of the sources, and beside them those of the cluster."""
+        """Return the params of the sources and those of the cluster."""
         given = find(kind, ref, where)
         if ref.name and given:
             return given
@@ -124,7 +124,7 @@ class LookedUpParams:
 
 
 def _is_identified(obj: object) -> bool:
-    """Whether an object of an answer says where it is, and its name."""
+    """Whether an object of an answer has its namespace and name."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return False
@@ -132,7 +132,7 @@ def _is_identified(obj: object) -> bool:
 
 
 def selector_text(selector: Mapping[str, JSON]) -> str:
-    """A LabelSelector as the API server's lists take it."""
+    """Return a LabelSelector in the syntax of the API server's list requests."""
     labels = sorted((selector.get("matchLabels") or {}).items())
     parts = [f"{key}={value}" for key, value in labels]
     for each in selector.get("matchExpressions") or ():

@@ -1,7 +1,7 @@
-"""The lookups of one request in a cluster: each question is sent once, in a task of its own, so
-that the event loop goes on meanwhile.
+"""The lookups of one request in a cluster: each is sent once, in its own task, so that the event
+loop keeps running.
 
-Knows no cluster: the client is an argument.
+Does not depend on a cluster: the client is an argument.
 """
 
 import asyncio
@@ -23,32 +23,32 @@ _Result = TypeVar("_Result")
 
 
 class LookupClient(Protocol):
-    """Queries a cluster. What it cannot find out is a Failure: it raises nothing."""
+    """Queries a cluster. Returns a Failure for what it cannot find out; raises nothing."""
 
     async def may(self, attributes: Attributes) -> AccessDecision | Failure:
-        """Whether a user may do something."""
+        """Whether a user is allowed an action."""
 
     async def namespace(self, name: str) -> JSONObject | Failure:
-        """A Namespace object."""
+        """Fetch a Namespace object."""
 
     def known_namespace(self, name: str) -> JSONObject | None:
-        """The same, where no query is needed."""
+        """Return it if known without a query, else None."""
 
     async def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
-        """The resource of a kind; empty where there is no such kind."""
+        """Fetch the resource of a kind; empty if there is no such kind."""
 
     def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
-        """The same, where no query is needed."""
+        """Return it if known without a query, else None."""
 
     async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
-        """Objects of a kind; empty where there are none."""
+        """Fetch objects of a kind; empty if there are none."""
 
     def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
-        """The same, where no query is needed."""
+        """Return them if known without a query, else None."""
 
 
 class LookupTasks:
-    """What is looked up for one request; its Authorizer, too."""
+    """The lookups of one request; also its Authorizer."""
 
     def __init__(self, client: LookupClient, recorder: Recorder) -> None:
         self._client = client
@@ -58,11 +58,11 @@ class LookupTasks:
         self.waited_ns = 0
 
     def check(self, attributes: Attributes) -> AccessDecision | Failure | None:
-        """What is known; a question that is new begins to be looked up when the loop goes on."""
+        """Return the decision if known; otherwise schedule its lookup."""
         return self._look_up("authorizer", attributes, lambda: self._client.may(attributes))
 
     def namespace(self, question: NamespaceName) -> JSONObject | Failure | None:
-        """The same for a Namespace object."""
+        """Return a Namespace object if known; otherwise schedule its lookup."""
         name = question.name
         known = self._client.known_namespace(name)
         if known is not None:
@@ -70,29 +70,29 @@ class LookupTasks:
         return self._look_up("namespace", question, lambda: self._client.namespace(name))
 
     def kind(self, question: KindOf) -> tuple[Served, ...] | Failure | None:
-        """The same for the resource of a parameter kind."""
+        """Return the resource of a parameter kind if known; otherwise schedule its lookup."""
         known = self._client.known_kind(question)
         if known is not None:
             return known
         return self._look_up("kind", question, lambda: self._client.kind(question))
 
     def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure | None:
-        """The same for parameter objects."""
+        """Return params if known; otherwise schedule their lookup."""
         known = self._client.known_params(question)
         if known is not None:
             return known
         return self._look_up("param", question, lambda: self._client.params(question))
 
     def clock(self) -> int:
-        """``perf_counter_ns``, standing still while lookups are waited for."""
+        """``perf_counter_ns`` less the time spent waiting for lookups."""
         return perf_counter_ns() - self.waited_ns
 
     def give_up(self, question: object) -> None:
-        """From now on, not to know the answer is an answer."""
+        """From now on treat the missing answer to ``question`` as its answer."""
         self._late.add(question)
 
     async def finished(self, evaluation: Evaluation[_Result]) -> _Result:
-        """The result of an evaluation; what it yields is waited for."""
+        """Return the result of an evaluation; wait for the lookups that it yields."""
         try:
             lookup = next(evaluation)
             while True:
@@ -102,9 +102,9 @@ class LookupTasks:
             return result
 
     def close(self) -> None:
-        """Nobody waits any longer."""
+        """Cancel the lookups under way."""
         for task in self._tasks.values():
-            task.cancel()  # of what is done already: nothing
+            task.cancel()  # no effect on finished tasks
 
     def _look_up(
         self,
@@ -125,7 +125,7 @@ class LookupTasks:
         self, what: LookupKind, fetch: Callable[[], Awaitable[_Answer | Failure]]
     ) -> _Answer | Failure:
         started = perf_counter_ns()
-        result: LookupResult = "timeout"  # what is cancelled was too late
+        result: LookupResult = "timeout"  # a cancelled lookup was too late
         try:
             answer = await fetch()
             result = "error" if isinstance(answer, Failure) else "success"
@@ -134,7 +134,7 @@ class LookupTasks:
             self._recorder.lookup(what, result, perf_counter_ns() - started)
 
     async def _wait(self, lookup: Lookup) -> frozenset[object]:
-        """Wait for the answers to these questions; the questions that are still open then."""
+        """Wait for the answers to these questions; return the questions still unanswered."""
         started = perf_counter_ns()
         tasks = [self._tasks[each] for each in self._open() & lookup.questions]
         if tasks:
@@ -145,5 +145,5 @@ class LookupTasks:
         return self._open()
 
     def _open(self) -> frozenset[object]:
-        """The questions without an answer."""
+        """Return the questions without an answer."""
         return frozenset(each for each, task in self._tasks.items() if not task.done())

@@ -1,1 +1,1 @@
-"""The mutating webhook: the object while it changes, its two rounds, and conflicts of policies."""
+"""The mutating webhook: the object during mutation, the two rounds, and conflicts of policies."""

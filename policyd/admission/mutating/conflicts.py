@@ -1,8 +1,8 @@
-"""Which policies change what another policy had written in the same request. Changes nothing.
+"""Find policies that change a value that another policy set in the same request. Changes nothing.
 
-A place is in conflict if one policy wrote it and a later one of another name gives it another value
-or removes it: new keys, items put into a list and the same value once more are none. Most changes
-are found harmless by the paths of their operations; only for the others are the trees compared.
+A path is in conflict if one policy wrote it and a later one of another name sets another value or
+removes it. New keys, items added to a list, and setting the same value again are no conflict. Most
+changes are cleared by the paths of their operations; the trees are compared only for the others.
 """
 
 import re
@@ -14,13 +14,13 @@ from policyd._core.json.equality import equal
 from policyd.json_types import JSON, JSONObject
 from policyd.mutation.schemas.schemas import ListKeys
 
-SHOWN = 5  # places that one line of the log names
+SHOWN = 5  # paths named in one log line
 _INDEX = re.compile(r"/\d+(?=/|$)")
 _ABSENT = object()
 
 
 class _Item(NamedTuple):
-    """A step to the item of a list that has these values under the list's keys."""
+    """A step to the list item that has these values under the list's keys."""
 
     keys: tuple[str, ...]
     values: tuple[JSON, ...]
@@ -31,14 +31,14 @@ _Path = tuple[str | _Item, ...]
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """``writers`` (sorted) had written ``places``, and they changed again."""
+    """A change of ``places`` that ``writers`` (sorted) had written before."""
 
     places: tuple[str, ...]
     writers: tuple[str, ...]
 
     @property
     def text(self) -> str:
-        """One line; no value of the object is in it but the keys of list items."""
+        """Return one line; it quotes no value of the object except the keys of list items."""
         more = f" and {len(self.places) - SHOWN} more" if len(self.places) > SHOWN else ""
         writers = ", ".join(f"{writer!r}" for writer in self.writers)
         word = "policies" if len(self.writers) > 1 else "policy"
@@ -50,7 +50,7 @@ _Change = tuple[str, Sequence[JSONObject], JSON, JSON]
 
 
 class Conflicts:
-    """The changes of one request, in their order. ``keys`` gives the keys of the list at a path."""
+    """The changes of one request, in order. ``keys`` maps the path of a list to its keys."""
 
     def __init__(self, original: JSON, keys: ListKeys | None) -> None:
         self._original = original
@@ -65,14 +65,14 @@ class Conflicts:
     def add(
         self, policy: str, operations: Sequence[JSONObject], before: JSON, after: JSON
     ) -> Conflict | None:
-        """Note a change; the conflict that it makes with those noted before."""
+        """Record a change; return its conflict with the changes recorded before."""
         found = None
         adds = True
         for operation in operations:
             if operation["op"] != "add":
                 adds = False
                 break
-        # Where nothing was removed, keys and items that are added were nobody's.
+        # If nothing was removed, no policy had written the added keys and items before.
         if self._changes and not (adds and self._only_adds):
             self._index()
             if any(map(self._suspect, operations)):
@@ -90,10 +90,10 @@ class Conflicts:
         self._indexed = len(self._changes)
 
     def _suspect(self, operation: JSONObject) -> bool:
-        """Whether the operation may touch what was written; all items of a list are one place."""
+        """Whether the operation may touch a written path; all items of a list count as one path."""
         place = _INDEX.sub("/*", operation["path"])
         removed, written = self._removed, self._written
-        if operation["op"] == "add":  # a key that is not there: somebody may have removed it
+        if operation["op"] == "add":  # an absent key: another policy may have removed it
             return place in removed
         if place in written or place in self._above:
             return True
@@ -110,7 +110,7 @@ class Conflicts:
         return Conflict(tuple(places), tuple(sorted(writers))) if places else None
 
     def _writer(self, path: _Path) -> str | None:
-        """Who changed a place last."""
+        """Return the policy that changed a path last."""
         for policy, _, before, after in reversed(self._changes):
             if not _same(_at(before, path), _at(after, path)):
                 return policy
@@ -120,11 +120,11 @@ class Conflicts:
 def _changed_twice(
     original: JSON, before: JSON, after: JSON, keys: ListKeys | None, path: _Path
 ) -> Iterator[_Path]:
-    """The places that differ between the first two and between the last two."""
+    """Yield the paths that differ between the first two trees and between the last two."""
     if before is after or original is before or _same(original, before) or _same(before, after):
         return
     if before is _ABSENT and isinstance(original, dict) and isinstance(after, dict):
-        before = {}  # a map goes with its last key: which keys are back?
+        before = {}  # a map is removed with its last key; find the keys that are back
     if isinstance(before, dict) and isinstance(after, dict):
         old = original if isinstance(original, dict) else {}
         for key in before | after:
@@ -139,7 +139,7 @@ def _changed_twice(
 def _items_changed_twice(
     original: JSON, before: list[JSON], after: list[JSON], keys: ListKeys | None, path: _Path
 ) -> Iterator[_Path]:
-    """Items are told apart by their keys; without such, one that was added must not vanish."""
+    """Identify items by their keys; without keys, an added item must not disappear."""
     old = original if isinstance(original, list) else []
     names = keys(tuple(0 if isinstance(step, _Item) else step for step in path)) if keys else None
     if names is None:
@@ -156,7 +156,7 @@ def _items_changed_twice(
 
 
 def _at(tree: JSON, path: _Path) -> JSON:
-    """What stands at a path; _ABSENT where nothing does."""
+    """Return the value at a path; _ABSENT if there is none."""
     for step in path:
         if isinstance(step, str):
             tree = tree.get(step, _ABSENT) if isinstance(tree, dict) else _ABSENT
@@ -190,7 +190,7 @@ def _ancestors(place: str) -> Iterator[str]:
 
 
 def _shown(path: _Path) -> str:
-    """``metadata.labels[example.com/x]``, ``spec.containers[name=web].image``."""
+    """Format a path: ``metadata.labels[example.com/x]``, ``spec.containers[name=web].image``."""
     text = ""
     for step in path:
         if isinstance(step, _Item):

@@ -1,5 +1,5 @@
-"""The object of a request while mutating policies change it, one after the other. The object that
-was sent is never changed.
+"""The object of a request while mutating policies change it one after the other. The object in the
+request is never changed.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ from policyd.policy.kinds.controllers import with_pod
 
 
 class MutatedObject:
-    """The object while it is being mutated."""
+    """The object during mutation."""
 
     __slots__ = (
         *("applicable", "findings", "deadline", "request", "current", "writers"),
@@ -47,24 +47,25 @@ class MutatedObject:
         self._targets = {self.request.kind: target}
         self._keys = None if target.schema is None else target.schema.list_keys
         self._conflicts = Conflicts(self.current, self._keys)
-        # Bytes of patch that the accepted mutations wrote; no less than what remains of it.
+        # Bytes of patch written by the accepted mutations; at least the size of the final patch.
         self._bytes = 0
-        # How often the invocation that is under way has changed the tree, and how it did last.
+        # The number of changes by the current invocation, and the operations of the last one.
         self._changes = 0
         self._operations: list[JSONObject] = []
         self._latest: list[JSONObject] = []
-        # Noted when the invocation is over: one that has to wait for a lookup begins anew.
+        # Recorded at the end of the invocation: one that waits for a lookup is run again.
         self._failures: list[str | Stopped] = []
-        # How policies see the tree as it is now, by how they saw it when they were matched.
+        # The subject of the current tree for each subject from matching.
         self._subjects: dict[Subject, Subject] = {}
-        # The second round: what each invocation of the first with IfNeeded saw.
+        # The second round: the tree before each invocation of the first round with IfNeeded.
         self._again = False
         self._saw: dict[InvocationKey, JSON] = {}
 
     def mutate(self, matches: list[Matched]) -> Evaluation[None]:
-        """Two rounds, if the first changes anything. The second matches all policies anew, with the
-        object as it is then; invoked are those that the first invoked, with IfNeeded. Of other
-        policies that match now only the errors count: of their configuration and matchConditions.
+        """Run one round, and a second if the first changes anything. The second matches all
+        policies again with the changed object; it invokes those that the first round invoked and
+        that have reinvocationPolicy IfNeeded. Of the other matching policies only errors of
+        configuration and matchConditions count.
         """
         applicable, findings = self.applicable, self.findings
         self._saw = yield from self._each(rounds.first(applicable, findings, matches))
@@ -76,18 +77,18 @@ class MutatedObject:
             yield from self._each(again)
 
     def _passed_over(self, invocation: Invocation) -> bool:
-        """Whether only errors of its matchConditions count, as it is not invoked once more."""
+        """Whether the policy is not reinvoked, so that only matchConditions errors count."""
         if not self._again:
             return False
         return not invocation.policy.reinvoke or key_of(invocation) not in self._saw
 
     def _each(self, invocations: Iterable[Invocation]) -> Evaluation[dict[InvocationKey, JSON]]:
-        """Apply them in order; what those saw that may have to be invoked once more."""
+        """Apply invocations in order; return the tree before each one that may be reinvoked."""
         runs: dict[InvocationKey, JSON] = {}
         for invocation in invocations:
             policy, saw = invocation.policy, self.current
             if self._again and policy.reinvoke and self._saw.get(key_of(invocation)) is saw:
-                continue  # It would see what it saw, and do nothing.
+                continue  # The tree is the same as before: it would change nothing.
             deadline = deadline_of(policy, self.deadline) if policy.timeout_ns else self.deadline
             try:
                 invoked = self._guarded(invocation, deadline)
@@ -103,13 +104,13 @@ class MutatedObject:
         return runs
 
     def patch(self) -> list[JSONObject]:
-        """The one patch from the object that was sent to what became of it."""
+        """Return the patch from the object in the request to the mutated object."""
         if len(self.writers) == 1:
             return self._latest
         return diff(self.request.object, self.current, self._keys)
 
     def _guarded(self, invocation: Invocation, deadline: int) -> bool | None:
-        """One invocation; one that does not come to its end leaves the tree as it was."""
+        """Run one invocation; if it does not finish, the tree is left unchanged."""
         before, invoked = self.current, None
         work = self._invoke if self._observer is None else self._observed
         try:
@@ -121,7 +122,7 @@ class MutatedObject:
         return invoked
 
     def _observed(self, invocation: Invocation, deadline: int) -> bool:
-        """The same as ``_invoke``, shown to the observer."""
+        """Run ``_invoke`` and report it to the observer."""
         refused = ""
         try:
             return self._invoke(invocation, deadline)
@@ -138,7 +139,7 @@ class MutatedObject:
                 )
 
     def _invoke(self, invocation: Invocation, deadline: int) -> bool:
-        """One invocation; False if its matchConditions did not hold."""
+        """Run one invocation; return False if its matchConditions were false."""
         policy, before = invocation.policy, self.current
         passed_over = self._passed_over(invocation)
         if policy.mutation is None:
@@ -171,8 +172,8 @@ class MutatedObject:
     def _mutate(
         self, invocation: Invocation, mutation: CompiledMutation, subject: Subject, deadline: int
     ) -> None:
-        """Apply one mutation to the current tree, which the policy sees as ``subject``; a failure
-        leaves the tree as it was.
+        """Apply one mutation to the current tree, which the policy sees as ``subject``; on failure
+        the tree is left unchanged.
         """
         policy, before = invocation.policy, self.current
         target = subject.object
@@ -207,7 +208,7 @@ class MutatedObject:
         subject: Subject,
         deadline: int,
     ) -> tuple[JSONObject, str | Stopped | None]:
-        """What one mutation makes of the object that its policy sees, and its error."""
+        """Return the object that one mutation produces from the policy's view, and its error."""
         target, seen = self._target(invocation), subject.object
         if mutation.overlay is not None:
             bound = mutation.overlay.bound(target)
@@ -228,7 +229,7 @@ class MutatedObject:
         return mutation.mutator.apply(value, seen, target, sources), None
 
     def _target(self, invocation: Invocation) -> Target:
-        """The kind that the policy's mutations work on."""
+        """Return the kind that the policy's mutations work on."""
         kind = ("", "v1", "Pod") if invocation.as_pod else invocation.hit.kind
         target = self._targets.get(kind)
         if target is None:
@@ -236,7 +237,7 @@ class MutatedObject:
         return target
 
     def _subject(self, invocation: Invocation) -> Subject:
-        """What the policy sees of the tree as it is now."""
+        """Return the policy's view of the current tree."""
         if self.current is self.applicable.object:
             return invocation.subject
         subject = self._subjects.get(invocation.subject)
@@ -246,7 +247,7 @@ class MutatedObject:
         return subject
 
     def _accept(self, changed: JSONObject) -> None:
-        """Take the changed tree, if the change can be sent as a patch."""
+        """Replace the tree by ``changed`` if the change can be sent as a patch."""
         operations = diff(self.current, changed, self._keys)
         problem = self._too_large(operations, changed) or unsendable(operations)
         if problem is not None:
@@ -258,19 +259,19 @@ class MutatedObject:
             self._subjects.clear()
 
     def _too_large(self, operations: list[JSONObject], changed: JSONObject) -> str | None:
-        """What is wrong with the patch of a change: it, or with it that of the whole request."""
+        """Return the error if the patch of a change, or of the whole request, is too large."""
         size = patch_bytes(operations, MAX_PATCH_BYTES)
         self._bytes += size
         if self._bytes > MAX_PATCH_BYTES >= size:
-            # What former mutations wrote may be gone by now.
+            # Later mutations may have undone earlier ones.
             operations = diff(self.request.object, changed, self._keys)
             self._bytes = size = patch_bytes(operations, MAX_PATCH_BYTES)
         return TOO_LARGE if size > MAX_PATCH_BYTES else None
 
     def _note(self, policy: CompiledPolicy, before: JSON) -> None:
-        """Count the operations of an invocation, and report what another policy had written."""
+        """Count an invocation's operations and report changes to values of other policies."""
         recorder = self.findings.recorder
-        # Of several mutations of one policy, only all together say what it changed.
+        # With several mutations of one policy, only all together are its change.
         once = self._changes == 1
         operations = self._operations if once else diff(before, self.current, self._keys)
         self._latest = operations
@@ -289,7 +290,9 @@ class MutatedObject:
 
 
 def _namespace_seen(plan: MutationPlan, subject: Subject) -> JSON:
-    """The namespace that an expression could read; a second read gives the one that was seen."""
+    """Return the namespace an expression could read; a second read returns the first one's
+    value.
+    """
     found = subject.namespace_object
     if callable(found):
         found = found() if plan.frame.sees_namespace else None
@@ -297,7 +300,7 @@ def _namespace_seen(plan: MutationPlan, subject: Subject) -> JSON:
 
 
 def _in_version_of(before: JSONObject, after: JSONObject) -> JSONObject:
-    """``after`` in the version that was sent, where the policy saw the object in another one."""
+    """Return ``after`` in the version of the request, if the policy saw another version."""
     if after.get("apiVersion") == before.get("apiVersion"):
         return after
     return {**after, "apiVersion": before.get("apiVersion")}

@@ -1,7 +1,7 @@
-"""What is invoked in each of the two rounds of mutating policies: policies that match, under their
-bindings and params. Mutates nothing.
+"""Find the invocations of each of the two mutation rounds: matching policies with their bindings
+and params. Mutates nothing.
 
-All that a round invokes is found before it changes anything.
+All invocations of a round are found before it changes anything.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ from policyd.policy.kinds.controllers import CONTROLLERS, template_is_settled
 
 
 def first(applicable: Applicable, findings: Findings, matches: list[Matched]) -> list[Invocation]:
-    """The invocations of the first round."""
+    """Return the invocations of the first round."""
     found: list[Invocation] = []
     guarded, invocations = findings.guarded, applicable.invocations
     for match in _settled(applicable, matches):
@@ -35,11 +35,11 @@ def second(
     obj: JSON,
     due: Collection[InvocationKey],
 ) -> Evaluation[list[Invocation]]:
-    """The invocations of the second round, in which ``obj`` is seen; ``due`` are those that are
-    invoked once more. Errors of the configuration count whatever is due.
+    """Return the invocations of the second round, in which policies see ``obj``; ``due`` are those
+    to reinvoke. Configuration errors count whatever is due.
 
-    Where nothing is invoked once more, the usual policy's matchConditions are evaluated here, and
-    it is left out; not so for an observer, who sees every invocation.
+    If nothing is reinvoked, the matchConditions of ordinary policies are evaluated here and the
+    policies left out; with an observer they are kept, as it sees every invocation.
     """
     if findings.observer is not None:
         findings.observer.second_round()
@@ -67,8 +67,8 @@ def second(
 def _unusual(
     applicable: Applicable, findings: Findings, matches: list[Matched], deadline: int
 ) -> list[Matched]:
-    """The matches that are not decided here: of policies with exceptions, params, rules in their
-    bindings, errors, or lookups. Of the others the errors are noted.
+    """Return the matches that are not decided here: policies with exceptions, params, match rules
+    in their bindings, errors, or lookups. Errors of the others are recorded.
     """
     left: list[Matched] = []
     seen, subject = None, None
@@ -95,13 +95,13 @@ def _unusual(
 
 
 def _can_fail(policy: CompiledPolicy, hit: Hit) -> bool:
-    """Whether a policy that is not invoked once more may have an error that counts."""
+    """Whether a policy that is not reinvoked may have an error that counts."""
     conditional = policy.mutation is not None and bool(policy.mutation.conditions)
     return policy.fail and (conditional or bool(hit.error) or not policy.plain)
 
 
 def _settled(applicable: Applicable, matches: list[Matched]) -> list[Matched]:
-    """``matches`` without those for whom a template must stay as it is."""
+    """Remove the policies that see a template, if the template must not change."""
     request = applicable.request
     if request.resource[2] in CONTROLLERS and template_is_settled(
         request.operation, request.object
@@ -111,7 +111,7 @@ def _settled(applicable: Applicable, matches: list[Matched]) -> list[Matched]:
 
 
 def _rematched(applicable: Applicable, obj: JSON, deadline: int) -> Evaluation[list[Matched]]:
-    """The policies that match the changed object. Raises Unanswered for what nobody answers."""
+    """Return the policies that match the changed object; Unanswered if a lookup is too late."""
     try:
         return applicable.match_anew(obj)
     except Unanswered as unknown:
@@ -122,7 +122,7 @@ def _rematched(applicable: Applicable, obj: JSON, deadline: int) -> Evaluation[l
 def _known(
     applicable: Applicable, findings: Findings, match: Matched, deadline: int
 ) -> Evaluation[bool]:
-    """Whether all is known, in the end, that the bindings and params of a policy depend on."""
+    """Wait for the lookups of a policy's bindings and params; False if any is not answered."""
     policy = match[0]
     until = lookup_deadline(deadline_of(policy, deadline))
     before: list[object] | None = None

@@ -1,8 +1,8 @@
 """The mutating webhook: policies applied one after the other to one tree, then one patch.
 
 Order, reinvocation and errors are those of MutatingAdmissionPolicy (k8s.io/apiserver,
-admission/plugin/policy/mutating/dispatcher.go), but for defaulting between mutations, which only
-the API server can do. No validation is invocation here.
+admission/plugin/policy/mutating/dispatcher.go), except for defaulting between mutations, which only
+the API server can do. No validation is run here.
 """
 
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def mutate(
     deadline: int,
     clock: Callable[[], int] = perf_counter_ns,
 ) -> Evaluation[AdmissionResponse]:
-    """Mutate and answer; yields what must be looked up first. ``clock`` stands still meanwhile.
+    """Mutate and respond; yields the lookups needed first. ``clock`` stands still during lookups.
 
     No patch for DELETE and CONNECT, whose objects cannot be changed.
     """
@@ -50,7 +50,7 @@ def mutate(
 
 
 def _patch(findings: Findings, tree: MutatedObject) -> bytes | None:
-    """The patch as JSON, tried on the object before it is sent."""
+    """Return the patch as JSON after a trial on the object."""
     operations = tree.patch()
     if not equal(apply(operations, findings.request.object), tree.current):
         error = InternalError(f"the patch of request {findings.request.uid} does not replay")
