@@ -1,4 +1,4 @@
-"""policyd: a Kubernetes admission webhook that means what the API server means.
+"""policyd: a Kubernetes admission webhook that evaluates policies exactly as the API server does.
 
 The names in ``__all__`` are the public Python API (docs/embedding.md); everything else may change
 in any release.

@@ -1,7 +1,7 @@
 """Limits for strings that are made from requests, and removal of characters that encoders refuse.
 
 Messages of policies go into responses, the log, captures and audit annotations, and an error may
-quote a key of a megabyte. Nothing here depends on what a string is about.
+quote a key of a megabyte. Nothing here depends on the meaning of a string.
 """
 
 from typing import Any

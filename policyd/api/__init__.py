@@ -1,1 +1,1 @@
-"""The public Python API; nothing else of the package is promised."""
+"""The public Python API; nothing else in the package is stable."""

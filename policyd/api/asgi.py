@@ -1,6 +1,6 @@
-"""asgi: the webhook endpoints as an ASGI app, for a program that has a server of its own.
+"""asgi: the webhook endpoints as an ASGI app, for a program with its own server.
 
-Metrics, logs of denials, reloads and TLS are the program's.
+Metrics, logs of denials, reloads and TLS are left to the program.
 """
 
 from collections.abc import Callable
@@ -31,24 +31,24 @@ def asgi(
     max_in_flight: int = 256,
     max_in_flight_bytes: int = 160 * 2**20,
 ) -> "PolicyApp":
-    """An ASGI 3 app that answers AdmissionReviews, to mount in Starlette or FastAPI or to run by
-    itself; it needs asyncio.
+    """Return an ASGI 3 app that answers AdmissionReviews, to mount in Starlette or FastAPI or to
+    run by itself; it needs asyncio.
 
     ``POST /validate`` and ``POST /mutate`` evaluate all policies; ``/validate/fail`` and
     ``/validate/ignore`` those of that failurePolicy, ``/validate/policy/NAME`` one (the same for
     ``/mutate``): the paths, status codes and bodies of ``policyd serve``. ``GET /livez``,
     ``/readyz`` and ``/healthz`` answer ``ok``. There is no page of metrics or policies.
 
-    ``policies`` is a set, or a function that returns the set to use, called for each request: so a
-    program takes a new set into use. ``lookups`` is asked for what policies need to know of a
-    cluster.
+    ``policies`` is a set, or a function that returns the current set and is called for each
+    request, so that a program can replace its policies. ``lookups`` provides the cluster data that
+    policies need.
 
     ``timeout`` is in seconds: a request is answered within it, or within the ``?timeout=10s`` of
     its URL if that is shorter, less 10 % and at least 20 ms. ``body_timeout`` is how many seconds a
-    body may take to arrive; later it is a 408. A body of more than ``max_body_bytes`` is a 413.
-    More than ``max_in_flight`` requests at a time, or ``max_in_flight_bytes`` of memory of the
-    requests and answers under way, is a 503 with Retry-After. The defaults are those of
-    ``policyd serve``.
+    body may take to arrive; a later one gets a 408. A body of more than ``max_body_bytes`` gets a
+    413. More than ``max_in_flight`` requests at a time, or more than ``max_in_flight_bytes`` of
+    memory for the requests and responses in progress, get a 503 with Retry-After. The defaults are
+    those of ``policyd serve``.
     """
     return PolicyApp(
         policies if callable(policies) else lambda: policies,
@@ -61,7 +61,7 @@ def asgi(
 
 
 class PolicyApp:
-    """The ASGI app; ``asgi`` makes it."""
+    """The ASGI app that ``asgi`` returns."""
 
     def __init__(
         self,
@@ -90,7 +90,7 @@ class PolicyApp:
         return f"<policyd.asgi of {self._policies()!r}>"
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
-        """Answer one request, or the lifespan of a server that runs this app by itself."""
+        """Answer one request, or the lifespan protocol of a server that runs this app directly."""
         if scope["type"] == "lifespan":
             await _live(receive, send)
         elif scope["type"] == "websocket":
@@ -141,21 +141,21 @@ def _looking_up(lookups: Lookups) -> AsyncReviewEvaluator:
 
 
 def _path(scope: ASGIScope) -> str:
-    """The path below the place where the app is mounted."""
+    """Return the path below the mount point of the app."""
     path: str = scope["path"]
     root = scope.get("root_path", "").rstrip("/")
     return path[len(root) :] if root and path.startswith(f"{root}/") else path
 
 
 def _shared(limit: int) -> int:
-    """The room of which SHARE is ``limit``. The server keeps the rest for other clients; a program
-    does not say who its clients are, so they share the part of one.
+    """Return the total capacity of which SHARE is ``limit``. The server reserves the rest for other
+    clients; a program does not identify its clients, so they share the part of one.
     """
     return ceil(limit / SHARE)
 
 
 async def _healthy(scope: ASGIScope, send: Send) -> None:
-    """A set of policies is always there: it came with the app."""
+    """Always healthy: the app was created with a set of policies."""
     if scope["method"] in ("GET", "HEAD"):
         await respond(scope, send, 200, b"ok", content_type=TEXT)
     else:
@@ -165,7 +165,7 @@ async def _healthy(scope: ASGIScope, send: Send) -> None:
 
 
 async def _live(receive: Receive, send: Send) -> None:
-    """There is nothing to start or stop."""
+    """Answer the lifespan messages; there is nothing to start or stop."""
     while True:
         message = await receive()
         await send({"type": f"{message['type']}.complete"})

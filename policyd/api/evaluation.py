@@ -1,4 +1,5 @@
-"""The way from a public request to the engine and back: all that the public API knows of it.
+"""Call the engine for a public request and convert the result; the only such code of the public
+API.
 
 Decides nothing; the engine and its findings are those of the server.
 """
@@ -34,8 +35,8 @@ __all__ = [
 
 
 class WebhookCall(NamedTuple):
-    """One call of a webhook. ``deadline`` is a moment of perf_counter_ns (0: none); ``verdict``
-    gets the findings behind the answer; ``only`` chooses policies.
+    """One call of a webhook. ``deadline`` is a ``perf_counter_ns`` time (0: none); ``verdict``
+    receives the findings; ``only`` selects policies.
     """
 
     request: AdmissionRequest
@@ -48,7 +49,7 @@ class WebhookCall(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Evaluator:
-    """Compiled policies, and who answers what they ask of the authorizer."""
+    """Compiled policies, and the authorizer for their checks."""
 
     policies: CompiledSet
     authorizer: Authorizer | None = None
@@ -59,7 +60,7 @@ class Evaluator:
         return self.policies.with_lookups
 
     def answer(self, call: WebhookCall) -> AdmissionResponse:
-        """The answer, from what is known without looking anything up."""
+        """Return the response without looking anything up."""
         return engine.review(
             self.policies,
             call.request,
@@ -72,7 +73,7 @@ class Evaluator:
         )
 
     async def look_up(self, call: WebhookCall, lookups: Lookups | None) -> AdmissionResponse:
-        """The answer, after looking up what policies of that webhook need."""
+        """Return the response after the lookups that policies of that webhook need."""
         if lookups is None or call.webhook not in self.with_lookups:
             return self.answer(call)
         return await review_with(
@@ -88,14 +89,14 @@ class Evaluator:
 
 
 def call_of(review: Mapping[str, JSON] | bytes, webhook: str, timeout: float | None) -> WebhookCall:
-    """The call of one webhook. Raises ReviewError for what is no AdmissionReview, TypeError and
-    ValueError for arguments of other types and values.
+    """Return the call of one webhook. Raises ReviewError if ``review`` is not an AdmissionReview,
+    TypeError and ValueError for other invalid arguments.
     """
     return WebhookCall(_request(review), _webhook(webhook), _deadline(timeout))
 
 
 class Result:
-    """Gathers the ReviewResult of one request from the answers of its webhooks."""
+    """Builds the ReviewResult of one request from the responses of its webhooks."""
 
     def __init__(
         self, review: Mapping[str, JSON] | bytes, webhook: str | None, timeout: float | None
@@ -107,20 +108,20 @@ class Result:
         self._violations: list[PolicyViolation] = []
 
     def calls(self) -> Iterator[WebhookCall]:
-        """The calls that the API server makes: each one sees what the one before it changed, and a
-        denial is the last.
+        """Yield the calls that the API server makes: each one sees the changes of the previous one,
+        and a denial is the last.
         """
         for request, webhook in self._turns:
             yield WebhookCall(request, webhook, self._deadline, Verdict())
 
     def add(self, call: WebhookCall, response: AdmissionResponse) -> None:
-        """Take in the answer to a call."""
+        """Add the response to a call."""
         self._answers.append(self._turns.add(response))
         if call.verdict is not None:
             self._violations += map(_violation, call.verdict.findings)
 
     def finish(self) -> ReviewResult:
-        """The result of all calls."""
+        """Return the combined result of all calls."""
         responses = [each.response for each in self._answers]
         last, denied = responses[-1], not responses[-1].allowed
         annotations: dict[str, str] = {}

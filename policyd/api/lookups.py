@@ -1,4 +1,4 @@
-"""What only a cluster knows, looked up by the program that embeds policyd. Evaluates nothing."""
+"""Lookups of cluster data by the program that embeds policyd. Evaluates nothing."""
 
 import logging
 from collections.abc import Awaitable, Sequence
@@ -15,69 +15,69 @@ Found = TypeVar("Found")
 
 
 class Lookups(Protocol):
-    """Looks up, while a request is evaluated, what the policy sources do not hold.
+    """Looks up, while a request is evaluated, data that the policy sources do not contain.
 
-    Inherit from it to write only the methods that are needed: the others then answer with a
-    Failure. Each is called at most once for a question and request, and questions of one request at
-    the same time, in the event loop of the caller: wait with ``await``. A caller that has a
-    deadline stops waiting shortly before it, and cancels the call.
+    Inherit from it to write only the methods that you need: the others return a Failure. Each
+    method is called at most once per request for the same arguments; the lookups of one request run
+    concurrently in the caller's event loop, so wait with ``await``. A caller with a deadline stops
+    waiting shortly before it and cancels the call.
 
-    A ``Failure`` says that there will be no answer: an evaluation error, which the policy's
-    failurePolicy decides. So does an exception, which is logged by ``policyd.lookups``.
+    A ``Failure`` means that there is no answer: an evaluation error, handled by the policy's
+    failurePolicy. An exception has the same effect and is logged by ``policyd.lookups``.
     """
 
     async def authorize(self, attributes: Attributes) -> AccessDecision | Failure:
-        """Whether a user may do something, for the CEL variable ``authorizer``; ask with a
-        SubjectAccessReview (authorization.k8s.io/v1).
+        """Whether a user is allowed an action, for the CEL variable ``authorizer``; in a cluster,
+        create a SubjectAccessReview (authorization.k8s.io/v1).
         """
         return _NOT_LOOKED_UP
 
     async def namespace(self, name: str) -> JSONObject | Failure:
-        """The Namespace object of that name, for ``namespaceObject`` and namespaceSelector."""
+        """Return the Namespace object ``name``, for ``namespaceObject`` and namespaceSelector."""
         return _NOT_LOOKED_UP
 
     async def is_namespaced(self, api_version: str, kind: str) -> bool | Failure | None:
-        """Whether objects of a paramKind live in namespaces; None if the cluster serves no such
-        kind. Not called for built-in kinds, nor where the sources have its
-        CustomResourceDefinition.
+        """Whether objects of a paramKind are namespaced; None if the cluster serves no such kind.
+        Not called for built-in kinds, nor if the sources have its CustomResourceDefinition.
         """
         return _NOT_LOOKED_UP
 
     async def params(
         self, api_version: str, kind: str, *, namespace: str, name: str, selector: str
     ) -> Sequence[JSONObject] | Failure:
-        """The objects of a paramKind that a paramRef means, whole, with ``metadata.name``.
+        """Return the complete objects of a paramKind that a paramRef selects, with
+        ``metadata.name``.
 
         ``namespace`` is empty for cluster-scoped kinds. Either ``name`` is given, or ``selector``
-        in the API server's words (``env in (prod,test),!legacy``; empty: all). Objects of other
-        namespaces, names and labels are left out. Nothing found is an empty list:
+        in the API server's syntax (``env in (prod,test),!legacy``; empty: all). Objects with other
+        namespaces, names and labels are ignored. Return an empty list if there are none:
         parameterNotFoundAction decides.
         """
         return _NOT_LOOKED_UP
 
 
 class LookupCluster:
-    """Lookups in the form that evaluations take them; ``authorizer`` is asked before they are."""
+    """Adapts Lookups to the evaluations; ``authorizer`` takes precedence over them."""
 
     def __init__(self, lookups: Lookups, authorizer: Authorizer | None) -> None:
         self._lookups = lookups
         self._authorizer = authorizer
 
     async def may(self, asked: Attributes) -> AccessDecision | Failure:
-        """Whether a user may do something."""
+        """Whether a user is allowed an action."""
         known = None if self._authorizer is None else self._authorizer.check(asked)
         return await _found(self._lookups.authorize(asked)) if known is None else known
 
     async def namespace(self, name: str) -> JSONObject | Failure:
-        """A Namespace object."""
+        """Return a Namespace object."""
         return await _found(self._lookups.namespace(name))
 
     def known_namespace(self, name: str) -> JSONObject | None:
-        """Nothing is kept from one request to the next."""
+        """Return None: nothing is cached between requests."""
         return None
 
     async def kind(self, question: KindOf) -> tuple[Served, ...] | Failure:
-        """The resource of a kind; empty where there is no such kind."""
+        """Return the resource of a kind; empty if there is no such kind."""
         api_version, kind = question
         namespaced = await _found(self._lookups.is_namespaced(api_version, kind))
         if namespaced is None or isinstance(namespaced, Failure):
@@ -86,11 +86,11 @@ class LookupCluster:
         return (Served(group, version, "", kind, namespaced),)
 
     def known_kind(self, question: KindOf) -> tuple[Served, ...] | None:
-        """Nothing is kept."""
+        """Return None: nothing is cached."""
         return None
 
     async def params(self, question: ParamsOf) -> tuple[JSONObject, ...] | Failure:
-        """Objects of a kind; empty where there are none."""
+        """Return objects of a kind; empty if there are none."""
         found = await _found(
             self._lookups.params(
                 question.api_version,
@@ -103,12 +103,12 @@ class LookupCluster:
         return found if isinstance(found, Failure) else tuple(found)
 
     def known_params(self, question: ParamsOf) -> tuple[JSONObject, ...] | None:
-        """Nothing is kept."""
+        """Return None: nothing is cached."""
         return None
 
 
 async def _found(answer: Awaitable[Found | Failure]) -> Found | Failure:
-    """The answer; a Failure for an exception, whose text stays in the log."""
+    """Return the answer; a Failure for an exception, whose message is only logged."""
     try:
         return await answer
     except Exception as error:

@@ -27,19 +27,19 @@ _SHOWN_NAMES = 5
 
 
 class PolicySet:
-    """Compiled policies; immutable. Evaluate with a set in one thread at a time.
+    """Compiled policies; immutable. Use a set in one thread at a time.
 
-    Make one with ``load``, ``from_text`` or ``from_documents``. All three raise ``PolicyError``
+    Create one with ``load``, ``from_text`` or ``from_documents``. All three raise ``PolicyError``
     with every problem of every document, and ``ValueError`` for a Kubernetes version that is not
     supported. ``kubernetes_version`` (default: the newest supported one) is the version whose CEL
     functions, costs and admission rules apply. ``authorizer`` answers the checks of the CEL
     variable ``authorizer``; without one, such a check is an evaluation error.
 
-    A set without policies allows every request: check ``names`` where that would be a mistake.
+    A set without policies allows every request: check ``names`` if that would be a mistake.
     """
 
     def __init__(self, compiled: CompiledSet, authorizer: Authorizer | None = None) -> None:
-        # What a set is compiled to is no part of the public API.
+        # The compiled form of a set is not part of the public API.
         self._evaluator = Evaluator(compiled, authorizer)
 
     @classmethod
@@ -50,11 +50,11 @@ class PolicySet:
         kubernetes_version: str | KubernetesVersion = NEWEST,
         authorizer: Authorizer | None = None,
     ) -> Self:
-        """The policies of a file or directory, or of several.
+        """Load the policies of one or several files or directories.
 
-        A directory is read recursively: its ``.yaml``, ``.yml`` and ``.json`` files, gzipped ones
-        (``.gz``) too, but no name that starts with a dot. ``-`` is standard input. A path that does
-        not exist or cannot be read is a problem of the ``PolicyError``.
+        A directory is read recursively: its ``.yaml``, ``.yml`` and ``.json`` files, also gzipped
+        (``.gz``), except names that start with a dot. ``-`` is standard input. A path that does not
+        exist or cannot be read is a problem of the ``PolicyError``.
         """
         version = supported(str(kubernetes_version))
         listed = [paths] if isinstance(paths, str | PathLike) else paths
@@ -70,8 +70,8 @@ class PolicySet:
         kubernetes_version: str | KubernetesVersion = NEWEST,
         authorizer: Authorizer | None = None,
     ) -> Self:
-        """The policies of YAML or JSON text of any number of documents; problems have ``name`` as
-        their file.
+        """Load the policies of YAML or JSON text with any number of documents; problems have
+        ``name`` as their file.
         """
         version = supported(str(kubernetes_version))
         return cls._compile(loader.load_text(text, name, version=version), authorizer)
@@ -83,10 +83,11 @@ class PolicySet:
         kubernetes_version: str | KubernetesVersion = NEWEST,
         authorizer: Authorizer | None = None,
     ) -> Self:
-        """The policies of objects as a JSON or YAML decoder returns them; nothing is kept of them.
+        """Load policies from objects as returned by a JSON or YAML decoder; the objects are not
+        kept.
 
         Problems have ``documents[0]`` (the first argument) as their file, and line and column 0.
-        Raises ``TypeError`` for values that JSON cannot hold.
+        Raises ``TypeError`` for values that JSON cannot represent.
         """
         version = supported(str(kubernetes_version))
         return cls._compile(loader.load_built(documents, version=version), authorizer)
@@ -102,7 +103,7 @@ class PolicySet:
 
     @property
     def kubernetes_version(self) -> str:
-        """The Kubernetes version that policies are evaluated as, like ``1.37``."""
+        """The Kubernetes version whose rules apply, for example ``1.37``."""
         return str(self._evaluator.policies.version)
 
     @property
@@ -118,15 +119,15 @@ class PolicySet:
         timeout: float | None = None,
         authorizer: Authorizer | None = None,
     ) -> dict[str, JSON]:
-        """The AdmissionReview (admission.k8s.io/v1) that answers one, as a webhook server sends it:
+        """Return the AdmissionReview (admission.k8s.io/v1) response, as a webhook server sends it:
         ``["response"]["patch"]`` is base64.
 
         ``review`` is decoded JSON or the bytes of a request's body; bytes are checked as the server
-        checks them, and faster. ``timeout`` is in seconds; None leaves only each policy's own. A
-        policy that is not done in time follows its failurePolicy. ``authorizer`` replaces that of
-        the set.
+        checks them, and faster. ``timeout`` is in seconds; with None only each policy's own timeout
+        applies. A policy that does not finish in time follows its failurePolicy. ``authorizer``
+        replaces that of the set.
 
-        Raises ``ReviewError`` for what is no AdmissionReview; never for a denial.
+        Raises ``ReviewError`` if ``review`` is not an AdmissionReview; never for a denial.
         """
         call = call_of(review, webhook, timeout)
         return to_dict(self._with(authorizer).answer(call))
@@ -139,7 +140,7 @@ class PolicySet:
         timeout: float | None = None,
         authorizer: Authorizer | None = None,
     ) -> bytes:
-        """``review`` from the body of a request to the body of its answer."""
+        """Do ``review`` with bytes: from a request's body to the response's body."""
         return encode(self._with(authorizer).answer(call_of(review, webhook, timeout)))
 
     def evaluate(
@@ -150,10 +151,10 @@ class PolicySet:
         timeout: float | None = None,
         authorizer: Authorizer | None = None,
     ) -> ReviewResult:
-        """The decision about an AdmissionReview, with its patch and every violation.
+        """Return the decision about an AdmissionReview, with its patch and every violation.
 
         Does what the API server does with both webhooks: mutates, then validates the mutated
-        object; a denial is the last. ``webhook`` is for one of them alone. The other arguments are
+        object; a denial ends the sequence. ``webhook`` selects one of them. The other arguments are
         those of ``review``; ``timeout`` is for both webhooks together.
         """
         evaluator = self._with(authorizer)
@@ -171,12 +172,12 @@ class PolicySet:
         timeout: float | None = None,
         authorizer: Authorizer | None = None,
     ) -> dict[str, JSON]:
-        """``review`` that looks up what policies need to know of a cluster: authorizer checks,
+        """Do ``review`` with lookups of the cluster data that policies need: authorizer checks,
         namespaces and params.
 
-        The event loop runs on while it waits, but not while expressions are evaluated. Nothing is
-        looked up that no policy needs, nor what an ``authorizer`` answers. Without ``lookups`` it
-        is ``review``.
+        The event loop runs during lookups, but not while expressions are evaluated. Only data that
+        a policy needs is looked up, and no check that an ``authorizer`` answers. Without
+        ``lookups`` it is the same as ``review``.
         """
         call = call_of(review, webhook, timeout)
         return to_dict(await self._with(authorizer).look_up(call, lookups))
@@ -190,7 +191,7 @@ class PolicySet:
         timeout: float | None = None,
         authorizer: Authorizer | None = None,
     ) -> ReviewResult:
-        """``evaluate`` that looks up what policies need to know, as ``areview`` does."""
+        """Do ``evaluate`` with lookups, as ``areview`` does."""
         evaluator = self._with(authorizer)
         result = Result(review, webhook, timeout)
         for call in result.calls():

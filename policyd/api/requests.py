@@ -24,20 +24,20 @@ def build_review(
     subresource: str = "",
     dry_run: bool = False,
 ) -> dict[str, JSON]:
-    """The AdmissionReview (admission.k8s.io/v1) of a request for ``object``, as a dict that can be
-    changed.
+    """Return the AdmissionReview (admission.k8s.io/v1) of a request for ``object``, as a dict that
+    can be changed.
 
-    ``operation`` is CREATE; UPDATE where ``old`` is given, too; DELETE where only ``old`` is. A
-    DELETE takes its object from either argument and sends it as oldObject; an UPDATE without
-    ``old`` changes nothing; the ``object`` of CONNECT are its options, such as PodExecOptions.
+    ``operation`` defaults to CREATE; to UPDATE if ``old`` is given too; to DELETE if only ``old``
+    is. A DELETE takes its object from either argument and sends it as oldObject; an UPDATE without
+    ``old`` changes nothing; the ``object`` of CONNECT is its options, such as PodExecOptions.
 
-    ``namespace`` is the object's own, else ``default`` for namespaced kinds; unknown kinds count as
-    namespaced, and ``""`` says otherwise. It is written into the object, as the API server does
-    (k8s.io/apiserver pkg/registry/rest/meta.go, EnsureObjectNamespaceMatchesRequestNamespace).
-    ``name`` is that of the object; a CONNECT needs it.
+    ``namespace`` defaults to that of the object, else to ``default`` for namespaced kinds; unknown
+    kinds count as namespaced unless it is ``""``. It is written into the object, as the API server
+    does (k8s.io/apiserver pkg/registry/rest/meta.go, EnsureObjectNamespaceMatchesRequestNamespace).
+    ``name`` defaults to that of the object; a CONNECT needs it.
 
-    ``resource`` is the plural of the kind; give it for a custom resource whose plural is irregular,
-    or where it belongs to another group and version than the object: ``"v1/pods"`` with
+    ``resource`` is the plural of the kind; give it for a custom resource with an irregular plural,
+    or if the resource has another group and version than the object: ``"v1/pods"`` with
     ``subresource="exec"``, ``"apps/v1/deployments"`` with ``"scale"``.
 
     Raises ``ValueError`` for an object without apiVersion or kind, an unknown operation, and a
@@ -90,7 +90,7 @@ def _check_namespace(obj: Mapping[str, JSON], namespace: str) -> None:
 
 
 def _resource(named: str, api_version: str) -> dict[str, str]:
-    """``pods``, ``v1/pods`` or ``apps/v1/deployments``; the first has the object's group."""
+    """Parse ``pods``, ``v1/pods`` or ``apps/v1/deployments``; ``pods`` has the object's group."""
     version, slash, resource = named.rpartition("/")
     group, _, version = (version if slash else api_version).rpartition("/")
     return {"group": group, "version": version, "resource": resource}

@@ -1,4 +1,4 @@
-"""What policies decided about one request, as typed values. Decides nothing."""
+"""The decision of policies about one request, as typed values. Decides nothing."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,14 +15,14 @@ class PolicyViolation:
     """One validation that failed, or one error, under one binding of a policy.
 
     ``kind`` is the policy's: ``ValidatingAdmissionPolicy``, ``MutatingAdmissionPolicy`` or
-    ``Policy``. ``binding`` is empty where the binding is part of the policy, or the error concerns
-    all bindings. ``message`` is the policy's own, without the ``policy '…' denied request: `` that
+    ``Policy``. ``binding`` is empty if the binding is part of the policy, or the error concerns all
+    bindings. ``message`` is the policy's own, without the ``policy '…' denied request: `` that
     ``ReviewResult.message`` begins with. ``reason`` is a StatusReason of Kubernetes (``Invalid``,
     ``Forbidden`` …; k8s.io/apimachinery pkg/apis/meta/v1/types.go). ``actions`` are the binding's
     validationActions. ``index`` counts ``spec.validations`` from 0; 0 for an error without one.
 
-    ``error`` tells an evaluation or configuration error from a validation that is plainly false. An
-    error that failurePolicy Ignore lets pass is no violation.
+    ``error`` distinguishes an evaluation or configuration error from a false validation. An error
+    that failurePolicy Ignore lets pass is not a violation.
     """
 
     policy: str
@@ -39,19 +39,19 @@ class PolicyViolation:
 class ReviewResult:
     """The decision about one request.
 
-    ``code`` (an HTTP status), ``reason`` and ``message`` are those of the Status that the client of
-    the API server sees, less the ``RESOURCE "NAME" is forbidden: `` that the API server puts in
-    front; 0 and empty when allowed. ``warnings`` are the Warning headers. ``audit_annotations`` are
-    as the webhook answers them: the API server puts the webhook's name in front of each key.
+    ``code`` (an HTTP status), ``reason`` and ``message`` are those of the Status that the API
+    server's client sees, without the ``RESOURCE "NAME" is forbidden: `` that the API server puts in
+    front; 0 and empty if allowed. ``warnings`` are the Warning headers. ``audit_annotations`` are
+    those in the webhook's response: the API server prefixes each key with the webhook's name.
 
     ``patch`` is the JSON Patch (RFC 6902) of the mutating webhook, a list of operations like
-    ``{"op": "add", "path": "/metadata/labels", "value": {}}``; empty when nothing changed.
-    ``object`` is the object after it: as it was sent where nothing changed, None for DELETE. Both
-    are plain JSON values that share what is equal with the request: copy them before you change
-    them.
+    ``{"op": "add", "path": "/metadata/labels", "value": {}}``; empty if nothing changed.
+    ``object`` is the object after the patch: the request's if nothing changed, None for DELETE.
+    Both are plain JSON values that share unchanged parts with the request: copy them before you
+    change them.
 
-    ``violations`` has every one, those with the actions Warn and Audit included, in the order of
-    decisions: of the mutating webhook first, then by policy name.
+    ``violations`` contains every violation, including those with the actions Warn and Audit, in the
+    order of decisions: those of the mutating webhook first, then by policy name.
     """
 
     allowed: bool

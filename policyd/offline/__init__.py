@@ -1,1 +1,1 @@
-"""What commands do with policies and requests outside a server: explain, replay, cover."""
+"""Commands' work on policies and requests outside a server: explain, replay, coverage."""

@@ -1,5 +1,5 @@
-"""One request through the webhooks as the API server calls them, first the mutating and then the
-validating one, for commands that do this with many objects. The answers are those of the server.
+"""Send one request through the webhooks as the API server does, first the mutating, then the
+validating one. For commands that do this with many objects; the responses are the server's.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -28,7 +28,7 @@ _EFFECTS: Mapping[str, Effect] = {"Deny": "deny", "Warn": "warn", "Audit": "audi
 
 
 class WebhookAnswer(NamedTuple):
-    """What one webhook answered. ``operations`` are its patch, ``after`` is the object with it."""
+    """One webhook's response. ``operations`` are its patch, ``after`` is the patched object."""
 
     webhook: Webhook
     response: AdmissionResponse
@@ -42,8 +42,8 @@ def in_turn(
     webhooks: tuple[Webhook, ...],
     call: Callable[[AdmissionRequest, Webhook], AdmissionResponse],
 ) -> Iterator[WebhookAnswer]:
-    """The webhooks one after the other: each is sent the object as the one before it left it, and a
-    denial is the last answer. Raises ReviewError for what is no AdmissionReview.
+    """Call the webhooks one after the other: each gets the object as the previous one left it, and
+    a denial ends the sequence. Raises ReviewError if ``review`` is not an AdmissionReview.
     """
     turns = Turns(decode(review if isinstance(review, bytes) else dict(review)), webhooks)
     for request, webhook in turns:
@@ -51,8 +51,8 @@ def in_turn(
 
 
 class Turns:
-    """The requests of webhooks that are called one after the other. Who calls them, and whether he
-    waits for the answer, is left to the caller: he adds each answer before he takes the next one.
+    """The requests of webhooks that are called one after the other. The caller calls them,
+    synchronously or not, and adds each response before it takes the next request.
     """
 
     def __init__(self, request: AdmissionRequest, webhooks: tuple[Webhook, ...]) -> None:
@@ -68,7 +68,7 @@ class Turns:
                 yield self._request, webhook
 
     def add(self, response: AdmissionResponse) -> WebhookAnswer:
-        """The answer to the latest request, and what its patch makes of the object."""
+        """Add the response to the latest request; return it with the patched object."""
         request = self._request
         before = after = request.object
         operations: list[JSONObject] = []
@@ -83,7 +83,7 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One thing that a policy had against the request. ``error``: it could not be evaluated."""
+    """One violation by a request. ``error``: the policy could not be evaluated."""
 
     policy: str
     kind: str
@@ -95,10 +95,10 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What the webhooks made of a request together.
+    """The combined result of the webhooks for a request.
 
-    ``matched`` are the names of the policies that had to do with it. ``after`` is the object with
-    the ``patch`` of the mutating webhook. ``message`` is that of the denial.
+    ``matched`` are the names of the policies that matched. ``after`` is the object with the
+    ``patch`` of the mutating webhook. ``message`` is that of the denial.
     """
 
     allowed: bool
@@ -113,8 +113,8 @@ class Admission:
 
 
 class Admitter:
-    """Evaluates requests by compiled policies. ``authorizer`` answers the checks of expressions;
-    ``namespaces`` and ``params`` give what is looked up, if it is not the policies' own sources.
+    """Evaluates requests with compiled policies. ``authorizer`` answers the checks of expressions;
+    ``namespaces`` and ``params`` replace the policies' own sources.
     """
 
     def __init__(
@@ -131,7 +131,7 @@ class Admitter:
         self._params: ParamSource = params or policies.params
 
     def knowing(self, namespace: JSONObject) -> "Admitter":
-        """The same; its namespaces are those of the policies' own sources and this one."""
+        """Return the same with one more Namespace object beside those of the sources."""
         policies = self._policies.with_namespace(namespace)
         return Admitter(policies, self._authorizer, params=self._params)
 
@@ -141,10 +141,10 @@ class Admitter:
         webhooks: tuple[Webhook, ...] = BOTH,
         only: PolicyFilter | None = None,
     ) -> Admission:
-        """The mutating webhook, and the validating one on what it made. ``only`` says which
-        policies are evaluated.
+        """Call the mutating webhook, then the validating one with the mutated object. ``only``
+        selects the policies to evaluate.
 
-        Raises ReviewError for what is no AdmissionReview.
+        Raises ReviewError if ``review`` is not an AdmissionReview.
         """
         violations: list[Violation] = []
         matched: dict[str, None] = {}
@@ -176,7 +176,7 @@ class Admitter:
 
 
 def _violations(finding: Finding) -> Iterator[Violation]:
-    """One for each action of the binding."""
+    """Yield one violation for each action of the binding."""
     policy = finding.policy
     for action in finding.actions:
         yield Violation(

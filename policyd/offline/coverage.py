@@ -1,8 +1,8 @@
-"""Which parts of policies the cases of suites brought about: conditions, selectors and validations
-that were true and false; rules, bindings, mutations, exceptions and audit annotations that applied.
+"""Coverage of policies by the cases of suites: conditions, selectors and validations that were true
+and false; match rules, bindings, mutations, exceptions and audit annotations that applied.
 
-What happened is read from stories (``explaining.py``); a request that nobody explains costs
-nothing. Prints nothing.
+Reads the outcomes from stories (``explaining.py``); requests that are not explained cost nothing.
+Prints nothing.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,10 +24,10 @@ _PolicyKey = tuple[str, str, str]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One part of a policy, what its cases should bring about, and what they did not.
+    """One part of a policy, the outcomes that its cases should cover, and those they did not.
 
-    ``path`` is its field without ``spec``, ``name`` its own name, where it has one. A binding
-    stands in a file of its own.
+    ``path`` is its field without ``spec``, ``name`` its own name, if it has one. A binding has a
+    file of its own.
     """
 
     path: str
@@ -40,7 +40,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class PolicyCoverage:
-    """One policy: its parts, and whether any case concerned it at all."""
+    """One policy: its parts, and whether any case matched it."""
 
     document: Document
     parts: tuple[Part, ...]
@@ -48,17 +48,17 @@ class PolicyCoverage:
 
     @property
     def wanted(self) -> int:
-        """How many outcomes there are."""
+        """The number of possible outcomes."""
         return sum(len(part.wanted) for part in self.parts)
 
     @property
     def seen(self) -> int:
-        """How many of them were brought about."""
+        """The number of covered outcomes."""
         return self.wanted - sum(len(part.missing) for part in self.parts)
 
 
 class Coverage:
-    """What was seen of policies so far."""
+    """The outcomes covered so far."""
 
     def __init__(self) -> None:
         self._documents: dict[_PolicyKey, Document] = {}
@@ -67,7 +67,7 @@ class Coverage:
         self._matched: set[_PolicyKey] = set()
 
     def expect(self, documents: Iterable[Document]) -> None:
-        """Count these policies and their bindings, too."""
+        """Include these policies and their bindings, even if no case matches them."""
         listed = list(documents)
         by_name = {
             (each.kind, each.name): _key(each)
@@ -83,7 +83,7 @@ class Coverage:
                     self._bindings.setdefault(by_name[of], {})[document.name] = document
 
     def see(self, story: WebhookStory) -> None:
-        """Note what the policies did in one webhook."""
+        """Record the outcomes of the policies in one webhook."""
         for each in story.policies:
             key = _key(each.document)
             if each.visits or each.exceptions or each.findings:
@@ -92,7 +92,7 @@ class Coverage:
                 self._seen.add((key, path, outcome))
 
     def policies(self) -> list[PolicyCoverage]:
-        """Every policy that counts, in the order in which they came."""
+        """Return every included policy, in the order in which they were added."""
         return [self._policy(key, document) for key, document in self._documents.items()]
 
     def _policy(self, key: _PolicyKey, document: Document) -> PolicyCoverage:
@@ -114,7 +114,7 @@ class Coverage:
 
 
 def percent(policies: Iterable[PolicyCoverage]) -> float:
-    """How much of what the policies can do was brought about; 100 where they can do nothing."""
+    """Return the share of outcomes covered, in percent; 100 if there are none."""
     listed = list(policies)
     wanted = sum(each.wanted for each in listed)
     return 100.0 * sum(each.seen for each in listed) / wanted if wanted else 100.0
@@ -140,7 +140,7 @@ def _key(document: Document) -> _PolicyKey:
 
 
 def _parts(document: Document) -> Iterator[tuple[str, str, tuple[PartOutcome, ...]]]:
-    """Path, name and possible outcomes of each part. A mere ``false`` can be nothing else."""
+    """Yield path, name and possible outcomes of each part. A literal ``false`` has one outcome."""
     policy = document.model
     if not isinstance(policy, _POLICIES):
         return
@@ -178,7 +178,7 @@ def _possible(expression: str | None) -> tuple[PartOutcome, ...]:
 
 
 def _outcomes(story: PolicyStory) -> Iterator[tuple[str, PartOutcome]]:
-    """What one policy did in one webhook."""
+    """Yield the outcomes of one policy in one webhook."""
     policy = story.document.model
     yield from _matching(story)
     if isinstance(policy, kinds.Policy):
@@ -196,7 +196,7 @@ def _outcomes(story: PolicyStory) -> Iterator[tuple[str, PartOutcome]]:
 
 
 def _matching(story: PolicyStory) -> Iterator[tuple[str, PartOutcome]]:
-    """Which rule led to the policy, or which rule or selector away from it."""
+    """Yield the rule that matched, or the rule or selector that did not."""
     reason = story.reason
     if reason.applies or reason.place.startswith("exclude"):
         yield f"{_MATCH}.{reason.place}", "applied"
@@ -221,7 +221,7 @@ def _expressions(visit: Visit) -> Iterator[tuple[str, PartOutcome]]:
 
 
 def _patterns(story: PolicyStory, visit: Visit) -> Iterator[tuple[str, PartOutcome]]:
-    """Patterns leave no evaluation behind: what is not found to fail was true."""
+    """Patterns leave no evaluation behind: those without a finding were true."""
     plan = story.policy.validation
     if plan is None or visit.stopped or any(each.error for each in visit.findings):
         return

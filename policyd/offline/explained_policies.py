@@ -1,5 +1,5 @@
-"""The policies that a suite tests, explained: the answers are those of the policies, and the story
-of each call goes to a function. Slower than ``suite_policies``; off the request path.
+"""The policies that a suite tests, explained: the responses are those of the policies, and the
+story of each call goes to a function. Slower than ``suite_policies``; off the request path.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ TakeStory = Callable[[WebhookStory], None]
 
 
 class ExplainedPolicies:
-    """Answers as ``SuitePolicies`` does; ``take`` gets the story of each webhook."""
+    """Responds as ``SuitePolicies`` does; ``take`` gets the story of each webhook."""
 
     def __init__(
         self, explainer: Explainer, take: TakeStory, authorizer: Authorizer | None
@@ -29,12 +29,12 @@ class ExplainedPolicies:
 
     @classmethod
     def of_suite(cls, suite: Document, whole: Sources, take: TakeStory) -> "ExplainedPolicies":
-        """The policies that a suite is about, with its ``authorizer``."""
+        """Return the policies that a suite tests, with its ``authorizer``."""
         explainer = Explainer.of_sources(suite_sources(suite, whole))
         return cls(explainer, take, suite_authorizer(suite))
 
     def admit(self, review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
-        """What the webhooks answer together, called one after the other; raises ReviewError."""
+        """Return the combined response of the webhooks, called in order; raises ReviewError."""
         answers = []
         for answer, story in self._explainer.explained(review, webhooks, self._authorizer):
             answers.append(answer)
@@ -42,6 +42,6 @@ class ExplainedPolicies:
         return together(answers)
 
     def admitting_in(self, namespace: JSONObject) -> Admit:
-        """``admit`` of the same policies, knowing one more Namespace object."""
+        """Return ``admit`` of the same policies with one more Namespace object."""
         knowing = self._explainer.knowing(namespace)
         return ExplainedPolicies(knowing, self._take, self._authorizer).admit

@@ -1,6 +1,6 @@
-"""One review, with all that was looked at on the way: for people who ask why a policy did act, or
-did not. The usual engine evaluates, over policies whose programs are traced; the answer is that of
-the usual policies, and an explanation that comes to another one is an error of ours.
+"""Explain how policies decided one review: why a policy applied, or did not. The usual engine
+evaluates policies with traced programs; the response is that of the untraced policies, and an
+explanation with another response is a bug in policyd.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ _Documents = Mapping[tuple[str, str], Document]
 
 
 class Explainer:
-    """Policies, ready to be explained."""
+    """Policies that can be explained."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Explainer:
 
     @classmethod
     def of_sources(cls, sources: Sources) -> "Explainer":
-        """The policies of these sources. Raises PolicyError with all that is wrong with them."""
+        """Return the policies of these sources. Raises PolicyError with every problem of them."""
         documents = {(each.kind, each.name): each for each in sources.documents if each.is_policy}
         tracer = Tracer()
         plain = compiler.compile_strict(sources)
@@ -61,7 +61,7 @@ class Explainer:
         return tuple(policy.name for policy in self._plain.policies)
 
     def knowing(self, namespace: JSONObject) -> "Explainer":
-        """The same with one more Namespace object."""
+        """Return the same with one more Namespace object."""
         return Explainer(
             self._documents,
             self._tracer,
@@ -75,8 +75,8 @@ class Explainer:
         webhooks: Iterable[Webhook] = BOTH,
         authorizer: Authorizer | None = None,
     ) -> list[WebhookStory]:
-        """The stories of the webhooks, called one after the other as the API server does: what the
-        mutating one makes of the object is what the validating one sees. A denial is the last.
+        """Return the stories of the webhooks, called one after the other as the API server does:
+        the validating one sees the object that the mutating one returned. A denial is the last.
 
         Raises ReviewError.
         """
@@ -88,7 +88,7 @@ class Explainer:
         webhooks: Iterable[Webhook],
         authorizer: Authorizer | None,
     ) -> Iterator[tuple[WebhookAnswer, WebhookStory]]:
-        """The same, with what each webhook answered."""
+        """Do the same as ``explain``, with the response of each webhook."""
         policies: list[tuple[PolicyStory, ...]] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
@@ -106,7 +106,7 @@ class Explainer:
     def _explained(
         self, request: AdmissionRequest, webhook: Webhook, authorizer: Authorizer | None
     ) -> tuple[AdmissionResponse, tuple[PolicyStory, ...]]:
-        """The answer of one webhook, and the story of each policy."""
+        """Return the response of one webhook, and the story of each policy."""
         response = review(self._plain, request, webhook=webhook, authorizer=authorizer)
         policies, observer = self._traced, StoryObserver(self._tracer)
         subjects = Subjects(request, policies.namespaces, authorizer)
@@ -129,8 +129,8 @@ class Explainer:
 
 
 class _Sent(NamedTuple):
-    """How the request was when policies were matched first. ``pod_view``: with the Pod of its
-    template as its object. ``matched`` policies are those of which some see the template only.
+    """The request when policies were first matched. ``pod_view``: with the Pod of its template as
+    its object. ``matched`` are the matching policies, some of which see only the template.
     """
 
     policies: CompiledPolicySet
@@ -145,7 +145,7 @@ class _Sent(NamedTuple):
 def _stories(
     sent: _Sent, notes: Mapping[tuple[str, str], Notes], documents: _Documents
 ) -> Iterator[PolicyStory]:
-    """The story of each policy of the webhook, in the order of decisions."""
+    """Yield the story of each policy of the webhook, in the order of decisions."""
     for policy in sent.policies.policies:
         acts = policy.mutation if sent.webhook == "mutate" else policy.validation
         if acts is None and not policy.problem:
@@ -177,7 +177,9 @@ def _constraints(document: Document) -> JSONObject:
 
 
 def _binding_reason(document: Document | None, fits: bool, sent: _Sent) -> MatchReason:
-    """Why a binding's own rules fit or not; one without rules always fits."""
+    """Return why a binding's own match rules match or not; without rules a binding always
+    matches.
+    """
     spec = document.raw.get("spec") if document is not None else None
     rules = spec.get("matchResources") if isinstance(spec, dict) else None
     if not isinstance(rules, dict):
@@ -186,7 +188,7 @@ def _binding_reason(document: Document | None, fits: bool, sent: _Sent) -> Match
 
 
 def _controllers(policy: CompiledPolicy, document: Document, sent: _Sent) -> MatchReason | None:
-    """Why the policy looks at a controller's template, or not; None where that is no question."""
+    """Return why the policy checks a controller's template, or not; None if not applicable."""
     request = sent.request
     if policy.controllers is None or request.resource[2] not in CONTROLLERS:
         return None

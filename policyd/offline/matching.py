@@ -1,7 +1,7 @@
-"""Why the rules of a policy or binding fit a request, or do not: for people. Evaluates nothing.
+"""Explain why the match rules of a policy or binding match a request, or do not. Evaluates nothing.
 
-The core is asked part by part, by rules that name only the part in question: what is said here
-cannot differ from what it does.
+Each part is checked with the core's own matcher, by rules that contain only that part, so the
+explanation cannot differ from the decision.
 """
 
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ _ANYTHING: JSONObject = {
     "scope": "*",
     "resourceNames": [],
 }
-# In this order: whether a version fits may depend on the group and the resource.
+# The order matters: whether a version matches may depend on the group and the resource.
 _PARTS = ("operations", "apiGroups", "resources", "apiVersions", "scope", "resourceNames")
 
 
 @dataclass(frozen=True, slots=True)
 class MatchReason:
-    """Why something applies or does not. ``place`` is the field that decided
-    (``resourceRules[0]``, ``namespaceSelector``); ``more`` are further lines.
+    """Why something applies or does not. ``place`` is the deciding field (``resourceRules[0]``,
+    ``namespaceSelector``); ``more`` are further lines.
     """
 
     applies: bool
@@ -38,7 +38,7 @@ class MatchReason:
 
 
 def why(constraints: JSONObject, view: MatchInput) -> MatchReason:
-    """Why these MatchResources (plain JSON) fit the request, or not."""
+    """Return why these MatchResources (plain JSON) match the request, or do not."""
     if view.never_matched:
         group, _, resource = view.request_resource
         named = f"{resource}.{group}" if group else resource
@@ -56,7 +56,7 @@ def why(constraints: JSONObject, view: MatchInput) -> MatchReason:
 
 
 def _ruled(rules: list[JSONObject], policy: str, view: MatchInput) -> MatchReason:
-    """Which rule fits, or what each rule lacks."""
+    """Return the rule that matches, or the mismatch of each rule."""
     if not rules:
         return MatchReason(True, "no resourceRules: every resource matches")
     for way in ("Exact", "Equivalent"):
@@ -77,7 +77,7 @@ def _ruled(rules: list[JSONObject], policy: str, view: MatchInput) -> MatchReaso
 
 
 def _as_other(hit: Hit, view: MatchInput) -> str:
-    """What the policy sees where its rule names an equivalent resource."""
+    """Return what the policy sees when its rule names an equivalent resource."""
     if hit.resource == view.request_resource:
         return ""
     group, version, resource = hit.resource
@@ -88,7 +88,7 @@ def _as_other(hit: Hit, view: MatchInput) -> str:
 
 
 def _missing(rule: JSONObject, policy: str, view: MatchInput) -> Iterator[str]:
-    """What of a rule the request does not meet."""
+    """Yield the parts of a rule that the request does not match."""
     group, version, resource = view.request_resource
     if view.sub_resource:
         resource = f"{resource}/{view.sub_resource}"
@@ -116,7 +116,7 @@ def _missing(rule: JSONObject, policy: str, view: MatchInput) -> Iterator[str]:
 
 
 def _selected(constraints: JSONObject, view: MatchInput) -> MatchReason | None:
-    """The selector that refuses the request; None if both accept it."""
+    """Return the selector that rejects the request; None if both match."""
     for place in ("namespaceSelector", "objectSelector"):
         selector = constraints.get(place)
         if not selector:
@@ -135,7 +135,7 @@ def _selected(constraints: JSONObject, view: MatchInput) -> MatchReason | None:
 
 
 def _seen(place: str, selector: JSONObject, view: MatchInput) -> Iterator[str]:
-    """The labels that a selector looked at, and what it misses in them."""
+    """Yield the labels that a selector checked, and its requirements that they do not meet."""
     if place == "namespaceSelector":
         labels = view.labels_for_namespace_selector()
         yield f"labels of namespace {view.namespace or view.name!r}: {_labels_text(labels)}"
@@ -166,7 +166,7 @@ def _labels_text(labels: dict[str, str]) -> str:
 
 
 def shown_rule(rule: JSONObject) -> str:
-    """A rule on one line."""
+    """Format a rule on one line."""
     given = [part for part in _PARTS if rule.get(part) not in (None, [], "*")]
     return ", ".join(f"{part} {_listed(rule[part])}" for part in given)
 

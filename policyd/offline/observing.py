@@ -1,4 +1,4 @@
-"""The Observer that notes what each policy did with one request, as visits of its story. It decides
+"""An Observer that records each policy's steps for one request as visits of its story. Decides
 nothing.
 """
 
@@ -19,7 +19,7 @@ from policyd.policy.compile.exemptions import Exemption
 
 @dataclass(slots=True)
 class Notes:
-    """What was seen of one policy so far; ``findings`` and ``ignored`` outside of visits."""
+    """The record of one policy so far; ``findings`` and ``ignored`` are those outside of visits."""
 
     visits: list[Visit] = field(default_factory=list)
     bindings: list[tuple[str, bool]] = field(default_factory=list)
@@ -30,18 +30,18 @@ class Notes:
 
 
 class StoryObserver:
-    """Notes on all policies of one request. ``tracer`` records their expressions."""
+    """Records all policies of one request. ``tracer`` records their expressions."""
 
     def __init__(self, tracer: Tracer) -> None:
         self.notes: dict[tuple[str, str], Notes] = {}
         self._tracer = tracer
         self._again = False
-        # Since the last visit: findings and whether each counts, and what mutations did.
+        # Since the last visit: findings and whether each counts, and the effects of mutations.
         self._found: list[tuple[Finding, bool]] = []
         self._applied: list[Applied] = []
 
     def of(self, policy: CompiledPolicy) -> Notes:
-        """The notes on a policy."""
+        """Return the record of a policy."""
         return self.notes.setdefault(policy.sort_key, Notes())
 
     def second_round(self) -> None:
@@ -59,7 +59,7 @@ class StoryObserver:
             self.of(policy).params.append((binding.name, count))
 
     def applies(self, invocation: Invocation) -> None:
-        self.done()  # what was found before it is of its policy's configuration
+        self.done()  # earlier findings concern the policy's configuration
 
     def validated(self, invocation: Invocation) -> None:
         self.of(invocation.policy).visits.append(self._visit(invocation, validates=True))
@@ -88,14 +88,14 @@ class StoryObserver:
         self._found.append((finding, counts))
 
     def done(self) -> None:
-        """Note what was found outside of visits: errors of the configuration, defects of ours."""
+        """Record findings outside of visits: errors of the configuration, bugs in policyd."""
         self._tracer.take()
         for finding, counts in self._take_found():
             notes = self.of(finding.policy)
             (notes.findings if counts else notes.ignored).append(finding)
 
     def _visit(self, invocation: Invocation, **more: Any) -> Visit:
-        """What was seen since the last one."""
+        """Return a visit with everything recorded since the last one."""
         found = self._take_found()
         applied, self._applied = tuple(self._applied), []
         return Visit(

@@ -1,7 +1,7 @@
-"""What changes for a recorded request when other policies evaluate it. Reads no files.
+"""Compare a recorded decision with that of other policies for the same request. Reads no files.
 
-A recorded line is an AdmissionReview with a request, as ``policyd serve --capture`` writes it with
-its response and, under ``captured``, the webhook; reviews recorded otherwise have neither.
+A recorded line is an AdmissionReview with a request. ``policyd serve --capture`` adds the response
+and, under ``captured``, the webhook; reviews recorded otherwise have neither.
 """
 
 import re
@@ -28,7 +28,7 @@ _WEBHOOKS: Mapping[JSON, tuple[Webhook, ...]] = {"mutate": ("mutate",), "validat
 
 @dataclass(frozen=True, slots=True)
 class ComparedDecision:
-    """What can be compared of an answer; ``reasons`` are the texts of a denial's causes."""
+    """The comparable part of a response; ``reasons`` are the messages of a denial's causes."""
 
     allowed: bool
     reasons: frozenset[str]
@@ -38,8 +38,8 @@ class ComparedDecision:
 
 @dataclass(frozen=True, slots=True)
 class DecisionChange:
-    """One difference between two decisions, and the text that says it. ``policy`` is empty where it
-    is no single one's.
+    """One difference between two decisions, and its message. ``policy`` is empty if it belongs to
+    no single policy.
     """
 
     what: What
@@ -49,8 +49,8 @@ class DecisionChange:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A line of a capture. ``response`` is None where none was recorded; of ``redacted`` requests
-    neither what policies say in their own words nor the mutated objects are compared.
+    """A line of a capture. ``response`` is None if none was recorded. For ``redacted`` requests the
+    policies' own messages and the mutated objects are not compared.
     """
 
     review: JSONObject
@@ -60,12 +60,12 @@ class Recorded:
 
     @property
     def request(self) -> JSONObject:
-        """The AdmissionRequest."""
+        """Return the AdmissionRequest."""
         request = self.review["request"]
         return request if isinstance(request, dict) else {}
 
     def evaluated(self, admitter: Admitter) -> ComparedDecision:
-        """What these policies decide; raises ReviewError for what is no AdmissionReview."""
+        """Return the decision of these policies; ReviewError if this is not an AdmissionReview."""
         admission = admitter.admit(self.review, self.webhooks)
         after = None if self.redacted else admission.after
         return ComparedDecision(
@@ -76,7 +76,7 @@ class Recorded:
         )
 
     def answered(self) -> ComparedDecision:
-        """What was answered when it was recorded; raises ReviewError where that is not known."""
+        """Return the recorded decision; raises ReviewError if there is none."""
         if self.response is None:
             raise ReviewError(
                 "no response was recorded: compare with other policies by --against PATH"
@@ -92,12 +92,12 @@ class Recorded:
         )
 
     def _texts(self, texts: Iterable[str]) -> frozenset[str]:
-        """What is compared of denials or warnings; of redacted requests by whom they are."""
+        """Return denials or warnings for comparison; for redacted requests their policies only."""
         return frozenset(map(without_text, texts) if self.redacted else texts)
 
 
 def read_line(line: bytes) -> Recorded:
-    """One line of a capture; raises ReviewError."""
+    """Parse one line of a capture; raises ReviewError."""
     try:
         value = orjson.loads(line)
     except orjson.JSONDecodeError as error:
@@ -119,7 +119,7 @@ def read_line(line: bytes) -> Recorded:
 
 
 def changes(before: ComparedDecision, after: ComparedDecision) -> list[DecisionChange]:
-    """The differences, the most important ones first."""
+    """Return the differences, the most important ones first."""
     found: list[DecisionChange] = []
     if before.allowed and not after.allowed:
         found += _each("now denied", after.reasons)
@@ -143,13 +143,13 @@ def _each(what: What, texts: frozenset[str], prefix: str = "") -> list[DecisionC
 
 
 def _policy_in(text: str) -> str:
-    """Whose denial or warning it is: every one begins with the name in quotes."""
+    """Return the policy of a denial or warning: every one begins with its name in quotes."""
     named = _NAMED.search(text)
     return named.group(1) if named else ""
 
 
 def _causes(response: JSONObject) -> tuple[str, ...]:
-    """The messages of a denial, one for each violation; none for what is allowed."""
+    """Return the messages of a denial, one for each violation; empty if allowed."""
     if response.get("allowed"):
         return ()
     status = response.get("status") or {}

@@ -1,5 +1,5 @@
-"""What happened to one request on its way, as data: for people. ``observing.py`` finds it, the
-command line shows it.
+"""The steps of one request's decision, as data. ``observing.py`` records them, the command line
+prints them.
 """
 
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ PolicyOutcome = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What one mutation did: the operations that say what it changed, or its error."""
+    """The effect of one mutation: the operations that change the object, or its error."""
 
     index: int
     kind: str
@@ -33,8 +33,8 @@ class Applied:
 class Visit:
     """A policy evaluated under one binding and param: every expression that ran, in order.
 
-    ``validates``: by the validating webhook, which alone checks patterns. ``again``: invoked once
-    more because a later policy had changed the object. ``lifted`` are the validations that
+    ``validates``: by the validating webhook, the only one that checks patterns. ``again``:
+    reinvoked because a later policy changed the object. ``lifted`` are the validations that
     exceptions lift. ``ignored`` are errors that failurePolicy Ignore lets pass. ``refused``: the
     request fails because of this, whatever failurePolicy says.
     """
@@ -63,7 +63,7 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class PolicyStory:
-    """One policy and one webhook: why it matched or not, and what it found.
+    """One policy and one webhook: why it matched or not, and its findings.
 
     ``bindings`` are those that were tried, with the reason; ``findings`` those outside of visits,
     errors of the configuration. ``exceptions`` are the names of those that applied.
@@ -83,7 +83,7 @@ class PolicyStory:
 
     @property
     def outcome(self) -> PolicyOutcome:
-        """What the policy makes of the request, in a word."""
+        """Return the policy's effect on the request, in one word."""
         findings = [*self.findings, *(each for visit in self.visits for each in visit.findings)]
         for action, outcome in _BY_ACTION:
             if any(action in each.actions for each in findings):
@@ -121,7 +121,7 @@ _BY_ACTION: tuple[tuple[str, PolicyOutcome], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class WebhookStory:
-    """One webhook: the answer as the API server gets it, and the story of each policy."""
+    """One webhook: the response that the API server gets, and the story of each policy."""
 
     webhook: Webhook
     response: JSONObject
@@ -130,5 +130,5 @@ class WebhookStory:
     after: JSON = None
 
     def only(self, name: str) -> "WebhookStory":
-        """The same with one policy."""
+        """Return the same with one policy."""
         return replace(self, policies=tuple(p for p in self.policies if p.policy.name == name))

@@ -1,4 +1,4 @@
-"""The policies that a suite tests, in the form its runner takes them. Runs no cases."""
+"""The policies that a suite tests, in the form that the suite runner takes. Runs no cases."""
 
 from collections.abc import Iterable
 
@@ -18,7 +18,7 @@ from policyd.policy.suite.runner import Admit
 
 
 class SuitePolicies:
-    """Compiled policies that answer the requests of cases."""
+    """Compiled policies that respond to the requests of cases."""
 
     def __init__(self, compiled: CompiledSet, authorizer: Authorizer | None = None) -> None:
         self._compiled = compiled
@@ -26,8 +26,8 @@ class SuitePolicies:
 
     @classmethod
     def of(cls, suite: Document, whole: CompiledSet) -> "SuitePolicies":
-        """The policies that a PolicyTest document names, or the ``whole`` set; with the suite's
-        ``authorizer``. Raises PolicyError for named policies that cannot be used.
+        """Return the policies that a PolicyTest document names, or the ``whole`` set, with the
+        suite's ``authorizer``. Raises PolicyError for named policies that cannot be used.
         """
         compiled = whole
         if not isinstance(suite.model, PolicyTest):
@@ -43,24 +43,24 @@ class SuitePolicies:
         return tuple(policy.name for policy in self._compiled.policies)
 
     def call(self, request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
-        """The answer of one webhook."""
+        """Return the response of one webhook."""
         return engine.review(self._compiled, request, webhook=webhook, authorizer=self._authorizer)
 
     def admit(self, review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
-        """What the webhooks answer together, called one after the other; raises ReviewError."""
+        """Return the combined response of the webhooks, called in order; raises ReviewError."""
         return together(in_turn(review, webhooks, self.call))
 
     def knowing(self, namespace: JSONObject) -> "SuitePolicies":
-        """The same policies, knowing one more Namespace object."""
+        """Return the same policies with one more Namespace object."""
         return SuitePolicies(self._compiled.with_namespace(namespace), self._authorizer)
 
     def admitting_in(self, namespace: JSONObject) -> Admit:
-        """``admit`` of the same policies, knowing one more Namespace object."""
+        """Return ``admit`` of the same policies with one more Namespace object."""
         return self.knowing(namespace).admit
 
 
 def together(answers: Iterable[WebhookAnswer]) -> CaseAnswer:
-    """The answers of the webhooks that were called, as a case of a suite sees them."""
+    """Combine the responses of the webhooks into the form that a case of a suite checks."""
     warnings: list[str] = []
     annotations: dict[str, str] = {}
     patch: list[JSONObject] = []
@@ -76,12 +76,12 @@ def together(answers: Iterable[WebhookAnswer]) -> CaseAnswer:
 
 
 def suite_authorizer(suite: Document) -> Authorizer | None:
-    """Who answers the authorizer checks of a suite's cases: what it says itself."""
+    """Return the authorizer for a suite's cases, from the rules in the suite itself."""
     rules = suite.model.authorizer if isinstance(suite.model, PolicyTest) else None
     return None if rules is None else StaticAuthorizer(rules)
 
 
 def suite_sources(suite: Document, whole: Sources) -> Sources:
-    """The documents of the policies that a suite is about: those it names, or all."""
+    """Return the documents of the policies that a suite tests: the named ones, or all."""
     named = loader.named_policies(suite)
     return whole if named is None else loader.require(loader.load(named, version=whole.version))
