@@ -124,7 +124,7 @@ class LookedUpParams:
 
 
 def _is_identified(obj: object) -> bool:
-    """Whether an object of an answer has its namespace and name."""
+    """Whether an object has a valid name and, if it is namespaced, a valid namespace."""
     metadata = obj.get("metadata") if isinstance(obj, dict) else None
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         return False
