@@ -1,4 +1,4 @@
-"""An authorizer for tests of expressions, and the user and request that it is asked for."""
+"""An authorizer for tests of expressions, and the user and request of its checks."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What every test may rely on, and the closing words of a run about data that was absent."""
+"""Settings for all tests, and a summary of missing recorded data at the end of a run."""
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -13,7 +13,7 @@ settings.load_profile("policyd")
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say which recorded data this run did without: a skipped suite must not look like a pass."""
+    """List the recorded data that was missing: a skipped suite must not look like a pass."""
     if not shared.missing:
         return
     terminalreporter.section("recorded data that was not found")

@@ -1,4 +1,4 @@
-"""A disk that is full after so many bytes, for one module that writes with ``os.write``. No tests here."""
+"""A disk that is full after N bytes, for one module that uses ``os.write``. No tests here."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ import pytest
 
 
 class Disk:
-    """``room`` is how many bytes are free; a test may make more."""
+    """``room`` is the number of free bytes; a test may increase it."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, module: ModuleType, room: int) -> None:
         self.room = room
@@ -16,7 +16,7 @@ class Disk:
         monkeypatch.setattr(module, "os", SimpleNamespace(**{**vars(os), "write": self.write}))
 
     def write(self, fd: int, data: bytes) -> int:
-        """Write what there is room for, as ``os.write`` does."""
+        """Write as much as fits, as ``os.write`` does."""
         if not self.room:
             raise OSError(errno.ENOSPC, "No space left on device")
         written = self._write(fd, data[: self.room])

@@ -1,7 +1,8 @@
-"""The versions of Kubernetes that policyd is compared with, and Go programs built of one of them. No tests here.
+"""The Kubernetes versions that policyd is compared with, and Go programs built for them. No tests
+here.
 
-``POLICYD_KUBERNETES`` selects the version of a run (``make e2e K8S=1.36``); without it that is
-the newest. A Go module of the tests has one ``kubernetes-VERSION.mod`` for each version, all for the
+``POLICYD_KUBERNETES`` selects the version of a run (``make e2e K8S=1.36``); the default is the
+newest. A Go module of the tests has one ``kubernetes-VERSION.mod`` for each version, all for the
 same sources.
 """
 
@@ -18,11 +19,11 @@ NEWEST = list(RELEASES)[-1]
 
 
 class Unavailable(Exception):
-    """A program cannot be built on this machine; the text says why."""
+    """A program cannot be built on this machine; the message is the reason."""
 
 
 def chosen() -> str:
-    """The version of this run; ValueError for one that policyd is not compared with."""
+    """Return the version of this run; ValueError if policyd is not compared with it."""
     version = os.environ.get(VARIABLE) or NEWEST
     if version not in RELEASES:
         raise ValueError(f"{VARIABLE}={version}: expected one of {', '.join(RELEASES)}")
@@ -46,7 +47,7 @@ def build(module: Path, version: str, target: Path, *packages: str, link: str = 
 
 
 def go(module: Path, version: str, command: str, *arguments: str) -> Sequence[str]:
-    """The command line of ``go build`` or ``go run`` with the Kubernetes of a version."""
+    """Return the command line of ``go build`` or ``go run`` for a Kubernetes version."""
     program = shutil.which("go")
     if program is None:
         raise Unavailable(f"no Go to build tests/{module.name} with")

@@ -1,4 +1,4 @@
-"""Documents of tests through loader and compiler, and requests to the policies that come of them. No tests here."""
+"""Load and compile test documents, and send requests to the policies. No tests here."""
 
 import copy
 import json
@@ -22,23 +22,23 @@ POD = pod(container("c", "nginx"), labels={"app": "web"})
 
 
 def loaded(*documents: JSONObject) -> Sources:
-    """The documents as one source, ``t.yaml``, one a line."""
+    """Load the documents, one per line, as one source ``t.yaml``."""
     return load_text("\n".join(orjson.dumps(each).decode() for each in documents), "t.yaml")
 
 
 def wrongs(*documents: JSONObject) -> list[str]:
-    """``path: message`` of every problem."""
+    """Return ``path: message`` of every problem."""
     return [f"{problem.path}: {problem.message}" for problem in loaded(*documents).problems]
 
 
 def compiled(*documents: JSONObject) -> CompiledPolicySet:
-    """The documents compiled; PolicyError if there is anything wrong."""
+    """Compile the documents; PolicyError if there is a problem."""
     text = "\n---\n".join(map(json.dumps, documents))
     return compiler.compile_strict(load_text(text))
 
 
 def load(*documents: JSONObject) -> PolicySet:
-    """The same behind the facade."""
+    """Load the documents as a PolicySet."""
     return PolicySet(compiled(*documents))
 
 
@@ -51,9 +51,9 @@ def ask(
     authorizer: Authorizer | None = None,
     **request: Any,
 ) -> JSONObject:
-    """The response to the review of an object, which is checked to be left alone.
+    """Return the response to the review of an object; check that the object is not changed.
 
-    ``request`` has fields that are not to follow from the object.
+    ``request`` has fields that replace those derived from the object.
     """
     before = copy.deepcopy(obj)
     review = build_review(obj, overrides=request)
@@ -64,6 +64,6 @@ def ask(
 
 
 def patched(response: JSONObject, obj: JSONObject) -> JSONObject:
-    """The object after the response's patch, which must be there."""
+    """Return the object with the response's patch applied; there must be a patch."""
     after: JSONObject = jsonpatch.apply_patch(obj, json.loads(b64decode(response["patch"])))
     return after

@@ -1,8 +1,8 @@
-"""Recorded data that lives beside the project, not in it: conformance rows and AdmissionReviews.
+"""Recorded data stored outside the project: conformance rows and AdmissionReviews.
 
-``POLICYD_CONFORMANCE`` and ``POLICYD_REVIEWS`` name the folders; without them they are looked for
-in ``../shared``, seen from the project's root. A test whose data is absent is skipped and says
-which variable to set; the summary at the end of the run lists what was left out.
+``POLICYD_CONFORMANCE`` and ``POLICYD_REVIEWS`` name the folders; the default is ``../shared``,
+relative to the project's root. A test without its data is skipped and names the variable to set;
+the summary at the end of the run lists the missing data.
 """
 
 import gzip
@@ -27,9 +27,9 @@ missing: dict[str, str] = {}
 
 
 def find(variable: str, path: str) -> Path:
-    """The file or folder ``path`` below the folder that ``variable`` names; skips without it.
+    """Return ``path`` below the folder that ``variable`` names; skip the test if it is missing.
 
-    What the project keeps in its own tree (``OWN``) is found there unless the variable is set.
+    Data in the project's own tree (``OWN``) is found there unless the variable is set.
     """
     if variable not in os.environ:
         for own in (OWN / path, OWN / f"{path}.gz"):
@@ -43,17 +43,17 @@ def find(variable: str, path: str) -> Path:
 
 
 def conformance(path: str) -> list[dict[str, Any]]:
-    """The rows of a conformance file (``.jsonl``, or ``.json`` that holds a list)."""
+    """Return the rows of a conformance file (``.jsonl``, or ``.json`` with a list)."""
     return rows(find(CONFORMANCE, path))
 
 
 def reviews(path: str = "reviews.jsonl") -> list[dict[str, Any]]:
-    """The rows of a file of recorded AdmissionReviews; ``.gz`` is unpacked."""
+    """Return the rows of a file of recorded AdmissionReviews; ``.gz`` is decompressed."""
     return rows(find(REVIEWS, path))
 
 
 def rows(file: Path) -> list[dict[str, Any]]:
-    """Every row of a JSON Lines file (plain or ``.gz``), or of a JSON file that holds a list."""
+    """Return every row of a JSON Lines file (plain or ``.gz``), or of a JSON file with a list."""
     if file.suffix == ".json":
         listed: list[dict[str, Any]] = json.loads(file.read_bytes())
         return listed
@@ -61,7 +61,7 @@ def rows(file: Path) -> list[dict[str, Any]]:
 
 
 def lines(file: Path) -> Iterator[bytes]:
-    r"""The lines of a file, cut at ``\n`` only: U+2028 and its like occur inside JSON strings."""
+    r"""Split a file at ``\n`` only: JSON strings may contain U+2028 and similar characters."""
     data = file.read_bytes()
     if file.suffix == ".gz":
         data = gzip.decompress(data)

@@ -1,4 +1,4 @@
-"""docs/architecture.md, "Where things are added": a file and a line each, tried in a copy of the tree."""
+"""Try each row of "Where things are added" in docs/architecture.md in a copy of the tree."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""The core is compiled: a .pyx that Python imports as something else would be slow and untested."""
+"""The core is compiled: a .pyx imported in any other way would be slow and untested."""
 
 import importlib
 

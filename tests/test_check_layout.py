@@ -1,4 +1,4 @@
-"""The check of the architecture reports each breach of a contract, with its place and a remedy."""
+"""The architecture check reports each breach of a contract, with its place and a remedy."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""The check of regular expressions finds those that backtrack."""
+"""The regular expression check finds those that backtrack."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Continuous integration fails when the end-to-end tests did not run; programs are stubs here."""
+"""Continuous integration fails if the end-to-end tests did not run; programs are stubs here."""
 
 import os
 import shutil

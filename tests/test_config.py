@@ -1,4 +1,4 @@
-"""Settings: how texts are read, and which source wins."""
+"""Settings: parsing of strings, and precedence of sources."""
 
 from dataclasses import fields
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``make demo`` works and shows what it promises."""
+"""``make demo`` works and shows the documented results."""
 
 import subprocess
 import sys

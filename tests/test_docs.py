@@ -1,4 +1,4 @@
-"""What the documents show works: policies load, the first Pod is denied, links lead somewhere."""
+"""The examples in the documents work: policies load, the first Pod is denied, links resolve."""
 
 import re
 import shlex

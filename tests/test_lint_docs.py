@@ -1,4 +1,4 @@
-"""docs/reference/lint-rules.md is what the table of rules says, and the table is complete."""
+"""docs/reference/lint-rules.md matches the table of lint rules, and the table is complete."""
 
 import re
 

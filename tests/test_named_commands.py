@@ -1,7 +1,7 @@
-"""Every command and flag of policyd that any file of the tree names exists.
+"""Every policyd command and flag mentioned in the tree exists.
 
-``tests`` is left out: its tests run commands, where a wrong name fails by itself, and some run
-wrong ones on purpose.
+``tests`` is excluded: its tests run commands, so a wrong name fails by itself, and some run wrong
+ones on purpose.
 """
 
 import re

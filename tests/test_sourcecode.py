@@ -1,6 +1,6 @@
-"""Rules about the text of the code that no linter checks: functions, docstrings, marks, handlers.
+"""Rules for the code that no linter checks: functions, docstrings, marks, handlers.
 
-``tools/layout.toml`` has the rules about files, folders and imports.
+``tools/layout.toml`` has the rules for files, folders and imports.
 """
 
 import ast

@@ -1,4 +1,4 @@
-"""Rules about the tests themselves: what they share stands in helpers, and builders exist once."""
+"""Rules for the tests: shared code is in shared modules, and each builder exists once."""
 
 import ast
 from collections.abc import Iterator

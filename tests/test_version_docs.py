@@ -1,4 +1,4 @@
-"""docs/reference/kubernetes-versions.md lists what the tables of the core hold."""
+"""docs/reference/kubernetes-versions.md lists the contents of the core's version tables."""
 
 from tools.make_version_docs import PAGE, page
 

@@ -1,4 +1,4 @@
-"""Kubernetes versions as people and API servers write them."""
+"""Parsing of Kubernetes versions as people and API servers write them."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The wheel works where there is no source tree: an empty environment, another folder."""
+"""The wheel works without the source tree: in an empty environment, in another folder."""
 
 import json
 import os

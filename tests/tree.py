@@ -1,4 +1,4 @@
-"""The files of the project, found without git: in a checkout, an archive or somebody else's folder."""
+"""List the project's files without git: in a checkout, an archive or any other folder."""
 
 import os
 from pathlib import Path
@@ -11,7 +11,7 @@ MADE_FILES = (".so", ".c", ".html", ".pyc")
 
 
 def files(below: str = ".", root: Path = ROOT) -> list[str]:
-    """Sorted paths from the root, of the project unless given, of everything that people wrote."""
+    """Return sorted paths, from the root, of all handwritten files; of the project by default."""
     found = []
     for folder, folders, names in os.walk(root / below):
         folders[:] = [each for each in folders if not each.startswith(".")]

@@ -1,1 +1,1 @@
-"""Valid policies, objects, reviews and suites for tests, changed by keywords. No tests here."""
+"""Builders of valid policies, objects, reviews and suites, varied by keywords. No tests here."""

@@ -13,13 +13,13 @@ def metadata(
     labels: Mapping[str, str] | None = None,
     annotations: Mapping[str, str] | None = None,
 ) -> JSONObject:
-    """What is None is left out."""
+    """The object's metadata; fields with the value None are left out."""
     fields = {"name": name, "namespace": namespace, "labels": labels, "annotations": annotations}
     return {key: value for key, value in fields.items() if value is not None}
 
 
 def container(name: str = "app", image: str = "app:1", **fields: JSON) -> JSONObject:
-    """One of ``containers``."""
+    """One item of ``containers``."""
     return {"name": name, "image": image, **fields}
 
 
@@ -31,7 +31,7 @@ def pod(
     annotations: Mapping[str, str] | None = None,
     **spec: JSON,
 ) -> JSONObject:
-    """A Pod; of one container, unless others are given."""
+    """A Pod, with one container by default."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -43,7 +43,7 @@ def pod(
 def deployment(
     *containers: JSONObject, name: str = "web", namespace: str | None = "shop", **spec: JSON
 ) -> JSONObject:
-    """A Deployment of such Pods, which carry its name as the label ``app``."""
+    """A Deployment of such Pods, labelled ``app`` with its name."""
     labels = {"app": name}
     template = {"metadata": {"labels": labels}, "spec": pod(*containers, **spec)["spec"]}
     return {
@@ -63,7 +63,7 @@ def config_map(
 
 
 def definition(kind: str, group: str, schema: JSONObject, **spec: JSON) -> JSONObject:
-    """A CustomResourceDefinition of one version, ``v1``, whose plural is the kind with an ``s``."""
+    """A CustomResourceDefinition with one version, ``v1``; the plural is the kind with an ``s``."""
     plural = f"{kind.lower()}s"
     version = {
         "name": "v1",
@@ -86,7 +86,7 @@ def definition(kind: str, group: str, schema: JSONObject, **spec: JSON) -> JSONO
 
 
 def widget_definition(group: str = "e2e.policyd.dev") -> JSONObject:
-    """The definition of Widgets: a colour, and parts that are merged by their name."""
+    """The CustomResourceDefinition of Widgets: a colour, and parts merged by name."""
     string = {"type": "string"}
     part = {
         "type": "object",
@@ -104,7 +104,7 @@ def widget_definition(group: str = "e2e.policyd.dev") -> JSONObject:
 
 
 def gadget_definition() -> JSONObject:
-    """The definition of Gadgets, some of whose fields the schema leaves open; ``v0`` is not served."""
+    """The CustomResourceDefinition of Gadgets, with fields of open schema; ``v0`` is not served."""
     opened = {
         "type": "object",
         "properties": {"a": {"type": "string"}},

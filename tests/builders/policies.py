@@ -15,7 +15,7 @@ def rule(
     operations: Iterable[str] = ("CREATE", "UPDATE"),
     **fields: JSON,
 ) -> JSONObject:
-    """One of ``resourceRules``; about Pods, unless other resources are given."""
+    """One item of ``resourceRules``, for Pods by default."""
     return {
         "apiGroups": [group],
         "apiVersions": [version],
@@ -35,7 +35,7 @@ VALIDATION: JSONObject = {"expression": "object.metadata.name != 'x'"}
 
 
 def demand(expression: str, message: str, **more: JSON) -> JSONObject:
-    """One of ``validations``."""
+    """One item of ``validations``."""
     return {"expression": expression, "message": message, **more}
 
 
@@ -46,27 +46,27 @@ NOT_PRIVILEGED = demand(
 
 
 def json_patch(expression: str) -> JSONObject:
-    """One of ``mutations``."""
+    """One item of ``mutations``."""
     return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}
 
 
 def apply_configuration(expression: str) -> JSONObject:
-    """One of ``mutations``."""
+    """One item of ``mutations``."""
     return {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}
 
 
 def overlay(tree: JSON) -> JSONObject:
-    """One of ``mutations``."""
+    """One item of ``mutations``."""
     return {"patchType": "Overlay", "overlay": tree}
 
 
 def add_label(value: str, name: str = "x") -> JSONObject:
-    """A JSON Patch that adds one label, whose value is an expression, to others."""
+    """A JSON Patch that adds one label to existing ones; its value is an expression."""
     return json_patch(f"[JSONPatch{{op: 'add', path: '/metadata/labels/{name}', value: {value}}}]")
 
 
 def labelling(key: str, value: str) -> JSONObject:
-    """A mutation that sets one label, whether or not there are others."""
+    """A mutation that sets one label, whether or not there are other labels."""
     return apply_configuration(
         f"Object{{metadata: Object.metadata{{labels: {{'{key}': {value}}}}}}}"
     )
@@ -76,16 +76,16 @@ MUTATION = json_patch("[]")
 
 
 def document(api_version: str, kind: str, name: str, spec: JSONObject) -> JSONObject:
-    """A field of the spec that is ``...`` is left out."""
+    """A document; fields of the spec with the value ``...`` are left out."""
     kept = {key: value for key, value in spec.items() if value is not ...}
     head = {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
     return {**head, "spec": kept}
 
 
 def policy(name: str = "p", *rules: JSONObject, match: JSON = None, **spec: JSON) -> JSONObject:
-    """A Policy about Pods; ``match`` has more fields of matchConstraints.
+    """A Policy for Pods; ``match`` has more fields of matchConstraints.
 
-    It has a validation, unless it is given validations or mutations.
+    It has a validation by default, unless validations or mutations are given.
     """
     constraints = {"resourceRules": list(rules or [PODS]), **(match or {})}
     base: JSONObject = {"matchConstraints": constraints}
@@ -100,20 +100,20 @@ def denying(name: str = "p", message: str = "no", **spec: JSON) -> JSONObject:
 
 
 def vap(name: str = "p", *rules: JSONObject, **spec: JSON) -> JSONObject:
-    """A ValidatingAdmissionPolicy about Pods."""
+    """A ValidatingAdmissionPolicy for Pods."""
     constraints = {"resourceRules": list(rules or [PODS])}
     base = {"matchConstraints": constraints, "validations": [VALIDATION]}
     return document(ADMISSION, "ValidatingAdmissionPolicy", name, {**base, **spec})
 
 
 def vap_binding(name: str = "b", **spec: JSON) -> JSONObject:
-    """Binds the policy ``p``, for it to deny."""
+    """A binding of the policy ``p`` with the action Deny."""
     base = {"policyName": "p", "validationActions": ["Deny"]}
     return document(ADMISSION, "ValidatingAdmissionPolicyBinding", name, {**base, **spec})
 
 
 def map_(name: str = "m", *rules: JSONObject, **spec: JSON) -> JSONObject:
-    """A MutatingAdmissionPolicy about Pods."""
+    """A MutatingAdmissionPolicy for Pods."""
     base = {
         "matchConstraints": {"resourceRules": list(rules or [PODS])},
         "mutations": [MUTATION],
@@ -123,12 +123,12 @@ def map_(name: str = "m", *rules: JSONObject, **spec: JSON) -> JSONObject:
 
 
 def map_binding(name: str = "mb", **spec: JSON) -> JSONObject:
-    """Binds the policy ``m``."""
+    """A binding of the policy ``m``."""
     return document(ADMISSION, "MutatingAdmissionPolicyBinding", name, {"policyName": "m", **spec})
 
 
 def suite(name: str = "s", **fields: JSON) -> JSONObject:
-    """A suite of one case, in which a Pod is allowed."""
+    """A suite with one case, in which a Pod is allowed."""
     case = {"name": "one", "request": {"object": pod()}, "expect": {"allowed": True}}
     head = {"apiVersion": "policyd.dev/v1", "kind": "PolicyTest", "metadata": {"name": name}}
     return {**head, "cases": [case], **fields}

@@ -1,6 +1,6 @@
-"""AdmissionReviews as an API server sends them, and the requests in them.
+"""AdmissionReviews as an API server sends them, and their requests.
 
-``build_review`` of policyd makes one from an object; these do not rely on it.
+policyd's ``build_review`` builds one from an object; these builders do not use it.
 """
 
 import orjson
@@ -15,7 +15,7 @@ def admission_review(request: JSONObject) -> JSONObject:
 
 
 def review(**changes: JSON) -> JSONObject:
-    """The AdmissionReview of a ConfigMap; a change to None takes the field out."""
+    """The AdmissionReview of a ConfigMap; changing a field to None removes it."""
     request: JSONObject = {
         "uid": "u-1",
         "kind": {"group": "", "version": "v1", "kind": "ConfigMap"},
@@ -36,7 +36,7 @@ def body(**changes: JSON) -> bytes:
 
 
 def request(resource: str = "/v1/pods", kind: str = "Pod", **fields: JSON) -> JSONObject:
-    """The request for ``group/version/resource``; ``sent`` if the object came as another."""
+    """The request for ``group/version/resource``; ``sent`` is what the webhook gets."""
     sent = fields.pop("sent", resource)
     keys = ("group", "version")
     return {

@@ -1,4 +1,4 @@
-"""An API server of our own for each test of this folder."""
+"""A separate API server for each test in this folder."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""A real kube-apiserver for the tests of this folder, and policyd beside it.
+"""A real kube-apiserver for the tests in this folder, with policyd.
 
-The tests run where the programs are (``$POLICYD_APISERVER_BIN`` names their folder) or may be built
-(``POLICYD_E2E=1``); elsewhere they are skipped.
+The tests run if the programs exist (in the folder ``$POLICYD_APISERVER_BIN``) or may be built
+(``POLICYD_E2E=1``); otherwise they are skipped.
 """
 
 import json
@@ -59,7 +59,7 @@ def client(api: Cluster) -> Iterator[Client]:
 
 @pytest.fixture
 def namespace(client: Client, request: pytest.FixtureRequest) -> str:
-    """A namespace of the test's own."""
+    """A namespace for one test."""
     name = re.sub("[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower())[:60].strip(
         "-"
     )
@@ -93,10 +93,10 @@ def install(api: Cluster, namespace: str, tmp_path: Path) -> Iterator[Install]:
 
 @pytest.fixture(scope="session")
 def watching(api: Cluster) -> None:
-    """Has the API server watch ConfigMaps for as long as it runs: the policy stays until it ends.
+    """Make the API server watch ConfigMaps throughout the run: the policy stays until the end.
 
-    It stops when the last policy with params of a built-in kind goes, and never begins again
-    (k8s.io/apiserver policy_source.go): a later policy would see them as they were then.
+    The watch stops when the last policy with params of a built-in kind is deleted, and never
+    restarts (k8s.io/apiserver policy_source.go): a later policy would see stale ConfigMaps.
     """
     documents = limiting({"apiVersion": "v1", "kind": "ConfigMap"}, name="none")
     probe = config_map("watched", "default")
@@ -118,7 +118,7 @@ def watching(api: Cluster) -> None:
 
 @pytest.fixture
 def kubeconfig(api: Cluster, client: Client, tmp_path: Path) -> Iterator[Path]:
-    """Of a user ``policyd`` with nothing but the rights that the deployment's component gives."""
+    """A kubeconfig of the user ``policyd`` with only the rights of the deployment's component."""
     (tmp_path / "ca.crt").write_bytes((api.folder / "ca.crt").read_bytes())
     (tmp_path / "ca.key").write_bytes((api.folder / "ca.key").read_bytes())
     certificate(tmp_path, "policyd", "/CN=policyd")
@@ -148,7 +148,7 @@ def kubeconfig(api: Cluster, client: Client, tmp_path: Path) -> Iterator[Path]:
 
 
 def make_namespace(client: Client, name: str, **labels: str) -> JSONObject:
-    """A Namespace, as the document that policyd may be given too."""
+    """A Namespace document, which policyd may be given too."""
     made = {
         "apiVersion": "v1",
         "kind": "Namespace",
