@@ -1,6 +1,6 @@
-"""Mutations: the values of mutation expressions made into changed objects, one file a kind.
+"""Mutations: apply the values of mutation expressions to objects, one file per kind.
 
-``KINDS`` has the kinds by patchType: models, compiler and lint are made from it.
+``KINDS`` lists the kinds by patchType: models, compiler and lint derive from it.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ __all__ = [
     "Target",
 ]
 
-# The modules that hold a kind each, as ``KIND``: a new one is a file and a line here.
+# Modules with one kind each, as ``KIND``: a new kind is a file and a line here.
 MODULES = (
     "policyd.mutation.jsonpatch",
     "policyd.mutation.apply_configuration",

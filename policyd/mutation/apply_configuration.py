@@ -1,4 +1,4 @@
-"""The mutation kind ApplyConfiguration: ``Object{...}`` merged as server-side apply merges."""
+"""The mutation kind ApplyConfiguration: ``Object{...}`` merged like server-side apply."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ class ApplyConfiguration:
             patch = object_value(value, sources)
         except ConversionError as error:
             raise MutationError(str(error)) from None
-        # Whatever the patch calls itself, it is of the object's kind.
+        # The patch always has the object's kind, whatever it declares.
         patch.pop("apiVersion", None)
         patch.pop("kind", None)
         merged = merged_object(obj, patch, mergeable(target))
@@ -52,7 +52,7 @@ class ApplyConfiguration:
 
 
 def mergeable(target: Target) -> KindSchema:
-    """The schema; without one the API server's error: it has none for kinds of subresources."""
+    """Return the schema; without one, the API server's error: subresource kinds have none."""
     schema, gvk = target.schema, target.gvk
     if schema is not None and schema.mergeable:
         return schema
@@ -67,12 +67,12 @@ def mergeable(target: Target) -> KindSchema:
 
 
 def merged_object(obj: JSONObject, patch: JSONObject, schema: KindSchema) -> JSONObject:
-    """``obj`` itself if the patch changes nothing."""
+    """Merge the patch; return ``obj`` itself if it changes nothing."""
     kind = schema.root.type
     if not flawless(patch, kind):
         check(patch, kind)
     if not schema.native:
-        # What has a Go type was decoded into it; a custom resource is validated much later.
+        # Built-in kinds were decoded into their Go type; custom resources are validated later.
         wrong = live_problems(obj, kind)
         if wrong:
             raise MutationError(UNFIT + listed(wrong))
@@ -84,7 +84,7 @@ def merged_object(obj: JSONObject, patch: JSONObject, schema: KindSchema) -> JSO
 
 
 def check(patch: JSONObject, kind: SchemaType) -> None:
-    """MutationError if the patch does not fit the kind, or touches what only merges as a whole."""
+    """Raise MutationError if the patch does not fit the kind, or contains an atomic value."""
     wrong = problems(patch, kind)
     if wrong:
         raise MutationError(NOT_TYPED + listed(wrong))
@@ -99,7 +99,7 @@ def listed(found: list[tuple[str, str]]) -> str:
 
 
 def without_empty(value: Any) -> Any:
-    """Null for each empty list that an expression wrote: a custom resource gets it so (fact 62)."""
+    """Replace empty lists that an expression wrote by null, as in custom resources (fact 62)."""
     if value is EMPTY:
         return None
     if isinstance(value, dict):

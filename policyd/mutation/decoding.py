@@ -1,6 +1,6 @@
-"""The object after a mutation as the API server has it: decoded into its Go type, printed again.
+"""Decode a mutated object into its Go type and print it again, as the API server does.
 
-Custom resources have no Go type: they stay as they are. Not here: which mutation it was.
+Custom resources have no Go type and stay unchanged. Independent of the kind of mutation.
 """
 
 from typing import Any
@@ -23,10 +23,10 @@ NOT_A_STRUCT = (
 def decoded(
     patched: Any, before: JSONObject, target: Target, given: list[Any] | None = None
 ) -> JSONObject:
-    """The patched object; StatusError 500 where it does not decode (conformance fact 53).
+    """Return the patched object; StatusError 500 if it does not decode (conformance fact 53).
 
-    A missing apiVersion or kind is that of ``before``. A changed one cannot work: if the object
-    decodes as what it now claims to be, that is an error too. ``given`` are the patch's values.
+    A missing apiVersion or kind is taken from ``before``. A changed one is always an error, but
+    errors of decoding the object as the new kind come first. ``given`` are the patch's values.
     """
     if not isinstance(patched, dict):
         raise undecodable(NO_KIND + NOT_A_STRUCT)
@@ -48,7 +48,7 @@ def decoded(
 
 
 def renamed(after: JSONObject, before: JSONObject, target: Target) -> JSONObject:
-    """``after`` with the apiVersion and kind that a patch took away, where Go's type tells them;
+    """Restore the apiVersion and kind that a patch removed, if the Go type determines them;
     another kind is an error.
     """
     for word in KIND:
@@ -83,7 +83,7 @@ def renamed(after: JSONObject, before: JSONObject, target: Target) -> JSONObject
 def refuse_conversion(
     version: tuple[str, str, str], after: JSONObject, before: JSONObject, target: Target
 ) -> None:
-    """The words for a custom resource that cannot be converted back to the version it was."""
+    """Raise Kubernetes' error for a custom resource that cannot be converted back."""
     group, _, name = version
     claimed = Gvk(group, name, after["kind"])
     if group != target.gvk.group:
@@ -99,7 +99,7 @@ def refuse_conversion(
 
 
 def converted(after: JSONObject, before: JSONObject, target: Target) -> JSONObject:
-    """The merged object; MutationError where a value does not fit its Go type (fact 62)."""
+    """Return the merged object; MutationError if a value does not fit its Go type (fact 62)."""
     schema = target.native
     if schema is None:
         return after

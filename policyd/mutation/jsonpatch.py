@@ -13,7 +13,7 @@ from policyd.mutation.schemas.schemas import Target
 
 
 class JSONPatch:
-    """See ``mutation.kind.Mutator``. All values are converted before anything is applied."""
+    """See ``mutation.kind.Mutator``. All values are converted before the first is applied."""
 
     def apply(
         self,

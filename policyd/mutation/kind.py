@@ -1,6 +1,6 @@
-"""What a kind of mutation is: its patchType, the field that holds it, and how it changes an object.
+"""A kind of mutation: its patchType, the field that holds it, and how it changes an object.
 
-``policyd.mutation.KINDS`` has them all.
+``policyd.mutation.KINDS`` lists them all.
 """
 
 from dataclasses import dataclass
@@ -20,14 +20,14 @@ class Mutator(Protocol):
         target: Target,
         sources: tuple[object, ...] | None = None,
     ) -> dict[str, Any]:
-        """The mutated object, or ``obj`` itself if nothing changed.
+        """Return the mutated object, or ``obj`` itself if nothing changed.
 
-        ``value`` is what the expression gave, ``target`` the object's kind (``Schemas.target``).
-        ``sources`` are the JSON trees that the expression could read: with them Kubernetes'
-        difference between maps that came as JSON and maps that the expression wrote is made;
-        without them all maps and lists are taken. ``obj`` is never changed; the result
-        shares what stayed the same. Raises MutationError (failurePolicy decides; the message
-        follows "denied request: ") or StatusError (the request fails).
+        ``value`` is the result of the expression, ``target`` the kind (``Schemas.target``).
+        ``sources`` are the JSON trees that the expression could read: Kubernetes treats maps from
+        JSON and maps that the expression wrote differently; without ``sources`` all maps and lists
+        are accepted. ``obj`` is never changed; the result shares unchanged parts. Raises
+        MutationError (failurePolicy decides; the message follows "denied request: ") or StatusError
+        (the request fails).
         """
 
 
@@ -35,11 +35,11 @@ class Mutator(Protocol):
 class MutationKind:
     """One patchType.
 
-    ``field`` of a mutation holds it, ``about`` says in the JSON Schema what that is. With a
-    ``mutator`` it is ``{expression: CEL}``, the value has one of the types ``results``, and the
-    mutator applies it; else it is a tree, compiled as an overlay. ``kubernetes``:
-    MutatingAdmissionPolicy has it; others only a Policy. ``merges``: objects cannot be changed
-    without the schema of their kind.
+    ``field`` is the field of a mutation that holds it; ``about`` describes it in the JSON Schema.
+    With a ``mutator`` it is ``{expression: CEL}``, the value has one of the types ``results``, and
+    the mutator applies it; otherwise it is a tree, compiled as an overlay. ``kubernetes``:
+    MutatingAdmissionPolicy supports it, not only Policy. ``merges``: it needs the schema of the
+    object's kind.
     """
 
     patch_type: str

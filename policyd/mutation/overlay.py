@@ -1,9 +1,9 @@
-"""The mutation kind Overlay: a YAML tree that is merged as server-side apply merges, with Kyverno's
-marks and ``${CEL}``.
+"""The mutation kind Overlay: a YAML tree merged like server-side apply, with Kyverno's marks and
+``${CEL}``.
 
-``overlays/tree`` reads it, ``overlays/binding`` fits it to a kind, ``_core/plan/overlay`` applies
-it. It has no mutator, which is given the value of its expression: the expressions of an overlay
-are evaluated only where they are needed.
+``overlays/tree`` reads it, ``overlays/binding`` binds it to a kind, ``_core/plan/overlay`` applies
+it. It has no mutator, because a mutator takes the value of an expression: the expressions of an
+overlay are evaluated only where needed.
 """
 
 from policyd._core.plan import overlay as core
@@ -28,7 +28,7 @@ KIND = MutationKind(
 
 
 class Overlay:
-    """One overlay. It is bound to the kinds of objects when they come, or are told beforehand."""
+    """One overlay. It is bound to a kind in advance, or when the first object comes."""
 
     def __init__(self, tree: Map, expressions: int, guard: Condition | None) -> None:
         self._tree = tree
@@ -39,11 +39,11 @@ class Overlay:
         self._bound: dict[Gvk, tuple[KindSchema, tuple[core.BoundOverlay, list[Fault]]]] = {}
 
     def bind(self, schema: KindSchema) -> list[Fault]:
-        """What does not fit the schema of a kind."""
+        """Return what does not fit the schema of a kind."""
         return self._at(schema)[1]
 
     def bound(self, target: Target) -> core.BoundOverlay:
-        """What is to be applied to objects of that kind; MutationError if it does not fit them."""
+        """Return the changes for objects of that kind; MutationError if they do not fit it."""
         schema = target.schema
         if schema is None or not schema.mergeable:
             raise MutationError(f"overlay: no schema of {target.gvk} is known")
@@ -62,7 +62,7 @@ class Overlay:
 
 
 def read(value: JSONObject, path: FieldPath, compiler: Compiler) -> tuple[Overlay, list[Fault]]:
-    """The overlay at ``path`` of a document; not to be used if there are faults."""
+    """Read the overlay at ``path`` of a document; unusable if there are faults."""
     reader = OverlayReader(compiler)
     tree = reader.read_map(value, path)
     guard = global_conditions(value)

@@ -1,7 +1,7 @@
-"""Declarative validation: a YAML tree with marks and operators, compiled into checks of the core.
+"""Declarative validation: compile a YAML tree with marks and operators into checks of the core.
 
-``compile`` reads the notation when a policy loads; what a request is judged by is in
-``_core/pattern/checks.pyx``. Overlays share the marks and, for their conditions, the patterns.
+``compiler`` reads the notation when a policy loads; ``_core/pattern/checks.pyx`` checks requests.
+Overlays share the marks and, for their conditions, the patterns.
 """
 
 from policyd._core.pattern.checks import AnyPattern, Pattern

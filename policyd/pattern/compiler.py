@@ -1,4 +1,4 @@
-"""A pattern tree, as YAML gives it, made into checks of the core; every fault with its path."""
+"""Compile a pattern tree from YAML into checks of the core; report every fault with its path."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,12 +25,12 @@ from policyd.pattern.words import expected
 
 MAX_DEPTH = 100  # levels of a pattern; Kubernetes' own kinds have about twenty
 _CONDITIONS = (Mark.CONDITION, Mark.GLOBAL)
-_NOTHING = (None, "null", "*", "?*")  # what stands behind X(key): all of it says "anything"
+_NOTHING = (None, "null", "*", "?*")  # allowed values of X(key): all mean "anything"
 _NOTHING_CHECK = Anything()
 
 
 def compile_pattern(tree: JSON) -> Pattern:
-    """The pattern for a tree: a map, a list or a scalar. Raises PatternError with every fault."""
+    """Compile a tree: a map, a list or a scalar. Raises PatternError with every fault."""
     compiler = _Compiler()
     root = compiler.check(tree, ())
     guard = compiler.guard(tree) if not compiler.faults else None
@@ -40,7 +40,7 @@ def compile_pattern(tree: JSON) -> Pattern:
 
 
 def compile_any_pattern(trees: list[JSON]) -> AnyPattern:
-    """The pattern that holds where one of several does. Paths of faults start with an index."""
+    """Compile a pattern that holds if one of several does. Fault paths start with an index."""
     patterns, faults = [], []
     for index, tree in enumerate(trees):
         try:
@@ -53,13 +53,13 @@ def compile_any_pattern(trees: list[JSON]) -> AnyPattern:
 
 
 class _Compiler:
-    """``below_condition``: lists must have an item that applies, an empty one does not hold."""
+    """``below_condition``: a list must have an item that applies; an empty list does not hold."""
 
     def __init__(self) -> None:
         self.faults: list[Fault] = []
 
     def check(self, tree: JSON, path: FieldPath, below_condition: bool = False) -> PatternCheck:
-        """The check for any tree; after a fault one that stands for nothing."""
+        """Return the check for any tree; a placeholder after a fault."""
         if len(path) > MAX_DEPTH:
             self._fault(path, f"the pattern is deeper than {MAX_DEPTH} levels")
         elif isinstance(tree, dict):
@@ -142,7 +142,7 @@ class _Compiler:
         return ListCheck(self._expected(tree), each, any_of, below_condition)
 
     def guard(self, tree: JSON) -> PatternCheck | None:
-        """What the ``<(key)`` of a tree ask of the whole object; None: it has none."""
+        """Return the conditions on the whole object, from the keys marked with <; else None."""
         if isinstance(tree, dict):
             return self._guard_of_map(tree)
         if isinstance(tree, list):

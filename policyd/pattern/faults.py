@@ -1,4 +1,4 @@
-"""What is wrong with a pattern or an overlay, and where in its tree. Knows no file."""
+"""Problems in a pattern or an overlay, with their place in the tree. Knows no files."""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from policyd.json_types import FieldPath
 class Fault:
     """``path`` leads into the tree, keys with their marks; ``at_key``: the key is at fault.
 
-    ``offset`` is where in the string at ``path``; ``rule`` is that of the problem.
+    ``offset`` is the offset in the string at ``path``; ``rule`` is the rule of the problem.
     """
 
     path: FieldPath
@@ -22,7 +22,7 @@ class Fault:
 
 
 class PatternError(PolicydError):
-    """A pattern that cannot be meant; holds every fault, not only the first."""
+    """An invalid pattern; holds every fault, not only the first."""
 
     exit_code = 2
 

@@ -21,22 +21,22 @@ from policyd._core.pattern.strings import amount_of
 _OPERATORS = (">=", "<=", ">", "<", "!")
 _NUMBERLIKE = r"[+-]?\d++(?:\.\d++)?[A-Za-zµ]*+(?:\d++(?:\.\d++)?[A-Za-zµ]++)*+"
 _RANGE = re.compile(rf"({_NUMBERLIKE})\s*(!?)-\s*({_NUMBERLIKE})")
-# Kyverno's variables and its references to other fields, which would be plain texts here.
+# Kyverno's variables and its references to other fields, which would be plain strings here.
 _REFERENCE = re.compile(r"\$\([<>=!]*\.{0,2}/")
 _AMOUNTS = "an amount is a number, a quantity (100Mi, 500m) or a duration (1h30m)"
 
 
 class LeafError(ValueError):
-    """The text cannot be meant; the second argument is a hint."""
+    """An invalid string; the second argument is a hint."""
 
     @property
     def hint(self) -> str:
-        """What to write instead."""
+        """Return what to write instead."""
         return str(self.args[1])
 
 
 def leaf(value: str | bool | int | float | None) -> PatternCheck:
-    """The check for a scalar of a pattern. Raises LeafError."""
+    """Return the check for a scalar of a pattern. Raises LeafError."""
     if value is None:
         return Unset()
     if isinstance(value, bool):
@@ -92,7 +92,7 @@ def _term(text: str, whole: str) -> Term:
 
 
 def _range(text: str) -> RangeTerm | None:
-    """The range that a text is; None for a text that only looks a little like one."""
+    """Parse a range; None for a string that only resembles one."""
     found = _RANGE.fullmatch(text)
     if found is None:
         return None

@@ -1,6 +1,6 @@
 """The marks on the keys of a pattern or an overlay: ``(key)``, ``=(key)``, ``^(key)`` and the rest.
 
-Reads keys only; what a mark means for a value is said where patterns and overlays are compiled.
+Reads keys only; patterns and overlays define what a mark means for a value.
 """
 
 import re
@@ -8,15 +8,15 @@ from enum import Enum
 
 
 class Mark(Enum):
-    """What stands before the bracket of a key, and NONE for a plain key."""
+    """The characters before the bracket of a key; NONE for a plain key."""
 
     NONE = "plain"
-    CONDITION = ""  # (key)   the rest counts only where this holds
-    GLOBAL = "<"  # <(key)  the whole tree counts only where this holds
-    IF_PRESENT = "="  # =(key)  checked where the key is there
+    CONDITION = ""  # (key)   the rest applies only if this holds
+    GLOBAL = "<"  # <(key)  the whole tree applies only if this holds
+    IF_PRESENT = "="  # =(key)  checked if the key is present
     EXISTS = "^"  # ^(key)  at least one item of the list
-    ABSENT = "X"  # X(key)  must not be there
-    ADD = "+"  # +(key)  added where absent; overlays only
+    ABSENT = "X"  # X(key)  must be absent
+    ADD = "+"  # +(key)  added if absent; overlays only
 
 
 _MARKED = re.compile(r"(?P<mark>[^\w\s()]|[A-Za-z])?\((?P<name>.*)\)", re.DOTALL)
@@ -25,13 +25,13 @@ KNOWN = "(key), =(key), ^(key), X(key), <(key), +(key)"
 
 
 class UnknownMark(ValueError):
-    """The key looks marked, but there is no such mark, or nothing in its brackets."""
+    """The key looks marked, but the mark is unknown or its brackets are empty."""
 
 
 def split(key: str) -> tuple[Mark, str]:
-    """The mark of a key and its name: ``^(containers)`` is ``(Mark.EXISTS, "containers")``.
+    """Return the mark of a key and its name: ``^(containers)``: ``(Mark.EXISTS, "containers")``.
 
-    Raises UnknownMark for what looks like a mark and is none.
+    Raises UnknownMark if the key only looks marked.
     """
     found = _MARKED.fullmatch(key)
     if found is None:
@@ -46,5 +46,5 @@ def split(key: str) -> tuple[Mark, str]:
 
 
 def marked(mark: Mark, name: str) -> str:
-    """The key again: the inverse of ``split``."""
+    """Build the key from mark and name: the inverse of ``split``."""
     return name if mark is Mark.NONE else f"{mark.value}({name})"

@@ -1,4 +1,4 @@
-"""How a pattern names what it expects, for messages: ``?*``, ``{name: ?*, image: "a b"}``."""
+"""Print what a pattern expects, for messages: ``?*``, ``{name: ?*, image: "a b"}``."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ _LIMIT = 80
 
 
 def expected(tree: Any) -> str:
-    """One line for a pattern tree, cut if long."""
+    """Print a pattern tree on one line, cut if long."""
     text = _flow(tree)
     return text if len(text) <= _LIMIT else text[: _LIMIT - 3] + "..."
 

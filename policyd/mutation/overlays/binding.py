@@ -1,5 +1,5 @@
-"""An overlay bound to one kind: the tree as it is written, and the kind's schema, made into the
-changes of ``_core.overlay``. What does not fit the schema is told, with its place.
+"""Bind an overlay to one kind: turn its tree and the kind's schema into the changes of
+``_core.overlay``. Values that do not fit the schema are reported with their place.
 """
 
 import difflib
@@ -35,16 +35,16 @@ from policyd.mutation.overlays.types import expectation, fits, fits_expression, 
 from policyd.mutation.schemas.schemas import KindSchema
 from policyd.pattern.faults import Fault
 
-_MANY = 15  # fields; nobody reads a longer list in a hint
+_MANY = 15  # fields; a longer list in a hint is unreadable
 _IDENTITY = ("apiVersion", "kind")
 
 
 def bind(
     tree: Map, schema: KindSchema, expressions: int, guards: Conditions
 ) -> tuple[BoundOverlay, list[Fault]]:
-    """The overlay for objects of one kind; not to be used if there are faults.
+    """Return the overlay for objects of one kind; unusable if there are faults.
 
-    ``expressions`` is their number, ``guards`` are conditions of all of it beside its own.
+    ``expressions`` counts its expressions; ``guards`` are extra conditions of the whole overlay.
     """
     binder = Binder(native=schema.native)
     for member in tree.members:
@@ -60,13 +60,13 @@ def bind(
 
 @dataclass(slots=True)
 class Binder:
-    """Makes changes of nodes. ``native``: constants become what the Go type prints."""
+    """Turns nodes into changes. ``native``: constants are printed as the Go type prints them."""
 
     native: bool
     faults: list[Fault] = field(default_factory=list)
 
     def change(self, node: OverlayNode, at: Field, where: str) -> OverlayChange:
-        """What the node does to a value of the type; ``where`` is for messages of requests."""
+        """Return the change that a node makes; ``where`` is for messages about requests."""
         match node:
             case Template():
                 return self._template(node, at.type, where)
@@ -95,7 +95,9 @@ class Binder:
         self.faults.append(Fault(path, f"expected {expectation(wanted)}, got {found}", hint))
 
     def constant(self, value: object, at: Field, path: FieldPath) -> OverlayChange:
-        """A value without expressions, as the API server has it: so it equals what is there."""
+        """Return a value without expressions as the API server stores it, so that it compares
+        equal to the stored one.
+        """
         if self.native:
             try:
                 value = decode(value, None, at, convert=True)

@@ -1,5 +1,5 @@
-"""Lists of an overlay: which items are found by their keys, which by conditions, and which lists
-are replaced as a whole.
+"""Lists of an overlay: items found by key, items found by conditions, and lists replaced as a
+whole.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ _ALL_OR_NONE = "give all of its items conditions, or none"
 
 
 class ItemBinder(Protocol):
-    """What lists need of the binder: it binds their items, which may hold lists again."""
+    """Bind the items of a list, which may contain lists again."""
 
     faults: list[Fault]
 
     def change(self, node: OverlayNode, at: Field, where: str) -> OverlayChange:
-        """What a node does to a value of the type; ``where`` is for messages of requests."""
+        """Return the change that a node makes; ``where`` is for messages about requests."""
 
     def constant(self, value: object, at: Field, path: FieldPath) -> OverlayChange:
-        """A value without expressions, as the API server has it."""
+        """Return a value without expressions as the API server stores it."""
 
     def unfit(self, path: FieldPath, wanted: SchemaType, found: str) -> None:
-        """Note that what was ``found`` does not fit the type."""
+        """Report that ``found`` does not fit the type."""
 
 
 def bind_list(binder: ItemBinder, node: List, at: Field, where: str) -> OverlayChange:
-    """The change of one list; ``at`` is of a list type."""
+    """Return the change of one list; ``at`` has a list type."""
     kind = at.type
     assert kind.item is not None
     if kind.relation == Relation.KEYED:
@@ -120,7 +120,7 @@ class _Keyed:
             (self.removed if node.deleted else self.items).append(item)
 
     def _key(self, keys: dict[str, OverlayNode], path: FieldPath) -> Any:
-        """The key of an item; None if an expression takes part in it."""
+        """Return the key of an item; None if it contains an expression."""
         if any(_computed(node) for node in keys.values()):
             return None
         try:
@@ -150,7 +150,7 @@ class _Keyed:
 def _set(
     binder: ItemBinder, node: List, kind: SchemaType, item: Field, where: str
 ) -> OverlayChange:
-    """A list of scalars that are their own keys: those that are missing are added."""
+    """Bind a list of scalars that are their own keys: missing items are added."""
     items = []
     for index, each in enumerate(node.items):
         if not isinstance(each, OverlayLeaf | Template) or (
@@ -168,7 +168,7 @@ def _set(
 def _conditioned(
     binder: ItemBinder, node: List, kind: SchemaType, item: Field, where: str
 ) -> OverlayChange:
-    """A list without keys: each item that fulfils the conditions is changed where it is."""
+    """Bind a list without keys: items that match the conditions are changed in place."""
     found = []
     for index, each in enumerate(node.items):
         scope = conditions(each)
@@ -186,7 +186,7 @@ def _kept(node: OverlayNode) -> OverlayNode:
 
 
 def _only_values(binder: ItemBinder, node: OverlayNode) -> None:
-    """In a list that is replaced there is nothing that marks could refer to."""
+    """Report marks in a list that is replaced as a whole: there is no item to match."""
     if isinstance(node, Map):
         if node.deleted:
             binder.faults.append(Fault(node.path, _REPLACED, "leave out what is to go"))
@@ -201,7 +201,7 @@ def _only_values(binder: ItemBinder, node: OverlayNode) -> None:
 
 
 def _computed(node: OverlayNode) -> bool:
-    """Whether there is an expression in it."""
+    """Return whether a node contains an expression."""
     if isinstance(node, Map):
         return any(_computed(member.node) for member in node.members)
     if isinstance(node, List):

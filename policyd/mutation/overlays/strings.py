@@ -1,6 +1,6 @@
-"""Texts with ``${CEL}`` in them: where the expressions begin and end. Compiles nothing.
+"""Find the expressions in strings with ``${CEL}``. Compiles nothing.
 
-``$${`` is a ``${`` that is meant literally.
+``$${`` is a literal ``${``.
 """
 
 import re
@@ -8,7 +8,7 @@ import re
 from policyd.cel.syntax.lexer import tokenize
 
 _OPENING = re.compile(r"\$\$\{|\$\{")
-# How the brackets of an expression count; the first one that was not opened ends it.
+# How brackets change the depth; an unmatched closing one ends the expression.
 _DEPTH = {"{": 1, "}": -1}
 
 
@@ -21,7 +21,7 @@ class Unclosed(ValueError):
 
 
 def pieces(text: str) -> list[str | tuple[int, int]]:
-    """The text in order: plain parts, and (start, end) of the expressions between braces."""
+    """Return the string in order: literal parts, and (start, end) of expressions in braces."""
     found: list[str | tuple[int, int]] = []
     plain, at = "", 0
     while opening := _OPENING.search(text, at):
@@ -40,9 +40,9 @@ def pieces(text: str) -> list[str | tuple[int, int]]:
 
 
 def _closing(text: str, start: int) -> int:
-    """Where the ``}`` is that ends the expression which begins at ``start``.
+    """Return the offset of the ``}`` that ends the expression beginning at ``start``.
 
-    CEL's own tokens are counted: braces in its texts and comments are none.
+    Tokens are CEL's: braces in its strings and comments do not count.
     """
     depth = 0
     for token in tokenize(text[start:])[0]:

@@ -1,5 +1,5 @@
-"""An overlay as it is written, read once: marks taken off the keys, ``${...}`` found and compiled,
-conditions made into patterns. Schemas and kinds are not known here.
+"""Read an overlay once: take the marks off the keys, compile ``${...}`` and turn conditions into
+patterns. Knows no schemas or kinds.
 """
 
 import re
@@ -18,7 +18,7 @@ from policyd.pattern.marks import Mark, UnknownMark, split
 MAX_DEPTH = 100  # levels of an overlay; Kubernetes' own kinds have about twenty
 DIRECTIVE = "$patch"
 _CONDITION = re.compile(r"\(.+\)")
-# Kyverno's variables, which would be plain texts here; not the braces of other templates.
+# Kyverno's variables, which would be plain strings here; not the braces of other templates.
 _FOREIGN = re.compile(
     r"\{\{-?\s*(?:@|(?:request|element|elementIndex|images|target|serviceAccount\w*)\b)"
 )
@@ -27,28 +27,28 @@ NO_EXPRESSION = "a condition is a pattern and holds no expression; matchConditio
 
 
 class Condition(Protocol):
-    """What the marks of a map demand."""
+    """The conditions that the marks of a map express."""
 
     def holds(self, value: Any) -> bool:
-        """Whether a map fulfils them."""
+        """Return whether a map fulfils them."""
 
 
 class Compiler(Protocol):
-    """What the policy layer does for an overlay."""
+    """Compile the parts of an overlay; the policy layer implements it."""
 
     def expression(self, text: str, start: int, end: int, path: FieldPath) -> Program | None:
-        """The program of ``text[start:end]``; None (and a problem told) if it does not compile."""
+        """Return the program of ``text[start:end]``; None (problem reported) on an error."""
 
     def pattern(self, tree: Mapping[str, Any], path: FieldPath) -> Condition | None:
-        """The pattern of a map's conditions; None (and a problem told) if it is none."""
+        """Return the pattern of a map's conditions; None (problem reported) if invalid."""
 
     def guard(self, tree: Mapping[str, Any], path: FieldPath) -> Condition | None:
-        """What the keys marked with < in a tree ask of the whole object; None likewise."""
+        """Return the conditions on the whole object, from the keys marked with <; else None."""
 
 
 @dataclass(frozen=True, slots=True)
 class OverlayLeaf:
-    """A value without structure, as it is written."""
+    """A scalar."""
 
     value: Any
     path: FieldPath
@@ -56,7 +56,7 @@ class OverlayLeaf:
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A text with expressions; ``type`` is that of the only part where that stands alone."""
+    """A string with expressions; ``type`` is the type of an expression that is the whole string."""
 
     parts: tuple[str | OverlayExpression, ...]
     path: FieldPath
@@ -75,9 +75,9 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Map:
-    """A map; ``condition`` is what its own marks demand, ``deleted``: ``$patch: delete``.
+    """A map; ``condition`` comes from its own marks, ``deleted`` is ``$patch: delete``.
 
-    ``empty``: it is written as ``{}``, which is put where there is no map.
+    ``empty``: it is written as ``{}``, which is added where there is no map.
     """
 
     members: tuple[Member, ...]
@@ -97,7 +97,7 @@ class List:
 
 @dataclass(frozen=True, slots=True)
 class Nothing:
-    """A list of which all items are conditions of the whole overlay; or what could not be read."""
+    """A list whose items are all conditions of the whole overlay, or an unreadable part."""
 
     path: FieldPath
 
@@ -105,12 +105,12 @@ class Nothing:
 OverlayNode = OverlayLeaf | Template | Map | List | Nothing
 
 
-# Each with the path from the map that they belong to.
+# Each with its path, relative to the map whose conditions are collected.
 Conditions = list[tuple[tuple[str, ...], Condition]]
 
 
 def conditions(node: OverlayNode, at: tuple[str, ...] = ()) -> Conditions:
-    """Those of a map and the maps in it, less what is inside lists: their items have their own."""
+    """Return the conditions of a map and its nested maps; list items keep their own."""
     if not isinstance(node, Map):
         return []
     found = [(at, node.condition)] if node.condition is not None else []
@@ -120,8 +120,8 @@ def conditions(node: OverlayNode, at: tuple[str, ...] = ()) -> Conditions:
 
 
 def global_conditions(value: Any) -> Any:
-    """The part of an overlay that is a condition of all of it: the keys marked with <, and what
-    leads to them, with the conditions of the same maps. None if there is none.
+    """Return the part of an overlay that is a condition of all of it, else None: the keys marked
+    with <, their parents, and the conditions beside them.
     """
     if isinstance(value, list):
         items = [found for item in value if (found := global_conditions(item)) is not None]
@@ -144,7 +144,7 @@ def _only_global(item: Any) -> bool:
 
 
 def too_deep(value: Any) -> bool:
-    """Whether an overlay has more levels than the passes over it may recurse; does not itself."""
+    """Return whether an overlay has too many levels for recursive passes; not recursive."""
     level = [value]
     for _ in range(MAX_DEPTH):
         level = [
@@ -157,8 +157,8 @@ def too_deep(value: Any) -> bool:
 
 
 def expressions_in(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str, int, int]]:
-    """The expressions that ``Reader`` compiles: the path of the string of each, the string, and
-    where in it the expression begins and ends. A string that cannot be read has none.
+    """Yield the expressions that ``OverlayReader`` compiles: path, string, start and end offset
+    within the string. A string that cannot be read has none.
     """
     if isinstance(value, dict):
         for key, below in value.items():
@@ -178,7 +178,7 @@ def expressions_in(value: Any, path: FieldPath) -> Iterator[tuple[FieldPath, str
 
 
 def _is_written(key: str) -> bool:
-    """Whether what stands behind a key is put into objects: it is no condition."""
+    """Return whether the value of a key is written to objects: the key is no condition."""
     try:
         return split(key)[0] in (Mark.NONE, Mark.ADD)
     except UnknownMark:
@@ -186,7 +186,7 @@ def _is_written(key: str) -> bool:
 
 
 def plain(node: OverlayNode) -> Any:
-    """The value that was written, of a node without expressions."""
+    """Return the written value of a node without expressions."""
     if isinstance(node, Map):
         return {member.name: plain(member.node) for member in node.members}
     if isinstance(node, List):
@@ -196,7 +196,7 @@ def plain(node: OverlayNode) -> Any:
 
 @dataclass(slots=True)
 class OverlayReader:
-    """Reads one overlay. ``faults`` are found on the way; ``count`` numbers the expressions."""
+    """Reads one overlay. ``faults`` collects problems; ``count`` numbers the expressions."""
 
     compiler: Compiler
     faults: list[Fault] = field(default_factory=list)
@@ -258,7 +258,7 @@ class OverlayReader:
         return True
 
     def _no_conditions(self, node: OverlayNode) -> None:
-        """Inside what is added nothing is there that a condition could look at."""
+        """Report conditions inside an added value: no existing object is there to check."""
         if isinstance(node, Map):
             if node.condition is not None or node.deleted:
                 message = "a condition inside of +(...) has nothing to look at"

@@ -1,4 +1,4 @@
-"""Which values and expressions of an overlay fit a type of a schema; and both in words."""
+"""Check values and expressions of an overlay against schema types, and describe both."""
 
 from policyd._core.schema.types import Scalar, SchemaType
 from policyd.cel.types.types import Kind, Type, is_optional
@@ -16,7 +16,7 @@ _WORDS = {
     Scalar.BOOLEAN: "true or false",
     Scalar.UNTYPED: "a string or number",
 }
-# What becomes of the values of CEL types in an object; any other type is a struct: a map.
+# JSON types of CEL values in an object; any other type is a struct and becomes a map.
 _NUMBERS = frozenset(("int", "uint", "double"))
 _TEXTS = frozenset(
     (
@@ -34,12 +34,12 @@ _TEXTS = frozenset(
 
 
 def fits(value: object, wanted: SchemaType) -> bool:
-    """Whether a scalar may stand where the schema has that type."""
+    """Return whether a scalar fits a schema type."""
     return type(value) in _SCALARS[wanted.scalar]
 
 
 def fits_expression(given: Type, wanted: SchemaType) -> bool:
-    """Whether the values of an expression may stand there, as far as its type tells."""
+    """Return whether an expression fits a schema type, as far as its static type is known."""
     if is_optional(given):
         return fits_expression(given.params[0], wanted)
     if given.kind in (Kind.DYN, Kind.NULL, Kind.PARAM):
@@ -58,7 +58,7 @@ def fits_expression(given: Type, wanted: SchemaType) -> bool:
 
 
 def expectation(wanted: SchemaType) -> str:
-    """What the schema has there, in words."""
+    """Describe the type that the schema expects."""
     forms = []
     if wanted.is_map:
         forms.append("a map")
@@ -70,7 +70,7 @@ def expectation(wanted: SchemaType) -> str:
 
 
 def in_words(value: object) -> str:
-    """A scalar as it may stand in a message."""
+    """Format a scalar for a message."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):

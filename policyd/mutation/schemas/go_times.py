@@ -1,14 +1,14 @@
-"""Times as Go's ``time.Parse`` reads them by Kubernetes' two layouts, and how they are printed.
+"""Times as Go's ``time.Parse`` reads Kubernetes' two layouts, and their printed form.
 
-Go takes more than RFC 3339: an hour of one digit, a comma before the fraction, offsets up to 24:60.
-Its words for what it does not take are the API server's.
+Go accepts more than RFC 3339: one-digit hours, a comma before the fraction, offsets up to 24:60.
+Its error messages are those of the API server.
 """
 
 from datetime import UTC, datetime, timedelta
 
 SECONDS = "2006-01-02T15:04:05Z07:00"
 MICROSECONDS = "2006-01-02T15:04:05.000000Z07:00"
-# The parts of SECONDS; a fraction, which stands in MICROSECONDS alone, has exactly its digits.
+# The parts of SECONDS; a fraction, which only MICROSECONDS has, needs exactly its digits.
 _PARTS = (
     "2006", "-", "01", "-", "02", "T", "15", ":", "04", ":", "05", ".000000", "Z07:00",
 )  # fmt: skip
@@ -17,23 +17,23 @@ _RANGES = {
     "01": ("month", 1, 12), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)
 }  # fmt: skip
 _DIGITS = frozenset("0123456789")
-# The calendar repeats after 400 years: Python's, which begins with the year 1 and ends with 9999,
-# does for years around both ends, too.
+# The calendar repeats after 400 years: years are shifted by that towards the middle of Python's
+# range, 1 to 9999, so that offsets work at both ends.
 _CYCLE = 400
 _MIDDLE = 5000
 
 
 class _BadError(ValueError):
-    """A part that is not what the layout wants there."""
+    """A part does not match the layout."""
 
 
 def seconds_text(value: str) -> str | None:
-    """``metav1.Time`` printed again: in UTC, without fractions; None for Go's zero time."""
+    """Print ``metav1.Time`` again: in UTC, without fractions; None for Go's zero time."""
     return _printed(value, SECONDS)
 
 
 def micros_text(value: str) -> str | None:
-    """``metav1.MicroTime``: six digits of the second, no more and no fewer."""
+    """Print ``metav1.MicroTime`` again: exactly six fractional digits of the second."""
     return _printed(value, MICROSECONDS)
 
 
@@ -55,7 +55,7 @@ def _printed(value: str, layout: str) -> str | None:
 
 
 def _parsed(value: str, layout: str) -> tuple[tuple[int, ...], int, int]:
-    """Year, month, day, hour, minute and second; nanoseconds; the offset from UTC in seconds."""
+    """Return year to second as a tuple; nanoseconds; the offset from UTC in seconds."""
     rest, numbers, nanos, offset = value, list[int](), 0, 0
     for part in _PARTS:
         if part == _FRACTION and layout == SECONDS:
@@ -96,7 +96,7 @@ def _year(rest: str) -> tuple[int, str]:
 
 
 def _number(rest: str, two: bool) -> tuple[int, str]:
-    """A number of two digits, or, where that suffices, of one."""
+    """Read a number of two digits, or of one where Go accepts it."""
     if not rest or rest[0] not in _DIGITS:
         raise _BadError
     if len(rest) > 1 and rest[1] in _DIGITS:
@@ -113,7 +113,7 @@ def _check(value: str, part: str, number: int) -> None:
 
 
 def _any_fraction(rest: str) -> tuple[int, str]:
-    """A fraction that the layout does not speak of, of any length, may follow the seconds."""
+    """Read a fraction of any length after the seconds, which the layout does not mention."""
     if rest[:1] not in (".", ",") or rest[1:2] not in _DIGITS:
         return 0, rest
     after = rest[1:].lstrip("0123456789")
@@ -122,7 +122,7 @@ def _any_fraction(rest: str) -> tuple[int, str]:
 
 
 def _exact_fraction(value: str, rest: str) -> tuple[int, str]:
-    """The six digits; Go takes a sign for the first one of them."""
+    """Read the six digits; Go accepts a sign in place of the first one."""
     size = len(_FRACTION)
     digits = rest[1:size]
     if len(rest.encode(errors="replace")) < size or rest[0] not in ".,":
@@ -137,7 +137,7 @@ def _exact_fraction(value: str, rest: str) -> tuple[int, str]:
 
 
 def _offset(value: str, rest: str) -> tuple[int, str]:
-    """``Z``, or hours and minutes. What is out of range is told first, as Go does."""
+    """Read ``Z``, or hours and minutes. Like Go, report values out of range first."""
     if rest.startswith("Z"):
         return 0, rest[1:]
     if len(rest.encode(errors="replace")) < len("+07:00") or rest[3:4] != ":":
@@ -158,7 +158,7 @@ def _two(text: str) -> int | None:
 
 
 def _quoted(text: str) -> str:
-    """As Go's package ``time`` quotes: bytes that are not printable ASCII in hexadecimal."""
+    """Quote like Go's package ``time``: bytes that are not printable ASCII in hexadecimal."""
     shown = []
     for character in text:
         if character < " " or character >= "\x80":

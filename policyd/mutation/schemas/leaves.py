@@ -1,8 +1,8 @@
-"""Values that Go decodes by methods of their own: quantities, times, int-or-string, bytes.
+"""Values with their own decoder in Go: quantities, times, int-or-string, bytes.
 
-Each function takes a JSON value (null too) and returns it as Go would print it again. It raises
-``ValueError`` with the words of Go's decoder, or ``TypeError`` where Go's general words for a wrong
-type apply; its argument is the Go type that was to be read, if that is not the field's.
+Each function takes a JSON value (or null) and returns it as Go would print it again. It raises
+``ValueError`` with the message of Go's decoder, or ``TypeError`` where Go's generic message for a
+wrong type applies; its argument is the expected Go type, if that is not the field's.
 """
 
 import base64
@@ -19,7 +19,7 @@ BASE64 = f"{ascii_letters}{digits}+/\r\n"
 
 
 def quantity(value: object) -> object:
-    """``resource.Quantity``: the canonical text, as the API server has it (``1024Mi``: ``1Gi``)."""
+    """``resource.Quantity``: the canonical string of the API server (``1024Mi``: ``1Gi``)."""
     if value is None:
         return "0"
     text = value if isinstance(value, str) else json_text(value)
@@ -27,14 +27,14 @@ def quantity(value: object) -> object:
 
 
 def json_text(value: object) -> str:
-    """A value that is no text, as it stands in JSON; only numbers can go on from here."""
+    """Return a non-string value as JSON; later steps accept only numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return "?"
     return repr(value)
 
 
 def int_or_string(value: object) -> object:
-    """``intstr.IntOrString``: a text, or an integer of 32 bits."""
+    """``intstr.IntOrString``: a string, or a 32-bit integer."""
     if value is None:
         return 0
     if isinstance(value, str):
@@ -47,7 +47,7 @@ def int_or_string(value: object) -> object:
 
 
 def octets(value: object) -> object:
-    """``[]byte``: base64, line breaks in it aside."""
+    """``[]byte``: base64; line breaks are ignored."""
     if value is None:
         return None
     if not isinstance(value, str):
@@ -57,15 +57,15 @@ def octets(value: object) -> object:
         try:
             return base64.b64encode(base64.b64decode(plain, validate=True)).decode()
         except ValueError:
-            pass  # where it goes wrong is found below
+            pass  # the offset is found below
     raise Base64Error(f"illegal base64 data at input byte {corrupt_at(value)}")
 
 
 def corrupt_at(text: str) -> int:
-    """The byte that Go complains about, of a text that is not base64."""
+    """Return the byte offset that Go reports for invalid base64."""
     at = len(text) - len(text.lstrip(BASE64))
     breaks = text.count("\n", 0, at) + text.count("\r", 0, at)
-    group = (at - breaks) % 4  # characters of the group that is not complete
+    group = (at - breaks) % 4  # characters of the incomplete group
     if at == len(text):
         return at - group
     if text[at] != "=" or group < 2:
@@ -81,7 +81,7 @@ def corrupt_at(text: str) -> int:
 
 
 def after_breaks(text: str, at: int) -> int:
-    """The place of the first character from ``at`` on that is no line break."""
+    """Return the offset of the first character from ``at`` on that is not a line break."""
     return len(text) - len(text[at:].lstrip("\r\n"))
 
 
@@ -91,7 +91,7 @@ def time(value: object) -> object:
 
 
 def micro_time(value: object) -> object:
-    """``metav1.MicroTime``: the same with six digits of the second."""
+    """``metav1.MicroTime``: the same with six fractional digits of the second."""
     return None if value is None else go_times.micros_text(text_of(value))
 
 
@@ -101,7 +101,7 @@ def text_of(value: object) -> str:
     return value
 
 
-# By the Go type. Types that are not here and decode themselves accept any JSON.
+# By Go type. Types with their own decoder that are missing here accept any JSON.
 LEAVES: dict[str, LeafConverter] = {
     "resource.Quantity": quantity,
     "intstr.IntOrString": int_or_string,

@@ -1,9 +1,9 @@
-"""Schemas of kinds: the built-in table and CRD documents, made into ``_core.schema`` types.
+"""Schemas of kinds, from the built-in table and CRD documents, as ``_core.schema`` types.
 
     schemas = Schemas.builtin().with_crds(documents)
     schemas.lookup("apps", "v1", "Deployment")      # a KindSchema, or None
 
-``type_builder`` makes the types; no merging and no decoding here.
+``type_builder`` builds the types; no merging and no decoding here.
 """
 
 import functools
@@ -36,10 +36,10 @@ class Gvk(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class KindSchema:
-    """What is known of one kind.
+    """The schema of one kind.
 
-    ``root`` is its type; ``native``: a Go type stands behind it, so results must decode;
-    ``mergeable``: ApplyConfiguration works on it (not on kinds that only subresources have).
+    ``root`` is its type; ``native``: it has a Go type, so results must decode; ``mergeable``:
+    ApplyConfiguration supports it (not kinds that only subresources have).
     """
 
     gvk: Gvk
@@ -49,13 +49,13 @@ class KindSchema:
 
     @property
     def list_keys(self) -> ListKeys:
-        """What ``_core.patch.diff`` takes as ``keys``."""
+        """Return the ``keys`` argument of ``_core.patch.diff``."""
         return self.root.list_keys
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The kind of the object that is mutated, its schema (None: not known), and those beside it."""
+    """The kind of the mutated object, its schema (None: unknown), and all known schemas."""
 
     gvk: Gvk
     schema: KindSchema | None
@@ -63,12 +63,12 @@ class Target:
 
     @property
     def native(self) -> KindSchema | None:
-        """The schema if a Go type stands behind the kind: what is mutated has to decode."""
+        """Return the schema if the kind has a Go type: the mutated object must decode."""
         return self.schema if self.schema is not None and self.schema.native else None
 
 
 class Schemas:
-    """Kinds by group, version and kind. Immutable: ``with_crds`` gives another one."""
+    """Kinds by group, version and kind. Immutable: ``with_crds`` returns a new object."""
 
     def __init__(
         self, table: "Table | None", custom: Mapping[Gvk, KindSchema], served: frozenset[str]
@@ -79,11 +79,11 @@ class Schemas:
 
     @classmethod
     def builtin(cls) -> "Schemas":
-        """The kinds of Kubernetes itself, read when first asked for."""
+        """Return the kinds of Kubernetes itself, read at first use."""
         return cls(builtin_table(), {}, frozenset())
 
     def with_crds(self, documents: Iterable[JSONObject]) -> "Schemas":
-        """These kinds and those that the CustomResourceDefinitions (plain documents) serve."""
+        """Add the kinds that CustomResourceDefinitions (plain documents) serve."""
         custom = dict(self._custom)
         served = set(self._served)
         for document in documents:
@@ -98,21 +98,21 @@ class Schemas:
         return found or (self._table.kind(gvk) if self._table else None)
 
     def target(self, gvk: tuple[str, str, str]) -> Target:
-        """What mutators have to know of the kind of their object."""
+        """Return what mutators need to know about the kind of their object."""
         return Target(Gvk(*gvk), self.lookup(*gvk), self)
 
     def knows(self, gvk: tuple[str, str, str]) -> bool:
-        """Whether ApplyConfiguration and Overlay can merge objects of that kind."""
+        """Return whether ApplyConfiguration and Overlay can merge objects of that kind."""
         found = self.lookup(*gvk)
         return found is not None and found.mergeable
 
     def list_keys(self, gvk: tuple[str, str, str]) -> ListKeys | None:
-        """``KindSchema.list_keys`` of that kind, if it is known."""
+        """Return ``KindSchema.list_keys`` of that kind, None if unknown."""
         found = self.lookup(*gvk)
         return found.list_keys if found is not None else None
 
     def serves(self, group: str, version: str) -> bool:
-        """Whether any kind of that API version is known."""
+        """Return whether any kind of that API version is known."""
         home = f"{group}/{version}"
         return home in self._served or (self._table is not None and home in self._table.versions)
 
@@ -123,7 +123,7 @@ def builtin_table() -> "Table":
 
 
 class Table:
-    """The file that ``tools/make_schemas.py`` made. A kind's types are built when first needed."""
+    """The file from ``tools/make_schemas.py``. A kind's types are built at first use."""
 
     def __init__(self, packed: bytes) -> None:
         lines = gzip.decompress(packed).split(b"\n")
@@ -156,7 +156,7 @@ class Table:
 
 
 def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:
-    """The kinds of a CustomResourceDefinition, one for each served version that has a schema."""
+    """Yield the kinds of a CustomResourceDefinition: each served version with a schema."""
     spec = document.get("spec") or {}
     for version in spec.get("versions") or ():
         schema = (version.get("schema") or {}).get("openAPIV3Schema")
@@ -168,7 +168,7 @@ def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:
 
 
 def as_published(schema: JSONObject) -> JSONObject:
-    """Structural schemas say nothing of the metadata that embedded resources have; OpenAPI does."""
+    """Add the metadata of embedded resources, as OpenAPI does: structural schemas omit it."""
     changed = dict(schema)
     for word in ("items", "additionalProperties"):
         if isinstance(schema.get(word), Mapping):

@@ -1,7 +1,8 @@
-"""OpenAPI schemas made into types, as the API server does for server-side apply.
+"""Build types from OpenAPI schemas, as the API server does for server-side apply.
 
-The rules are those of kube-openapi, pkg/schemaconv: without a list type a list is atomic, without
-a type anything goes, unknown fields need additionalProperties or preserve-unknown-fields.
+The rules are those of kube-openapi, pkg/schemaconv: a list without a list type is atomic, a schema
+without a type allows any value, unknown fields need additionalProperties or
+preserve-unknown-fields.
 """
 
 from collections.abc import Callable
@@ -36,9 +37,9 @@ TYPE_ATTRIBUTES = (
 
 
 class Builder:
-    """Makes types of OpenAPI schemas; each named one once, because they refer to one another.
+    """Builds types from OpenAPI schemas; named ones only once, because they refer to each other.
 
-    ``definition`` gives the schema that a ``$ref`` names.
+    ``definition`` returns the schema of a ``$ref``.
     """
 
     def __init__(self, definition: Callable[[str], JSONObject]) -> None:
@@ -88,7 +89,7 @@ class Builder:
         preserve = preserve or schema.get("x-kubernetes-preserve-unknown-fields") is True
         kind.name = schema.get("go", "") if "properties" in schema else ""
         if form in SCALARS:
-            # Any format but the plain one and bytes leaves a text open: int-or-string, date-time.
+            # Any string format but byte leaves the scalar untyped: int-or-string, date-time.
             open_text = form == "string" and schema.get("format", "") not in {"", "byte"}
             kind.scalar = Scalar.UNTYPED if open_text else SCALARS[form]
         if form == "":
@@ -155,7 +156,7 @@ def decoding(form: str, schema: JSONObject) -> Decoding:
 
 
 def untyped(kind: SchemaType) -> SchemaType:
-    """Anything, replaced as a whole."""
+    """Return a type for any value, replaced as a whole."""
     kind.scalar = Scalar.UNTYPED
     kind.is_map = kind.is_list = kind.atomic = True
     kind.extra = kind.item = Field(kind)
@@ -163,7 +164,7 @@ def untyped(kind: SchemaType) -> SchemaType:
 
 
 def deduced() -> SchemaType:
-    """Anything: maps merge key by key, lists are replaced."""
+    """Return a type for any value: maps merge key by key, lists are replaced."""
     kind = SchemaType()
     kind.scalar = Scalar.UNTYPED
     kind.is_map = kind.is_list = True
