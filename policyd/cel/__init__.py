@@ -1,4 +1,4 @@
-"""The CEL front end: source text to a checked syntax tree to a planned program. Runs when
+"""The CEL front end: compile source through a checked syntax tree to a planned program. Runs when
 policies load.
 
     from policyd.cel import Environment
@@ -14,7 +14,7 @@ __all__ = ["Environment"]
 
 
 def __getattr__(name: str) -> object:
-    # Lazily, because the core's modules import parts of this package.
+    # Lazily, because modules of the core import parts of this package.
     if name == "Environment":
         from policyd.cel.env import Environment
 

@@ -1,11 +1,11 @@
-"""What an expression may cost before anything is evaluated, as cel-go's checker estimates it.
+"""Estimate the cost of an expression before evaluation, as cel-go's checker does.
 
     estimate(checked)                                      # Range(min=1, max=18446744073709551615)
-    estimate(checked, lambda path, kind: Range(0, 100))    # with sizes of what is not known
+    estimate(checked, lambda path, kind: Range(0, 100))    # with sizes of unknown values
 
-The rules of functions stand in the tables of their libraries; here are those of the tree: what is
-known of the size of each value and, of lists and maps, of their parts. Nothing is folded: a literal
-list costs its 10 units, as it does not in a planned program.
+The cost rules of functions are in the tables of their libraries; this module has those of the tree:
+the known size of each value and, for lists and maps, of their parts. Nothing is folded: a literal
+list costs its 10 units, unlike in a planned program.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,7 +30,7 @@ from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.types.functions import functions
 from policyd.cel.types.types import Kind, Type, is_optional
 
-# ("object", "spec", "containers", "@items", "name"); empty for what no variable holds.
+# ("object", "spec", "containers", "@items", "name"); empty for values outside variables.
 SizePath = tuple[str, ...]
 Sizes = Callable[[SizePath, Type], Range | None]
 
@@ -52,10 +52,10 @@ def nothing_known(path: SizePath, kind: Type) -> Range | None:
 
 
 def estimate(checked: Checked, sizes: Sizes = nothing_known, *, dyn_fields: bool = False) -> Range:
-    """The least and the most that an evaluation costs; a ``max`` of ``MOST`` has no bound.
+    """Return the minimum and maximum cost of an evaluation; a ``max`` of ``MOST`` is unbounded.
 
-    ``sizes`` tells what the expression itself does not. cel-go counts nothing for a selection from
-    a dyn, which costs a unit at run time: ``dyn_fields`` counts it.
+    ``sizes`` returns sizes that the expression does not determine. cel-go charges nothing for a
+    selection from a dyn, which costs a unit at run time: ``dyn_fields`` counts it.
     """
     with deep_recursion():
         return _Estimator(checked, sizes, dyn_fields).cost(checked.expr)
@@ -86,7 +86,7 @@ class _Local:
 
 @dataclass(slots=True)
 class _Estimator:
-    """One pass over one tree. What is found of a node is kept by its id."""
+    """One pass over one tree. Results are kept by node id."""
 
     checked: Checked
     sizes: Sizes
@@ -133,7 +133,7 @@ class _Estimator:
         return self.paths.get(node.id, ())
 
     def _known(self, node: Expr) -> Range | None:
-        """The size of a value: by the expression, else as ``sizes`` says, else by its type."""
+        """Return the size of a value: from the expression, else from ``sizes`` or its type."""
         found = self.known.get(node.id) or _written(node)
         if found is not None:
             return found
@@ -241,7 +241,7 @@ class _Estimator:
         return parts.value if parts else None
 
     def _charge(self, node: Call, overload: str, costs: list[Range]) -> Charge:
-        """What the call costs with its arguments (not its target), if it is this overload."""
+        """Return the cost of a call and its arguments (not its target) for this overload."""
         if overload in ("logical_and", "logical_or"):
             return Charge(Range(costs[0].min, costs[0].plus(costs[1]).max))
         if overload == "conditional":
@@ -314,7 +314,7 @@ class _Estimator:
 
 
 def _binds(node: Comprehension) -> bool:
-    """Whether the fold is over nothing, only to name a value."""
+    """Return whether the fold is over nothing, only to bind a name."""
     over, condition = node.iter_range, node.loop_condition
     return (
         isinstance(over, ListExpr)
@@ -326,7 +326,7 @@ def _binds(node: Comprehension) -> bool:
 
 
 def _written(node: Expr) -> Range | None:
-    """The size of what stands in the expression itself."""
+    """Return the size of a value written in the expression itself."""
     match node:
         case Literal(value=str() | bytes() as value):
             return exactly(len(value))

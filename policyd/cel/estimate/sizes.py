@@ -1,6 +1,4 @@
-"""Where an estimate takes sizes from that the expression itself does not tell: from data that is
-there, or from an assumption.
-"""
+"""Sizes for estimates that the expression does not determine: measured in data, or assumed."""
 
 from collections.abc import Iterator, Mapping
 
@@ -10,7 +8,7 @@ from policyd.cel.types.types import Type
 
 
 def measured(variables: Mapping[str, object]) -> Sizes:
-    """The sizes of what the variables hold; nothing is known of results in between."""
+    """Return the sizes of the variables' values; intermediate results are unknown."""
 
     def sizes(path: SizePath, kind: Type) -> Range | None:
         if not path or path[0] not in variables:
@@ -25,7 +23,7 @@ def measured(variables: Mapping[str, object]) -> Sizes:
 
 
 def assumed(size: int) -> Sizes:
-    """At most so many items or characters in everything that is not known, numbers aside."""
+    """Assume at most this many items or characters in every unknown value except numbers."""
     bound = Range(0, size)
     one = Range(1, 1)
 
@@ -40,7 +38,7 @@ def _size(value: object) -> int:
 
 
 def _parts(value: object, step: str) -> Iterator[object]:
-    """What a step of a path leads to: ``@items``, ``@keys``, ``@values``, or a field's name."""
+    """Yield the values that a path step leads to: ``@items``, ``@keys``, ``@values`` or a field."""
     if isinstance(value, list):
         yield from range(len(value)) if step == "@indices" else value
     elif isinstance(value, dict):

@@ -1,1 +1,1 @@
-"""Checked expressions made into programs of the core."""
+"""Plan checked expressions: turn them into programs of the core."""

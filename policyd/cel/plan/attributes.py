@@ -1,8 +1,8 @@
 """Chains of selects and indexes while they are planned: cel-go's "attributes".
 
 cel-go counts a chain as one unit for its base and one for each step, but a chain that is directly a
-branch of ``?:`` is not counted for its base. That is why a chain stays open until it is known where
-it stands, and only then becomes a node.
+branch of ``?:`` is not counted for its base. So a chain stays open until its position is known, and
+only then becomes a node.
 """
 
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ class SlotBase:
 
 @dataclass(frozen=True, slots=True)
 class BoundBase:
-    """A name of optMap or sortBy: a slot that its value is put into at first use."""
+    """A name bound by optMap or sortBy: a slot filled at first use."""
 
     slot: int
     value: Node
@@ -33,14 +33,14 @@ class BoundBase:
 
 @dataclass(frozen=True, slots=True)
 class VariableBase:
-    """``variables.x``; the select of x is part of it."""
+    """``variables.x``, including the select of x."""
 
     variable: PlannedVariable
 
 
 @dataclass(frozen=True, slots=True)
 class NodeBase:
-    """Any other expression. ``counted`` is False for ``?:``, which cel-go charges nothing for."""
+    """Any other expression. ``counted`` is False for ``?:``, which is free in cel-go."""
 
     node: Node
     counted: bool = True
@@ -50,7 +50,7 @@ Base = SlotBase | BoundBase | VariableBase | NodeBase
 
 
 class Mode(Enum):
-    """How a step reads."""
+    """The kind of access of a step."""
 
     PLAIN = auto()
     OPTIONAL = auto()
@@ -59,12 +59,12 @@ class Mode(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One step: a constant key, or a node that gives it."""
+    """One step: a constant key, or the node of a key."""
 
     key: object
     node: Node | None = None
     mode: Mode = Mode.PLAIN
-    declared: bool = False  # a field of an ``Object`` that the checker knows to be one
+    declared: bool = False  # a field of an ``Object``, known to the checker
 
     @property
     def is_name(self) -> bool:
@@ -89,10 +89,10 @@ class Attribute:
         return replace(self, hops=(*self.hops, hop))
 
     def node(self, *, counted: bool = True) -> Node:
-        """The chain as a node; ``counted``: it does not stand directly in a branch of ``?:``."""
+        """Return the node of the chain; ``counted``: it is not directly a branch of ``?:``."""
         base_counted = not isinstance(self.base, NodeBase) or self.base.counted
         tested = bool(self.hops) and self.hops[-1].mode is Mode.TEST
-        # has() takes a unit off again, also from a base that has cost none.
+        # has() subtracts a unit, also if its base was free.
         charge = int(base_counted) - int(tested) if counted else 0
         if not self.hops:
             return base_node(self.base, charge)
@@ -104,7 +104,7 @@ class Attribute:
 
 
 def base_node(base: Base, charge: int) -> Node:
-    """The base alone, which costs ``charge`` beside what it evaluates."""
+    """Return the node of the base, which costs ``charge`` in addition to its evaluation."""
     match base:
         case SlotBase():
             return Slot(base.slot, base.name, charge)
@@ -119,7 +119,7 @@ def base_node(base: Base, charge: int) -> Node:
 
 
 def _path(base: SlotBase, hops: tuple[Hop, ...], charge: int) -> Node | None:
-    """The node for a chain of names from a variable, if its shape has one."""
+    """Return the node for a chain of names from a variable, if its shape has one."""
     names = tuple(shared_key(str(hop.key)) for hop in hops)
     modes = [hop.mode for hop in hops]
     if Mode.TEST in modes:

@@ -1,4 +1,4 @@
-"""Calls: which node one becomes, and what is computed once because its arguments are constants."""
+"""Calls: choose the node, and precompute what depends on constant arguments only."""
 
 from policyd._core.eval.calls import Call0, Call1, Call2, Call3, CallMany
 from policyd._core.eval.functions import Overload
@@ -10,7 +10,7 @@ from policyd._core.values.types import MISSING, UInt
 from policyd.cel.plan.specialise import specialised
 from policyd.errors import CelTypeError, Problem
 
-# The calls that cel-go computes when the program is made, if their argument is a constant.
+# The calls that cel-go evaluates at planning time if their argument is a constant.
 _CONVERSIONS = frozenset((
     "bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint",
 ))  # fmt: skip
@@ -18,7 +18,7 @@ _PRIMITIVES = (bool, int, float, str, UInt)
 
 
 def refuse(message: str) -> CelTypeError:
-    """The error of a program that cannot be made."""
+    """Return the error of a program that cannot be created."""
     text = f"program instantiation failed: {message}"
     return CelTypeError(text, [Problem(text)])
 
@@ -28,7 +28,7 @@ def all_const(nodes: tuple[Node, ...]) -> bool:
 
 
 def membership(value: Node, container: Node) -> Node | None:
-    """``x in [literals]`` as a set; None if the list is not made of such literals."""
+    """Return ``x in [literals]`` as a set lookup; None if the list has other elements."""
     if not isinstance(container, Const) or type(container.value) is not list:
         return None
     if not container.value:
@@ -39,8 +39,8 @@ def membership(value: Node, container: Node) -> Node | None:
 
 
 def computed(made: Node, name: str, known: Overload | None) -> Node:
-    """A call on constants: a constant itself where cel-go makes it one, else computed once and
-    charged as ever; lists and maps are left to run time, for they may be large.
+    """Precompute a call on constants: a constant if cel-go makes it one, else a value with the
+    usual charge. Lists and maps are left to run time because they may be large.
     """
     if name in _CONVERSIONS:
         value, _ = compute(made)
@@ -69,7 +69,7 @@ def make_call(
 
 
 def _prepared(overloads: tuple[Overload, ...], second: Node) -> object:
-    """A constant second argument in the form that the function wants, MISSING if as it is."""
+    """Prepare a constant second argument for the function; MISSING if not prepared."""
     if not isinstance(second, Const):
         return MISSING
     prepared = overloads[0].prepared(second.value)

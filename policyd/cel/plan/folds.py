@@ -1,6 +1,4 @@
-"""Folds: which node a macro becomes. The parser has expanded it; its parts are
-found by their shape.
-"""
+"""Folds: plan the node of an expanded macro, recognised by its shape."""
 
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -14,34 +12,34 @@ from policyd.cel.syntax.ast import Call, Comprehension, Expr, ListExpr, Literal,
 
 FoldSlots = dict[str, SlotBase | BoundBase]
 ONE_VARIABLE = -1
-# What cel-go charges for making a list and a map.
+# The cost of creating a list and a map in cel-go.
 LIST_COST = 10
 MAP_COST = 30
 
 
 class PartPlanner(Protocol):
-    """What folds need of the planner: it plans their parts, which may be folds again."""
+    """Plans the parts of a fold, which may be folds again."""
 
     layout: Layout
     folds: bool  # whether constants are folded
 
     def node(self, expr: Expr) -> Node:
-        """The node of an expression."""
+        """Return the node of an expression."""
 
     def in_round(
         self, expr: Expr, over: tuple[Node, int, int], *, begins: bool, notable: bool | None = None
     ) -> Node:
-        """The node of what each round of a fold ``over`` (range, slots) evaluates: first what
-        ``begins`` it. ``notable`` is a result that stands out among the rounds.
+        """Return the node evaluated in each round of a fold ``over`` (range, slots). ``begins``: it
+        is the first one. ``notable`` is a result that stands out among the rounds.
         """
 
     def scope(self, names: FoldSlots) -> AbstractContextManager[None]:
-        """Within it expressions also see ``names``."""
+        """Make ``names`` visible to expressions within the context."""
 
 
 def plan_fold(planner: PartPlanner, expr: Comprehension) -> Node:
-    """The node of a macro: ``all``, ``exists``, ``exists_one``, ``map``, ``filter``,
-    ``transform…``, or the binding of a name that optMap, optFlatMap and sortBy are made of.
+    """Return the node of a macro: ``all``, ``exists``, ``exists_one``, ``map``, ``filter``,
+    ``transform…``, or the name binding in optMap, optFlatMap and sortBy.
     """
     if isinstance(expr.loop_condition, Literal) and expr.loop_condition.value is False:
         return _bind(planner, expr)
@@ -80,7 +78,7 @@ def _loop(planner: PartPlanner, expr: Comprehension, over: tuple[Node, int, int]
 
 
 def _step(step: Expr) -> tuple[Expr | None, Call]:
-    """The condition of a step ``condition ? change : accu``, and the change."""
+    """Return the condition of a step ``condition ? change : accu``, and the change."""
     match step:
         case Call(function="_?_:_", args=(test, Call() as change, _)):
             return test, change
@@ -90,13 +88,13 @@ def _step(step: Expr) -> tuple[Expr | None, Call]:
 
 
 def _bind(planner: PartPlanner, expr: Comprehension) -> Node:
-    """A fold over nothing: its result, in which the accumulator's name means the initial value."""
+    """Plan a fold over nothing: its result, with the accumulator bound to the initial value."""
     slot = planner.layout.take()
     with planner.scope({expr.accu_var: BoundBase(slot, planner.node(expr.accu_init))}):
-        planner.node(expr.loop_step)  # never runs, but may refuse the program
+        planner.node(expr.loop_step)  # never runs, but an error here refuses the program
         return _charged(planner, Bind(slot, planner.node(expr.result)), LIST_COST)
 
 
 def _charged(planner: PartPlanner, made: Node, units: int) -> Node:
-    """A fold with the cost of the empty list or map that it begins with, unless that is folded."""
+    """Add the cost of the initial empty list or map, unless constants are folded."""
     return made if planner.folds else Chain(made, (), units)

@@ -1,8 +1,8 @@
-"""From a checked expression to a program: everything that depends only on the text is decided here.
+"""Plan a checked expression: decide everything that depends only on the source.
 
-Names become slots, constants are folded where cel-go folds them (lists and maps of literals, and
-the type conversions; an error there refuses the program), memberships in lists of literals become
-sets, calls of functions with constant arguments are computed once. Runs when policies load.
+Names become slots, constants are folded where cel-go folds them (literal lists and maps, and type
+conversions; an error there refuses the program), memberships in literal lists become sets, and
+function calls with constant arguments are precomputed. Runs when policies load.
 """
 
 from collections.abc import Iterator, Mapping
@@ -48,15 +48,15 @@ from policyd.cel.types.functions import functions
 from policyd.cel.types.types import DYN, Kind, Type, is_optional, is_patch_object
 from policyd.versions import NEWEST, KubernetesVersion
 
-# cel-go runs each of these by one function, whatever overload the types made it choose.
+# cel-go runs each of these by one function, whichever overload the checker chose.
 _ONE_FOR_ALL = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_", "_<_", "_<=_", "_>_", "_>=_"))
 _KEYS = (str, int, bool, float, UInt)
 
 
 def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
-    """The program of a checked expression. Raises CelTypeError where Kubernetes says
-    ``program instantiation failed``. Without ``fold`` constants cost what cel-go charges for them
-    in programs that it does not optimise; policies are always folded.
+    """Return the program of a checked expression. Raises CelTypeError where Kubernetes reports
+    ``program instantiation failed``. Without ``fold`` constants cost as much as in cel-go programs
+    that are not optimised; policies are always folded.
     """
     planner = Planner(layout, checked.types, checked.references, fold=fold, version=checked.version)
     with deep_recursion():
@@ -67,7 +67,7 @@ def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
 def plan_unchecked(
     text: str, expr: Expr, layout: Layout, *, version: KubernetesVersion = NEWEST
 ) -> Program:
-    """The program of an expression that was only parsed: all overloads are chosen at run time."""
+    """Plan an expression that was only parsed: all overloads are chosen at run time."""
     planner = Planner(layout, {}, {}, fold=True, version=version)
     with deep_recursion():
         root = planner.node(expr)
@@ -75,7 +75,7 @@ def plan_unchecked(
 
 
 def rereads(version: KubernetesVersion) -> bool:
-    """Whether optionals that pass through names are read anew (``_core/eval/rereading``)."""
+    """Return whether optionals read through names are read again (``_core/eval/rereading``)."""
     return not version.has(versions.OPTIONALS_KEEP_VALUES)
 
 
@@ -101,19 +101,19 @@ class Planner:
         self._references = references
 
     def node(self, expr: Expr, *, counted: bool = True) -> Node:
-        """The node of an expression; ``counted`` is False directly in a branch of ``?:``."""
+        """Return the node of an expression; ``counted`` is False for a direct branch of ``?:``."""
         planned = self._plan(expr)
         return planned.node(counted=counted) if isinstance(planned, Attribute) else planned
 
     def in_round(
         self, expr: Expr, over: tuple[Node, int, int], *, begins: bool, notable: bool | None = None
     ) -> Node:
-        """See ``folds.Planner``."""
+        """See ``folds.PartPlanner``."""
         return self.node(expr)
 
     @contextmanager
     def scope(self, names: FoldSlots) -> Iterator[None]:
-        """See ``folds.Planner``."""
+        """See ``folds.PartPlanner``."""
         outer = self._locals
         self._locals = {**outer, **names}
         yield
@@ -148,7 +148,7 @@ class Planner:
             known = self._types.get(node_id)
             if known is None or known.kind is not Kind.TYPE:
                 return Attribute(local)
-            return _type_named(name)  # cel-go takes the variable's name for that of a type
+            return _type_named(name)  # cel-go reads the variable's name as that of a type
         dotted, name = name.startswith("."), name.removeprefix(".")
         reference = self._references.get(node_id)
         if reference is not None and reference.value is not None:
@@ -176,7 +176,7 @@ class Planner:
         return self._open(expr.operand).then(hop)
 
     def _variable(self, operand: Expr, field: str) -> VariableBase | None:
-        """``variables.x`` of a policy."""
+        """Return the base ``variables.x`` of a policy variable."""
         if not isinstance(operand, Ident) or operand.name not in ("variables", ".variables"):
             return None
         if operand.name in self._locals:
@@ -185,14 +185,14 @@ class Planner:
         return VariableBase(variable) if variable is not None else None
 
     def _open(self, expr: Expr) -> Attribute:
-        """An expression as the base of further steps."""
+        """Plan an expression as the base of further steps."""
         planned = self._plan(expr)
         return planned if isinstance(planned, Attribute) else Attribute(NodeBase(planned))
 
     def _index(self, base: Expr, index: Expr, mode: Mode) -> Attribute:
         if isinstance(index, Literal) and isinstance(index.value, str):
             variable = self._variable(base, index.value)
-            if variable is not None:  # always there: .?x only wraps it
+            if variable is not None:  # always present: .?x only wraps it
                 return Attribute(NodeBase(VariableOptional(variable.variable)))
         chain = self._open(base)
         planned = self._key(index)
@@ -203,7 +203,7 @@ class Planner:
         return chain.then(Hop(None, planned, mode))
 
     def _key(self, expr: Expr) -> Node:
-        """An index. Errors name the Go type of what was only read, also in a branch of ``?:``."""
+        """Plan an index. Errors name the Go type of read values, also in a branch of ``?:``."""
         if not only_reads(expr, self._locals):
             match expr:
                 case Call(function="_?_:_", args=(condition, yes, no)):
@@ -214,14 +214,14 @@ class Planner:
         return RawKey(planned)
 
     def _is_object(self, expr: Expr) -> bool:
-        """Whether an expression is known to be an ``Object``, of which cel-go reads what is not
-        there as null.
+        """Return whether an expression is known to be an ``Object``: cel-go reads its absent fields
+        as null.
         """
         known = self._types.get(expr.id)
         return known is not None and is_patch_object(known.name)
 
     def _dotted(self, expr: Expr) -> str:
-        """``a.b.c`` as text, "" if it is anything else."""
+        """Return ``a.b.c`` as a string; "" for any other expression."""
         if isinstance(expr, Ident):
             return "" if expr.name in self._locals else expr.name.removeprefix(".")
         if isinstance(expr, Select) and not expr.test_only:
@@ -253,7 +253,7 @@ class Planner:
         return self._function(expr, name, arguments)
 
     def _branch(self, expr: Expr) -> Node:
-        """A branch of ``?:``: an optional that it gives passes through a chain."""
+        """Plan a branch of ``?:``: an optional result passes through a chain."""
         planned = self._plan(expr)
         if isinstance(planned, Attribute):
             return planned.node(counted=False)
@@ -261,7 +261,7 @@ class Planner:
         return Chain(planned, (), 0) if found == DYN or is_optional(found) else planned
 
     def _terms(self, operator: str, expr: Call) -> list[Node]:
-        """The operands of a chain of one operator: grouping does not change what it means."""
+        """Return the operands of a chain of one operator, whose grouping does not matter."""
         terms = []
         for arg in expr.args:
             if isinstance(arg, Call) and arg.function == operator:
@@ -277,7 +277,7 @@ class Planner:
         return Equal(first, second, negated)
 
     def _resolve(self, expr: Call) -> tuple[Expr | None, str]:
-        """The receiver and the function's full name; ``sets.contains`` has no receiver."""
+        """Return the receiver and the full function name; ``sets.contains`` has no receiver."""
         if expr.target is None:
             return None, expr.function.removeprefix(".")
         prefix = "" if self._types else self._dotted(expr.target)
@@ -340,7 +340,7 @@ class Planner:
 
 
 def _type_named(name: str) -> Node:
-    """A type as a value. Those with fields, and what only looks like a type, are none."""
+    """Return a type as a value; an error for struct types and names of no type."""
     if name not in TYPE_NAMES:
         raise refuse(f"reference to undefined type: {name}")
     return Const(TypeValue(name))

@@ -1,5 +1,5 @@
-"""Which expressions only read from variables: of what they give, messages name the Go type as the
-variables hold it; of all else they name the CEL type.
+"""Find expressions that only read variables: error messages name their values by the Go type that
+the variables hold, all other values by the CEL type.
 """
 
 from collections.abc import Container
@@ -8,7 +8,7 @@ from policyd.cel.syntax.ast import Call, Expr, Ident, Literal, Select
 
 
 def only_reads(expr: Expr, macro_variables: Container[str]) -> bool:
-    """Whether an expression is a variable, and names and indexes after it."""
+    """Return whether an expression is a variable, followed by names and indexes."""
     match expr:
         case Ident():
             return expr.name not in macro_variables

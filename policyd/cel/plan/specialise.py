@@ -1,7 +1,7 @@
-"""Shapes that many policies share, recognised among planned nodes and made into one node each.
+"""Merge planned nodes that form common shapes into one specialised node each.
 
-Only plain nodes are recognised: a program that is traced has none of them, and stays as it was
-written. What a node means, and what it costs, is decided in ``planner``.
+Only plain nodes are recognised: traced programs have none and stay as written. ``planner`` decides
+meaning and cost.
 """
 
 from collections.abc import Iterable
@@ -16,11 +16,11 @@ from policyd._core.eval.nodes import Const, Node
 from policyd._core.json.shared_keys import shared_key
 
 _TEXT_TESTS = frozenset(("startsWith", "endsWith", "contains"))
-_LONGEST = 100  # fields of a path, so that what a lookup costs fits into its code
+_LONGEST = 100  # fields of a path, so that the cost of a lookup fits into its code
 
 
 def specialised(call: Call2, first: Node, second: Node, known: Overload | None) -> Node:
-    """A call of two arguments, or the node that does the same; ``known`` is what it runs."""
+    """Return a call of two arguments or an equivalent node; ``known`` is its overload."""
     charges = known is not None and known.charges
     match first, second:
         case Const(value=str(key)), PathNode(units=1, fields=fields) if (
@@ -35,7 +35,7 @@ def specialised(call: Call2, first: Node, second: Node, known: Overload | None) 
 
 
 def conjunction(nodes: Iterable[Node]) -> Node:
-    """``&&`` of these; tests along one path that follow each other become one term."""
+    """Return ``&&`` of the nodes; consecutive tests along one path become one term."""
     made: list[Node | _Walk] = []
     for node in nodes:
         term = _term(node)
@@ -49,7 +49,7 @@ def conjunction(nodes: Iterable[Node]) -> Node:
 
 
 class _Term(NamedTuple):
-    """A test for ``key`` in the map that the fields ``prefix`` of a variable lead to."""
+    """A test for ``key`` in the map at the fields ``prefix`` of a variable."""
 
     slot: int
     prefix: tuple[str, ...]
@@ -68,17 +68,17 @@ def _term(node: Node) -> _Term | None:
 
 
 class _Walk:
-    """Lookups for terms that lie along one path."""
+    """Lookups for terms along one path."""
 
     def __init__(self, first: _Term) -> None:
         self._first = first
-        self._place = first.prefix  # where the latest lookup was made
+        self._place = first.prefix  # the map of the latest lookup
         self._keys = [first.key]
         self._codes = bytearray([_code(first.units, inside=False)])
         self._terms = [first.node]
 
     def takes(self, term: _Term) -> bool:
-        """Whether it lies on the way: it is one of this walk's from now on."""
+        """Add a term if it is on this path; return whether it was added."""
         way, place = term.prefix, self._place
         if term.slot != self._first.slot or way[: len(place)] != place:
             return False
@@ -97,7 +97,7 @@ class _Walk:
         self._codes.append(_code(units, inside=inside))
 
     def node(self) -> Node:
-        """One node; that of the term itself if it is a lone has()."""
+        """Return one node; for a single has(), its own node."""
         if len(self._terms) == 1 and isinstance(self._terms[0], HasPathNode):
             return self._terms[0]
         return PathTests(

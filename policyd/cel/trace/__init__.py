@@ -1,1 +1,1 @@
-"""What each part of an expression gave, for explanations."""
+"""Record the value of each part of an expression, for explanations."""

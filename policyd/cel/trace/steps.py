@@ -1,9 +1,9 @@
-"""What a traced evaluation did, as a tree for people: each part of the expression that says
-something, with its text and value. Prints nothing.
+"""Turn the records of a traced evaluation into a tree of steps for users: the informative parts of
+the expression, with source and value. Prints nothing.
 
-Literals and constants are left out. A chain of selects is one step with the value at its end; where
-it ended in an error, the part that it failed on is below it. A chain of ``&&`` is one step with its
-terms, a macro is one step with a step for each round that was kept.
+Literals and constants are left out. A chain of selects is one step with its final value; if it
+ended in an error, the part that failed is below it. A chain of ``&&`` is one step with its terms,
+a macro is one step with a step for each recorded round.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,10 +36,11 @@ _INDEXES = ("_[_]", "_[?_]", "_?._")
 class Step:
     """A part of an expression, or one round of a macro (``round``: the text is its variables).
 
-    ``value`` is a CEL value or a CelError, of a round that of its variable, or of both in a list.
-    ``state``: ``skipped`` was not evaluated, ``cut`` was ended by a limit. ``deciding``: of its
-    siblings, this one made the value above. ``hidden`` rounds were not kept; ``number`` counts
-    those of a macro from 0. ``pos`` is the place in the text of the whole expression.
+    ``value`` is a CEL value or a CelError; for a round, that of its variable, or of both in a list.
+    ``state``: ``skipped`` was not evaluated, ``cut`` was ended by a limit. ``deciding``: among its
+    siblings, this one determined the value of the parent. ``hidden`` counts the rounds that were
+    not recorded; ``number`` counts those of a macro from 0. ``pos`` is the offset in the whole
+    expression.
     """
 
     text: str
@@ -55,7 +56,7 @@ class Step:
 
     @property
     def failed(self) -> bool:
-        """Whether it is an error."""
+        """Return whether the value is an error."""
         return isinstance(self.value, CelError)
 
 
@@ -70,7 +71,7 @@ class Steps:
 
 
 def steps(record: Record) -> Steps:
-    """The tree of a record that has no other above it."""
+    """Return the tree of a record without a parent."""
     expression: TracedExpression = record.expression
     scope = _Scope(expression, [record])
     with deep_recursion():
@@ -84,7 +85,7 @@ def steps(record: Record) -> Steps:
 
 @dataclass(slots=True)
 class _Scope:
-    """The records of one expression by part, as far as they are not inside the rounds of a fold."""
+    """The records of one expression by part, except those inside the rounds of a fold."""
 
     expression: TracedExpression
     roots: Iterable[Record]
@@ -103,7 +104,7 @@ class _Scope:
             waiting += record.children[::-1]
 
     def inside(self, turn: Round, names: Iterable[str]) -> "_Scope":
-        """The scope of one round, in which ``names`` are the fold's variables."""
+        """Return the scope of one round, in which ``names`` are the fold's variables."""
         known = self.names.union(names)
         return _Scope(self.expression, turn.children, self.variables, known)
 
@@ -112,7 +113,7 @@ class _Scope:
 
 
 class _Builder:
-    """Makes steps of the parts that are not trivial."""
+    """Makes steps of the informative parts."""
 
     def __init__(self, variables: list[Record]) -> None:
         self._variables = variables
@@ -148,7 +149,7 @@ class _Builder:
             case Comprehension():
                 yield from self._fold(expr, record, scope)
             case Call(function="orValue", target=Call(function=name) as held) if name in _INDEXES:
-                # One thing to people: a chain that has an end in any case.
+                # Shown as one step: a chain with a default.
                 inner = scope.records.get(held.id)
                 if inner is not None:
                     yield from self._chain(held, inner, scope)
@@ -159,13 +160,13 @@ class _Builder:
                     yield from self._telling(part, scope)
 
     def _telling(self, expr: Expr, scope: _Scope) -> Iterator[Step]:
-        """The step of a part, unless its value is plain from the text or told elsewhere."""
+        """Yield the step of a part, unless its value is obvious or shown elsewhere."""
         if scope.is_constant(expr) or (isinstance(expr, Ident) and expr.name in scope.names):
             return
         yield self.step(expr, scope)
 
     def _chain(self, expr: Expr, record: Record, scope: _Scope) -> Iterator[Step]:
-        """What a chain starts from, its computed keys, and what it failed on."""
+        """Yield the base of a chain, its computed keys, and the part that failed."""
         base, keys = _unchained(expr)
         if not isinstance(base, Ident):
             yield from self._telling(base, scope)
@@ -186,7 +187,7 @@ class _Builder:
             yield Step(unparse(held), found.value, cost=found.cost, pos=held.pos)
 
     def _logic(self, expr: Call, record: Record, scope: _Scope) -> Iterator[Step]:
-        """All terms; the first with the value of the whole has decided it."""
+        """Yield all terms; the first with the value of the whole is the deciding one."""
         decided = record.value is not (expr.function == "_&&_")
         for term in _terms(expr, expr.function):
             made = self.step(term, scope)
@@ -241,7 +242,7 @@ def _same(one: object, other: object) -> bool:
 
 
 def _deciding(expr: Comprehension, record: Record) -> Round | None:
-    """The round that made the value of ``all`` or ``exists``, or the first error."""
+    """Return the round that decided ``all`` or ``exists``, or the first error."""
     if isinstance(record.value, CelError):
         return next((turn for turn in record.rounds if turn.notable), None)
     if record.rounds and record.value is (expr.macro == "exists"):
@@ -250,7 +251,7 @@ def _deciding(expr: Comprehension, record: Record) -> Round | None:
 
 
 def _bodies(expr: Comprehension) -> Iterator[Expr]:
-    """What is evaluated in each round: the condition, if there is one, and the body."""
+    """Yield the parts evaluated in each round: the condition, if any, and the body."""
     match expr.loop_step:
         case Call(function="_?_:_", args=(test, Call() as change, _)):
             yield test
@@ -275,7 +276,7 @@ def _terms(expr: Expr, function: str) -> Iterator[Expr]:
 
 
 def _mapped(yes: Expr) -> Comprehension | None:
-    """The binding in what optMap and optFlatMap make."""
+    """Return the binding in the expansion of optMap or optFlatMap."""
     if isinstance(yes, Call) and yes.function == "optional.of" and len(yes.args) == 1:
         yes = yes.args[0]
     if isinstance(yes, Comprehension) and yes.macro in ("optMap", "optFlatMap"):
@@ -284,7 +285,7 @@ def _mapped(yes: Expr) -> Comprehension | None:
 
 
 def _operand(expr: Expr) -> Expr | None:
-    """What a select or index reads from."""
+    """Return the operand of a select or index."""
     if isinstance(expr, Select):
         return expr.operand
     if isinstance(expr, Call) and expr.function in _INDEXES:
@@ -293,7 +294,7 @@ def _operand(expr: Expr) -> Expr | None:
 
 
 def _unchained(expr: Expr) -> tuple[Expr, list[Expr]]:
-    """What a chain of selects and indexes starts from, and its index expressions."""
+    """Return the base of a chain of selects and indexes, and its index expressions."""
     keys: list[Expr] = []
     while (held := _operand(expr)) is not None:
         if isinstance(expr, Call) and expr.function != "_?._":

@@ -1,10 +1,10 @@
-"""Programs that record what each part of their expression gives. Only for people who ask why:
-what judges requests is planned without.
+"""Plan programs that record the value of each part of their expression, to explain results.
+Requests are evaluated by programs without it.
 
-Values are those of the untraced program, and so are costs: constants stay folded (they evaluate
-nothing, so there is nothing to record: ``TracedExpression.constants`` has their values), a chain of
-selects is cut into its steps, and every node that is left is wrapped. Only the moment differs at
-which a chain is charged, which shows where a cost limit ends an evaluation.
+Values and costs equal those of the untraced program: constants stay folded (they are not evaluated
+and not recorded; ``TracedExpression.constants`` has their values), a chain of selects is split into
+its steps, and every other node is wrapped. Only the moment at which a chain is charged differs; it
+is visible where a cost limit ends an evaluation.
 """
 
 from collections.abc import Mapping
@@ -24,10 +24,10 @@ from policyd.cel.syntax.recursion import deep_recursion
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TracedExpression:
-    """What records point to: the expression, and the parts of it that are constants, by id.
+    """The expression that records refer to, with the values of its constant parts by id.
 
-    ``label`` says where it stands (``spec.validations[0].expression``), ``variable`` the name if it
-    is the definition of ``variables.NAME``.
+    ``label`` is its place (``spec.validations[0].expression``); ``variable`` the name if it defines
+    ``variables.NAME``.
     """
 
     checked: Checked
@@ -39,7 +39,7 @@ class TracedExpression:
 def plan_traced(
     checked: Checked, layout: Layout, tracer: Tracer, *, label: str = "", variable: str = ""
 ) -> Program:
-    """``planner.plan`` for a program whose evaluations ``tracer`` collects."""
+    """Run ``planner.plan`` for a program whose evaluations ``tracer`` collects."""
     expression = TracedExpression(checked, label, variable)
     planner = _TracingPlanner(layout, expression, tracer)
     with deep_recursion():
@@ -50,8 +50,8 @@ def plan_traced(
 
 
 class _TracingPlanner(Planner):
-    """Plans as ever, and wraps each node that is made. Constants stay bare, so that whatever the
-    planner does with them it still does.
+    """Wraps each node that the planner makes. Constants stay bare, so that the planner can still
+    optimise them.
     """
 
     def __init__(self, layout: Layout, expression: TracedExpression, tracer: Tracer) -> None:
@@ -73,7 +73,7 @@ class _TracingPlanner(Planner):
         return RoundTrace(node, self.tracer, slot, second, begins, wanted)
 
     def trace(self, node: Node, node_id: int) -> Node:
-        """The node, recorded as the part ``node_id``; a constant as it is."""
+        """Return the node, recorded as the part ``node_id``; a constant unchanged."""
         if isinstance(node, Const):
             self.expression.constants[node_id] = node.value
             return node
@@ -90,7 +90,7 @@ class _TracingPlanner(Planner):
 
 @dataclass(frozen=True, slots=True)
 class _TracedAttribute(Attribute):
-    """A chain that becomes one node for each step; ``marks``: the part that it is after so many."""
+    """A chain with one node per step; ``marks``: the part that each number of steps makes."""
 
     planner: _TracingPlanner | None = None
     marks: Mapping[int, int] = field(default_factory=dict)

@@ -1,6 +1,4 @@
-"""Declarations: overloads from their signature text, and the scope that an expression is checked
-in.
-"""
+"""Declarations: overloads parsed from their signatures, and the scope of an expression."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -31,9 +29,9 @@ class OverloadDecl:
 
 
 def parse_signature(text: str, name: str, overload_id: str = "") -> OverloadDecl:
-    """``string.startsWith(string) -> bool`` named ``startsWith`` is a member; named by all that
-    stands before the parenthesis it is global. Single capitals are type parameters. ValueError
-    if malformed.
+    """Parse a signature: ``string.startsWith(string) -> bool`` with the name ``startsWith`` is a
+    member; if the name is all that precedes the parenthesis, it is global. Single capitals are
+    type parameters. ValueError if malformed.
     """
     call, arrow, result = text.rpartition(" -> ")
     member = not call.startswith(f"{name}(")
@@ -49,7 +47,7 @@ def parse_signature(text: str, name: str, overload_id: str = "") -> OverloadDecl
 
 
 def parse_type(text: str) -> Type:
-    """``map(string, list(A))`` and the like; short names of the well-known types are understood."""
+    """Parse ``map(string, list(A))`` and the like; short names of well-known types are accepted."""
     text = text.strip()
     name, paren, rest = text.partition("(")
     if not paren:
@@ -62,7 +60,7 @@ def parse_type(text: str) -> Type:
 
 
 def _split(text: str) -> list[str]:
-    """At the commas outside of parentheses."""
+    """Split at the commas outside of parentheses."""
     parts, depth, start = [], 0, 0
     for index, char in enumerate(text):
         depth += {"(": 1, ")": -1}.get(char, 0)
@@ -80,14 +78,14 @@ def _params(of: Iterable[Type]) -> list[Type]:
 
 
 def group(overloads: Iterable[OverloadDecl]) -> dict[str, tuple[OverloadDecl, ...]]:
-    """Functions by name, their overloads in the order given (which decides result types)."""
+    """Group overloads by function name, in the given order (which decides result types)."""
     functions: dict[str, tuple[OverloadDecl, ...]] = {}
     for overload in overloads:
         functions[overload.function] = (*functions.get(overload.function, ()), overload)
     return functions
 
 
-# What a type's name means where an expression is wanted.
+# The meaning of a type's name used as an expression.
 TYPE_NAMES: Mapping[str, Type] = {
     each.name: types.type_of(each)
     for each in (
@@ -109,7 +107,7 @@ TYPE_NAMES: Mapping[str, Type] = {
     )
 }
 
-# The same since TYPE_NAMES_HOLD_DYN, where it differs.
+# The entries that differ since TYPE_NAMES_HOLD_DYN.
 _TYPE_NAMES_OF_DYN: Mapping[str, Type] = {
     each.name: types.type_of(each)
     for each in (
@@ -120,12 +118,12 @@ _TYPE_NAMES_OF_DYN: Mapping[str, Type] = {
 }
 
 
-# Constants of Protocol Buffers that Kubernetes knows by name.
+# Constants of Protocol Buffers that Kubernetes declares.
 CONSTANTS: Mapping[str, int] = {"google.protobuf.NullValue.NULL_VALUE": 0}
 
 
 class NoStructs:
-    """The provider of an environment without struct types."""
+    """The provider for an environment without struct types."""
 
     def find(self, name: str) -> Type | None:
         return None
@@ -136,7 +134,7 @@ class NoStructs:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Everything that names may refer to.
+    """All declared names.
 
     In the container ``a.b`` the name ``x`` means ``a.b.x``, ``a.x`` or ``x``, the first that
     exists; ``.x`` is always ``x``. Kubernetes' container is empty.
@@ -149,7 +147,7 @@ class Scope:
     version: KubernetesVersion = NEWEST
 
     def candidates(self, name: str) -> Iterator[str]:
-        """The full names that a name may stand for."""
+        """Yield the full names that a name may refer to."""
         if name.startswith("."):
             yield name[1:]
             return
@@ -160,14 +158,14 @@ class Scope:
         yield name
 
     def variable(self, name: str) -> Type | None:
-        """The type of a variable or of a type's name."""
+        """Return the type of a variable or of a type's name."""
         found = self.variables.get(name)
         if found is not None:
             return found
         return types.INT if name in CONSTANTS else self.type_name(name)
 
     def type_name(self, name: str) -> Type | None:
-        """The type of a type's name."""
+        """Return the type of a type's name."""
         found = TYPE_NAMES.get(name)
         if found is not None:
             of_dyn = self.version.has(TYPE_NAMES_HOLD_DYN)
@@ -177,7 +175,7 @@ class Scope:
 
 
 class Names:
-    """Looks names up while a tree is walked: among macros' variables, then in the scope."""
+    """Resolves names while a tree is walked: macro variables first, then the scope."""
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
@@ -185,16 +183,17 @@ class Names:
         self._locals: list[dict[str, Type]] = []
 
     def enter(self, variables: dict[str, Type]) -> None:
-        """Variables that are known until ``leave``; they hide all others of their names."""
+        """Add variables until ``leave``; they hide all others of the same name."""
         self._locals.append(variables)
 
     def leave(self) -> None:
-        """Forgets the variables of the last ``enter``."""
+        """Remove the variables of the last ``enter``."""
         self._locals.pop()
 
     def variable(self, name: str) -> tuple[str, Type] | None:
-        """The full name and the type of a variable: macros' variables first, before 1.37 also after
-        a leading dot. In a container, which Kubernetes has none, the specification is followed.
+        """Return the full name and type of a variable: macro variables first, before 1.37 also
+        after a leading dot. In a container, which Kubernetes does not use, the specification
+        applies.
         """
         if name.startswith(".") and not self._dot_is_global:
             local = self._local(name[1:])
@@ -213,7 +212,7 @@ class Names:
         return None
 
     def struct(self, name: str) -> tuple[str, Type] | None:
-        """The full name and the type behind ``name{…}``: since 1.37 no variable comes before it."""
+        """Return the full name and type of ``name{…}``: since 1.37 no variable takes precedence."""
         if not self._scope.version.has(LEADING_DOT_IS_GLOBAL):
             return self.variable(name)
         for full in self._scope.candidates(name):
@@ -223,11 +222,11 @@ class Names:
         return None
 
     def _local(self, name: str) -> Type | None:
-        """The type of a macro's variable."""
+        """Return the type of a macro variable."""
         return next((names[name] for names in reversed(self._locals) if name in names), None)
 
     def hides(self, name: str) -> bool:
-        """Whether a macro's variable hides a variable of the scope, which a dot brings back."""
+        """Return whether a macro variable hides a variable that ``.name`` still reaches."""
         return (
             self._dot_is_global
             and self._scope.variable(name) is not None
@@ -235,7 +234,7 @@ class Names:
         )
 
     def function(self, name: str) -> tuple[str, tuple[OverloadDecl, ...]] | None:
-        """The full name and the overloads of a function."""
+        """Return the full name and the overloads of a function."""
         for full in self._scope.candidates(name):
             if overloads := self._scope.functions.get(full):
                 return full, overloads
@@ -243,7 +242,7 @@ class Names:
 
 
 class TypeVariables:
-    """Hands out fresh type parameters, numbered as cel-go numbers them (messages may show them)."""
+    """Creates fresh type parameters, numbered as in cel-go (messages may show them)."""
 
     __slots__ = ("_numbers",)
 
@@ -254,7 +253,7 @@ class TypeVariables:
         return Type(f"_var{next(self._numbers)}")
 
     def instantiate(self, overload: OverloadDecl) -> tuple[tuple[Type, ...], Type]:
-        """The argument types and the result type, with fresh type parameters."""
+        """Return the argument types and the result type, with fresh type parameters."""
         if not overload.type_params:
             return overload.args, overload.result
         fresh = {param: self.fresh() for param in overload.type_params}

@@ -1,6 +1,4 @@
-"""The overload rows that a version of Kubernetes knows, by id and by name, as the planner looks
-them up.
-"""
+"""The overloads that a version of Kubernetes supports, by id and by name, for the planner."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -28,15 +26,15 @@ class Functions:
         return cls(by_id, {name: tuple(found) for name, found in by_name.items()})
 
     def candidates(self, name: str, arity: int) -> tuple[Overload, ...]:
-        """The rows that a call with this many arguments may run, in the order they are tried."""
+        """Return the overloads for a call with this many arguments, in the order they are tried."""
         rows = self.by_name.get(name, ())
         return tuple(row for row in rows if row.arity in (arity, _ANY_NUMBER) and row.runs)
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """One overload through the versions. ``since`` is the oldest supported version for what is
-    older; ``removed`` is None for what is still there.
+    """One overload across versions. ``since`` is the oldest supported version for anything older;
+    ``removed`` is None for an overload that still exists.
     """
 
     id: str
@@ -48,7 +46,7 @@ class Declaration:
 
 @cache
 def declarations() -> tuple[Declaration, ...]:
-    """All overloads that a supported version knows. One that changed has several rows."""
+    """Return the overloads of all supported versions. A changed overload has several rows."""
     found: dict[str, list[Overload]] = defaultdict(list)
     for library in KNOWN_LIBRARIES:
         for row in library.overloads:
@@ -66,12 +64,12 @@ def _declaration(rows: list[Overload]) -> Declaration:
 
 @cache
 def introduced() -> dict[str, KubernetesVersion]:
-    """The version that each overload came with, by id."""
+    """Return the version that introduced each overload, by id."""
     return {each.id: each.since for each in declarations()}
 
 
 @cache
 def functions(version: KubernetesVersion) -> Functions:
-    """The rows that a version knows."""
+    """Return the overloads that a version supports."""
     rows = (row for library in KNOWN_LIBRARIES for row in library.overloads)
     return Functions.of(row for row in rows if row.known_to(version))

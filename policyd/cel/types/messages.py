@@ -1,8 +1,8 @@
-"""The messages of Protocol Buffers that Kubernetes lets expressions make, such as
+"""The Protocol Buffers messages that Kubernetes lets expressions create, such as
 ``google.protobuf.Int64Value{value: 1}``.
 
-They are gone as soon as they are made: a wrapper is its value, a ``Struct`` a map. No policy needs
-them. ``policyd/_core/eval/messages`` makes them.
+They are unwrapped at once: a wrapper becomes its value, a ``Struct`` a map. No policy needs them.
+``policyd/_core/eval/messages`` creates them.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ _WRAPPED = {
     "Bool": BOOL, "Bytes": BYTES, "Double": DOUBLE, "Float": DOUBLE, "Int32": INT, "Int64": INT,
     "String": STRING, "UInt32": UINT, "UInt64": UINT,
 }  # fmt: skip
-# Name -> the type that it is to the checker, and its fields.
+# Name -> the type in the checker, and the fields.
 MESSAGES: Mapping[str, tuple[Type, Mapping[str, Type]]] = {
     "google.protobuf.Any": (DYN, {"type_url": STRING, "value": BYTES}),
     "google.protobuf.Duration": (DURATION, _TIME),
@@ -56,5 +56,5 @@ MESSAGES: Mapping[str, tuple[Type, Mapping[str, Type]]] = {
 
 
 def is_message(t: Type) -> bool:
-    """Whether a message may be of that type to the checker."""
+    """Return whether the checker may use that type for a message."""
     return any(t == made for made, _ in MESSAGES.values())

@@ -1,5 +1,5 @@
-"""The order in which cel-go tries the overloads of a function. It shows where the type of an
-operand is open: ``{}['a'] + x`` takes the first that fits.
+"""The order in which cel-go tries the overloads of a function. It is visible if the type of an
+operand is unknown: ``{}['a'] + x`` takes the first that fits.
 
 Functions that are not listed are tried in the order of their library's table.
 """
@@ -36,5 +36,5 @@ _RANK = {overload: rank for rank, overload in enumerate(_IDS)}
 
 
 def in_order(overloads: Iterable[OverloadDecl]) -> list[OverloadDecl]:
-    """The overloads, those of one function in the order in which they are tried."""
+    """Return the overloads, those of one function in the order in which they are tried."""
     return sorted(overloads, key=lambda overload: _RANK.get(overload.id, len(_RANK)))

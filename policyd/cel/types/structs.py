@@ -1,5 +1,5 @@
-"""The struct types of admission: what ``request``, ``namespaceObject``, ``variables`` and patches
-have.
+"""The struct types of admission: the fields of ``request``, ``namespaceObject``, ``variables`` and
+patches.
 
 Field lists are those that Kubernetes declares (k8s.io/apiserver
 pkg/admission/plugin/cel/compile.go, pkg/cel/mutation): ``request.uid`` or ``namespaceObject.kind``
@@ -95,7 +95,7 @@ ADMISSION: Mapping[str, Mapping[str, Type]] = {
         status="kubernetes.NamespaceStatus",
     ),
 }
-# Where Kubernetes declares struct types these names mean types too, though none that can be made.
+# Where Kubernetes declares struct types, these names are types too, but cannot be constructed.
 _SCALARS: Mapping[str, Type] = {
     "duration": DURATION,
     "timestamp": TIMESTAMP,
@@ -114,7 +114,7 @@ class Structs:
     patches: bool = False
 
     def find(self, name: str) -> Type | None:
-        """The struct type of that name."""
+        """Return the struct type of that name."""
         patch = self.patches and (name == JSON_PATCH.name or is_patch_object(name))
         if patch or name in self.known:
             return Type(name)
@@ -123,7 +123,7 @@ class Structs:
         return _SCALARS.get(name) if self.known else None
 
     def field(self, struct: Type, name: str) -> Type | None:
-        """The type of a field; patch objects have every field, and are dyn in all of them."""
+        """Return the type of a field; patch objects have every field, all of type dyn."""
         if struct.name in MESSAGES:
             return MESSAGES[struct.name][1].get(name)
         fields = {} if struct.name in _SCALARS else self.known.get(struct.name)
@@ -136,14 +136,14 @@ class Structs:
         return DYN
 
     def with_fields(self, name: str, fields: Mapping[str, Type]) -> "Structs":
-        """The same types and one more (or another one of that name)."""
+        """Return the same types and one more, or with the one of that name replaced."""
         return Structs({**self.known, name: dict(fields)}, self.patches)
 
 
 def variable_type(t: Type) -> Type:
-    """What ``variables.x`` is declared as when its expression is of type ``t``.
+    """Return the declared type of ``variables.x`` for an expression of type ``t``.
 
-    Kubernetes keeps scalars, lists and maps and forgets all else (optionals, quantities, types).
+    Kubernetes keeps scalars, lists and maps; all others become dyn (optionals, quantities, types).
     """
     if t in _VARIABLE_TYPES:
         return t

@@ -1,5 +1,4 @@
-"""The static types of CEL as the checker sees them. Only data and names: unification is in
-``unify``.
+"""The static types of the CEL checker. Only data and names: unification is in ``unify``.
 
 A type is its run-time name and its parameters. Two spellings exist, as in cel-go: ``str(t)`` gives
 the run-time names (``null_type``, ``google.protobuf.Timestamp``), which Kubernetes prints in ``must
@@ -13,13 +12,13 @@ from typing import Protocol
 
 
 class Kind(Enum):
-    """What a type is, which decides what the checker may do with it."""
+    """The kind of a type, which decides how the checker handles it."""
 
     PRIMITIVE = auto()
     DYN = auto()
     ERROR = auto()
     NULL = auto()
-    NONE = auto()  # the type of a field that JSONPatch does not have: nothing but dyn is accepted
+    NONE = auto()  # the type of a field that JSONPatch does not have: accepts only dyn
     WELL_KNOWN = auto()  # timestamp and duration
     WRAPPER = auto()  # ``wrapper(int)``: an int or null
     LIST = auto()
@@ -81,12 +80,12 @@ class Type:
         return _spell(self, {})
 
     def display(self) -> str:
-        """The spelling of type-checker messages."""
+        """Return the spelling used in type-checker messages."""
         return _spell(self, _DISPLAY)
 
 
 def _spell(t: Type, names: dict[str, str]) -> str:
-    """Without recursion: a list may be nested 250 times."""
+    """Spell a type without recursion: a list may be nested 250 times."""
     pieces: list[str] = []
     stack: list[Type | str] = [t]
     while stack:
@@ -132,17 +131,17 @@ def optional_of(value: Type) -> Type:
 
 
 def wrapper_of(value: Type) -> Type:
-    """The type of ``google.protobuf.Int64Value`` and the like."""
+    """Return the type of ``google.protobuf.Int64Value`` and the like."""
     return Type("wrapper", (value,))
 
 
 def unwrapped(t: Type) -> Type:
-    """The type without its wrapper, if it has one: values are of either."""
+    """Return the type without its wrapper, if any: a value may have either type."""
     return t.params[0] if t.kind is Kind.WRAPPER else t
 
 
 def type_of(value: Type) -> Type:
-    """The type of a type: ``int`` as an expression is of ``type(int)``."""
+    """Return the type of a type: ``int`` as an expression has the type ``type(int)``."""
     return Type("type", (value,))
 
 
@@ -151,15 +150,15 @@ def is_optional(t: Type) -> bool:
 
 
 def is_patch_object(name: str) -> bool:
-    """Whether a type's name is that of the object that a mutation makes, or of a part of it."""
+    """Return whether a type name is that of a mutation's object, or of a part of it."""
     return name == OBJECT.name or name.startswith(f"{OBJECT.name}.")
 
 
 class TypeProvider(Protocol):
-    """Knows the struct types of an environment."""
+    """The struct types of an environment."""
 
     def find(self, name: str) -> Type | None:
-        """The type of that name, if it exists."""
+        """Return the type of that name, if it exists."""
 
     def field(self, struct: Type, name: str) -> Type | None:
-        """The type of a field, None if the struct has no such field."""
+        """Return the type of a field; None if the struct has no such field."""

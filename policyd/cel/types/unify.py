@@ -1,6 +1,5 @@
-"""Type unification: may a value of one type stand where another is wanted, and what follows for
-the type parameters. The rules are those of cel-go's checker/types.go, its leniency towards null
-included.
+"""Type unification: check whether a value of one type may be used as another, and bind the type
+parameters. The rules are those of cel-go's checker/types.go, its leniency towards null included.
 """
 
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ _PARAMETRIC = (Kind.OPAQUE, Kind.LIST, Kind.MAP)
 
 
 class Bindings:
-    """What type parameters stand for. Failed attempts leave no trace."""
+    """Bindings of type parameters. Failed attempts leave no trace."""
 
     __slots__ = ("_bound", "_trail")
 
@@ -22,11 +21,11 @@ class Bindings:
         self._trail: list[tuple[Type, Type | None]] = []
 
     def assignable(self, to: Type, given: Type) -> bool:
-        """Whether the two types agree; if so, what was learnt of their parameters is kept."""
+        """Return whether the types agree; if so, keep the bindings of their parameters."""
         return self.all_assignable((to,), (given,))
 
     def all_assignable(self, first: Sequence[Type], second: Sequence[Type]) -> bool:
-        """Whether the types agree pair by pair."""
+        """Return whether the types agree pair by pair."""
         if len(first) != len(second):
             return False
         self._trail.clear()
@@ -40,7 +39,7 @@ class Bindings:
         return False
 
     def substitute(self, t: Type, *, free_to_dyn: bool = False) -> Type:
-        """The type with bound parameters replaced; unbound ones stay, or become dyn."""
+        """Replace bound type parameters; unbound ones stay, or become dyn."""
         while t.kind is Kind.PARAM:
             bound = self._bound.get(t)
             if bound is None:
@@ -80,9 +79,7 @@ class Bindings:
         return unwrapped(first) == unwrapped(second)
 
     def _stands_for(self, param: Type, t: Type) -> tuple[bool, bool]:
-        """Whether the parameter can stand for the type, and whether it stood for something
-        already.
-        """
+        """Return whether the parameter can have the type, and whether it was bound before."""
         if param == t:
             return True, True
         known = self._bound.get(param)
@@ -110,12 +107,12 @@ class Bindings:
 
 
 def most_general(first: Type, second: Type) -> Type:
-    """The less specific of two types that agree."""
+    """Return the less specific of two types that agree."""
     return first if _covers(first, second) else second
 
 
 def _covers(first: Type, second: Type) -> bool:
-    """Whether the first is equal to the second or less specific."""
+    """Return whether the first type is equal to the second or less specific."""
     if first.kind in (Kind.DYN, Kind.PARAM):
         return True
     first, second = unwrapped(first), unwrapped(second)
