@@ -1,7 +1,7 @@
-"""Environments: what an expression may use, and the way from its text to a program.
+"""Environments: the declarations that an expression may use, and its compilation to a program.
 
-An environment is immutable; each method that changes one returns another. Texts of errors are those
-of Kubernetes: ``compilation failed: ERROR: …``, ``must evaluate to bool but got dyn``.
+An environment is immutable; each method that changes one returns a new one. Error messages are
+those of Kubernetes: ``compilation failed: ERROR: …``, ``must evaluate to bool but got dyn``.
 """
 
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ _PATCHES_ONLY = "jsonpatch."
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What names mean, to one version of Kubernetes. ``composed`` are the programs behind
+    """The declarations of one version of Kubernetes. ``composed`` are the programs of
     ``variables.*``.
     """
 
@@ -54,7 +54,7 @@ class Environment:
 
     @classmethod
     def kubernetes(cls, version: KubernetesVersion = NEWEST) -> "Environment":
-        """Every library, and the variables of admission untyped: for ``policyd eval``."""
+        """Return every library and untyped admission variables: for ``policyd eval``."""
         names = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
         variables = dict.fromkeys(names, DYN) | _authorizer()
         return cls(variables, Structs(patches=True), patch_types=True, version=version)
@@ -68,7 +68,7 @@ class Environment:
         patch_types: bool = False,
         version: KubernetesVersion = NEWEST,
     ) -> "Environment":
-        """The environment of a policy's expressions (k8s-semantics 1.1, 1.5)."""
+        """Return the environment of a policy's expressions (k8s-semantics 1.1, 1.5)."""
         variables = {
             "object": DYN,
             "oldObject": DYN,
@@ -83,13 +83,13 @@ class Environment:
         return cls(variables, structs, patch_types=patch_types, version=version)
 
     def extend(self, variables: Mapping[str, Type], *, container: str = "") -> "Environment":
-        """The same with more variables, and names looked up in a container (see ``Scope``)."""
+        """Add variables, and look names up in a container (see ``Scope``)."""
         return replace(self, variables={**self.variables, **variables}, container=container)
 
     def with_variables(self, declared: Mapping[str, Type | Program]) -> "Environment":
-        """The same with ``variables.NAME`` for each name; with none, ``variables`` has no field.
+        """Declare ``variables.NAME`` for each name; with none, ``variables`` has no field.
 
-        Programs take part in what this environment compiles; types only in what it checks.
+        Programs are compiled into this environment's programs; types are only for checking.
         """
         fields = {
             name: variable_type(each if isinstance(each, Type) else each.result_type)
@@ -104,7 +104,7 @@ class Environment:
         )
 
     def check(self, text: str, *, expect: tuple[Type, ...] = ()) -> Checked:
-        """The checked expression, of one of the types expected (of any, if none is given).
+        """Return the checked expression; its type is one of ``expect``, or any if that is empty.
 
         Raises CelSyntaxError or CelTypeError.
         """
@@ -124,14 +124,14 @@ class Environment:
     def compile(
         self, text: str, *, expect: tuple[Type, ...] = (), layout: Layout | None = None
     ) -> Program:
-        """The program of an expression; errors as for ``check``, and those of constant folding.
+        """Return the program of an expression; errors are those of ``check`` and constant folding.
 
         Programs that are evaluated together, such as those of a policy, share a layout.
         """
         return plan(self.check(text, expect=expect), layout or self._layout())
 
     def _layout(self) -> Layout:
-        """That of the composed programs, which call each other through it; else a new one."""
+        """Return the layout through which the composed programs are called, or a new one."""
         layouts = [program.layout for program in self.composed.values()]
         layout = layouts[0] if layouts else Layout()
         assert isinstance(layout, Layout)  # the core needs only its slots; plan() gave it a Layout
@@ -140,12 +140,12 @@ class Environment:
         return layout
 
     def scope(self) -> Scope:
-        """What names may refer to."""
+        """Return the scope in which names are resolved."""
         declared = _functions(self.version, self.patch_types)
         return Scope(self.variables, declared, self.structs, self.container, self.version)
 
     def _fails(self, function: str, values: tuple[object, ...]) -> bool:
-        """Whether a call on literals ends in an error: asked of the run-time library itself."""
+        """Return whether a call on literals fails in the run-time library."""
         args = tuple(Literal(number, 0, value) for number, value in enumerate(values, 2))
         checked = check("", Call(1, 0, function, None, args), self.scope())
         try:
@@ -163,7 +163,7 @@ def _authorizer() -> dict[str, Type]:
 def _functions(
     version: KubernetesVersion, patch_types: bool
 ) -> Mapping[str, tuple[OverloadDecl, ...]]:
-    """The functions that a version knows; those for patches only where patches are made."""
+    """Return the functions of a version; those for patches only for mutations."""
     return group(
         in_order(
             parse_signature(row.signature, row.name, row.id)

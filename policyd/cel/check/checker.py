@@ -1,8 +1,8 @@
 """The type checker: cel-go's rules (checker/checker.go) and its messages.
 
 Returns the tree with names resolved, a type for every node and a reference for every name and call.
-Mixed literals like ``[1, "a"]`` get the element type dyn here; that Kubernetes refuses them outside
-of string.format is a matter of ``validators``.
+Mixed literals like ``[1, "a"]`` get the element type dyn here; ``validators`` refuses them outside
+of string.format, as Kubernetes does.
 """
 
 from dataclasses import replace
@@ -41,12 +41,12 @@ _LITERAL_TYPES: dict[type, Type] = {
     type(None): types.NULL,
 }
 _LOGIC = ("_&&_", "_||_")
-# ``.map(x, {x: x})`` doubles a type: a chain of thirty would keep the API server busy for days.
+# ``.map(x, {x: x})`` doubles a type: a chain of thirty would occupy the API server for days.
 MAX_TYPE_SIZE = 1_000
 
 
 def check(text: str, expr: Expr, scope: Scope) -> Checked:
-    """The checked expression; raises CelTypeError with all errors."""
+    """Return the checked expression; raises CelTypeError with all errors."""
     checker = Checker(scope)
     with deep_recursion():
         resolved = checker.visit(expr)
@@ -69,7 +69,7 @@ class Checker:
         self._variables = TypeVariables()
 
     def finish(self, text: str, expr: Expr) -> Checked:
-        """What was found, free of type parameters."""
+        """Return the results, free of type parameters."""
         solved = {
             node: self._bindings.substitute(found, free_to_dyn=True)
             for node, found in self._types.items()
@@ -77,7 +77,7 @@ class Checker:
         return Checked(text, expr, solved, self._references, self._scope.version)
 
     def visit(self, node: Expr) -> Expr:
-        """Checks a node and returns it resolved; its type is in ``_types`` then."""
+        """Check a node, store its type in ``_types`` and return it with names resolved."""
         match node:
             case Literal():
                 return self._typed(node, _LITERAL_TYPES.get(type(node.value), types.UINT))
@@ -125,7 +125,7 @@ class Checker:
         return self._typed(node, ERROR)
 
     def _name(self, node: Expr, found: tuple[str, Type]) -> Expr:
-        """The node as one name. A leading dot stays where a macro's variable hides that name."""
+        """Return the node as one name. A leading dot stays if a macro variable hides the name."""
         name, declared = found
         dotted = isinstance(node, Ident) and node.name.startswith(".")
         if self._names.variable(name) != found or (dotted and self._names.hides(name)):
@@ -164,7 +164,7 @@ class Checker:
         )
 
     def _field_of(self, node: Expr, operand: Expr, field: str, *, optional: bool = False) -> Type:
-        """The type of a field; an optional operand or selection makes it optional."""
+        """Return the type of a field; an optional operand or selection makes it optional."""
         whole = self._bindings.substitute(self._type(operand))
         target = whole.params[0] if types.is_optional(whole) else whole
         found = ERROR
@@ -214,7 +214,7 @@ class Checker:
         return self._resolve(Call(node.id, node.pos, full, target, args), overloads)
 
     def _resolve(self, node: Call, overloads: tuple[OverloadDecl, ...]) -> Expr:
-        """Chooses the overloads that fit; several leave the choice to run time."""
+        """Choose the overloads that fit; among several, run time chooses."""
         if node.function in _LOGIC:
             return self._resolve_logic(node, overloads)
         operands = node.args if node.target is None else (node.target, *node.args)
@@ -238,7 +238,7 @@ class Checker:
         return self._typed(node, result, Reference(node.function, tuple(ids)))
 
     def _resolve_logic(self, node: Call, overloads: tuple[OverloadDecl, ...]) -> Expr:
-        """Both sides of && and || are checked, so that both may be wrong."""
+        """Check both sides of && and ||, so that errors in both are reported."""
         result = BOOL
         for arg in node.args:
             if not self._bindings.assignable(self._type(arg), BOOL):
@@ -269,7 +269,7 @@ class Checker:
         return self._typed(replace(node, elements=tuple(elements)), found)
 
     def _unwrapped(self, value: Expr, *, optional: bool) -> Type:
-        """The type that a value has in its literal: ``?value`` must be an optional."""
+        """Return the type of a value in its literal: ``?value`` must be an optional."""
         found = self._type(value)
         if not optional:
             return found
@@ -364,14 +364,14 @@ class Checker:
         return self._typed(made, self._bindings.substitute(self._type(result)))
 
     def _visit_as(self, node: Expr, wanted: Type) -> Expr:
-        """Checks a node that must be of a type."""
+        """Check a node that must have the type ``wanted``."""
         visited = self.visit(node)
         if not self._bindings.assignable(wanted, self._type(visited)):
             self._mismatch(visited.pos, wanted, self._type(visited))
         return visited
 
     def _iteration_types(self, over: Expr, *, two: bool) -> tuple[Type, Type]:
-        """The types of the iteration variables."""
+        """Return the types of the iteration variables."""
         range_type = self._bindings.substitute(self._type(over))
         if range_type.kind is Kind.LIST:
             element = range_type.params[0]

@@ -1,7 +1,7 @@
-"""Checks a literal format string of ``string.format`` against literal arguments, before any
+"""Check a literal format string of ``string.format`` against literal arguments, before
 evaluation.
 
-Clauses and messages: cel-go ext/formatting.go. The text is read as bytes there, so a clause letter
+Clauses and messages: cel-go ext/formatting.go. It reads the string as bytes, so a clause letter
 beyond ASCII is named by its first byte.
 """
 
@@ -16,7 +16,7 @@ _STRING_PROBLEM = (
     "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, "
     "durations, and timestamps"
 )
-# Clause letter -> the types it takes and what is said of others.
+# Clause letter -> the types it accepts and the message for others.
 _CLAUSES = {
     "d": (("int", "uint"), "decimal clause can only be used on integers"),
     "f": (("double", "string"), "fixed-point clause can only be used on doubles"),
@@ -31,9 +31,7 @@ _CLAUSES = {
 
 
 class FormatProblem(Exception):
-    """A format string that does not go with its arguments; ``node`` is the argument to blame, if
-    any.
-    """
+    """A format string that does not fit its arguments; ``node`` is the bad argument, if any."""
 
     def __init__(self, message: str, node: Expr | None = None) -> None:
         super().__init__(message)
@@ -41,7 +39,7 @@ class FormatProblem(Exception):
 
 
 def check_format(text: str, args: Sequence[Expr], types: dict[int, Type]) -> int:
-    """How many arguments the format string uses; raises FormatProblem."""
+    """Return how many arguments the format string uses; raises FormatProblem."""
     octets = text.encode("utf-8", "surrogatepass").decode("latin-1")
     used = 0
     place = octets.find("%")
@@ -62,7 +60,7 @@ def check_format(text: str, args: Sequence[Expr], types: dict[int, Type]) -> int
 
 
 def _skip_precision(text: str, place: int) -> int:
-    """The place of the clause letter."""
+    """Return the offset of the clause letter."""
     if text[place] != ".":
         return place
     end = place + 1
@@ -96,7 +94,7 @@ def _check_clause(letter: str, arg: Expr, types: dict[int, Type]) -> None:
 
 
 def _check_string(arg: Expr, types: dict[int, Type]) -> None:
-    """``%s`` takes nearly everything; literals are looked into."""
+    """Check an argument of ``%s``, which accepts nearly everything; check inside literals."""
     found = unwrapped(types[arg.id])
     if found.kind is not Kind.DYN and found.kind not in _STRING_KINDS:
         raise FormatProblem(

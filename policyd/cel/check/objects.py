@@ -1,9 +1,9 @@
-"""The type checker for expressions about objects of known kinds, as the API server's
-status.typeChecking has it, without what it is wrong about.
+"""Type-check expressions about objects of known kinds like the API server's status.typeChecking,
+without its false reports.
 
-There an object of a kind is a struct of its schema's fields and nothing else. When policies run it
-is a map: it may be indexed (``object["spec"]``), iterated, asked with ``in``, and stand where an
-object of another type may. So what does not fit as a struct is tried as a map.
+There, an object of a kind is a struct of its schema's fields and nothing else. At run time it is a
+map: it may be indexed (``object["spec"]``), iterated, used with ``in``, and used in place of an
+object of another type. So an object that does not fit as a struct is checked as a map.
 """
 
 from typing import Protocol
@@ -17,7 +17,7 @@ from policyd.cel.types.declarations import OverloadDecl, Scope
 from policyd.cel.types.types import DYN, STRING, Type, TypeProvider
 
 _ANY_MAP = types.map_of(STRING, DYN)
-# What gives one of two values, with its overload.
+# Functions that return one of two values, with their overload.
 _EITHER = {"_?_:_": ("conditional",), "orValue": ("optional_orValue_value",)}
 
 
@@ -25,16 +25,16 @@ class KindTypeProvider(TypeProvider, Protocol):
     """The struct types of kinds."""
 
     def is_object(self, t: Type) -> bool:
-        """Whether the type is part of a kind."""
+        """Return whether the type is part of a kind."""
 
     def shared(self, t: Type) -> Type:
-        """What the type is in all places of its definition: a container is one in every list."""
+        """Return the type shared by all uses of a definition: a container in any list."""
 
 
 def check_objects(
     text: str, expr: Expr, scope: Scope, objects: KindTypeProvider
 ) -> tuple[Checked, list[Issue]]:
-    """The checked expression and everything that is wrong with it."""
+    """Return the checked expression and all its errors."""
     checker = _ObjectChecker(scope, objects)
     with deep_recursion():
         resolved = checker.visit(expr)
@@ -65,13 +65,13 @@ class _ObjectChecker(Checker):
         self._types.update(given)
         if len(self.issues) > told:
             self.issues[told:] = complaint
-            if node.function in _EITHER:  # values of two types: nobody asks when it runs
+            if node.function in _EITHER:  # types may differ at run time
                 self.issues[told:] = []
                 return self._typed(node, DYN, Reference(node.function, _EITHER[node.function]))
         return made
 
     def _indexed(self, node: Call, of: Type) -> Expr:
-        """``object["spec"]`` is ``object.spec``."""
+        """Check ``object["spec"]`` like ``object.spec``."""
         key = node.args[1]
         found = DYN
         if isinstance(key, Literal) and isinstance(key.value, str):

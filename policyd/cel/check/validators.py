@@ -1,9 +1,9 @@
-"""What Kubernetes still refuses after type checking: literals that cannot be right.
+"""Find invalid literals that Kubernetes refuses after type checking.
 
-Durations, timestamps and regular expressions that are written out must be valid; lists and maps
-must not mix types, except inside of ``format`` calls; those are checked against their format string
-when both are written out (cel-go cel/validator.go, ext/formatting.go). Whether a conversion
-succeeds is asked of the run-time library through a ``Probe``, so that both always agree.
+Literal durations, timestamps and regular expressions must be valid; lists and maps must not mix
+types, except inside of ``format`` calls, which are checked if format string and arguments are
+literals (cel-go cel/validator.go, ext/formatting.go). Conversions are checked by the run-time
+library through a ``Probe``, so that both always agree.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,14 +14,14 @@ from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Issue
 from policyd.cel.types.types import Type, is_optional, unwrapped
 
-# Whether calling a function on literal arguments ends in an error.
+# Return whether a function fails on literal arguments.
 Probe = Callable[[str, tuple[object, ...]], bool]
 
 _LITERAL_ARGUMENTS = ("duration", "timestamp", "matches")
 
 
 def validate(checked: Checked, fails: Probe) -> list[Issue]:
-    """All problems of an expression that has no type errors."""
+    """Return all problems of an expression without type errors."""
     nodes = _nodes(checked.expr)
     issues: list[Issue] = []
     for name in _LITERAL_ARGUMENTS:
@@ -39,7 +39,7 @@ def validate(checked: Checked, fails: Probe) -> list[Issue]:
 
 
 def _nodes(root: Expr) -> list[tuple[Expr, bool]]:
-    """Every node, parts before wholes, and whether it stands somewhere inside a ``format`` call."""
+    """Return every node, parts before wholes, and whether it is inside a ``format`` call."""
     found, stack = [], [(root, False)]
     while stack:
         node, inside = stack.pop()
@@ -50,9 +50,9 @@ def _nodes(root: Expr) -> list[tuple[Expr, bool]]:
 
 
 def _literal_argument(node: Expr, name: str, fails: Probe) -> Iterator[Issue]:
-    """The first argument of the function of that name, a member's receiver not counted.
+    """Check the first argument of the function of that name, not counting a member's receiver.
 
-    So in the global ``matches(text, pattern)`` it is the text that must be a pattern, as in cel-go.
+    So in the global ``matches(text, pattern)`` the text must be a valid pattern, as in cel-go.
     """
     if not isinstance(node, Call) or node.function != name or not node.args:
         return

@@ -15,9 +15,7 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 @dataclass(frozen=True, slots=True)
 class Expr:
-    """A node; ``id`` is unique in its tree, ``pos`` is the offset in code points that errors
-    point at.
-    """
+    """A node; ``id`` is unique in its tree, ``pos`` is the code point offset used in errors."""
 
     id: int
     pos: int
@@ -25,8 +23,8 @@ class Expr:
 
 @dataclass(frozen=True, slots=True)
 class Literal(Expr):
-    """null, bool, int, float, str, bytes or ``UInt`` (``_core.values.types``): what the evaluator
-    uses.
+    """null, bool, int, float, str, bytes or ``UInt`` (``_core.values.types``), as the evaluator
+    uses them.
     """
 
     value: object
@@ -55,7 +53,7 @@ class Call(Expr):
 
 @dataclass(frozen=True, slots=True)
 class ListExpr(Expr):
-    """``[a, ?b]``: ``optional`` holds the indexes of the elements that were marked with ``?``."""
+    """``[a, ?b]``: ``optional`` holds the indexes of the elements marked with ``?``."""
 
     elements: tuple[Expr, ...]
     optional: frozenset[int] = frozenset()
@@ -92,13 +90,11 @@ class StructExpr(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Expr):
-    """The general fold of CEL. ``macro`` is the macro it came from: ``all``, ``exists``, ``map``
-    …
-    """
+    """The general fold of CEL. ``macro`` is its macro: ``all``, ``exists``, ``map`` …"""
 
     iter_range: Expr
     iter_var: str
-    iter_var2: str  # "" in the one-variable forms
+    iter_var2: str  # "" in one-variable macros
     accu_var: str
     accu_init: Expr
     loop_condition: Expr
@@ -109,7 +105,7 @@ class Comprehension(Expr):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What a name in the tree stands for.
+    """The declaration that a name in the tree refers to.
 
     A variable or a type has a ``name`` and no overloads (``value`` is set for constants); a call
     has the ids of every overload that its argument types allow.
@@ -124,10 +120,10 @@ class Reference:
 class Checked:
     """A checked expression.
 
-    ``expr`` is the tree with names resolved: ``a.b`` that names one variable has become an
-    ``Ident``, and ``sets.contains(x, y)`` a call of ``sets.contains`` without target. ``types`` and
-    ``references`` are keyed by node id; every type is free of type parameters. ``version`` is the
-    one whose functions it may call.
+    ``expr`` is the tree with names resolved: ``a.b`` that names one variable is an ``Ident``, and
+    ``sets.contains(x, y)`` a call of ``sets.contains`` without target. ``types`` and
+    ``references`` are keyed by node id; types contain no type parameters. ``version`` is the one
+    whose functions the expression may call.
     """
 
     text: str
@@ -142,7 +138,7 @@ class Checked:
 
 
 def qualified_name(node: Expr) -> str | None:
-    """``a.b.c`` if the node is nothing but names; None otherwise."""
+    """Return ``a.b.c`` if the node consists of names only; None otherwise."""
     parts: list[str] = []
     while isinstance(node, Select) and not node.test_only:
         parts.append(node.field)

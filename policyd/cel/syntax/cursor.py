@@ -1,4 +1,4 @@
-"""A place in a list of tokens that only moves forward."""
+"""A cursor over a list of tokens that only moves forward."""
 
 from collections.abc import Container
 
@@ -6,11 +6,11 @@ from policyd.cel.syntax.lexer import Token
 
 
 class Unexpected(Exception):
-    """The token stream is not CEL; which words that deserves is the matter of ``syntax_errors``."""
+    """The token stream is not CEL; ``errors`` finds the messages."""
 
 
 class Cursor:
-    """Looks at the next tokens and takes them; the last one is EOF and must not be taken twice."""
+    """Reads and consumes tokens; the last one is EOF and must not be consumed twice."""
 
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
@@ -19,35 +19,35 @@ class Cursor:
 
     @property
     def pos(self) -> int:
-        """The offset of the next token."""
+        """Return the offset of the next token."""
         return self._tokens[self._next].pos
 
     def kind(self, ahead: int = 0) -> str:
-        """The kind of the token after ``ahead`` others; EOF beyond the end."""
+        """Return the kind of the token after ``ahead`` others; EOF beyond the end."""
         return self._kinds[min(self._next + ahead, len(self._kinds) - 1)]
 
     def at(self, kind: str) -> bool:
-        """Whether the next token is of this kind."""
+        """Return whether the next token is of this kind."""
         return self._kinds[self._next] == kind
 
     def at_any(self, kinds: Container[str]) -> bool:
-        """Whether the next token is of one of these kinds."""
+        """Return whether the next token is of one of these kinds."""
         return self._kinds[self._next] in kinds
 
     def take(self) -> Token:
-        """The next token, whatever it is."""
+        """Consume the next token of any kind."""
         token = self._tokens[self._next]
         self._next += 1
         return token
 
     def accept(self, kind: str) -> Token | None:
-        """The next token if it is of this kind."""
+        """Consume the next token if it is of this kind."""
         if self._kinds[self._next] != kind:
             return None
         return self.take()
 
     def expect(self, kind: str) -> Token:
-        """The next token, which must be of this kind; raises Unexpected."""
+        """Consume the next token, which must be of this kind; raises Unexpected."""
         if not self.at(kind):
             raise Unexpected
         return self.take()

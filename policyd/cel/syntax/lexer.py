@@ -1,7 +1,7 @@
-"""Text to tokens, with the words of ANTLR for characters that begin no token.
+"""Split source into tokens; characters that begin no token are errors with ANTLR's messages.
 
-A token's kind is how ANTLR's messages name it: punctuation and keywords stand for themselves, the
-others are ``IDENTIFIER``, ``NUM_INT`` and so on. Grammar: parser/gen/CEL.g4 of cel-go.
+A token's kind is its name in ANTLR's messages: punctuation and keywords are their own kind, others
+are ``IDENTIFIER``, ``NUM_INT`` and so on. Grammar: parser/gen/CEL.g4 of cel-go.
 """
 
 import re
@@ -11,7 +11,7 @@ from policyd.cel.syntax.source import Issue
 
 EOF = "<EOF>"
 KEYWORDS = frozenset({"in", "true", "false", "null"})
-# Names that cannot be variables or functions; as fields they may be used.
+# Names that cannot be variables or functions, but can be fields.
 RESERVED = frozenset((
     "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in",
     "let", "loop", "package", "namespace", "null", "return", "true", "var", "void", "while",
@@ -37,7 +37,7 @@ _QUOTED = (
     r'|[rR]"[^"\n\r]*"'
     r"|[rR]'[^'\n\r]*'"
 )
-# The order makes the first alternative that matches the longest one, which is ANTLR's choice.
+# Ordered so that the first alternative that matches is the longest one, which ANTLR takes.
 _TOKEN = re.compile(
     rf"""
       (?P<HIDDEN>[\t \r\n\f]+|//[^\n]*)
@@ -60,7 +60,7 @@ _BACKTICK_PREFIX = re.compile(r"`[A-Za-z0-9_.\-/ ]*")
 
 
 def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
-    """All tokens, an EOF token at the end, and an error for each piece that is none."""
+    """Return all tokens, with EOF at the end, and an error for each invalid piece."""
     tokens: list[Token] = []
     issues: list[Issue] = []
     pos = 0
@@ -84,7 +84,7 @@ def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
 
 
 def _viable_prefix(text: str, pos: int) -> int:
-    """How many characters still looked like a token; ANTLR skips these and the one after them."""
+    """Return how many characters could begin a token; ANTLR skips these and the next one."""
     char = text[pos]
     if char in "&|=":
         return 1
@@ -101,7 +101,7 @@ def _viable_prefix(text: str, pos: int) -> int:
 
 
 def text_between(text: str, start: int, end: int) -> str:
-    """A piece of the text without what is no token; blanks and comments stay."""
+    """Return a piece of the source without invalid tokens; blanks and comments stay."""
     kept: list[str] = []
     pos = start
     while pos < end:

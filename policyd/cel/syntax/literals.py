@@ -1,7 +1,6 @@
-"""The values of literal tokens: numbers in the range of their type, strings with their escapes
-resolved.
+"""Parse literal tokens: numbers in the range of their type, strings with their escapes resolved.
 
-Errors are ``ValueError`` with cel-go's words (parser/unescape.go).
+Errors are ``ValueError`` with cel-go's messages (parser/unescape.go).
 """
 
 import re
@@ -19,12 +18,12 @@ _MAX_CODE_POINT = 0x10FFFF
 
 
 def parse_literal(kind: str, text: str) -> object:
-    """The value of a literal token, its sign included."""
+    """Return the value of a literal token, including its sign."""
     return _PARSERS[kind](text)
 
 
 def parse_int(text: str) -> int:
-    """A signed decimal or hexadecimal literal within int64."""
+    """Parse a signed decimal or hexadecimal literal within int64."""
     value = _number(text)
     if not -(2**63) <= value < 2**63:
         raise ValueError("invalid int literal")
@@ -32,7 +31,7 @@ def parse_int(text: str) -> int:
 
 
 def parse_uint(text: str) -> UInt:
-    """A literal with its ``u`` suffix, within uint64."""
+    """Parse a literal with its ``u`` suffix, within uint64."""
     value = _number(text[:-1])
     if value >= 2**64:
         raise ValueError("invalid uint literal")
@@ -40,7 +39,7 @@ def parse_uint(text: str) -> UInt:
 
 
 def parse_double(text: str) -> float:
-    """A double literal; one that overflows is an error, as Go's ParseFloat has it."""
+    """Parse a double literal; overflow is an error, as in Go's ParseFloat."""
     value = float(text)
     if value in (float("inf"), float("-inf")):
         raise ValueError("invalid double literal")
@@ -48,7 +47,7 @@ def parse_double(text: str) -> float:
 
 
 def parse_string(token: str) -> str:
-    """The value of a STRING token, quotes and all."""
+    """Return the value of a STRING token with its quotes."""
     body, raw = _strip(token)
     if raw or "\\" not in body:
         return body
@@ -56,7 +55,7 @@ def parse_string(token: str) -> str:
 
 
 def parse_bytes(token: str) -> bytes:
-    """The value of a BYTES token: text as UTF-8, ``\\x`` and octal escapes as single bytes."""
+    """Parse a BYTES token: characters as UTF-8, ``\\x`` and octal escapes as bytes."""
     body, raw = _strip(token[1:])
     if raw or "\\" not in body:
         return body.encode()
@@ -66,14 +65,14 @@ def parse_bytes(token: str) -> bytes:
 def _number(text: str) -> int:
     sign = -1 if text.startswith("-") else 1
     digits = text.removeprefix("-")
-    # A literal of thousands of digits is out of range anyway; Python refuses to convert it.
+    # A literal of thousands of digits is out of range anyway; Python does not convert it.
     if len(digits.lstrip("0")) > 64:
         return 2**64 * sign
     return sign * (int(digits[2:], 16) if digits.startswith("0x") else int(digits))
 
 
 def _strip(token: str) -> tuple[str, bool]:
-    """The text between the quotes, and whether it is raw. Line ends become ``\\n``."""
+    """Return the content of the quotes, and whether it is raw. Line ends become ``\\n``."""
     text = token.replace("\r\n", "\n").replace("\r", "\n")
     raw = text[0] in "rR"
     if raw:
@@ -83,7 +82,7 @@ def _strip(token: str) -> tuple[str, bool]:
 
 
 def _code(piece: str) -> int:
-    """The number in a ``\\x``, ``\\u``, ``\\U`` or octal escape."""
+    """Return the number in a ``\\x``, ``\\u``, ``\\U`` or octal escape."""
     if piece[1] in _HEX_DIGITS:
         return int(piece[2:], 16)
     return int(piece[1:], 8)

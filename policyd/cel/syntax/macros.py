@@ -1,8 +1,8 @@
-"""Macros: calls that the parser replaces, node for node as cel-go does, because cost is counted per
+"""Macros: expand calls in the parser, node for node as cel-go does, because cost is counted per
 node.
 
 Sources of the expansions: cel-go parser/macro.go, cel/library.go (optMap), ext/comprehensions.go,
-ext/lists.go (sortBy). Every node that a macro makes stands at the parenthesis of the macro call.
+ext/lists.go (sortBy). Every node that a macro creates has the place of the call's parenthesis.
 """
 
 import copy
@@ -28,12 +28,12 @@ ACCUMULATOR = "@result"
 _UNUSED = "#unused"
 _SORT_INPUT = "@__sortBy_input__"
 
-# optMap copies what it is applied to, so that a chain of them grows as 2**n: this is where it ends.
+# optMap copies its target, so a chain of them grows as 2**n: this is the limit.
 MAX_NODES = 100_000
 
 
 class MacroError(Exception):
-    """A macro was used with arguments it cannot take; ``pos`` is where."""
+    """A macro was called with invalid arguments; ``pos`` is the offset."""
 
     def __init__(self, pos: int, message: str) -> None:
         super().__init__(message)
@@ -42,7 +42,7 @@ class MacroError(Exception):
 
 
 class Factory:
-    """Makes nodes at one place, with fresh ids of the tree's counter."""
+    """Makes nodes at one place, with fresh ids from the tree's counter."""
 
     __slots__ = ("_ids", "pos", "version")
 
@@ -82,8 +82,8 @@ class Factory:
         )  # fmt: skip
 
     def copy(self, node: Expr) -> Expr:
-        """The same tree with fresh ids. Places stay, but entries and fields stand at the macro, as
-        in cel-go. Raises MacroError if the tree grows too large.
+        """Copy a tree with fresh ids. Places stay, but entries and fields move to the macro, as in
+        cel-go. Raises MacroError if the tree grows too large.
         """
         fresh = next(self._ids)
         if fresh > MAX_NODES:
@@ -119,7 +119,7 @@ class FoldVariables:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """The moving parts of a fold."""
+    """The parts in which folds differ."""
 
     init: Expr
     condition: Expr
@@ -131,7 +131,7 @@ Expander = Callable[[Factory, Expr, Sequence[Expr]], Expr]
 
 
 def expand(make: Factory, function: str, target: Expr | None, args: Sequence[Expr]) -> Expr | None:
-    """The expansion of a call, or None if it is no macro. Raises MacroError."""
+    """Return the expansion of a call, or None if it is not a macro. Raises MacroError."""
     if target is None:
         return _has(make, args[0]) if function == "has" and len(args) == 1 else None
     form = function, len(args)
@@ -142,7 +142,7 @@ def expand(make: Factory, function: str, target: Expr | None, args: Sequence[Exp
 
 
 def known_macro(form: tuple[str, int], version: KubernetesVersion) -> bool:
-    """Whether a version of Kubernetes has the macro of that name and number of arguments."""
+    """Return whether a version of Kubernetes has the macro of that name and argument count."""
     return form not in INTRODUCED or version.has(INTRODUCED[form])
 
 
@@ -153,7 +153,7 @@ def _has(make: Factory, arg: Expr) -> Expr:
 
 
 def _names(args: Sequence[Expr], message: str = "argument must be a simple name") -> FoldVariables:
-    """The iteration variables that a macro's first one or two arguments name."""
+    """Return the iteration variables named by the first one or two arguments."""
     names = []
     for arg in args:
         if not isinstance(arg, Ident):
@@ -202,7 +202,7 @@ def _exists_one(make: Factory, target: Expr, args: Sequence[Expr]) -> Expr:
 
 
 def _collect(make: Factory, init: Expr, step: Expr, condition: Expr | None) -> Fold:
-    """A fold whose step adds to the accumulator, where the condition holds."""
+    """Return a fold whose step adds to the accumulator if the condition holds."""
     if condition is not None:
         step = make.call("_?_:_", condition, step, make.accumulator())
     return Fold(init, make.literal(True), step, make.accumulator())
@@ -247,7 +247,7 @@ def _transform_map_entry(make: Factory, target: Expr, args: Sequence[Expr]) -> E
 
 
 def _bind(make: Factory, name: str, value: Expr, body: Expr, macro: str) -> Comprehension:
-    """A fold over nothing whose accumulator is a variable of ``body``."""
+    """Return a fold over nothing whose accumulator is a variable of ``body``."""
     parts = Fold(value, make.literal(False), make.ident(name), body)
     return make.fold(make.list(), FoldVariables(_UNUSED, accumulator=name), parts, macro)
 
@@ -284,7 +284,7 @@ def _sort_by(make: Factory, target: Expr, args: Sequence[Expr]) -> Expr:
     return _bind(make, _SORT_INPUT, target, sort, "sortBy")
 
 
-# By name and number of arguments. The one-variable existsOne is not known to Kubernetes.
+# By name and argument count. Kubernetes does not have the one-variable existsOne.
 RECEIVER_MACROS: dict[tuple[str, int], Expander] = {
     ("all", 2): _all,
     ("exists", 2): _exists,
@@ -306,7 +306,7 @@ RECEIVER_MACROS: dict[tuple[str, int], Expander] = {
     ("optFlatMap", 2): _opt_flat_map,
     ("sortBy", 2): _sort_by,
 }
-# The features that brought macros; all others are older than 1.30.
+# The features that introduced macros; all others are older than 1.30.
 INTRODUCED: dict[tuple[str, int], Feature] = {
     **dict.fromkeys(
         [

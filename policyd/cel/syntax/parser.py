@@ -1,13 +1,13 @@
-"""CEL text to a syntax tree, macros expanded. Accepts what cel-go's parser accepts in Kubernetes'
-set-up.
+"""Parse CEL source to a syntax tree and expand macros. Accepts the same source as cel-go's parser
+with Kubernetes' options.
 
-Nodes stand where cel-go's errors point: a call at its opening parenthesis, an operator at its sign,
-a selection at its dot, an index or literal at its bracket, a map entry or field at its colon.
+Places are those of cel-go's errors: a call's opening parenthesis, an operator's sign, a selection's
+dot, an index's or literal's bracket, a map entry's or field's colon.
 
 Limits, as in cel-go: 100,000 code points; 250 levels of nesting (counted per grammar rule, as ANTLR
-enters them); 250 operators, selections and indexes on one path of the source, which holds for
-chains like ``a.b.c`` too (chains of ``&&`` and ``||`` are balanced instead). Ours: a tree of at
-most 1,000 levels after macro expansion, so that nothing that walks it can exhaust the C stack.
+enters them); 250 operators, selections and indexes on one path of the source, including chains
+like ``a.b.c`` (but chains of ``&&`` and ``||`` are balanced). Ours: a tree of at most 1,000 levels
+after macro expansion, so that no walk over it can exhaust the C stack.
 """
 
 from itertools import count
@@ -48,7 +48,7 @@ _LITERALS = frozenset(
 
 
 class _Stop(Exception):
-    """A limit was passed: nothing after it is worth reporting."""
+    """A limit was exceeded: later errors are not worth reporting."""
 
 
 # A parsed piece with its height in counted nodes (see MAX_NESTING).
@@ -56,8 +56,8 @@ _Piece = tuple[Expr, int]
 
 
 def parse(text: str, version: KubernetesVersion = NEWEST) -> Expr:
-    """The tree of an expression as a version of Kubernetes reads it; raises CelSyntaxError with
-    every error found.
+    """Return the tree of an expression as a version of Kubernetes reads it; raises
+    CelSyntaxError with every error found.
     """
     source = Source(text)
     if len(text) > MAX_CODE_POINTS:
@@ -79,9 +79,7 @@ def parse(text: str, version: KubernetesVersion = NEWEST) -> Expr:
 
 
 class _Parser(Cursor):
-    """Recursive descent in the rules of cel-go's grammar; errors that have a meaning are
-    collected.
-    """
+    """Recursive descent in the rules of cel-go's grammar; collects semantic errors."""
 
     def __init__(
         self, text: str, tokens: list[Token], issues: list[Issue], version: KubernetesVersion
@@ -95,11 +93,11 @@ class _Parser(Cursor):
 
     @property
     def nodes(self) -> int:
-        """How many nodes were made, at least; takes one number."""
+        """The minimum number of nodes made; consumes an id."""
         return next(self._ids)
 
     def parse(self) -> Expr | None:
-        """The tree; None, with the reasons among the issues, if there is none."""
+        """Return the tree; None, with the reasons among the issues, if it cannot be built."""
         unrecognized = list(self._issues)
         try:
             expr, height = self._expr()
@@ -130,7 +128,7 @@ class _Parser(Cursor):
     def _call(
         self, pos: int, function: str, args: tuple[Expr, ...], target: Expr | None = None
     ) -> Expr:
-        """A call, or what it expands to if it is a macro."""
+        """Return a call, or its expansion if it is a macro."""
         try:
             expansion = macros.expand(self._maker(pos), function, target, args)
         except macros.MacroError as error:
@@ -144,7 +142,7 @@ class _Parser(Cursor):
         return macros.Factory(self._ids, pos, self._version)
 
     def _broken(self, pos: int) -> Expr:
-        """Stands for what an error was reported about."""
+        """Return a placeholder for a part with a reported error."""
         return Literal(next(self._ids), pos, None)
 
     # Rules, in the order of the grammar
@@ -222,7 +220,7 @@ class _Parser(Cursor):
             while self.accept(sign):
                 signs += 1
             operand, height = self._member()
-            # cel-go drops pairs of signs.
+            # Pairs of signs cancel out.
             if signs % 2 == 0:
                 return operand, height
             return self._call(first.pos, function, (operand,)), height
@@ -246,7 +244,7 @@ class _Parser(Cursor):
             height = 1 + max(height, inner)
 
     def _after_dot(self, dot: Token, operand: Expr) -> _Piece:
-        """``.name``, ``.?name`` or ``.name(args)``, and the height of the arguments."""
+        """Parse ``.name``, ``.?name`` or ``.name(args)``; return also the arguments' height."""
         optional = self.accept("?")
         name = self.take()
         if name.kind not in ("IDENTIFIER", "ESC_IDENTIFIER"):
@@ -261,7 +259,7 @@ class _Parser(Cursor):
         return Select(next(self._ids), dot.pos, operand, field), 0
 
     def _field(self, name: Token, pos: int) -> str:
-        """The name of a field, which may stand in backquotes since 1.37."""
+        """Return the name of a field, which may be in backquotes since 1.37."""
         if name.kind != "ESC_IDENTIFIER":
             return name.text
         if not self._version.has(ESCAPED_IDENTIFIERS):
@@ -270,7 +268,7 @@ class _Parser(Cursor):
         return name.text[1:-1]
 
     def _arguments(self) -> tuple[tuple[Expr, ...], int]:
-        """What stands between parentheses, and the closing one."""
+        """Parse arguments and the closing parenthesis."""
         args: list[Expr] = []
         height = 0
         while not self.at(")") or args:
@@ -297,7 +295,7 @@ class _Parser(Cursor):
         return self._named()
 
     def _named(self) -> _Piece:
-        """``name``, ``name(args)`` or ``type.name{fields}``, each with an optional leading dot."""
+        """Parse ``name``, ``name(args)`` or ``type.name{fields}``, with an optional leading dot."""
         dot = self.accept(".")
         name = self.expect("IDENTIFIER")
         start = dot or name
@@ -308,7 +306,7 @@ class _Parser(Cursor):
         known = len(self._issues)
         args, height = self._arguments() if paren else ((), 0)
         if name.text in RESERVED:
-            del self._issues[known:]  # cel-go does not read the arguments
+            del self._issues[known:]  # cel-go ignores the arguments
             self._issues.append(Issue(start.pos, f"reserved identifier: {name.text}"))
             return self._broken(start.pos), height
         full = ("." if dot else "") + name.text
@@ -317,7 +315,7 @@ class _Parser(Cursor):
         return Ident(next(self._ids), name.pos, full), 0
 
     def _message_name(self) -> str | None:
-        """The ``.b.c`` of ``a.b.c{``, consumed; None if no brace ends it."""
+        """Consume and return the ``.b.c`` of ``a.b.c{``; None if no brace follows."""
         length = 0
         while self.kind(length) == "." and self.kind(length + 1) == "IDENTIFIER":
             length += 2

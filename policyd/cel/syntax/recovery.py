@@ -1,9 +1,9 @@
-"""The error strategy of ANTLR 4, on a token stream: it words errors and finds a place to go on.
+"""ANTLR 4's error strategy on a token stream: write error messages and recover.
 
-What a message says depends on how the parser recovers: it may drop a token, imagine a missing one,
-or skip to a token that a surrounding rule can go on with (``DefaultErrorStrategy``). cel-go adds
-limits. ``follow`` and ``next_kinds`` hold what may come next inside a rule; END means that the rule
-may be over.
+A message depends on how the parser recovers: it may drop a token, insert a missing one, or skip to
+a token at which a surrounding rule can continue (``DefaultErrorStrategy``). cel-go adds limits.
+``follow`` and ``next_kinds`` are the token kinds allowed next in a rule; END means that the rule
+may end.
 """
 
 import re
@@ -17,7 +17,7 @@ MAX_SKIPPED = 256
 
 END = "end of rule"
 
-# In the order of ANTLR's token types, which is the order of its lists.
+# In the order of ANTLR's token types, which is the order of kinds in its messages.
 _ORDER = (
     EOF, "==", "!=", "in", "<", "<=", ">=", ">", "&&", "||", "[", "]", "{", "}", "(", ")", ".", ",",
     "-", "!", "?", ":", "+", "*", "/", "%", "true", "false", "null", "NUM_FLOAT", "NUM_INT",
@@ -28,7 +28,7 @@ Kinds = frozenset[str]
 
 
 class RuleError(Exception):
-    """Ends the rule that is being replayed; ``message`` is None where ANTLR would not say it."""
+    """Ends the rule being replayed; ``message`` is None where ANTLR reports nothing."""
 
     def __init__(self, message: str, token: Token) -> None:
         super().__init__(message)
@@ -37,11 +37,11 @@ class RuleError(Exception):
 
 
 class GivenUp(Exception):
-    """A limit was passed."""
+    """A limit was exceeded."""
 
 
 def _listed(kinds: Kinds) -> str:
-    """A set of token kinds as ANTLR prints it."""
+    """Print a set of token kinds like ANTLR."""
     names = [
         kind if kind == EOF or kind.isupper() else f"'{kind}'"
         for kind in sorted(kinds, key=_RANK.__getitem__)
@@ -54,7 +54,7 @@ def _quoted(text: str) -> str:
 
 
 class Recovery:
-    """The token stream and ANTLR's error strategy on it."""
+    """Return every library and untyped admission variables: for ``policyd eval``."""
 
     def __init__(self, text: str, tokens: list[Token]) -> None:
         self.issues: list[Issue] = []
@@ -70,11 +70,11 @@ class Recovery:
     # The stream
 
     def la(self, ahead: int = 1) -> str:
-        """The kind of the token that comes ``ahead`` tokens later."""
+        """Return the kind of the token that is ``ahead`` tokens later."""
         return self.token(ahead).kind
 
     def token(self, ahead: int = 1) -> Token:
-        """The token that comes ``ahead`` tokens later."""
+        """Return the token that is ``ahead`` tokens later."""
         return self._tokens[min(self._index + ahead - 1, len(self._tokens) - 1)]
 
     def _consume(self) -> None:
@@ -84,7 +84,7 @@ class Recovery:
         self.issues.append(Issue(token.pos, f"Syntax error: {message}"))
 
     def _expected(self, next_kinds: Kinds) -> Kinds:
-        """What may come next, callers included where the rule may be over."""
+        """Return the kinds allowed next, including the callers' where the rule may end."""
         kinds = set(next_kinds)
         for follow in reversed(self._follows):
             if END not in kinds:
@@ -97,7 +97,7 @@ class Recovery:
     # Rules
 
     def call(self, rule: Callable[[], None], follow: Kinds, state: str) -> None:
-        """Replays a rule; an error in it is reported, recovered from and over when it returns."""
+        """Replay a rule; report and recover from an error in it before returning."""
         self._follows.append(follow)
         try:
             rule()
@@ -110,13 +110,13 @@ class Recovery:
         self._state = state
 
     def fail_mismatch(self, next_kinds: Kinds) -> RuleError:
-        """The error of a token that does not fit."""
+        """Return the error of a token that does not fit."""
         token = self.token()
         expected = _listed(self._expected(next_kinds))
         return RuleError(f"mismatched input {_quoted(token.text)} expecting {expected}", token)
 
     def fail_no_alternative(self, start: int, end: int) -> RuleError:
-        """The error of tokens that begin no alternative; offsets are from the current token."""
+        """Return the error of tokens that begin no alternative; offsets from the current token."""
         first, last = self.token(start + 1), self.token(end + 1)
         if first.kind == EOF:
             text = EOF
@@ -124,7 +124,7 @@ class Recovery:
             end = last.pos if last.kind == EOF else last.pos + len(last.text)
             text = text_between(self._text, first.pos, end)
         message = f"no viable alternative at input {_quoted(text)}"
-        # cel-go keeps the words of an older grammar for these.
+        # cel-go keeps the messages of an older grammar for these.
         message = re.sub(
             r"no viable alternative at input '.(true|false|null)'",
             r"mismatched input '\1' expecting IDENTIFIER",
@@ -133,7 +133,7 @@ class Recovery:
         return RuleError(message, last)
 
     def match(self, kind: str, follow: Kinds, state: str) -> None:
-        """Takes a token of that kind, or drops one before it, or imagines it."""
+        """Consume a token of that kind, or drop one before it, or insert a missing one."""
         self._state = state
         if self.la() == kind:
             self._matched()
@@ -152,13 +152,13 @@ class Recovery:
             raise self.fail_mismatch(wanted)
 
     def take(self, state: str) -> None:
-        """Takes a token that was already chosen by its kind."""
+        """Consume a token that was already chosen by its kind."""
         self._state = state
         self._matched()
         self._consume()
 
     def sync(self, next_kinds: Kinds, state: str, *, loop: bool = False) -> None:
-        """Looks whether the next token can go on here; ``loop`` at the end of an iteration."""
+        """Check whether the next token may come here; ``loop`` at the end of an iteration."""
         self._state = state
         if self._recovering or END in next_kinds or self.la() in next_kinds:
             return
@@ -183,7 +183,7 @@ class Recovery:
         self._report(f"extraneous input {_quoted(token.text)} expecting {expected}", token)
 
     def _drop_token(self, next_kinds: Kinds) -> bool:
-        """Drops the current token if the one after it fits."""
+        """Drop the current token if the one after it fits."""
         if self.la(2) not in self._expected(next_kinds):
             return False
         self._report_unwanted(next_kinds)
@@ -202,7 +202,7 @@ class Recovery:
         return frozenset().union(*self._follows) - {END}
 
     def _recover(self) -> None:
-        """Skips to a token that some surrounding rule can go on with."""
+        """Skip to a token at which some surrounding rule can continue."""
         self._attempt()
         seen: set[str] = set()
         if self._last_error is not None:

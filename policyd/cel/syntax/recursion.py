@@ -1,4 +1,4 @@
-"""Room for the recursive passes over an expression, whose depth the parser has bounded.
+"""Raise the recursion limit for passes over an expression, whose depth the parser has bounded.
 
 Since Python 3.11 a Python-to-Python call uses no C stack, so a higher limit is safe for passes that
 are written in Python; the parser's own caps (250 levels of source, 1,000 of the tree) bound them.
@@ -24,7 +24,7 @@ _FRAMES = 20_000
 
 
 class _Room:
-    """The raised limit, which is the process's: kept until the last thread is done with it."""
+    """The raised limit of the process, kept until the last thread has finished."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -49,12 +49,12 @@ _ROOM = _Room()
 
 
 def deep_recursion() -> AbstractContextManager[None]:
-    """Raises Python's recursion limit for a pass; nests, also across threads."""
+    """Raise Python's recursion limit for a pass; may be nested, also across threads."""
     return _ROOM
 
 
 def children(node: Expr) -> tuple[Expr, ...]:
-    """The direct sub-expressions of a node, in source order."""
+    """Return every library and untyped admission variables: for ``policyd eval``."""
     match node:
         case Literal() | Ident():
             return ()
@@ -82,7 +82,7 @@ def children(node: Expr) -> tuple[Expr, ...]:
 
 
 def depth_of(expr: Expr | None) -> int:
-    """Levels of a tree; walks without recursion."""
+    """Return the number of levels of a tree, without recursion."""
     deepest = 0
     stack = [(expr, 1)] if expr is not None else []
     while stack:

@@ -1,7 +1,7 @@
-"""What is left of the tree of a text that is not CEL: as much as macros look at.
+"""The partial tree of source that is not CEL: as much as macros need.
 
 cel-go expands macros in it and may find more errors there. Each rule leaves its node in ``_value``,
-also where an error ends it.
+even if an error ends it.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from policyd.cel.syntax.recovery import Kinds, Recovery
 from policyd.cel.syntax.source import BEFORE, Issue
 from policyd.versions import KubernetesVersion
 
-# What cel-go makes of a rule that failed at its beginning.
+# cel-go's node for a rule that failed at its beginning.
 _NOTHING = Literal(0, BEFORE, None)
 
 
 class RemainingTree(Recovery):
-    """The nodes that the rules of a replay make."""
+    """The nodes that the rules of a replay produce."""
 
     def __init__(self, text: str, tokens: list[Token], version: KubernetesVersion) -> None:
         super().__init__(text, tokens)
         self._version = version
-        # What is wrong with the parts that are well-formed; cel-go reads these as well.
+        # The errors in well-formed parts; cel-go expands these as well.
         self.meanings: list[Issue] = []
         self._depth = 0
         self._value: Expr = _NOTHING
@@ -32,13 +32,13 @@ class RemainingTree(Recovery):
         self._named_by = ""  # the kind of the last name, "" if there was none
 
     def _part(self, rule: Callable[[], None], follow: Kinds, state: str) -> Expr:
-        """Replays a rule and gives what it made."""
+        """Replay a rule and return its node."""
         self._value = _NOTHING
         self.call(rule, follow, state)
         return self._value
 
     def _called(self, pos: int, function: str, target: Expr | None, args: list[Expr]) -> Expr:
-        """A call, or what it expands to if it is a macro."""
+        """Return a call, or its expansion if it is a macro."""
         try:
             make = macros.Factory(self._ids, pos, self._version)
             made = macros.expand(make, function, target, args)
@@ -48,7 +48,7 @@ class RemainingTree(Recovery):
         return made or Call(0, pos, function, target, tuple(args))
 
     def _operator(self, state: str) -> Expr:
-        """Takes the sign of an operator; the node that it makes."""
+        """Consume the sign of an operator and return its node."""
         made = Call(0, self.token().pos, self.la(), None, ())
         self.take(state)
         return made

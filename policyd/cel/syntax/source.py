@@ -1,8 +1,8 @@
-"""The text of an expression: offsets to lines and columns, and how cel-go prints an error in it.
+"""The source of an expression: map offsets to lines and columns, and print errors like cel-go.
 
-Offsets count code points. An error that has no place (an exceeded limit) has the offset
-``NOWHERE``; what is said about a part that the parser lost stands ``BEFORE`` the text. Layout and
-wide carets follow cel-go's common/error.go; the policy layer maps places to files.
+Offsets count code points. An error without a place (an exceeded limit) has the offset ``NOWHERE``;
+an error in a part that the parser lost has ``BEFORE``, before the source. Layout and wide carets
+follow cel-go's common/error.go; the policy layer maps places to files.
 """
 
 from bisect import bisect_right
@@ -22,14 +22,14 @@ Error = TypeVar("Error", bound=CelCompileError)
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One error of an expression: the offset it points at and what is wrong there."""
+    """One error of an expression: its offset and message."""
 
     pos: int
     message: str
 
 
 class Source:
-    """An expression's text with its line starts."""
+    """The source of an expression with its line starts."""
 
     __slots__ = ("_starts", "text")
 
@@ -38,8 +38,8 @@ class Source:
         self._starts = [0, *(index + 1 for index, char in enumerate(text) if char == "\n")]
 
     def place(self, pos: int) -> tuple[int, int]:
-        """Line and column from 1. As cel-go prints them: ``(-1, 0)`` for NOWHERE, ``(1, 0)`` in
-        no text.
+        """Return line and column from 1. As in cel-go: ``(-1, 0)`` for NOWHERE, ``(1, 0)`` in an
+        empty source.
         """
         if pos == NOWHERE:
             return -1, 0
@@ -53,7 +53,7 @@ class Source:
         return self.text[self._starts[number - 1] : end]
 
     def excerpt(self, pos: int) -> str:
-        """The line of the place and a caret below it; full-width marks below wide characters."""
+        """Return the line with a caret below it; full-width marks below wide characters."""
         line, column = self.place(pos)
         if line < 1 or not self.text:
             return ""
@@ -68,14 +68,14 @@ class Source:
         return f" | {snippet}\n | {marks}{caret}"
 
     def describe(self, issue: Issue) -> str:
-        """One error block."""
+        """Return one error block."""
         line, column = self.place(issue.pos)
         excerpt = self.excerpt(issue.pos)
         head = f"ERROR: <input>:{line}:{column}: {issue.message}"
         return f"{head}\n{excerpt}" if excerpt else head
 
     def error(self, family: type[Error], issues: list[Issue]) -> Error:
-        """All errors of an expression in one exception, sorted by place, at most 100 of them."""
+        """Return one exception with all errors of an expression, sorted by place, at most 100."""
         kept = sorted(issues[:MAX_ERRORS], key=lambda issue: issue.pos)
         blocks = [self.describe(issue) for issue in kept]
         if len(issues) > MAX_ERRORS:
@@ -94,7 +94,7 @@ class Source:
 
 
 def limited(issues: list[Issue]) -> list[Issue]:
-    """The first syntax errors, and one that says that there are more."""
+    """Return the first syntax errors, and a last one reporting that there are more."""
     kept = sorted(issues, key=lambda issue: issue.pos)
     if len(kept) <= MAX_SYNTAX_ERRORS:
         return kept

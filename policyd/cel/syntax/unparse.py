@@ -1,5 +1,5 @@
-"""From a syntax tree back to text: the parts of an expression, to show them to people. Macros are
-written as they were called; spaces, quotes and needless parentheses are not kept.
+"""Print a syntax tree as CEL, to show parts of an expression to users. Macros are printed as
+called; original spaces, quotes and needless parentheses are lost.
 """
 
 import json
@@ -20,7 +20,7 @@ from policyd.cel.syntax.ast import (
 )
 
 _CONDITIONAL, _OR, _AND, _RELATION, _SUM, _PRODUCT, _UNARY, _PRIMARY = range(1, 9)
-# What binds how strongly, and how it is written.
+# Binding strength and spelling of operators.
 _BINARY: Mapping[str, tuple[int, str]] = {
     "_||_": (_OR, "||"),
     "_&&_": (_AND, "&&"),
@@ -41,12 +41,12 @@ _NAME = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*\Z")
 
 
 def unparse(expr: Expr) -> str:
-    """CEL text on one line that means the expression."""
+    """Return the expression as CEL on one line."""
     return _text(expr)[1]
 
 
 def _text(expr: Expr) -> tuple[int, str]:
-    """How strongly the text binds, and the text."""
+    """Return the binding strength and the CEL of an expression."""
     match expr:
         case Literal():
             return literal(expr.value)
@@ -81,13 +81,13 @@ def _text(expr: Expr) -> tuple[int, str]:
 
 
 def _held(expr: Expr, strength: int) -> str:
-    """The text, in parentheses if it binds less strongly than that."""
+    """Return the CEL, in parentheses if it binds less strongly than ``strength``."""
     found, text = _text(expr)
     return text if found >= strength else f"({text})"
 
 
 def literal(value: object) -> tuple[int, str]:
-    """How strongly a literal binds, and its text."""
+    """Return the binding strength and the CEL of a literal."""
     match value:
         case None:
             return _PRIMARY, "null"
@@ -104,7 +104,7 @@ def literal(value: object) -> tuple[int, str]:
 
 
 def quoted(text: str) -> str:
-    """A string literal, with the quotes that need no escapes."""
+    """Return a string literal, with quotes that need no escapes if possible."""
     if '"' in text and "'" not in text:
         return "'" + json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"') + "'"
     return json.dumps(text, ensure_ascii=False)
@@ -125,7 +125,7 @@ def _call(expr: Call) -> tuple[int, str]:
     match expr.function, expr.args:
         case ("!_" | "-_") as operator, (operand,):
             held = _held(operand, _UNARY)
-            # The grammar takes !! for nothing, and -1 for a literal whatever follows.
+            # The grammar drops !! and always reads -1 as a literal.
             if held[0] in "!-" or held[0].isdigit():
                 held = f"({held})"
             return _UNARY, operator[0] + held
@@ -148,13 +148,13 @@ def _call(expr: Call) -> tuple[int, str]:
 def _binary(expr: Call) -> tuple[int, str]:
     strength, sign = _BINARY[expr.function]
     left, right = expr.args
-    # Chains of && and || mean the same however they are grouped.
+    # The grouping of && and || chains does not matter.
     grouped = strength if strength in (_OR, _AND) else strength + 1
     return strength, f"{_held(left, strength)} {sign} {_held(right, grouped)}"
 
 
 def _optional_map(yes: Expr) -> str | None:
-    """``optMap(v, body)`` if the branch is what that macro makes."""
+    """Return ``optMap(v, body)`` if the branch is an expansion of that macro."""
     if isinstance(yes, Call) and yes.function == "optional.of" and len(yes.args) == 1:
         yes = yes.args[0]
     if isinstance(yes, Comprehension) and yes.macro in ("optMap", "optFlatMap"):
@@ -177,7 +177,7 @@ def _macro(expr: Comprehension) -> str:
 
 
 def _sort_keys(expr: Comprehension) -> Comprehension:
-    """The fold that computes the keys of sortBy."""
+    """Return the fold that computes the keys of sortBy."""
     match expr.result:
         case Call(args=(Comprehension() as keys,)):
             return keys
@@ -193,7 +193,7 @@ def _test(expr: Comprehension) -> Parts:
 
 
 def _collected(expr: Comprehension) -> Parts:
-    """The condition, if there is one, and what is collected."""
+    """Return the condition, if any, and the collected parts."""
     step = _step(expr)
     condition: tuple[Expr, ...] = ()
     match step:
