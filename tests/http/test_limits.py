@@ -105,7 +105,7 @@ def test_body_in_tiny_pieces_takes_no_more_than_its_size() -> None:
 
 
 def test_waiting_counts_against_the_deadline(tmp_path: Path) -> None:
-    """One slow answer keeps the others waiting: no time is left for them, or they are shed."""
+    """One slow answer keeps the others waiting: no time is left for them, or to read them."""
     sources = write_sources(tmp_path / "sources", a="slow 0.3")
     with fake_server(tmp_path, sources) as server:
         connections = [server.connect() for _ in range(3)]
@@ -113,16 +113,16 @@ def test_waiting_counts_against_the_deadline(tmp_path: Path) -> None:
             connection.connect()
         for connection in connections:
             connection.request("POST", "/validate?timeout=200ms", body())
-        left, shed = [], 0
+        left, unread = [], 0
         for connection in connections:
             response = connection.getresponse()
             answer = json.loads(response.read())
-            if response.status == 503:  # on a busy machine it may be too late to evaluate at all
-                shed += 1
+            if response.status != 200:  # on a busy machine its body may be read too late
+                unread += 1
             else:
                 left.append(json.loads(answer["response"]["warnings"][0])["left"])
             connection.close()
-        assert sum(seconds < -0.2 for seconds in left) + shed >= 1
+        assert sum(seconds < -0.2 for seconds in left) + unread >= 1
         assert server.metric('policyd_shed_requests_total{reason="deadline"}') >= 1
 
 
