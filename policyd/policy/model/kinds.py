@@ -173,7 +173,7 @@ Date = Annotated[
 
 
 class Exception_(Model):
-    """Lets requests through that the policy would judge: all given fields must hold.
+    """Exempts requests from the policy: all given fields must match.
 
     ``until`` is inclusive, to 24:00 UTC. ``*`` and ``?`` are wildcards in names, namespaces,
     users and groups.

@@ -39,7 +39,7 @@ class MatchResources(Model):
 
 
 class MatchCondition(Model):
-    """A CEL filter: a request for which it is false is not looked at."""
+    """A CEL filter: the policy does not apply to requests for which it is false."""
 
     name: str = ""
     expression: str = ""

@@ -115,7 +115,7 @@ class Case(Model):
 
 
 class AuthorizerRule(Model):
-    """What the ``authorizer`` of expressions answers to the questions that fit.
+    """The decision of the ``authorizer`` for the checks that match.
 
     What is left out fits anything; ``groups`` are those of which the user has one. ``path`` is for
     paths of the API server, the fields from ``group`` to ``name`` for resources. A rule with an
