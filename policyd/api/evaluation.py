@@ -20,10 +20,10 @@ from policyd.api.lookups import LookupCluster, Lookups
 from policyd.api.result import Action, PolicyViolation, ReviewResult
 from policyd.json_types import JSON
 from policyd.offline.admitting import BOTH, Turns, WebhookAnswer
-from policyd.policy.compile.policy_set import CompiledPolicySet as CompiledSet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 
 __all__ = [
-    "CompiledSet",
+    "CompiledPolicySet",
     "Evaluator",
     "Result",
     "Webhook",
@@ -51,7 +51,7 @@ class WebhookCall(NamedTuple):
 class Evaluator:
     """Compiled policies, and the authorizer for their checks."""
 
-    policies: CompiledSet
+    policies: CompiledPolicySet
     authorizer: Authorizer | None = None
 
     @property

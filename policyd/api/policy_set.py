@@ -7,7 +7,7 @@ from typing import Self
 
 from policyd.admission.authorizer import Authorizer
 from policyd.api.evaluation import (
-    CompiledSet,
+    CompiledPolicySet,
     Evaluator,
     Result,
     Webhook,
@@ -38,7 +38,7 @@ class PolicySet:
     A set without policies allows every request: check ``names`` if that would be a mistake.
     """
 
-    def __init__(self, compiled: CompiledSet, authorizer: Authorizer | None = None) -> None:
+    def __init__(self, compiled: CompiledPolicySet, authorizer: Authorizer | None = None) -> None:
         # The compiled form of a set is not part of the public API.
         self._evaluator = Evaluator(compiled, authorizer)
 

@@ -16,7 +16,7 @@ from policyd.errors import PolicyError, Problem
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
 from policyd.policy.compile.checked import checked_expressions
-from policyd.policy.compile.policy_set import CompiledPolicySet as CompiledSet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.lint.all import all_advice
 from policyd.policy.lint.disabling import faults, suppress
 from policyd.policy.lint.rules import RULES, nearest, refused
@@ -169,7 +169,7 @@ def _find(
         yield from (each.unused() for each in unused if not any(map(refused, each.rules)))
 
 
-def not_idempotent(policies: CompiledSet, sources: Sources) -> Iterator[Problem]:
+def not_idempotent(policies: CompiledPolicySet, sources: Sources) -> Iterator[Problem]:
     """Report the cases of suites whose mutations change their own result when they run again."""
     for document in sources.of_kind("PolicyTest"):
         try:

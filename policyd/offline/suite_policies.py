@@ -8,7 +8,7 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dic
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import WebhookAnswer, in_turn
 from policyd.policy.compile import compiler
-from policyd.policy.compile.policy_set import CompiledPolicySet as CompiledSet
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
@@ -20,12 +20,12 @@ from policyd.policy.suite.runner import Admit
 class SuitePolicies:
     """Compiled policies that respond to the requests of cases."""
 
-    def __init__(self, compiled: CompiledSet, authorizer: Authorizer | None = None) -> None:
+    def __init__(self, compiled: CompiledPolicySet, authorizer: Authorizer | None = None) -> None:
         self._compiled = compiled
         self._authorizer = authorizer
 
     @classmethod
-    def of(cls, suite: Document, whole: CompiledSet) -> "SuitePolicies":
+    def of(cls, suite: Document, whole: CompiledPolicySet) -> "SuitePolicies":
         """Return the policies that a PolicyTest document names, or the ``whole`` set, with the
         suite's ``authorizer``. Raises PolicyError for named policies that cannot be used.
         """
