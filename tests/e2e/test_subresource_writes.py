@@ -1,5 +1,7 @@
 """What a write to a subresource changes of the object, and that the library protects it there too."""
 
+from contextlib import closing
+from functools import partial
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from policyd.json_types import JSONObject
 from tests.e2e.client import MERGE, Client, path_of
 from tests.e2e.conftest import Install
 from tests.policies.subresources import METADATA_WRITES
+from tests.server.process import until
 from tests.shared import ROOT
 
 POD: JSONObject = {"containers": [{"name": "c", "image": "i"}]}
@@ -138,19 +141,25 @@ def path(key: tuple[str, str], thing: JSONObject) -> str:
 @pytest.fixture(scope="module")
 def written(request: pytest.FixtureRequest) -> dict[tuple[str, str], dict[str, frozenset[str]]]:
     """What each subresource wrote: parts of metadata."""
-    client = Client(request.getfixturevalue("api"))
     namespace = "subresource-writes"
-    client.made({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     found: dict[tuple[str, str], dict[str, frozenset[str]]] = {}
-    for key, (_, _, _, _, subresources) in KINDS.items():
-        thing = thing_of(key, namespace)
-        at = path(key, thing)
-        made = client.send("POST", at.rpartition("/")[0], thing)
-        assert made.status == 201, (key, made.message)
-        for subresource in subresources.split():
-            found.setdefault(key, {})[subresource] = _parts(client, at, subresource)
-    client.close()
+    with closing(Client(request.getfixturevalue("api"))) as client:
+        client.made({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+        for key, (_, _, _, _, subresources) in KINDS.items():
+            thing = thing_of(key, namespace)
+            at = path(key, thing)
+            folder = at.rpartition("/")[0]
+            # A custom resource is served some time after its definition was created.
+            until(partial(_served, client, folder), f"{key} served")
+            made = client.send("POST", folder, thing)
+            assert made.status == 201, (key, made.message)
+            for subresource in subresources.split():
+                found.setdefault(key, {})[subresource] = _parts(client, at, subresource)
     return found
+
+
+def _served(client: Client, folder: str) -> bool:
+    return client.send("GET", folder).status == 200
 
 
 def _parts(client: Client, at: str, subresource: str) -> frozenset[str]:
