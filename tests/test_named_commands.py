@@ -27,7 +27,7 @@ OTHERS = {
     "--feature-gates": "kube-apiserver",
     "--pod": "an agent in an example",
     "--runtime-config": "kube-apiserver",
-    "--write": "tools/configmap.py",
+    "--server-side": "kubectl",
 }
 # Files in which a flag stands for policyd's unless the table above names its program. Elsewhere
 # (loadtest, tools, the Makefile) only the flags of lines that run policyd are.

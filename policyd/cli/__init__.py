@@ -24,6 +24,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "lint": ("policyd.cli.lint", "Report every error in your policies, plus advice."),
     "replay": ("policyd.cli.replay", "Report which recorded decisions change with new policies."),
     "eval": ("policyd.cli.eval.command", "Evaluate CEL expressions against JSON or YAML."),
+    "configmap": ("policyd.cli.configmap", "Pack policies into the ConfigMap of a cluster."),
     "init": ("policyd.cli.init", "Create a first policy and its test suite."),
     "schema": ("policyd.cli.schema", "Print the JSON Schema of policies, for editors."),
     "completion": ("policyd.cli.completion", "Print the completion script for a shell."),

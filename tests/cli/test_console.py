@@ -39,6 +39,7 @@ WORKS: dict[str, tuple[tuple[str, ...], str]] = {
     "lint": (("policies",), ""),
     "replay": (("-p", "policies", "--against", "policies", "-"), json.dumps(REVIEW)),
     "eval": (("object.kind", "-"), json.dumps(POD)),
+    "configmap": (("policies",), ""),
     "init": (("fresh",), ""),
     "schema": ((), ""),
     "completion": (("bash",), ""),

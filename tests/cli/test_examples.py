@@ -37,7 +37,7 @@ RULES = "- {user: bob, verb: create, group: apps, resource: deployments}\n"
 # What the examples read from, in place of programs that are not policyd's.
 PROGRAMS = {
     "policyd": 'exec "$PYTHON" -m policyd "$@"',
-    "kubectl": "cat pod.json",
+    "kubectl": '[ "$1" = apply ] && exec cat; exec cat pod.json',
     "helm": "cat pod.yaml",
     "kustomize": "cat policies/require-limits/policy.yaml",
     "jq": "exec cat",
@@ -90,6 +90,7 @@ def folder(tmp_path: Path) -> Path:
                                 "spec": {"containers": [{"name": "web", "image": "nginx:1",
                                          "resources": {"limits": {"memory": "64Mi"}}}]}}),
         "rules.yaml": RULES,
+        "namespaces.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}",
         "review.json": line,
         "reviews.jsonl": line,
         "capture/one.jsonl": json.dumps({**review, "response": {"uid": "1", "allowed": True}}),

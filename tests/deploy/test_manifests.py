@@ -2,20 +2,21 @@
 
 import dataclasses
 import itertools
-import sys
 from pathlib import Path
 from typing import Any
 
 import jsonpatch
 import pytest
 import yaml
+from click.testing import CliRunner
 
 from policyd import config, units
+from policyd.cli import policyd
 from policyd.units import Address
 from tests.shared import ROOT
-from tools import configmap
 
 BASE = ROOT / "deploy" / "base"
+BASELINE = ROOT / "policies" / "pod-security" / "baseline"
 ADMISSION = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 
 
@@ -143,35 +144,8 @@ def test_no_variables_of_services_reach_the_settings() -> None:
 
 
 def test_policies_of_the_config_map_are_those_of_the_tree() -> None:
-    assert configmap.TARGET.read_text(encoding="utf-8") == configmap.config_map([configmap.DEFAULT])
-
-
-@pytest.mark.parametrize("more", [[], ["--write"]])
-def test_a_config_map_of_folders_is_printed_unless_it_shall_be_written(
-    more: list[str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    folder, target = configmap.ROOT / "policies" / "pod-security" / "restricted", tmp_path / "p"
-    monkeypatch.setattr(configmap, "TARGET", target)
-    monkeypatch.setattr(configmap, "ROOT", tmp_path)
-    monkeypatch.setattr(sys, "argv", ["configmap.py", str(folder), *more])
-    configmap.main()
-    printed = capsys.readouterr().out
-    assert (target.exists(), bool(printed)) == (bool(more), not more)
-    packed = yaml.safe_load(printed or target.read_text(encoding="utf-8"))
-    assert len(packed["data"]) == 19
-
-
-def test_without_folders_the_baseline_is_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(configmap, "TARGET", tmp_path / "p")
-    monkeypatch.setattr(configmap, "ROOT", tmp_path)
-    monkeypatch.setattr(sys, "argv", ["configmap.py"])
-    configmap.main()
-    assert (tmp_path / "p").read_text(encoding="utf-8") == configmap.config_map([configmap.DEFAULT])
+    packed = CliRunner().invoke(policyd, ["configmap", str(BASELINE)])
+    assert packed.output == (BASE / "policies.yaml").read_text(encoding="utf-8")
 
 
 def test_the_base_has_no_rights_and_the_component_those_to_ask() -> None:
