@@ -66,7 +66,8 @@ def options() -> dict[str, set[str]]:
 
 
 OPTIONS = options()
-ALL = set().union(*OPTIONS.values(), {"--version"}, OTHERS)
+OF_ALL = {flag for parameter in policyd.params for flag in parameter.opts}
+ALL = set().union(*OPTIONS.values(), OF_ALL, OTHERS)
 
 
 def text(file: str) -> str:

@@ -152,6 +152,23 @@ def test_colours_are_for_terminals_that_want_them(
     assert plain.strip()
 
 
+PIPES = {
+    "FORCE_COLOR": ((), {"FORCE_COLOR": "1"}, True),
+    "--color": (("--color", "always"), {"NO_COLOR": "1"}, True),
+    "--color never": (("--color", "never"), {"FORCE_COLOR": "1"}, False),
+    "--color auto": (("--color", "auto"), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("flags", "more", "colored"), PIPES.values(), ids=PIPES)
+def test_colors_in_a_pipe(
+    flags: tuple[str, ...], more: dict[str, str], colored: bool, folder: Path
+) -> None:
+    done = run("test", "policies", *flags, cwd=folder, **more)
+    assert done.returncode == 0, done.stderr
+    assert bool(COLOUR.search(done.stdout)) is colored
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_an_unknown_option_is_an_error_that_says_where_help_is(name: str, tmp_path: Path) -> None:
     done = run(name, "--conquer", cwd=tmp_path)

@@ -1,6 +1,5 @@
 """How commands print: problems as text or JSON, and colours. Finds no problems."""
 
-import os
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,8 +10,8 @@ from policyd.errors import Problem
 
 
 def styled(text: str, **style: Any) -> str:
-    """Colour a string unless NO_COLOR is set; ``click.echo`` drops the colour in a pipe."""
-    return text if os.environ.get("NO_COLOR") else click.style(text, **style)
+    """Color a string; ``click.echo`` drops the color where it is not wanted (``shared/color``)."""
+    return click.style(text, **style)
 
 
 def problem_text(problem: Problem) -> str:

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterator
 from math import isfinite
+from pathlib import PurePath
 from typing import Any
 
 from policyd.errors import Problem
@@ -19,6 +20,8 @@ _SEPARATOR_LINE = re.compile(r"---[ \t\r]*\n")
 # one expression for all lines of a chunk takes 300 bytes a line.
 _SOMETHING = re.compile(r"^(?![ \t\r]*(?:[#%]|---[ \t\r]*(?:#|$)|(?:\.\.\.)?$))", re.MULTILINE)
 _VALUE = re.compile(r"\S")
+# The defaults of command-line options for a project; not a Kubernetes object.
+PROJECT_FILE = "policyd.yaml"
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -202,6 +205,8 @@ def _documents(
     for chunk, root, value in found:
         if value is None:
             continue  # an empty document between two separators
+        if _is_project(chunk.file, value):
+            continue
         for within, item, default in _unrolled(value):
             raw = item if isinstance(item, dict) else {}
             if raw and default[1] and "kind" not in raw:
@@ -212,6 +217,12 @@ def _documents(
             else:
                 problems.append(_nameless(document, item))
     return documents, problems
+
+
+def _is_project(file: str, value: Any) -> bool:
+    """Whether this is the project file, which lies in a folder that may be read as a whole."""
+    named = PurePath(file).name == PROJECT_FILE
+    return named and isinstance(value, dict) and not {"apiVersion", "kind"} & value.keys()
 
 
 def _unrolled(value: Any, within: str = "") -> Iterator[tuple[str, Any, tuple[str, str]]]:

@@ -1,0 +1,138 @@
+"""The content of ``policyd.yaml``: a project's defaults for options of commands. Finds no file."""
+
+import difflib
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from policyd.errors import ConfigError, PolicySchemaError, Problem
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.source.files import read_bytes
+from policyd.policy.source.places import Origin
+from policyd.policy.source.splitting import read_located
+
+# Fields for every command that has the option; the field COMMAND holds its other options.
+SHARED = ("policies", "kubernetesVersion", "color")
+WITHOUT = ("serve", "completion")
+_HINTS = {"serve": "policyd serve has a file of its own: see --config"}
+
+
+def defaults(file: Path, command: click.Command, commands: Iterable[str]) -> dict[str, Any]:
+    """Return the values that the project file sets for a command, by parameter.
+
+    Raises ConfigError if the file cannot be read, and PolicySchemaError with every problem for
+    fields that do not exist and values of a wrong type.
+    """
+    document, origin = _read(file)
+    fields = _Fields(file, origin, command)
+    top = {*SHARED, *commands} - {*WITHOUT}
+    for name, value in document.items():
+        if name not in top:
+            fields.unknown(name, name, top)
+        elif name in SHARED:
+            fields.add(name, name, value)
+    section = document.get(str(command.name))
+    if isinstance(section, dict):
+        for name, value in section.items():
+            path = f"{command.name}.{name}"
+            if name in fields.parameters:
+                fields.add(path, name, value)
+            else:
+                fields.unknown(path, name, fields.parameters.keys())
+    elif section is not None:
+        fields.problem("expected an object of options", str(command.name))
+    if fields.problems:
+        raise PolicySchemaError(fields.problems)
+    return fields.values
+
+
+def _read(file: Path) -> tuple[JSONObject, Origin]:
+    try:
+        values, problems = read_located(str(file), read_bytes(file))
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{file}: {getattr(error, 'strerror', None) or error}") from None
+    if problems:
+        raise PolicySchemaError(problems)
+    document, origin = values[0] if values else ({}, Origin())
+    if len(values) > 1 or not isinstance(document, dict):
+        raise ConfigError(f"{file}: expected one object: options by command")
+    return document, origin
+
+
+class _Fields:
+    """The fields of a project file that concern one command."""
+
+    def __init__(self, file: Path, origin: Origin, command: click.Command) -> None:
+        self._folder = file.parent
+        self._shown = os.path.relpath(file)
+        self._origin = origin
+        self._context = click.Context(command)
+        self.parameters = {_name(each): each for each in command.params if _is_settable(each)}
+        self.values: dict[str, Any] = {}
+        self.problems: list[Problem] = []
+
+    def add(self, path: str, name: str, value: JSON) -> None:
+        """Convert the value of an option as the command line would; ignore others' options."""
+        parameter = self.parameters.get(name)
+        if parameter is None:
+            return
+        try:
+            given = self._given(parameter, value)
+            parameter.type_cast_value(self._context, given)
+        except click.BadParameter as error:
+            self.problem(error.message, path)
+        else:
+            self.values[str(parameter.name)] = given
+
+    def _given(self, parameter: click.Parameter, value: JSON) -> Any:
+        """Return a value in the form in which click expects defaults."""
+        if isinstance(parameter, click.Option) and parameter.is_flag:
+            if isinstance(value, bool):
+                return value
+            raise click.BadParameter("expected true or false")
+        listed = value if isinstance(value, list) else [value]
+        if any(isinstance(each, bool | dict | list | None) for each in listed):
+            raise click.BadParameter("expected a string or a number")
+        texts = [self._text(parameter, each) for each in listed]
+        if parameter.multiple or parameter.nargs == -1:
+            return texts
+        if isinstance(value, list):
+            raise click.BadParameter("expected one value, not a list")
+        return texts[0]
+
+    def _text(self, parameter: click.Parameter, value: JSON) -> str:
+        """Return an item as a string; paths are relative to the folder of the project file."""
+        text = str(value)
+        if not isinstance(parameter.type, click.Path | click.File):
+            return text
+        return os.path.relpath(self._folder / text)
+
+    def unknown(self, path: str, name: str, known: Iterable[str]) -> None:
+        """Report a field that does not exist."""
+        near = difflib.get_close_matches(name, known, n=1)
+        listed = "known fields: " + ", ".join(sorted(known))
+        hint = _HINTS.get(name, f"did you mean {near[0]}?" if near else listed)
+        self.problem(f'unknown field "{name}"', path, hint, at_key=True)
+
+    def problem(self, message: str, path: str, hint: str = "", *, at_key: bool = False) -> None:
+        """Report a problem of the field at ``path``."""
+        line, column = self._origin.find(path, at_key=at_key)
+        excerpt = self._origin.chunk.excerpt(line, column)
+        self.problems.append(Problem(message, self._shown, line, column, path, hint, excerpt))
+
+
+def _is_settable(parameter: click.Parameter) -> bool:
+    return parameter.name == "paths" or (
+        isinstance(parameter, click.Option) and parameter.name not in ("help", "rules")
+    )
+
+
+def _name(parameter: click.Parameter) -> str:
+    """Return the field of a parameter: ``outputDir`` for ``--output-dir``."""
+    if parameter.name == "paths":
+        return "policies"
+    first, *others = max(parameter.opts, key=len).removeprefix("--").split("-")
+    return first + "".join(map(str.capitalize, others))
