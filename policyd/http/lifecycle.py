@@ -1,4 +1,4 @@
-"""The state of the server that probes and answers depend on: listening or not, draining or not."""
+"""The state of the server: listening or not (for probes), draining or not (for answers)."""
 
 
 class Lifecycle:
@@ -15,5 +15,5 @@ class Lifecycle:
         self.listening = True
 
     def start_draining(self) -> None:
-        """The server stops: it is no longer ready, and answers close their connections."""
+        """The server stops: answers close their connections."""
         self.draining = True

@@ -48,13 +48,14 @@ class Status:
         return self._closing(PlainTextResponse("ok"))
 
     async def ready(self, _: Request) -> Response:
-        """200 if policies are loaded, TLS listens, changes of files are noticed and the server is
-        not draining; else 503.
+        """200 if policies are loaded, TLS listens and changes of files are noticed; else 503.
+
+        Draining makes no difference. A terminating Pod leaves the ready endpoints by itself, and
+        kube-proxy still sends requests to it, if it is ready, when no other endpoint is left.
         """
         missing = [
             self._store.unready,
             "" if self._lifecycle.listening else "not listening",
-            "draining" if self._lifecycle.draining else "",
             *self._stale_watches(),
         ]
         missing = [reason for reason in missing if reason]

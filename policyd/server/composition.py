@@ -226,7 +226,7 @@ class Server:
         last.start()
         seconds = _drain_seconds(settings)
         self.log.write(
-            "info", "draining", "not ready any more; closing connections", seconds=seconds
+            "info", "draining", "closing each connection after its answer", seconds=seconds
         )
         await asyncio.sleep(seconds)
         await asyncio.gather(*(listener.stop() for listener in listeners))

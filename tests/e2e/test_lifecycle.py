@@ -69,7 +69,8 @@ def test_a_rolling_restart_fails_no_request(
         load(api, namespace) as running,
     ):
         old.child.terminate()
-        until(lambda: old.get("/readyz")[0] == 503, "unready")
+        until(lambda: old.lines("draining"), "the drain")
+        assert old.get("/readyz") == (200, "ok")
         until(running.more(10), "answers while draining")
         service.backend = new.port
         assert old.child.wait(20) == 0
