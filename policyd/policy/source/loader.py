@@ -18,6 +18,7 @@ from policyd.policy.source.files import SourceFile, read
 from policyd.policy.source.fixtures import Outside, inside
 from policyd.policy.source.lint_comments import MARK, LintComment, comments_in
 from policyd.policy.source.modelling import with_model
+from policyd.policy.source.near_misses import defined_kinds, near_miss
 from policyd.policy.source.pace import full_speed
 from policyd.policy.source.splitting import read_values, split, split_built
 from policyd.versions import NEWEST, KubernetesVersion
@@ -106,7 +107,7 @@ def _load(
     for fixture in list(_fixtures(by_file)):
         by_file.pop(fixture, None)
     everything = [document for documents, _ in by_file.values() for document in documents]
-    unique = _without_duplicates(everything)
+    unique = _without_duplicates(_without_near_misses(everything))
     found = [*problems, *(problem for _, broken in by_file.values() for problem in broken)]
     found += [problem for document in unique for problem in document.problems]
     order = {file.name: index for index, file in enumerate(files)}
@@ -162,6 +163,18 @@ def fixture_names(document: Document) -> Iterator[str]:
                 for key in ("objectFile", "oldObjectFile", "reviewFile"):
                     if isinstance(holder.get(key), str):
                         yield holder[key]
+
+
+def _without_near_misses(documents: list[Document]) -> list[Document]:
+    """Return the documents, those that are parameters by mistake with a problem."""
+    defined = defined_kinds(documents)
+    result = []
+    for document in documents:
+        wrong = None if document.model is not None else near_miss(document, defined)
+        result.append(
+            document if wrong is None else document.with_problems(document.problem(wrong))
+        )
+    return result
 
 
 def _without_duplicates(documents: list[Document]) -> list[Document]:

@@ -10,11 +10,8 @@ from policyd.cel.syntax.recursion import deep_recursion
 from policyd.json_types import FieldPath
 from policyd.policy.checks.documents import check
 from policyd.policy.model.findings import FormProblem, schema_findings
-from policyd.policy.model.kinds import ADMISSION_V1, KINDS
+from policyd.policy.model.kinds import KINDS
 from policyd.policy.source.documents import Document
-
-_ADMISSION_GROUP = "admissionregistration.k8s.io"
-_OTHER_ADMISSION_KINDS = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 
 
 def with_model(document: Document) -> Document:
@@ -24,9 +21,6 @@ def with_model(document: Document) -> Document:
 
 
 def _modelled(document: Document) -> Document:
-    wrong = _wrong_kind(document)
-    if wrong is not None:
-        return document.with_problems(document.problem(wrong))
     versions, model = KINDS.get(document.kind, ((), None))
     if model is None or document.api_version not in versions:
         return document
@@ -40,29 +34,6 @@ def _modelled(document: Document) -> Document:
         if not findings:
             return replace(document, model=found)
     return document.with_problems(*(document.problem(finding) for finding in findings))
-
-
-def _wrong_kind(document: Document) -> FormProblem | None:
-    """Return the problem of a document that looks like a parameter but is meant as a policy."""
-    kind, version = document.kind, document.api_version
-    versions = KINDS.get(kind, ((), None))[0]
-    if document.group == "policyd.dev" and version not in versions:
-        field = "apiVersion" if versions else "kind"
-        known = ", ".join(sorted(name for name, row in KINDS.items() if row[0] != ADMISSION_V1))
-        hint = f"write {versions[0]}" if versions else f"kinds of policyd.dev/v1: {known}"
-        return FormProblem((field,), f"Unsupported value: {version} has no kind {kind}", hint)
-    if versions == ADMISSION_V1 and version not in versions:
-        return FormProblem(
-            ("apiVersion",),
-            f'Unsupported value: "{version}" for {kind}',
-            f"write {ADMISSION_V1[0]}",
-        )
-    if document.group == _ADMISSION_GROUP and kind not in (*KINDS, *_OTHER_ADMISSION_KINDS):
-        known = ", ".join(name for name, row in KINDS.items() if row[0] == ADMISSION_V1)
-        return FormProblem(
-            ("kind",), f"Unsupported value: {version} has no kind {kind}", f"known kinds: {known}"
-        )
-    return None
 
 
 def _value_findings(

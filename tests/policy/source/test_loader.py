@@ -188,8 +188,11 @@ def test_other_objects_are_parameters() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"apiVersion": "admissionregistration.k8s.io/v1alpha1"}, 'Unsupported value: "admission'),
-        ({"apiVersion": "v1"}, 'Unsupported value: "v1" for ValidatingAdmissionPolicy'),
+        (
+            {"apiVersion": "admissionregistration.k8s.io/v1alpha1"},
+            "admissionregistration.k8s.io/v1alpha1 has no kind ValidatingAdmissionPolicy",
+        ),
+        ({"apiVersion": "v1"}, "policyd does not read kind ValidatingAdmissionPolicy of v1"),
         ({"apiVersion": "policyd.dev/v2", "kind": "Policy"}, "policyd.dev/v2 has no kind Policy"),
         ({"apiVersion": "policyd.dev/v1", "kind": "Polcy"}, "policyd.dev/v1 has no kind Polcy"),
         ({"kind": "ValidatingAdmissionPolices"}, "has no kind ValidatingAdmissionPolices"),
