@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from policyd.mutation import Mutator
     from policyd.mutation.overlay import Overlay
     from policyd.policy.compile.exemptions import Exemption
+    from policyd.policy.model.suite import Webhook
 
 PolicyKind = Literal["ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy"]
 
@@ -56,8 +57,9 @@ class CompiledPolicy:
     """One policy, ready to evaluate. Immutable except for its counters.
 
     ``rules`` match its requests, ``controllers`` (podControllers) the controllers whose template it
-    evaluates. ``problem`` is set for a quarantined policy: matching requests are denied
-    (failurePolicy Fail) or admitted (Ignore). ``param_kind`` is (apiVersion, kind) or None.
+    evaluates. ``problem`` is set for a quarantined policy: at the webhooks ``broken_at`` matching
+    requests are denied (failurePolicy Fail) or admitted (Ignore). ``param_kind`` is (apiVersion,
+    kind) or None.
     ``made_of`` is a hash of its sources (``policy/compile/reuse.py``), empty in quarantine.
     """
 
@@ -78,6 +80,7 @@ class CompiledPolicy:
     params: JSON = None
     timeout_ns: int = 0
     problem: str = ""
+    broken_at: tuple[Webhook, ...] = ()
     made_of: bytes = b""
     plain: bool = field(init=False)
     simple: bool = field(init=False)

@@ -2,7 +2,7 @@
 reads no files and evaluates nothing.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from policyd._core.eval.program import Program
@@ -15,22 +15,23 @@ from policyd._core.plan.validation import PlannedValidation, ValidationPlan
 from policyd.errors import PolicyError, Problem
 from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
+from policyd.policy.compile.bindings import PolicyBindings, problems_of
 from policyd.policy.compile.compiled import (
     Binding,
     CompiledMutation,
     CompiledParamRef,
     CompiledPolicy,
-    PolicyKind,
 )
 from policyd.policy.compile.exemptions import Exemption, end_of, wildcard
 from policyd.policy.compile.expressions import Expressions
+from policyd.policy.compile.match_rules import controller_rules, match_rules
 from policyd.policy.compile.missing_schemas import merges, missing
 from policyd.policy.compile.overlays import KnownKinds, OverlayCompiler, bind, needed
 from policyd.policy.compile.params import Namespaces, ParamStore
 from policyd.policy.compile.policy_set import CompiledPolicySet, CounterRegistry
+from policyd.policy.compile.quarantine import quarantined
 from policyd.policy.compile.reuse import made_of, reusable
 from policyd.policy.compile.unmodelled import expression_problems
-from policyd.policy.kinds.controllers import controller_constraints
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.model import kinds as model
 from policyd.policy.model.expressions import CONDITION, mutations_of
@@ -41,11 +42,7 @@ from policyd.policy.source.losses import held
 from policyd.policy.source.pace import full_speed
 from policyd.versions import KubernetesVersion
 
-_KINDS: dict[str, PolicyKind] = {
-    "ValidatingAdmissionPolicy": "ValidatingAdmissionPolicy",
-    "MutatingAdmissionPolicy": "MutatingAdmissionPolicy",
-    "Policy": "Policy",
-}
+_KINDS = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 _DEFAULT_REASON = "Invalid"
 
 
@@ -72,9 +69,10 @@ def compile_sources(
 ) -> CompiledPolicySet:
     """Compile all documents; every problem is in ``problems`` of the set.
 
-    A policy with problems is quarantined in the set if its matchConstraints are valid. The counters
-    of the ``former`` set and its unchanged policies are reused. ``breathe`` is called after each
-    policy. A ``tracer`` records every evaluation, for explanations: not for serving.
+    A policy with problems is quarantined in the set if its name and matchConstraints can be read;
+    so is one with a broken binding. The counters of the ``former`` set and its unchanged policies
+    are reused. ``breathe`` is called after each policy. A ``tracer`` records every evaluation, for
+    explanations: not for serving.
     """
     registry = former.registry if former is not None else CounterRegistry()
     known = reusable(former)
@@ -85,17 +83,19 @@ def compile_sources(
     problems = [*sources.problems, *defined.problems]
     excused: set[Problem] = set()
     policies = []
-    bindings = _bindings_by_policy(sources.documents)
+    bindings = PolicyBindings(sources)
     for document in sources.of_kind(*_KINDS):
         if not document.is_policy:
             continue
-        own = bindings.get((document.kind, document.name), ())
-        compiler = _Compiler(document, own, registry, kinds, version=sources.version, tracer=tracer)
+        compiler = _Compiler(
+            document, bindings, registry, kinds, version=sources.version, tracer=tracer
+        )
         policy = known.get(compiler.made_of) or compiler.compile()
         problems += compiler.problems
         if policy is not None:
             policies.append(policy)
             excused.update(document.problems, compiler.problems)
+            excused.update(problem for binding in compiler.broken for problem in binding.problems)
         breathe()
     suites = sources.of_kind("PolicyTest")
     for suite in suites:
@@ -116,27 +116,13 @@ def compile_sources(
     )
 
 
-def _bindings_by_policy(
-    documents: Iterable[Document],
-) -> dict[tuple[str, str], list[Document]]:
-    """Return the valid bindings by (kind of policy, name of policy), sorted by their own names."""
-    found: dict[tuple[str, str], list[Document]] = {}
-    for document in documents:
-        if isinstance(document.model, AnyBinding):
-            kind = document.kind.removesuffix("Binding")
-            found.setdefault((kind, document.model.spec.policy_name), []).append(document)
-    for group in found.values():
-        group.sort(key=lambda document: document.name)
-    return found
-
-
 class _Compiler:
     """Compiles one policy document with its bindings into a CompiledPolicy."""
 
     def __init__(
         self,
         document: Document,
-        bindings: Sequence[Document],
+        bindings: PolicyBindings,
         registry: CounterRegistry,
         kinds: KnownKinds,
         *,
@@ -148,13 +134,18 @@ class _Compiler:
         self.version = version
         self.tracer = tracer
         others = kinds.definitions if merges(document) else needed(document, kinds)
-        self.made_of = made_of(document, (*bindings, *others), version)
-        self.bindings = [b.model for b in bindings if isinstance(b.model, AnyBinding)]
+        usable = bindings.of(document)
+        self.bindings = [each.model for each in usable if isinstance(each.model, AnyBinding)]
+        self.bound = bindings.may_bind(document)
+        self.broken = bindings.broken(document)
+        self.made_of = b"" if self.broken else made_of(document, (*usable, *others), version)
         self.counters = registry.get(document.name)
         self.problems: list[Problem] = []
 
     def compile(self) -> CompiledPolicy | None:
-        """Return the policy, quarantined if broken; None without valid matchConstraints."""
+        """Return the policy, quarantined if it or a binding of it is broken; None if neither its
+        name nor its matchConstraints can be read.
+        """
         policy = self.document.model
         if not isinstance(policy, AnyPolicy):
             self.problems += expression_problems(self.document, self.version)
@@ -163,12 +154,13 @@ class _Compiler:
             self.document, has_params=_has_params(policy), version=self.version, tracer=self.tracer
         )
         try:
-            return self._compile(policy, expressions)
+            compiled = self._compile(policy, expressions)
         except PolicyError as error:
             self.problems += error.problems
             return self._quarantined(error.problems)
         finally:
             expressions.close()
+        return self._quarantined(problems_of(self.broken)) if self.broken else compiled
 
     def _compile(self, policy: AnyPolicy, expressions: Expressions) -> CompiledPolicy:
         spec = policy.spec
@@ -256,19 +248,7 @@ class _Compiler:
         return plan, tuple(mutations)
 
     def _quarantined(self, problems: Iterable[Problem]) -> CompiledPolicy | None:
-        """Return a broken policy with valid matchConstraints: its failurePolicy decides instead."""
-        constraints = self.document.match_constraints
-        if not self.document.name or constraints is None:
-            return None
-        return CompiledPolicy(
-            kind=_KINDS[self.document.kind],
-            name=self.document.name,
-            source=self.document.file,
-            fail=self.document.failure_policy != "Ignore",
-            rules=match_rules(constraints.plain()),
-            counters=self.counters,
-            problem="; ".join(problem.message for problem in problems) or "not usable",
-        )
+        return quarantined(self.document, self.counters, problems, bound=self.bound)
 
 
 def _validation(
@@ -293,17 +273,6 @@ def _pattern(item: ValidationModel) -> Pattern | None:
     return None if item.pattern is None else compile_pattern(item.pattern)
 
 
-def match_rules(constraints: JSONObject) -> MatchRules:
-    """Compile a MatchResources given as plain camelCase JSON."""
-    return MatchRules(
-        constraints.get("resourceRules") or [],
-        constraints.get("excludeResourceRules") or [],
-        constraints.get("namespaceSelector"),
-        constraints.get("objectSelector"),
-        constraints.get("matchPolicy") or "Equivalent",
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class _OwnFields:
     """The fields that only a ``Policy`` has."""
@@ -318,16 +287,11 @@ class _OwnFields:
 def _own_fields(spec: model.PolicySpec, constraints: JSONObject) -> _OwnFields:
     return _OwnFields(
         bindings=(Binding(actions=spec.validation_actions, param_ref=_param_ref(spec.param_ref)),),
-        controllers=_controllers(constraints) if spec.pod_controllers else None,
+        controllers=controller_rules(constraints) if spec.pod_controllers else None,
         exemptions=tuple(_exemptions(spec)),
         params=spec.params,
         timeout_ns=int((spec.timeout_seconds or 0) * 1e9),
     )
-
-
-def _controllers(constraints: JSONObject) -> MatchRules | None:
-    derived = controller_constraints(constraints)
-    return match_rules(derived) if derived["resourceRules"] else None
 
 
 def _has_params(policy: AnyPolicy) -> bool:

@@ -76,8 +76,10 @@ class CompiledPolicySet:
         self.suites = tuple(suites)
         self.version = version
         self.files = files
-        validating = [p for p in self.policies if p.validation is not None or _quarantines(p)]
-        mutating = [p for p in self.policies if p.mutation is not None or _mutates(p)]
+        validating = [
+            p for p in self.policies if p.validation is not None or "validate" in p.broken_at
+        ]
+        mutating = [p for p in self.policies if p.mutation is not None or "mutate" in p.broken_at]
         # The webhooks with policies that may need lookups in a cluster.
         self.with_lookups = frozenset(
             webhook
@@ -143,16 +145,6 @@ def _asks(
     if any(each is not None and each.selects_namespaces for each in rules):
         return True
     return plan is not None and (plan.frame.uses_authorizer or plan.frame.sees_namespace)
-
-
-def _quarantines(policy: CompiledPolicy) -> bool:
-    """Whether the policy is broken, and its failurePolicy decides at the validating webhook."""
-    return bool(policy.problem) and policy.kind != "MutatingAdmissionPolicy"
-
-
-def _mutates(policy: CompiledPolicy) -> bool:
-    """Whether the policy is broken, and its failurePolicy decides at the mutating webhook."""
-    return bool(policy.problem) and policy.kind == "MutatingAdmissionPolicy"
 
 
 def _index(policies: list[CompiledPolicy]) -> tuple[Index[CompiledPolicy], Index[CompiledPolicy]]:

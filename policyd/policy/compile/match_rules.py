@@ -1,0 +1,25 @@
+"""Compile MatchResources: those of a policy or binding, and those that podControllers derives."""
+
+from policyd._core.match.matcher import MatchRules
+from policyd.json_types import JSONObject
+from policyd.policy.kinds.controllers import controller_constraints
+
+# A rule without operations matches no request.
+NOTHING: JSONObject = {"resourceRules": [{}]}
+
+
+def match_rules(constraints: JSONObject) -> MatchRules:
+    """Compile a MatchResources given as plain camelCase JSON."""
+    return MatchRules(
+        constraints.get("resourceRules") or [],
+        constraints.get("excludeResourceRules") or [],
+        constraints.get("namespaceSelector"),
+        constraints.get("objectSelector"),
+        constraints.get("matchPolicy") or "Equivalent",
+    )
+
+
+def controller_rules(constraints: JSONObject) -> MatchRules | None:
+    """Compile the rules for the controllers of Pods; None if no rule is about Pods."""
+    derived = controller_constraints(constraints)
+    return match_rules(derived) if derived["resourceRules"] else None
