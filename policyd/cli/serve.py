@@ -18,7 +18,7 @@ Examples:
   policyd serve --config server.yaml --capture /var/lib/policyd/capture
   POLICYD_LOG_FORMAT=text policyd serve -p policies/ --self-signed --bind 127.0.0.1:8443
 
-Exit status: 0 after SIGTERM or SIGINT, 2 if a setting is invalid.
+Exit status: 0 after SIGTERM or SIGINT, 2 if a setting is invalid or no policy can be loaded.
 """
 
 

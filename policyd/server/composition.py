@@ -23,7 +23,7 @@ from hypercorn.typing import ASGIFramework
 
 from policyd.admission.with_cluster import review_with
 from policyd.config import Settings
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, PolicydError, PolicyError
 from policyd.http.app import Application, create_app
 from policyd.http.endpoints import ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
@@ -155,8 +155,8 @@ class Server:
     def run(self) -> None:
         """Load the policies, listen, serve and drain. Returns when the server has stopped.
 
-        Raises PolicyError if the sources contain no usable policies, and ConfigError for addresses
-        or certificates that cannot be used.
+        Raises SystemExit with status 2, after a line in the log, if the sources contain errors and
+        no policy, or if an address cannot be used.
         """
         self.signals.hold()
         logging.basicConfig(handlers=[Bridge(self.log)], level=logging.WARNING, force=True)
@@ -167,6 +167,9 @@ class Server:
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.get_loop().set_exception_handler(self._unhandled)
                 runner.run(self._main())
+        except PolicydError as error:
+            self._failed(error)
+            raise SystemExit(error.exit_code) from None
         finally:
             signals.ignore()  # the loop has restored their default handlers
             self._settle_log()
@@ -253,13 +256,31 @@ class Server:
                     "warning", "empty", "no policies are loaded; every request is allowed"
                 )
         else:
+            kept = "the loaded policies stay in use"
+            if attempt.at_start:
+                kept = "what could be loaded is served; broken policies follow their failurePolicy"
             self.log.write(
                 "error",
                 "reload",
-                f"{len(attempt.errors)} errors in the policies; the loaded policies stay in use",
+                f"{len(attempt.errors)} errors in the policies; {kept}",
                 generation=attempt.generation,
                 errors=list(attempt.errors),
+                quarantined=self._quarantined(),
             )
+
+    def _quarantined(self) -> list[str]:
+        """The names of the policies in use that are broken."""
+        policies = self.store.current.policies
+        return [policy.name for policy in policies if policy.state == "quarantined"]
+
+    def _failed(self, error: PolicydError) -> None:
+        """Log why the server cannot start."""
+        if isinstance(error, PolicyError):
+            errors = [str(problem) for problem in error.problems]
+            message = "no policy could be loaded, so there is nothing to serve"
+            self.log.write("error", "start", message, errors=errors)
+        else:
+            self.log.write("error", "start", str(error))
 
     def _captured(self, outcome: CaptureOutcome, error: Exception | None) -> None:
         self.recorder.captured(outcome)

@@ -34,10 +34,11 @@ class PolicyLoader:
         definitions: Fetch | None = None,
         version: Callable[[], KubernetesVersion] = lambda: NEWEST,
     ) -> CompiledPolicySet:
-        """Compile the policies of these sources; broken policies are quarantined.
+        """Compile the policies of these sources; broken policies are quarantined, and what cannot
+        be attributed to a policy is only among the problems of the set.
 
         Every load after the first one runs while requests are answered, so it pauses regularly.
-        Raises PolicyError for problems that cannot be attributed to a single policy.
+        Raises PolicyError if there are problems and not a single policy.
         ``definitions`` fetches the CustomResourceDefinitions that policies need; ``version``
         returns the Kubernetes version to evaluate as.
         """
@@ -49,8 +50,9 @@ class PolicyLoader:
         self._sources = sources
         policies = compiler.compile_sources(sources, self._last, breathe=self._breathe)
         self._last = policies
-        if policies.unusable:
-            raise PolicyError(policies.unusable)
+        errors = [problem for problem in policies.problems if problem.severity == "error"]
+        if errors and not policies.policies:
+            raise PolicyError(errors)
         return policies
 
     def verify(self, policies: CompiledPolicySet) -> list[str]:

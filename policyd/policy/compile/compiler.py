@@ -81,7 +81,6 @@ def compile_sources(
     crds = [document.raw for document in defined.documents]
     kinds = KnownKinds(defined.documents)
     problems = [*sources.problems, *defined.problems]
-    excused: set[Problem] = set()
     policies = []
     bindings = PolicyBindings(sources)
     for document in sources.of_kind(*_KINDS):
@@ -94,12 +93,7 @@ def compile_sources(
         problems += compiler.problems
         if policy is not None:
             policies.append(policy)
-            excused.update(document.problems, compiler.problems)
-            excused.update(problem for binding in compiler.broken for problem in binding.problems)
         breathe()
-    suites = sources.of_kind("PolicyTest")
-    for suite in suites:
-        excused.update(suite.problems)
     return CompiledPolicySet(
         policies,
         generation=sources.generation,
@@ -109,8 +103,7 @@ def compile_sources(
         equivalents=Equivalents.of_crds(crds),
         registry=registry,
         problems=problems,
-        unusable=[p for p in problems if p.severity == "error" and p not in excused],
-        suites=suites,
+        suites=sources.of_kind("PolicyTest"),
         version=sources.version,
         files=held(sources.documents),
     )

@@ -42,10 +42,10 @@ class CounterRegistry:
 class CompiledPolicySet:
     """An immutable set of compiled policies; ``generation`` is a hash of its sources.
 
-    ``problems`` are all problems of the sources, including those of quarantined policies;
-    ``unusable`` are the errors without a quarantined policy. ``suites`` are the PolicyTest
-    documents, ``version`` is the Kubernetes version whose behavior it follows. ``files`` are the
-    classes of documents in each source file (``policy/source/losses.py``).
+    ``problems`` are all problems of the sources, including those of quarantined policies.
+    ``suites`` are the PolicyTest documents, ``version`` is the Kubernetes version whose behavior it
+    follows. ``files`` are the classes of documents in each source file
+    (``policy/source/losses.py``).
     """
 
     def __init__(
@@ -59,7 +59,6 @@ class CompiledPolicySet:
         equivalents: Equivalents,
         registry: CounterRegistry,
         problems: Iterable[Problem] = (),
-        unusable: Iterable[Problem] = (),
         suites: Iterable[Document] = (),
         version: KubernetesVersion = NEWEST,
         files: Mapping[str, frozenset[str]] = MappingProxyType({}),
@@ -72,7 +71,6 @@ class CompiledPolicySet:
         self.equivalents = equivalents
         self.registry = registry
         self.problems = tuple(problems)
-        self.unusable = tuple(unusable)
         self.suites = tuple(suites)
         self.version = version
         self.files = files

@@ -78,12 +78,15 @@ class LoadedPolicySet(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reload:
-    """The result of one attempt to load. ``errors`` is empty after a success."""
+    """The result of one attempt to load. ``errors`` is empty after a success. ``at_start``: there
+    was no former set, so what could be loaded is in use in spite of the errors.
+    """
 
     succeeded: bool
     generation: str
     at: float
     errors: tuple[str, ...] = ()
+    at_start: bool = False
 
 
 class Store:
@@ -145,14 +148,15 @@ class Store:
         return ""
 
     def start(self) -> None:
-        """Load the first set. There is no former set to keep, so broken policies are quarantined.
+        """Load the first set. There is no former set to keep, so broken policies are quarantined
+        and what cannot be read is left out.
 
         Raises PolicyError if the sources have nothing to serve at all.
         """
         self._state, policies = self._read()
         errors = self._faults(policies)
         self._current, self._accepted = policies, frozenset(errors)
-        self._report(Reload(not errors, policies.generation, time(), errors))
+        self._report(Reload(not errors, policies.generation, time(), errors, at_start=True))
         _settle()
 
     def reload(self) -> Reload:
