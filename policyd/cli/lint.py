@@ -10,6 +10,7 @@ import click
 import orjson
 
 from policyd.cli.shared.output import counted, echo_json, echo_problems
+from policyd.cli.shared.policies import NO_POLICIES_HINT, without_policies
 from policyd.cli.shared.reports import ReportEntry, github, sarif
 from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
@@ -132,7 +133,7 @@ def command(
         raise click.UsageError(f"--target {target} is newer than --kubernetes-version {version}")
     sources = load(paths, version=version)
     found = sorted(
-        _find(sources, disabled, strict=strict, target=target),
+        _find(sources, paths, disabled, strict=strict, target=target),
         key=lambda problem: (problem.file, problem.line, problem.column),
     )
     _WRITERS[form](found)
@@ -155,7 +156,12 @@ def _print_needs(sources: Sources) -> None:
 
 
 def _find(
-    sources: Sources, disabled: frozenset[str], *, strict: bool, target: KubernetesVersion | None
+    sources: Sources,
+    paths: Sequence[Path],
+    disabled: frozenset[str],
+    *,
+    strict: bool,
+    target: KubernetesVersion | None,
 ) -> Iterator[Problem]:
     """Find errors and advice, except what is disabled."""
     compiled = compiler.compile_sources(sources)
@@ -163,10 +169,24 @@ def _find(
     if strict and not any(problem.severity == "error" for problem in errors):
         errors += not_idempotent(compiled, sources)
     advice = all_advice(LintRun(sources, datetime.now(UTC).date(), target))
+    if not errors:
+        advice += _no_policies(sources, paths)
     kept, unused = suppress([*errors, *advice], sources.lint_comments, disabled)
     yield from kept
     if strict:
         yield from (each.unused() for each in unused if not any(map(refused, each.rules)))
+
+
+def _no_policies(sources: Sources, paths: Sequence[Path]) -> Iterator[Problem]:
+    message = without_policies(sources, paths)
+    if message:
+        yield Problem(
+            message,
+            file=str(paths[0]),
+            hint=NO_POLICIES_HINT,
+            rule="no-policies",
+            severity="advice",
+        )
 
 
 def not_idempotent(policies: CompiledPolicySet, sources: Sources) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ import click
 from policyd.admission.authorizer import Authorizer
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import counted, echo_json, styled
-from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.progress import with_progress
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError, ReviewError
@@ -94,7 +94,9 @@ def command(
     record its webhook is mutated and then validated. Captures omit the values of Secrets, so
     policies that read them may decide differently than they did.
     """
-    new = Admitter(compiler.compile_strict(load(paths, version=version)), authorizer)
+    sources = load(paths, version=version)
+    new = Admitter(compiler.compile_strict(sources), authorizer)
+    require_policies(sources, paths)
     old = None
     if against:
         old = Admitter(compiler.compile_strict(load(against, version=version)), authorizer)

@@ -13,11 +13,13 @@ from policyd.admission.engine import Webhook
 from policyd.api.policy_set import PolicySet
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Requester
-from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.request import GROUP, OLD, OPERATION, USER, content, name_of, read_object
 from policyd.cli.shared.version import version_option
 from policyd.errors import ReviewError
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.compile import compiler
+from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
@@ -80,7 +82,9 @@ def command(
         raise click.UsageError("--operation, --old, --user and --group require --object")
     if as_object and jsonl:
         raise click.UsageError("--object (one manifest) and --jsonl (reviews) cannot be combined")
-    policies = PolicySet.load(paths, kubernetes_version=version)
+    sources = load(paths, version=version)
+    policies = PolicySet(compiler.compile_strict(sources))
+    require_policies(sources, paths)
     if jsonl:
         _answer_lines(policies, webhook, authorizer, file)
         return

@@ -257,7 +257,9 @@ class Server:
                 )
         else:
             kept = "the loaded policies stay in use"
-            if attempt.at_start:
+            if not self.store.current.policies:
+                kept = "there are no policies to serve"
+            elif attempt.at_start:
                 kept = "what could be loaded is served; broken policies follow their failurePolicy"
             self.log.write(
                 "error",

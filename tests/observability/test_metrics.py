@@ -96,6 +96,8 @@ WANT: list[tuple[str, dict[str, str], float]] = [
     ("policyd_policy_cost_units_total", {"policy": "b"}, 70),
     ("policyd_policies", {"state": "active", "kind": "Policy"}, 1),
     ("policyd_policies", {"state": "quarantined", "kind": "Policy"}, 1),
+    ("policyd_policies", {"state": "active", "kind": "MutatingAdmissionPolicy"}, 0),
+    ("policyd_policies", {"state": "quarantined", "kind": "ValidatingAdmissionPolicy"}, 0),
     ("policyd_policy_set_info", {"generation": "gen1", "kubernetes": "1.37"}, 1),
     ("policyd_reloads_total", {"result": "success"}, 1),
     ("policyd_reloads_total", {"result": "error"}, 1),

@@ -21,6 +21,8 @@ def test_a_start_without_policies_is_not_ready_until_they_come(tmp_path: Path) -
         status, text = server.get("/readyz")
         assert status == 503 and "hold no policies" in text
         assert server.metric("policyd_policy_set_empty") == 1
+        assert server.metric('policyd_policies{kind="Policy",state="active"}') == 0
+        assert "no policies to serve" in server.lines("reload")[0]["message"]
         assert any("hold no policies" in str(row.get("errors")) for row in server.lines("reload"))
         write_policy(folder, "p", DENY)
         until(lambda: server.get("/readyz") == (200, "ok"), "readiness")

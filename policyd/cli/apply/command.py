@@ -13,7 +13,7 @@ from policyd.cli.apply.cluster import ClusterOptions, cluster_options, scan_clus
 from policyd.cli.apply.output import FORMATS, CheckedObject, Tally, TextOptions, write
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import OutputDirectory, Requester, identity, read_manifests
-from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.progress import with_progress
 from policyd.cli.shared.request import GROUP, NAMESPACE_LABELS, OPERATION, USER
 from policyd.cli.shared.version import version_option
@@ -135,6 +135,7 @@ def command(
         version = NEWEST if cluster is None else version_of(cluster)
     sources = load(paths, version=version)
     policies = compiler.compile_strict(sources)
+    require_policies(sources, paths)
     requester, style = Requester(operation, user, groups), TextOptions(diff=diff, verbose=verbose)
     about = _descriptions(sources)
     if cluster is not None:

@@ -14,7 +14,7 @@ from policyd.cli.explain.as_json import stories_json
 from policyd.cli.explain.as_text import text
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import echo_json
-from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.request import RequestOptions, request_options
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.shared.version import version_option
@@ -98,6 +98,7 @@ def command(
     subexpression, then the other policies, with the reason why they did not act.
     """
     sources = require(load(paths, version=version))
+    require_policies(sources, paths)
     review = request.review(file)
     explainer = Explainer.of_sources(sources)
     namespace = request.namespace(review)

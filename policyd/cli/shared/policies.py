@@ -1,10 +1,22 @@
-"""The option ``-p``: paths of policies. Reads none of them."""
+"""The option ``-p``: paths of policies, and the error if they hold none. Reads no file."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import click
+
+from policyd.errors import ConfigError
+from policyd.policy.source.documents import Sources
+
+_POLICIES = ("Policy", "ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
+_MOST_KINDS = 5  # that the message lists
+NO_POLICIES_HINT = (
+    "a policy is a Policy of policyd.dev/v1, or a ValidatingAdmissionPolicy or "
+    "MutatingAdmissionPolicy of admissionregistration.k8s.io/v1; of directories only *.yaml, "
+    "*.yml and *.json files are read"
+)
 
 
 def policies_option(
@@ -21,3 +33,24 @@ def policies_option(
         metavar="PATH",
         help=text,
     )
+
+
+def require_policies(sources: Sources, paths: Iterable[Path]) -> None:
+    """Raise ConfigError if the sources of these paths hold no policy: nothing could be denied, and
+    the command would report success.
+    """
+    missing = without_policies(sources, paths)
+    if missing:
+        raise ConfigError(f"{missing}\n  hint: {NO_POLICIES_HINT}")
+
+
+def without_policies(sources: Sources, paths: Iterable[Path]) -> str:
+    """Return what the paths hold instead of policies; empty if there are any."""
+    if sources.of_kind(*_POLICIES):
+        return ""
+    counts = Counter(document.kind for document in sources.documents).most_common()
+    found = [f"{number} {kind}" if number == 1 else f"{number} × {kind}" for kind, number in counts]
+    if len(found) > _MOST_KINDS:
+        found[_MOST_KINDS:] = [f"{len(found) - _MOST_KINDS} other kinds"]
+    listed = ", ".join(found) or "no documents"
+    return f"no policies in {', '.join(map(str, paths))}: found {listed}"

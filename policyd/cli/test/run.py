@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from policyd.cli.shared.policies import require_policies
 from policyd.cli.test.output import SuiteResults
 from policyd.cli.test.runner import SuiteRunner, untested
 from policyd.errors import ConfigError
@@ -32,9 +33,11 @@ class RunOptions:
 
 def suites_of(sources: Sources, paths: Sequence[Path], options: RunOptions) -> tuple[Document, ...]:
     """Return all suites. Raises ConfigError if there are none, unless tests are required: then each
-    policy without a suite is reported.
+    policy without a suite is reported, and there must be policies.
     """
     suites = sources.of_kind("PolicyTest")
+    if not suites:
+        require_policies(sources, paths)
     if not suites and not options.require_tests:
         raise ConfigError(
             f"no suites (kind PolicyTest) in {', '.join(map(str, paths))}; "

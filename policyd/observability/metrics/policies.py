@@ -1,11 +1,15 @@
 """Metrics of the policies in use."""
 
 from collections.abc import Iterator
+from itertools import product
 
 from prometheus_client.core import InfoMetricFamily
 from prometheus_client.metrics_core import Metric
 
 from policyd.observability.metrics.scrape import Scrape, counter, gauge, gauges
+
+_STATES = ("active", "quarantined")
+_KINDS = ("MutatingAdmissionPolicy", "Policy", "ValidatingAdmissionPolicy")
 
 
 def loaded(scrape: Scrape) -> Iterator[Metric]:
@@ -34,9 +38,9 @@ def loaded(scrape: Scrape) -> Iterator[Metric]:
         "policy",
         [([name], shot["cost"]) for name, shot in counters],
     )
-    states: dict[tuple[str, str], int] = {}
+    states = dict.fromkeys(product(_STATES, _KINDS), 0)  # a series that is absent alerts nobody
     for policy in policies.policies:
-        states[policy.state, policy.kind] = states.get((policy.state, policy.kind), 0) + 1
+        states[policy.state, policy.kind] += 1
     rows = [([*key], count) for key, count in sorted(states.items())]
     yield gauges("policyd_policies", "Policies loaded, by state and kind.", "state kind", rows)
     empty = float(not policies.policies)

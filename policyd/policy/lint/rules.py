@@ -144,6 +144,9 @@ _RULES = (
              "two documents with the same kind and name",
              "Rename one of them. The name of a Policy must also differ from those of VAPs and"
              " MAPs."),
+    LintRule("no-policies", "advice",
+             "files and directories without a policy",
+             "Correct the paths. Other commands report this as an error."),
     LintRule("invalid", "error",
              "a field value that Kubernetes or policyd rejects",
              "Where the API server reports the error, the message is the same."),
