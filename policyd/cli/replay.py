@@ -94,9 +94,8 @@ def command(
     record its webhook is mutated and then validated. Captures omit the values of Secrets, so
     policies that read them may decide differently than they did.
     """
-    sources = load(paths, version=version)
+    sources = require_policies(load(paths, version=version), paths)
     new = Admitter(compiler.compile_strict(sources), authorizer)
-    require_policies(sources, paths)
     old = None
     if against:
         old = Admitter(compiler.compile_strict(load(against, version=version)), authorizer)

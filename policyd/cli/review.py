@@ -82,9 +82,8 @@ def command(
         raise click.UsageError("--operation, --old, --user and --group require --object")
     if as_object and jsonl:
         raise click.UsageError("--object (one manifest) and --jsonl (reviews) cannot be combined")
-    sources = load(paths, version=version)
+    sources = require_policies(load(paths, version=version), paths)
     policies = PolicySet(compiler.compile_strict(sources))
-    require_policies(sources, paths)
     if jsonl:
         _answer_lines(policies, webhook, authorizer, file)
         return

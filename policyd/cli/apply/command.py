@@ -133,9 +133,8 @@ def command(
         raise click.UsageError(_OF_MANIFESTS)
     if version is None:
         version = NEWEST if cluster is None else version_of(cluster)
-    sources = load(paths, version=version)
+    sources = require_policies(load(paths, version=version), paths)
     policies = compiler.compile_strict(sources)
-    require_policies(sources, paths)
     requester, style = Requester(operation, user, groups), TextOptions(diff=diff, verbose=verbose)
     about = _descriptions(sources)
     if cluster is not None:

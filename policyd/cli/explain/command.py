@@ -97,8 +97,7 @@ def command(
     The decision comes first, then the policies that caused it, with the value of every
     subexpression, then the other policies, with the reason why they did not act.
     """
-    sources = require(load(paths, version=version))
-    require_policies(sources, paths)
+    sources = require_policies(require(load(paths, version=version)), paths)
     review = request.review(file)
     explainer = Explainer.of_sources(sources)
     namespace = request.namespace(review)

@@ -35,13 +35,14 @@ def policies_option(
     )
 
 
-def require_policies(sources: Sources, paths: Iterable[Path]) -> None:
-    """Raise ConfigError if the sources of these paths hold no policy: nothing could be denied, and
-    the command would report success.
+def require_policies(sources: Sources, paths: Iterable[Path]) -> Sources:
+    """Return the sources of these paths; raises ConfigError if they hold no policy: nothing could
+    be denied, and the command would report success. Problems of the sources are left to the caller.
     """
-    missing = without_policies(sources, paths)
+    missing = "" if sources.problems else without_policies(sources, paths)
     if missing:
         raise ConfigError(f"{missing}\n  hint: {NO_POLICIES_HINT}")
+    return sources
 
 
 def without_policies(sources: Sources, paths: Iterable[Path]) -> str:

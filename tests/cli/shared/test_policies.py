@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from policyd.cli import policyd
 from policyd.cli.shared.policies import without_policies
-from policyd.errors import ConfigError
+from policyd.errors import ConfigError, PolicyError
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import load_text
 from policyd.policy.suite.reviews import build_review
@@ -59,6 +59,16 @@ def test_paths_without_policies_exit_with_2(
     assert text.startswith(f"no policies in {files['POLICIES']}: found {found}")
     assert "\n  hint: a policy is a Policy of policyd.dev/v1, or a Validating" in text
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_errors_of_the_sources_come_first(command: str, files: dict[str, str]) -> None:
+    wrong = {**policy(), "apiVersion": "policyd.io/v1"}
+    Path(files["POLICIES"], "a.yaml").write_text(json.dumps(wrong))
+    arguments = [files.get(each, each) for each in COMMANDS[command]]
+    done = CliRunner().invoke(policyd, [*command.split(), *arguments])
+    assert isinstance(done.exception, PolicyError)
+    assert "policyd does not read kind Policy of policyd.io/v1" in str(done.exception)
 
 
 def test_lint_advises_and_succeeds(tmp_path: Path) -> None:
