@@ -40,6 +40,12 @@ class Settings:
         units.switch,
         "Start and report ready even if there are no policies.",
     )
+    last_good: Path | None = setting(
+        None,
+        Path,
+        "Keep the last policies that loaded without an error in this file, and serve them if the "
+        "policies are broken at start.",
+    )
     watch_grace: float = setting(
         300.0,
         units.positive_duration,

@@ -100,7 +100,8 @@ from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.source.loader import load_text
 
-store = SimpleNamespace(current=compile_sources(load_text(open("policy.yaml").read(), "f")))
+current = compile_sources(load_text(open("policy.yaml").read(), "f"))
+store = SimpleNamespace(current=current, serves_last_good=False)
 exposition = Exposition(PrometheusRecorder(), store, InFlight(1, 1))
 print(policyd.__file__)
 print(exposition.render("")[0].decode())

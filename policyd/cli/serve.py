@@ -47,8 +47,15 @@ def command(config: Path | None, **flags: Any) -> None:
     from policyd.server.composition import Server
     from policyd.server.loading import PolicyLoader
 
-    loader = PolicyLoader()
-    Server(settings, loader.load, engine.review, verify=loader.verify).run()
+    loader = PolicyLoader(keep=settings.last_good is not None)
+    Server(
+        settings,
+        loader.load,
+        engine.review,
+        verify=loader.verify,
+        image=loader.image,
+        restore=loader.restore,
+    ).run()
 
 
 def _document(config: Path | None) -> dict[str, Any]:
@@ -76,3 +83,17 @@ def _check(settings: Settings) -> None:
             raise ConfigError(f"{path}: no such file or directory")
         if not (path.is_dir() or path.is_file()):
             raise ConfigError(f"{path}: expected a file or a directory")
+    _check_last_good(settings)
+
+
+def _check_last_good(settings: Settings) -> None:
+    """Reject a file that cannot be written, or that would be read as a source."""
+    file = settings.last_good
+    if file is None:
+        return
+    if file.is_dir() or not file.parent.is_dir():
+        raise ConfigError(f"--last-good {file}: expected a file in an existing directory")
+    real = file.resolve()
+    for path in settings.policies:
+        if real.is_relative_to(path.resolve()):
+            raise ConfigError(f"--last-good {file}: must not be among the policies in {path}")

@@ -108,6 +108,7 @@ class Status:
             "generation": current.generation,
             "kubernetesVersion": str(current.version),
             "lastReload": _reload(self._store, trusted),
+            "servesLastGood": self._store.serves_last_good,
             "policies": [
                 _policy(policy, counters.get(policy.name), trusted) for policy in policies
             ],

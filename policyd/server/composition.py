@@ -37,6 +37,7 @@ from policyd.server import signals
 from policyd.server.capture import Capture, CaptureOutcome
 from policyd.server.cluster import LiveDefinitions
 from policyd.server.connections import PortConnections, Timeouts
+from policyd.server.last_good import LastGoodFile
 from policyd.server.listen import Listener
 from policyd.server.signals import Signals
 from policyd.server.tcp import Connection
@@ -69,6 +70,8 @@ class Server:
         evaluate: ReviewEvaluator,
         *,
         verify: Callable[[Any], Sequence[str]] = lambda _: (),
+        image: Callable[[str], bytes] = lambda _: b"",
+        restore: Callable[..., LoadedPolicySet] | None = None,
         log: Log | None = None,
     ) -> None:
         self.settings = settings
@@ -84,16 +87,21 @@ class Server:
         self.connections, self.admin_connections = _connections(settings, in_flight, refusals)
         self.cluster = _connected(settings)
         self.definitions = self._live_definitions()
+        options: dict[str, Any] = {"version": self._version}
         if self.definitions is not None:
-            load = partial(load, definitions=self.definitions.fetch)
-        load = partial(load, version=self._version)
+            options["definitions"] = self.definitions.fetch
+        last_good: LastGoodFile | None = None
+        if settings.last_good is not None and restore is not None:
+            restore = partial(restore, **options)
+            last_good = LastGoodFile(settings.last_good, image, restore, self.log)
         self.store = Store(
             settings.policies,
-            load,
+            partial(load, **options),
             verify=verify,
             on_reload=self._reloaded,
             mendable=() if self.definitions is None else (MISSING_SCHEMA,),
             allow_empty=settings.allow_empty,
+            last_good=last_good,
         )
         self.certificates = Certificates(settings, refusals)
         self.watcher = Watcher(
@@ -257,7 +265,9 @@ class Server:
                 )
         else:
             kept = "the loaded policies stay in use"
-            if not self.store.current.policies:
+            if attempt.at_start and self.store.serves_last_good:
+                kept = f"the last good policies, kept in {self.settings.last_good}, are served"
+            elif not self.store.current.policies:
                 kept = "there are no policies to serve"
             elif attempt.at_start:
                 kept = "what could be loaded is served; broken policies follow their failurePolicy"

@@ -6,7 +6,7 @@ Watching files and swapping sets belongs to ``policy/live/store.py``.
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from policyd.errors import PolicyError
+from policyd.errors import PolicyError, Problem
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -16,13 +16,18 @@ from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.fixtures import Outside, inside
 from policyd.policy.source.pace import Pace, full_speed
 from policyd.policy.suite import runner
+from policyd.server import last_good
 from policyd.versions import NEWEST, KubernetesVersion
 
 
 class PolicyLoader:
-    """Compiles the policy sets of one server process."""
+    """Compiles the policy sets of one server process. ``keep``: make an image of each set, from
+    which it can be restored.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, *, keep: bool = False) -> None:
+        self._keep = keep
+        self._image: tuple[str, bytes] = ("", b"")
         self._sources: Sources | None = None
         self._breathe: Callable[[], None] = full_speed
         self._last: CompiledPolicySet | None = None
@@ -45,14 +50,43 @@ class PolicyLoader:
         if self._last is not None:
             self._breathe = Pace()
         sources = loader.load(paths, version=version(), breathe=self._breathe, pipes=False)
+        policies = self._compile(sources, definitions)
+        errors = _errors(policies)
+        if errors and not policies.policies:
+            raise PolicyError(errors)
+        if self._keep and not errors:
+            self._image = (
+                policies.generation,
+                last_good.image_of(sources.documents, self._breathe),
+            )
+        return policies
+
+    def image(self, generation: str) -> bytes:
+        """Return the image of the set loaded last, once; empty if that is another generation."""
+        made, image = self._image
+        self._image = ("", b"")
+        return image if made == generation else b""
+
+    def restore(
+        self,
+        image: bytes,
+        definitions: Fetch | None = None,
+        version: Callable[[], KubernetesVersion] = lambda: NEWEST,
+    ) -> CompiledPolicySet:
+        """Compile the set of an image; raises PolicyError for any error."""
+        sources = loader.load_saved(last_good.objects_of(image), version=version())
+        policies = self._compile(sources, definitions)
+        errors = _errors(policies)
+        if errors:
+            raise PolicyError(errors)
+        return policies
+
+    def _compile(self, sources: Sources, definitions: Fetch | None) -> CompiledPolicySet:
         if definitions is not None:
             sources = with_definitions(sources, definitions(wanted(sources)))
         self._sources = sources
         policies = compiler.compile_sources(sources, self._last, breathe=self._breathe)
         self._last = policies
-        errors = [problem for problem in policies.problems if problem.severity == "error"]
-        if errors and not policies.policies:
-            raise PolicyError(errors)
         return policies
 
     def verify(self, policies: CompiledPolicySet) -> list[str]:
@@ -72,6 +106,10 @@ class PolicyLoader:
                 failures += _failures(self._last_tested, document)
                 self._breathe()
         return failures
+
+
+def _errors(policies: CompiledPolicySet) -> list[Problem]:
+    return [problem for problem in policies.problems if problem.severity == "error"]
 
 
 def _failures(policies: CompiledPolicySet, document: Document) -> list[str]:

@@ -18,6 +18,7 @@ DOCUMENT = ROOT / "docs" / "run" / "metrics.md"
 class FakeStore:
     """A store with one set."""
 
+    serves_last_good = False
     current = FakeSet(
         "gen1", (FakePolicy("a", "a.txt", "allow", "a"), FakePolicy("b", "b.txt", "broken", ""))
     )
@@ -98,6 +99,7 @@ WANT: list[tuple[str, dict[str, str], float]] = [
     ("policyd_policies", {"state": "quarantined", "kind": "Policy"}, 1),
     ("policyd_policies", {"state": "active", "kind": "MutatingAdmissionPolicy"}, 0),
     ("policyd_policies", {"state": "quarantined", "kind": "ValidatingAdmissionPolicy"}, 0),
+    ("policyd_serving_last_good", {}, 0),
     ("policyd_policy_set_info", {"generation": "gen1", "kubernetes": "1.37"}, 1),
     ("policyd_reloads_total", {"result": "success"}, 1),
     ("policyd_reloads_total", {"result": "error"}, 1),

@@ -35,6 +35,10 @@ class Loaded(Protocol):
     def current(self) -> LoadedPolicySet:
         """The policy set in use; raises LookupError before the first one is loaded."""
 
+    @property
+    def serves_last_good(self) -> bool:
+        """Whether it is the last good set of a former process."""
+
 
 class Exposition:
     """Everything that ``/metrics`` shows, gathered from where it lives when it is asked for.
@@ -78,6 +82,7 @@ class Exposition:
             self._store.current,
             self._in_flight,
             self._certificate_expiry(),
+            self._store.serves_last_good,
             self._watches(),
             self._log_lines_lost(),
             self._connections,

@@ -45,6 +45,11 @@ def loaded(scrape: Scrape) -> Iterator[Metric]:
     yield gauges("policyd_policies", "Policies loaded, by state and kind.", "state kind", rows)
     empty = float(not policies.policies)
     yield gauge("policyd_policy_set_empty", "1 if no policies are loaded, else 0.", empty)
+    yield gauge(
+        "policyd_serving_last_good",
+        "1 if the policies were broken at start and the last good ones are served, else 0.",
+        float(scrape.serves_last_good),
+    )
     labels = {"generation": policies.generation, "kubernetes": str(policies.version)}
     yield InfoMetricFamily(
         "policyd_policy_set", "The policy set in use and its Kubernetes version.", value=labels

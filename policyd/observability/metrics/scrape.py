@@ -31,15 +31,17 @@ class CountedConnections(Protocol):
 class Scrape:
     """Everything that a metric may show, as it is at one moment.
 
-    ``certificate_expiry`` is a Unix time, None without a certificate; ``watches`` says whether each
-    watch works, ``log_lines_lost`` how many lines could not be written; ``connections`` has them by
-    port.
+    ``certificate_expiry`` is a Unix time, None without a certificate; ``serves_last_good`` says
+    whether the policies are those of a former process (``--last-good``); ``watches`` says whether
+    each watch works, ``log_lines_lost`` how many lines could not be written; ``connections`` has
+    them by port.
     """
 
     recorder: PrometheusRecorder
     policies: LoadedPolicySet
     in_flight: InFlight
     certificate_expiry: float | None
+    serves_last_good: bool
     watches: Mapping[str, bool]
     log_lines_lost: int
     connections: Mapping[str, CountedConnections]

@@ -89,6 +89,16 @@ class Reload:
     at_start: bool = False
 
 
+class LastGood(Protocol):
+    """Keeps the last set without errors beyond the end of the process. Neither method raises."""
+
+    def save(self, policies: LoadedPolicySet) -> None:
+        """Keep a set; called by any thread."""
+
+    def restore(self) -> LoadedPolicySet | None:
+        """Return the kept set; None if there is none, or it cannot be used."""
+
+
 class Store:
     """Holds the set in use and replaces it.
 
@@ -97,7 +107,7 @@ class Store:
     the suites of a set and returns a message for each failure. ``on_reload`` is called after every
     attempt. ``mendable`` are the rules of problems that may disappear without a change of the
     sources: such problems of the set in use do not block a new set. ``allow_empty``: accept a set
-    without policies.
+    without policies. ``last_good``: where sets without errors are kept for the next start.
     """
 
     def __init__(
@@ -109,6 +119,7 @@ class Store:
         on_reload: Callable[[Reload], None] = lambda _: None,
         mendable: Container[str] = (),
         allow_empty: bool = False,
+        last_good: LastGood | None = None,
     ) -> None:
         self.paths = tuple(paths)
         self._load = load
@@ -116,6 +127,7 @@ class Store:
         self._on_reload = on_reload
         self._mendable = mendable
         self._allow_empty = allow_empty
+        self._last_good = last_good
         self._retry = RETRY_SECONDS
         self._retry_at = 0.0
         self._current: LoadedPolicySet | None = None
@@ -125,6 +137,8 @@ class Store:
         # Whether a requested reload waits for another to end.
         self._wanted = False
         self.last: Reload | None = None
+        # Whether the set in use is that of a former process: the sources were broken at start.
+        self.serves_last_good = False
 
     @property
     def current(self) -> LoadedPolicySet:
@@ -148,20 +162,37 @@ class Store:
         return ""
 
     def start(self) -> None:
-        """Load the first set. There is no former set to keep, so broken policies are quarantined
-        and what cannot be read is left out.
+        """Load the first set. There is no former set to keep. If there are errors, the last good
+        set of a former process is served; without one, broken policies are quarantined and what
+        cannot be read is left out.
 
         Raises PolicyError if the sources have nothing to serve at all.
         """
-        self._state, policies = self._read()
-        errors = self._faults(policies)
-        self._current, self._accepted = policies, frozenset(errors)
-        self._report(Reload(not errors, policies.generation, time(), errors, at_start=True))
+        self._state = fingerprint(self.paths)
+        broken: PolicyError | None = None
+        policies: LoadedPolicySet | None = None
+        try:
+            self._state, policies = self._read()
+            errors = self._faults(policies)
+        except PolicyError as error:
+            broken, errors = error, _texts(error)
+        former = self._last_good.restore() if errors and self._last_good is not None else None
+        if former is not None:
+            self._current, self.serves_last_good = former, True
+        elif policies is not None:
+            self._current, self._accepted = policies, frozenset(errors)
+        else:
+            assert broken is not None
+            raise broken
+        self._report(Reload(not errors, self.current.generation, time(), errors, at_start=True))
+        self._keep()
         _settle()
 
     def reload(self) -> Reload:
         """Load again and swap, or keep the set in use; never raises for bad sources."""
-        return self._finish(*self._attempt(self._waiting()))
+        attempt = self._finish(*self._attempt(self._waiting()))
+        self._keep()
+        return attempt
 
     async def watch(
         self,
@@ -218,6 +249,7 @@ class Store:
         known = again and self.last is not None and errors == self.last.errors
         swaps = policies is not None and _state(policies) != _state(self.current)
         self._finish(policies, errors, quiet=known and not swaps)
+        await asyncio.to_thread(self._keep)
         await asyncio.to_thread(_settle)
 
     def _read(self) -> tuple[Fingerprint, LoadedPolicySet]:
@@ -246,7 +278,7 @@ class Store:
             _, policies = self._read()
             errors = self._faults(policies)
         except PolicyError as error:
-            return None, tuple(str(problem) for problem in error.problems) or (str(error),)
+            return None, _texts(error)
         except Exception as defect:
             # The set in use stays on any error, even a bug of the compiler (design 4); an exception
             # here would end the watch, and the server would miss later changes.
@@ -273,16 +305,26 @@ class Store:
         """Swap in a set, on the event loop's thread; the same sources change nothing."""
         if policies is not None and _state(policies) != _state(self.current):
             self._current, self._accepted = policies, frozenset(errors)
+            self.serves_last_good = False
         attempt = Reload(not errors, self.current.generation, time(), errors)
         if quiet:
             self.last = attempt
             return attempt
         return self._report(attempt)
 
+    def _keep(self) -> None:
+        """Keep the set in use for the next start if it has no errors."""
+        if self._last_good is not None and self.last is not None and self.last.succeeded:
+            self._last_good.save(self.current)
+
     def _report(self, attempt: Reload) -> Reload:
         self.last = attempt
         self._on_reload(attempt)
         return attempt
+
+
+def _texts(error: PolicyError) -> tuple[str, ...]:
+    return tuple(str(problem) for problem in error.problems) or (str(error),)
 
 
 def _state(policies: LoadedPolicySet) -> tuple[str, KubernetesVersion]:

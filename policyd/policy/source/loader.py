@@ -4,6 +4,7 @@ Compiles nothing and queries no cluster. A broken document never hides another's
 """
 
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -29,6 +30,7 @@ __all__ = [
     "fixture_names",
     "load",
     "load_built",
+    "load_saved",
     "load_text",
     "named_policies",
     "read_one",
@@ -73,6 +75,17 @@ def load_built(objects: Iterable[Mapping[str, Any]], *, version: KubernetesVersi
             raise TypeError(f"{name}: {error}") from None
         files.append(SourceFile(name, name, data))
     return _load(files, [], version, splitter=split_built)
+
+
+def load_saved(
+    files: Mapping[str, Iterable[Mapping[str, Any]]], *, version: KubernetesVersion
+) -> Sources:
+    """Load objects that were loaded before and kept, by the names of their files."""
+    saved = [
+        SourceFile(name, name, "\n".join(map(json.dumps, objects)).encode())
+        for name, objects in files.items()
+    ]
+    return _load(saved, [], version)
 
 
 def read_one(data: bytes | str, name: str = "<text>") -> Any:
