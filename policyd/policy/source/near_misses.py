@@ -46,7 +46,8 @@ def near_miss(document: Document, defined: Container[Defined] = ()) -> FormProbl
     if not meant:
         return None
     message = f"Unsupported value: policyd does not read kind {kind} of {api_version}"
-    hint = f"{_write(meant, document)}; a custom resource needs its CustomResourceDefinition here"
+    own = "if it is a custom resource, add its CustomResourceDefinition to the files"
+    hint = f"{_write(meant, document)}; {own}"
     return FormProblem(("apiVersion",), message, hint)
 
 
