@@ -44,7 +44,7 @@ ALLOWED = {
     "policyd/policy/source/splitting.py": "separators of YAML documents",
     "policyd/policy/suite/runner.py": "the type of a pattern that the command line gives",
     "policyd/policy/source/surrogates.py": "one escape of a JSON string",
-    "policyd/policy/lint/type_check.py": "words of an expression",
+    "policyd/policy/lint/types/kinds.py": "words of an expression",
     "policyd/policy/lint/messages.py": "a word of an expression",
     "policyd/policy/source/yaml_nodes.py": "scalars of YAML",
     "policyd/units.py": "durations and sizes of the configuration",

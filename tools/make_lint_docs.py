@@ -14,7 +14,7 @@ _HEAD = """# Lint rules
 
 `policyd lint` reports errors and advice:
 
-- Errors keep a policy from being used.
+- Errors keep a policy from being used, or make it fail for every request.
 - Advice points out what is probably a mistake. It does not change the exit status.
 
 The names of rules do not change. They are part of the output formats `json`, `sarif` and `github`.

@@ -97,9 +97,7 @@ _RULES = (
     LintRule("type-check", "advice",
              "an expression that does not match the schema of its kind",
              "For kinds that resourceRules name without `*` (at most ten), as in "
-             "`status.typeChecking` of the API server but without its false alarms. Mutations "
-             "are checked too: `Object.spec{containerz}`, `/spec/containerz`, atomic lists in "
-             "an ApplyConfiguration.",
+             "`status.typeChecking` of the API server but without its false alarms.",
              ("type_check.type_check",)),
     LintRule("null-object", "advice",
              "`oldObject`, `object` or `namespaceObject` used where it is null",
@@ -127,6 +125,16 @@ _RULES = (
              "policies that write different values to the same field",
              "The last policy by name wins. Let only one of them write the field.",
              ("overlaps.overlapping",)),
+    LintRule("failing-mutation", "error",
+             "a mutation that fails for every request that it changes",
+             "Correct the `Object{…}` or `JSONPatch{…}`: names of types and fields, types of "
+             "values, op, path. Atomic lists and maps need a JSONPatch or an Overlay.",
+             ("mutations.failing.failing",)),
+    LintRule("fragile-mutation", "advice",
+             "a mutation that fails for some objects",
+             "Add missing parents first, test for what is removed, escape computed keys, or "
+             "write an Overlay, which needs none of these.",
+             ("mutations.failing.failing", "unguarded.unguarded")),
     LintRule("newer-policy-api", "advice",
              "a policy in an API version that the target version does not serve",
              "policyd evaluates it on every version. Reported only with --target.",

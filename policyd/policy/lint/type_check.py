@@ -2,58 +2,43 @@
 server.
 
 Checked are at most ten kinds, which match rules name without wildcards, and only validations and
-their messages (with the variables that they use), and mutations, which the API server does not
-check. ``kinds/object_types`` and ``cel/check/objects`` list the differences from the API server:
-expressions that work at run time get no warning.
+their messages (with the variables that they use), and the expressions of mutations, which the API
+server does not check; what those write is checked by ``mutations``. ``kinds/object_types`` and
+``cel/check/objects`` list the differences from the API server: expressions that work at run time
+get no warning.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 
-from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.source import Issue, Source
 from policyd.errors import CelTypeError, Problem
-from policyd.mutation import KINDS
-from policyd.mutation.schemas.schemas import Gvk, Schemas
-from policyd.policy.kinds.definitions import definitions
+from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import Checkable, TypedPolicies, kinds_of
-from policyd.policy.lint.types.mutations import mutation_issues
+from policyd.policy.lint.types.kinds import Checkable, TypedPolicies, kinds_of, tells_kinds_apart
 from policyd.policy.model.expressions import MESSAGE, VALIDATION
 from policyd.policy.source.documents import Document
 
 RULE = "type-check"
-# Syntax that may distinguish the kinds of a policy, so that not all of them need a field.
-_GUARD = re.compile(r"\bhas\(|\.\?|\[\?|\.kind\b|\.resource\b|\bvariables\.")
 
 
 def type_check(run: LintRun) -> list[Problem]:
     """Return the advice for all policies, in file order. Skips expressions that do not compile."""
-    sources, typed = run.sources, run.typed
-    merging = Schemas.builtin().with_crds(each.raw for each in definitions(sources).documents)
     found: list[Problem] = []
-    for document in sources.documents:
+    for document in run.sources.documents:
         if isinstance(document.model, Checkable):
-            found += _check(document, document.model, typed, merging)
+            found += _check(document, document.model, run.typed)
     return found
 
 
-def _check(
-    document: Document, policy: Checkable, typed: TypedPolicies, merging: Schemas
-) -> Iterator[Problem]:
+def _check(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
     rules = policy.spec.match_constraints.resource_rules
     untyped = typed.of(policy, None)
     kinds = [typed.of(policy, gvk) for gvk in kinds_of(rules, typed.schemas)]
     for each in typed.expressions(policy):
-        text, patches = each.text, each.role.patches
-        if not (patches or each.role in (VALIDATION, MESSAGE)) or untyped.issues(text):
+        text = each.text
+        if not (each.role.patches or each.role in (VALIDATION, MESSAGE)) or untyped.issues(text):
             continue
         issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
-        for gvk in issues if patches else ():
-            schema = merging.lookup(*gvk)
-            if schema is not None:
-                merges = KINDS[each.role.name].merges
-                issues[gvk] += mutation_issues(parse(text, typed.version), schema, merges=merges)
         reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
         if reported:
             yield _problem(document, each.at, text, reported)
@@ -61,7 +46,7 @@ def _check(
 
 def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, list[Issue]]:
     """Drop issues of only some kinds, if the expression may distinguish kinds."""
-    if len(issues) < 2 or not _GUARD.search(text):
+    if len(issues) < 2 or not tells_kinds_apart(text):
         return issues
     everywhere = set.intersection(*({issue.pos for issue in found} for found in issues.values()))
     return {

@@ -3,7 +3,8 @@
 A field that may be absent needs a guard: ``has(a.b) && a.b …``, ``!has(a.b) || …``,
 ``a.?b.orValue(…)``, ``'x' in m && m['x'] …``, an enclosing condition, an earlier filter. ``guards``
 reads such conditions; this module walks each expression with their results. In CEL the other side
-of ``&&`` and ``||`` absorbs an error, so a guard may be on either side.
+of ``&&`` and ``||`` absorbs an error, so a guard may be on either side. Paths of JSON Patches need
+guards, too (``mutations/parents``).
 
 Fields are those of the kinds that ``type_check`` checks. Only certain errors are reported.
 """
@@ -11,7 +12,7 @@ Fields are those of the kinds that ``type_check`` checks. Only certain errors ar
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Literal, Select
+from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Literal, Select, StructExpr
 from policyd.cel.syntax.recursion import children, deep_recursion
 from policyd.cel.syntax.source import Source
 from policyd.cel.syntax.unparse import unparse
@@ -20,6 +21,8 @@ from policyd.errors import Problem
 from policyd.policy.lint.guards.cases import cases, in_no_namespace
 from policyd.policy.lint.guards.forms import Place, Places
 from policyd.policy.lint.guards.known import OUTSIDE, PRESENT, Loops, RequestCase
+from policyd.policy.lint.mutations.failing import FRAGILE
+from policyd.policy.lint.mutations.parents import WrittenParts, missing_parts
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
 from policyd.policy.model.expressions import (
@@ -71,7 +74,11 @@ def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> I
     for types, case in cases(policy, typed):
         kind = str(types.gvk) if types.gvk is not None else ""
         reported.add(kind)
-        for hit in _Walk(policy, typed.expressions(policy), types, case).hits():
+        expressions = typed.expressions(policy)
+        trees = [types.checked(each.text) for each in expressions if each.role.patches]
+        parsed = [tree.expr for tree in trees if tree is not None]
+        written = WrittenParts.of(policy, document.raw, parsed)
+        for hit in _Walk(policy, expressions, types, case, written).hits():
             hits.setdefault((hit.rule, hit.text.path, hit.pos), (hit, set()))[1].add(kind)
     for hit, kinds in hits.values():
         where = "" if kinds - {""} == reported - {""} else f" ({'; '.join(sorted(kinds - {''}))})"
@@ -87,7 +94,9 @@ class _Walk:
         expressions: Iterable[PolicyExpression],
         types: KindTypes,
         case: RequestCase,
+        written: WrittenParts,
     ) -> None:
+        self._written = written
         self._policy = policy
         self._expressions = tuple(expressions)
         self._types = types
@@ -95,6 +104,7 @@ class _Walk:
         self._text = _Text("", Checked("", Literal(0, 0, None), {}, {}))
         self._found: list[_Hit] = []
         self._seen: set[tuple[str, Places]] = set()
+        self._missing: set[Place] = set()
         self._steps = 0
         self._paths = {each.name: each.at for each in self._of_role(VARIABLE)}
 
@@ -145,6 +155,7 @@ class _Walk:
         return [each for each in self._expressions if each.role is role]
 
     def _expression(self, path: str, checked: Checked | None, there: Places) -> None:
+        self._missing.clear()
         if checked is not None:
             self._text = _Text(path, checked)
             self._visit(checked.expr, there, OUTSIDE)
@@ -181,6 +192,17 @@ class _Walk:
             case _:
                 for child in children(node):
                     self._visit(child, there, loops)
+                if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
+                    self._operation(node, there, loops)
+
+    def _operation(self, node: StructExpr, there: Places, loops: Loops) -> None:
+        def key_of(step: Expr) -> str | None:
+            return self._case.key(step, loops)
+
+        for part in missing_parts(node, self._types, key_of, there, self._written):
+            if part.place not in self._missing:  # once for each expression
+                self._missing.add(part.place)
+                self._report(FRAGILE, part.node, part.message, part.hint)
 
     def _both(self, left: Expr, right: Expr, truth: bool, there: Places, loops: Loops) -> None:
         """Visit both sides; each matters only if the other does not decide the outcome."""

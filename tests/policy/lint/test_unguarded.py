@@ -233,9 +233,7 @@ def test_messages_are_made_when_the_validation_is_false() -> None:
 
 
 def test_mutations_are_looked_at() -> None:
-    text = (
-        "[JSONPatch{op: 'add', path: '/metadata/labels/a', value: object.metadata.labels['app']}]"
-    )
+    text = "[JSONPatch{op: 'add', path: '/spec/hostname', value: object.metadata.labels['app']}]"
     document = map_(mutations=[{"patchType": "JSONPatch", "jsonPatch": {"expression": text}}])
     path = "spec.mutations[0].jsonPatch.expression"
     assert found_in(document) == [(path, LABELS), (path, APP)]

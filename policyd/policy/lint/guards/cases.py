@@ -56,6 +56,15 @@ def in_no_namespace(gvk: Gvk) -> bool:
     return gvk.kind != "Namespace" and BUILTIN_KINDS.get((api_version, gvk.kind)) is False
 
 
+def has_known_kinds(policy: Checkable, schemas: KindSchemas) -> bool:
+    """Whether every kind that a policy matches has a schema."""
+    return all(
+        _has_kind(rule, resource, schemas)
+        for rule in policy.spec.match_constraints.resource_rules
+        for resource in rule.resources
+    )
+
+
 def _has_kind(rule: NamedRuleWithOperations, resource: str, schemas: KindSchemas) -> bool:
     """Whether every kind that the rule matches by this resource has a schema."""
     found = {

@@ -102,14 +102,15 @@ class RequestCase:
             case Select():
                 return below(self.place(node.operand, loops), node.field)
             case Call(function="_[_]" | "_?._" | "_[?_]", args=(of, key)):
-                return below(self.place(of, loops), self._key(key, loops))
+                return below(self.place(of, loops), self.key(key, loops))
             case Call(function="value" | "orValue", target=Expr() as target):
                 return self.place(target, loops)
             case Call(function="dyn", args=(value,)):
                 return self.place(value, loops)
         return None
 
-    def _key(self, key: Expr, loops: Loops) -> str | None:
+    def key(self, key: Expr, loops: Loops) -> str | None:
+        """Return the step of a place that an index or key is."""
         if isinstance(key, Literal):
             return str(key.value)
         place = self.place(key, loops)
@@ -133,7 +134,7 @@ class RequestCase:
             case Call(function="_?_:_", args=(condition, then, other)):
                 return self._of_choice(condition, then, other, truth, loops)
             case Call(function="@in", args=(key, of)):
-                name = self._key(key, loops)
+                name = self.key(key, loops)
                 return with_above(below(self.place(of, loops), name)) if truth else NONE
             case Call(function="hasValue", target=Expr() as target):
                 return with_above(self.place(target, loops)) if truth else NONE

@@ -1,6 +1,7 @@
 """The types of a policy's expressions for objects of one kind. Gives no advice."""
 
 import functools
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Issue
 from policyd.cel.types.structs import ADMISSION, VARIABLES, Structs
-from policyd.cel.types.types import DYN, Type
+from policyd.cel.types.types import DYN, Kind, Type
 from policyd.errors import CelSyntaxError
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.kinds.definitions import definitions
@@ -24,6 +25,9 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 _MAX_KINDS = 10
 _VARIABLES = "variables"
+_OPTIONAL_METADATA = (("labels",), ("annotations",), ("finalizers",), ("ownerReferences",))
+# Syntax that may distinguish the kinds of a policy, so that not all of them need a field.
+_GUARD = re.compile(r"\bhas\(|\.\?|\[\?|\.kind\b|\.resource\b|\bvariables\.")
 _parsed = functools.lru_cache(maxsize=64)(parse)  # each expression is checked for several kinds
 
 Checkable = ValidatingAdmissionPolicy | MutatingAdmissionPolicy | Policy
@@ -52,6 +56,11 @@ def kinds_of(rules: Iterable[NamedRuleWithOperations], schemas: KindSchemas) -> 
             break
     matched = {group for rule in rules for group in rule.api_groups}
     return sorted(gvk for gvk in found if gvk.group in matched and schemas.find(gvk) is not None)
+
+
+def tells_kinds_apart(text: str) -> bool:
+    """Whether an expression may be meant for only some of the kinds of its policy."""
+    return _GUARD.search(text) is not None
 
 
 class TypedPolicies:
@@ -131,6 +140,38 @@ class KindTypes:
                 return True
             here = field
         return False
+
+    def may_lack(self, place: tuple[str, ...]) -> bool:
+        """Whether an object may be without the value at a place, which may have indexes;
+        for an unknown kind, of what every object has.
+        """
+        if self.gvk is None:
+            return place[:2] == ("object", "metadata") and place[2:3] in _OPTIONAL_METADATA
+        above = self._type_at(place[:-1])
+        if above.kind is Kind.MAP:
+            return True
+        return self.objects.is_object(above) and self.objects.may_lack(above, place[-1])
+
+    def is_map(self, place: tuple[str, ...]) -> bool:
+        """Whether the schema has a map at a place, whose keys are no fields."""
+        return self._type_at(place).kind is Kind.MAP or (
+            self.gvk is None and place[1:] in (("metadata", "labels"), ("metadata", "annotations"))
+        )
+
+    def is_list(self, place: tuple[str, ...]) -> bool:
+        """Whether the schema has a list at a place."""
+        return self._type_at(place).kind is Kind.LIST
+
+    def _type_at(self, place: tuple[str, ...]) -> Type:
+        here = self._scope.variables.get(place[0], DYN)
+        for name in place[1:]:
+            if here.kind in (Kind.LIST, Kind.MAP):
+                here = here.params[-1]
+            elif self.objects.is_object(here):
+                here = self.objects.field(here, name) or DYN
+            else:
+                return DYN
+        return here
 
     def checked(self, text: str) -> Checked | None:
         """Return the expression with its types, even with type errors; None for a syntax error."""

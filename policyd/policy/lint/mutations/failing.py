@@ -1,0 +1,162 @@
+"""Report mutations that load but fail: for every request that they apply to, or for some kinds.
+
+The API server accepts them, too, and then denies (or, with failurePolicy Ignore, skips) each. A
+mistake that only some kinds of a policy have is advice, and none if the expression may tell the
+kinds apart.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policyd.cel.syntax.ast import (
+    Checked,
+    Comprehension,
+    Expr,
+    Ident,
+    MapExpr,
+    Select,
+    StructExpr,
+)
+from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.source import Source
+from policyd.errors import Problem
+from policyd.mutation import KINDS
+from policyd.mutation.schemas.schemas import KindSchema, Schemas
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.lint.guards.cases import has_known_kinds
+from policyd.policy.lint.mutations.finding import MutationFinding
+from policyd.policy.lint.mutations.operations import OperationCheck
+from policyd.policy.lint.mutations.values import WrittenValues
+from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.types.kinds import (
+    Checkable,
+    KindTypes,
+    TypedPolicies,
+    kinds_of,
+    tells_kinds_apart,
+)
+from policyd.policy.lint.types.writes import constant
+from policyd.policy.model.expressions import PolicyExpression
+from policyd.policy.source.documents import Document
+
+FAILING, FRAGILE = "failing-mutation", "fragile-mutation"
+
+
+def failing(run: LintRun) -> list[Problem]:
+    """Return the errors and advice for all policies, in file order."""
+    typed = run.typed
+    merging = Schemas.builtin().with_crds(each.raw for each in definitions(run.sources).documents)
+    found: list[Problem] = []
+    with deep_recursion():
+        for document in run.sources.documents:
+            policy = document.model
+            if isinstance(policy, Checkable):
+                subjects = _Subjects.of(policy, typed, merging)
+                for each in typed.expressions(policy):
+                    if each.role.patches and not subjects.untyped.issues(each.text):
+                        found += subjects.problems(document, each)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Subjects:
+    """The kinds of a policy that have schemas; ``whole``: there are no others."""
+
+    untyped: KindTypes
+    kinds: tuple[tuple[KindTypes, KindSchema], ...]
+    whole: bool
+
+    @classmethod
+    def of(cls, policy: Checkable, typed: TypedPolicies, merging: Schemas) -> "_Subjects":
+        named = kinds_of(policy.spec.match_constraints.resource_rules, typed.schemas)
+        kinds = []
+        for gvk in named:
+            schema = merging.lookup(*gvk)
+            if schema is not None:
+                kinds.append((typed.of(policy, gvk), schema))
+        whole = len(kinds) == len(named) and has_known_kinds(policy, typed.schemas)
+        return cls(typed.of(policy, None), tuple(kinds), whole)
+
+    def problems(self, document: Document, each: PolicyExpression) -> Iterator[Problem]:
+        """Yield what is wrong with one expression."""
+        merges = KINDS[each.role.name].merges
+        found: dict[tuple[int, str], tuple[MutationFinding, list[str]]] = {}
+        for types, schema in self.kinds or ((self.untyped, None),):
+            checked = types.checked(each.text)
+            for finding in _check(checked, schema, types, merges=merges) if checked else ():
+                key = finding.pos, finding.message
+                found.setdefault(key, (finding, []))[1].append(str(types.gvk))
+        for _, (finding, kinds) in sorted(found.items()):
+            everywhere = finding.general or len(kinds) == max(1, len(self.kinds))
+            if not everywhere and tells_kinds_apart(each.text):
+                continue
+            fails = finding.certain and (finding.general or (everywhere and self.whole))
+            where = "" if everywhere else f" ({'; '.join(kinds)})"
+            yield _problem(document, each, finding, where, fails=fails)
+
+
+def _check(
+    checked: Checked, schema: KindSchema | None, types: KindTypes, *, merges: bool
+) -> Iterator[MutationFinding]:
+    root = schema.root if schema is not None else None
+    values = WrittenValues(checked.types, merges, schema is not None and schema.native)
+    if merges:
+        yield from values.findings(checked.expr, root, "", "Object")
+        return
+    loops: dict[str, Expr] = {}
+
+    def strings(node: Expr) -> frozenset[str] | None:
+        return _strings(node, loops, types)
+
+    check = OperationCheck(schema, values, strings)
+    yield from _operations(checked.expr, check, loops)
+
+
+def _operations(
+    node: Expr, check: OperationCheck, loops: dict[str, Expr]
+) -> Iterator[MutationFinding]:
+    """Check every ``JSONPatch{...}``; ``loops`` has the lists of the loop variables so far."""
+    if isinstance(node, Select) and isinstance(node.operand, StructExpr):
+        return  # a field is read: the operation itself is not returned
+    if isinstance(node, Comprehension):
+        loops[node.iter_var] = node.iter_range
+    if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
+        yield from check.findings(node)
+    for child in children(node):
+        yield from _operations(child, check, loops)
+
+
+def _strings(node: Expr, loops: dict[str, Expr], types: KindTypes) -> frozenset[str] | None:
+    """Return the strings that a loop over constants can have as its variable."""
+    value = constant(node)
+    if isinstance(value, str):
+        return frozenset((value,))
+    over = loops.get(node.name) if isinstance(node, Ident) else None
+    if over is None:
+        return None
+    if isinstance(over, Select) and isinstance(over.operand, Ident):
+        variable = types.variables.get(over.field) if over.operand.name == "variables" else None
+        over = variable.expr if variable is not None else over
+    if isinstance(over, MapExpr):
+        listed = [constant(entry.key) for entry in over.entries]
+    else:
+        value = constant(over)
+        listed = value if isinstance(value, list) else [None]
+    return frozenset(listed) if all(isinstance(each, str) for each in listed) else None
+
+
+def _problem(
+    document: Document, each: PolicyExpression, finding: MutationFinding, where: str, *, fails: bool
+) -> Problem:
+    source = Source(each.text)
+    line, column = source.place(finding.pos)
+    found = Problem(
+        finding.message + where,
+        line=line,
+        column=column,
+        hint=finding.hint,
+        excerpt=source.excerpt(finding.pos),
+        rule=FAILING if fails else FRAGILE,
+        severity="error" if fails else "advice",
+    )
+    return document.placed(found, each.at)
