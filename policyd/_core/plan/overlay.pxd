@@ -133,9 +133,13 @@ cdef class ListChange(OverlayChange):
 
 
 cdef class WholeListChange(OverlayChange):
-    """A list with expressions that replaces the live list as a whole."""
+    """A list with expressions that replaces the live list as a whole.
+
+    ``appends``: its items are added at the end instead, unless the live list has an equal one.
+    """
 
     cdef tuple items
+    cdef bint appends
 
 
 cdef class BoundOverlay:

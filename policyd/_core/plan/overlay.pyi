@@ -71,7 +71,7 @@ class ListChange(OverlayChange):
 
 @final
 class WholeListChange(OverlayChange):
-    def __init__(self, items: Iterable[OverlayChange]) -> None: ...
+    def __init__(self, items: Iterable[OverlayChange], *, appends: bool = False) -> None: ...
 
 @final
 class BoundOverlay:

@@ -284,17 +284,29 @@ cdef class ListChange(OverlayChange):
 @cython.final
 @cython.auto_pickle(False)
 cdef class WholeListChange(OverlayChange):
-    def __init__(self, items):
+    def __init__(self, items, *, appends=False):
         self.items = tuple(items)
+        self.appends = appends
 
     cdef object merged(self, object live, OverlayRun work):
-        cdef list made = []
+        cdef list before = <list>live if self.appends and kind_of(live) is list else []
+        cdef list made = list(before)
         cdef OverlayChange item
         for item in self.items:
             value = item.merged(ABSENT, work)
-            if value is not ABSENT:
+            if value is not ABSENT and not (self.appends and has_item(made, value, work)):
                 made.append(value)
+        if self.appends and len(made) == len(before):
+            return live
         return replaced(live, made)
+
+
+cdef bint has_item(list items, object value, OverlayRun work) except -1:
+    for item in items:
+        spend(work.conditions_activation, ITEM)
+        if same(item, value, True, 0):
+            return True
+    return False
 
 
 @cython.final

@@ -1,5 +1,5 @@
-"""Lists of an overlay: items found by key, items found by conditions, and lists replaced as a
-whole.
+"""Lists of an overlay: items found by key, items found by conditions, lists replaced as a whole,
+and items appended to a list without keys.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from policyd._core.schema.merge import MergeError
 from policyd._core.schema.types import Field, Relation, SchemaType
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import (
+    APPEND,
+    REPLACE,
     List,
     Map,
     Nothing,
@@ -32,6 +34,7 @@ from policyd.mutation.overlays.tree import (
 from policyd.pattern.faults import Fault
 
 _REPLACED = "the items of this list have no keys: it is replaced as a whole"
+_NEW = "the items of this list are new: there is nothing to look at"
 _ALL_OR_NONE = "give all of its items conditions, or none"
 
 
@@ -54,12 +57,23 @@ def bind_list(binder: ItemBinder, node: List, at: Field, where: str) -> OverlayC
     """Return the change of one list; ``at`` has a list type."""
     kind = at.type
     assert kind.item is not None
+    if node.directive == REPLACE:
+        return _whole(binder, node, at, where)
+    if node.directive == APPEND:
+        return _append(binder, node, kind, kind.item, where)
     if kind.relation == Relation.KEYED:
         return _Keyed(binder, kind, kind.item, where).bind(node)
     if kind.relation == Relation.SET:
         return _set(binder, node, kind, kind.item, where)
     if any(conditions(item) for item in node.items):
         return _conditioned(binder, node, kind, kind.item, where)
+    return _whole(binder, node, at, where)
+
+
+def _whole(binder: ItemBinder, node: List, at: Field, where: str) -> OverlayChange:
+    """Bind a list that replaces the one in the object."""
+    kind = at.type
+    assert kind.item is not None
     changes, faults = [], len(binder.faults)
     for index, item in enumerate(node.items):
         _only_values(binder, item)
@@ -67,6 +81,25 @@ def bind_list(binder: ItemBinder, node: List, at: Field, where: str) -> OverlayC
     if _computed(node) or len(binder.faults) > faults:
         return WholeListChange(changes)
     return binder.constant(plain(node), at, node.path)
+
+
+def _append(
+    binder: ItemBinder, node: List, kind: SchemaType, item: Field, where: str
+) -> OverlayChange:
+    """Bind items that are added at the end of a list, unless it has them."""
+    if kind.relation != Relation.ATOMIC:
+        keys = " and ".join(kind.keys) or "value"
+        message = f"items of this list are found by their {keys}, and added if they are missing"
+        binder.faults.append(Fault(node.path, message, "remove $patch: append"))
+    changes: list[OverlayChange] = []
+    for index, each in enumerate(node.items):
+        faults = len(binder.faults)
+        _only_values(binder, each)
+        change = binder.change(_kept(each), item, f"{where}[{index}]")
+        if len(binder.faults) == faults and not _computed(each):
+            change = binder.constant(plain(each), item, each.path)
+        changes.append(change)
+    return WholeListChange(changes, appends=True)
 
 
 @dataclass(slots=True)
@@ -186,8 +219,10 @@ def _kept(node: OverlayNode) -> OverlayNode:
 
 
 def _only_values(binder: ItemBinder, node: OverlayNode) -> None:
-    """Report marks in a list that is replaced as a whole: there is no item to match."""
+    """Report marks in new items: there is nothing in the object to match."""
     if isinstance(node, Map):
+        if node.condition is not None:
+            binder.faults.append(Fault(node.path, _NEW, "write conditions beside the list"))
         if node.deleted:
             binder.faults.append(Fault(node.path, _REPLACED, "leave out what is to go"))
         for member in node.members:
@@ -196,6 +231,9 @@ def _only_values(binder: ItemBinder, node: OverlayNode) -> None:
                 binder.faults.append(Fault(member.path, _REPLACED, hint, at_key=True))
             _only_values(binder, member.node)
     elif isinstance(node, List):
+        if node.directive:
+            hint = f"remove $patch: {node.directive}"
+            binder.faults.append(Fault(node.path, _NEW, hint))
         for item in node.items:
             _only_values(binder, item)
 

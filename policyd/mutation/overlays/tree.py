@@ -17,6 +17,7 @@ from policyd.pattern.marks import Mark, UnknownMark, split
 
 MAX_DEPTH = 100  # levels of an overlay; Kubernetes' own kinds have about twenty
 DIRECTIVE = "$patch"
+APPEND, REPLACE = "append", "replace"  # directives of a list, in an item of their own
 _CONDITION = re.compile(r"\(.+\)")
 # Kyverno's variables, which would be plain strings here; not the braces of other templates.
 _FOREIGN = re.compile(
@@ -89,10 +90,11 @@ class Map:
 
 @dataclass(frozen=True, slots=True)
 class List:
-    """A list."""
+    """A list; ``directive`` is APPEND or REPLACE if an item is ``$patch: append`` or the like."""
 
     items: "tuple[OverlayNode, ...]"
     path: FieldPath
+    directive: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,14 @@ def global_conditions(value: Any) -> Any:
     if not kept:
         return None
     return {key: value[key] for key in value if _CONDITION.fullmatch(key)} | kept
+
+
+def directive_of(item: Any) -> str:
+    """Return the directive of a list that one of its items is; empty for any other item."""
+    if isinstance(item, dict) and item.keys() == {DIRECTIVE}:
+        found = item[DIRECTIVE]
+        return found if found in (APPEND, REPLACE) else ""
+    return ""
 
 
 def _only_global(item: Any) -> bool:
@@ -212,12 +222,21 @@ class OverlayReader:
         return OverlayLeaf(value, path)
 
     def _list(self, value: list[Any], path: FieldPath) -> OverlayNode:
-        items = []
+        items, directive = [], ""
         for index, item in enumerate(value):
-            node = self.read(item, (*path, index))
-            if not _only_global(item):
-                items.append(node)
-        return List(tuple(items), path) if items or not value else Nothing(path)
+            found = directive_of(item)
+            if found and directive:
+                message = f"a list has one {DIRECTIVE}, not two"
+                self.faults.append(Fault((*path, index), message, "remove one of them"))
+            elif found:
+                directive = found
+            else:
+                node = self.read(item, (*path, index))
+                if not _only_global(item):
+                    items.append(node)
+        if directive or items or not value:
+            return List(tuple(items), path, directive)
+        return Nothing(path)
 
     def read_map(self, value: dict[str, Any], path: FieldPath) -> Map:
         members: dict[str, Member] = {}
@@ -254,6 +273,8 @@ class OverlayReader:
         at = (*path, DIRECTIVE)
         if value[DIRECTIVE] != "delete":
             hint = "only delete is understood, of items of a list; to remove a key write KEY: null"
+            if value[DIRECTIVE] in (APPEND, REPLACE):
+                hint = f"of a list, write it as an item of its own: - $patch: {value[DIRECTIVE]}"
             self.faults.append(Fault(at, f"Unsupported value: {value[DIRECTIVE]!r}", hint))
         return True
 

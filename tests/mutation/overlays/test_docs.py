@@ -66,3 +66,13 @@ def test_the_longer_example() -> None:
     assert mutated(policies, after) == after
     user = pod(*containers, securityContext={"runAsUser": 0})
     assert mutated(policies, user) == user
+
+
+def test_the_example_that_appends() -> None:
+    policies = load(policy(mutations=yaml.safe_load(blocks(OVERLAYS)[1])["mutations"]))
+    app = container("app", "a:1", args=["-v"])
+    obj = pod(app, tolerations=[{"key": "spot", "operator": "Exists"}])
+    after = mutated(policies, obj)
+    assert [each["key"] for each in after["spec"]["tolerations"]] == ["spot", "dedicated"]
+    assert after["spec"]["containers"][0]["args"] == ["-v", "--log-format=json"]
+    assert mutated(policies, after) == after

@@ -105,7 +105,7 @@ REFUSED = [
     ("spec: {containers: [{(name): '{{element.name}}', image: x}]}", "", ""),
     ("spec: {containers: [{resources: {limits: {+(memory): 1Gi}}}]}", "needs its name", "(name)"),
     ('spec: {containers: [{(image): "x"}]}', "changes nothing", "^(NAME)"),
-    ("spec: {containers: [{$patch: replace}]}", "Unsupported value", "only delete"),
+    ("spec: {containers: [{name: x, $patch: merge}]}", "Unsupported value", "only delete"),
 ]
 
 
