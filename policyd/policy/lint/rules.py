@@ -135,6 +135,11 @@ _RULES = (
              "Add missing parents first, test for what is removed, escape computed keys, or "
              "write an Overlay, which needs none of these.",
              ("mutations.failing.failing", "unguarded.unguarded")),
+    LintRule("replaced-list", "advice",
+             "an overlay that replaces a list without keys",
+             "To keep the items that an object already has, write `- $patch: append` as the first "
+             "item; if this is intended, `- $patch: replace`.",
+             ("mutations.replaced.replaced",)),
     LintRule("newer-policy-api", "advice",
              "a policy in an API version that the target version does not serve",
              "policyd evaluates it on every version. Reported only with --target.",

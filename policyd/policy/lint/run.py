@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
 
+from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.checked import CheckedExpression, checked_expressions
+from policyd.policy.kinds.definitions import definitions
 from policyd.policy.lint.types.kinds import TypedPolicies
 from policyd.policy.source.documents import Sources
 from policyd.versions import KubernetesVersion
@@ -24,6 +26,11 @@ class LintRun:
     def expressions(self) -> tuple[CheckedExpression, ...]:
         """Return all expressions that compile."""
         return tuple(checked_expressions(self.sources))
+
+    @cached_property
+    def schemas(self) -> Schemas:
+        """Return the schemas by which mutations merge."""
+        return Schemas.builtin().with_crds(each.raw for each in definitions(self.sources).documents)
 
     @cached_property
     def typed(self) -> TypedPolicies:

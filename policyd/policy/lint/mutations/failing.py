@@ -22,7 +22,6 @@ from policyd.cel.syntax.source import Source
 from policyd.errors import Problem
 from policyd.mutation import KINDS
 from policyd.mutation.schemas.schemas import KindSchema, Schemas
-from policyd.policy.kinds.definitions import definitions
 from policyd.policy.lint.guards.cases import has_known_kinds
 from policyd.policy.lint.mutations.finding import MutationFinding
 from policyd.policy.lint.mutations.operations import OperationCheck
@@ -45,13 +44,12 @@ FAILING, FRAGILE = "failing-mutation", "fragile-mutation"
 def failing(run: LintRun) -> list[Problem]:
     """Return the errors and advice for all policies, in file order."""
     typed = run.typed
-    merging = Schemas.builtin().with_crds(each.raw for each in definitions(run.sources).documents)
     found: list[Problem] = []
     with deep_recursion():
         for document in run.sources.documents:
             policy = document.model
             if isinstance(policy, Checkable):
-                subjects = _Subjects.of(policy, typed, merging)
+                subjects = _Subjects.of(policy, typed, run.schemas)
                 for each in typed.expressions(policy):
                     if each.role.patches and not subjects.untyped.issues(each.text):
                         found += subjects.problems(document, each)

@@ -1,0 +1,111 @@
+"""Advice on overlays that replace a list without keys, so that the items of the object are lost.
+
+Nothing is reported where the author sees the list: in an item with its key, beside a condition on
+the list, below ``+(key)``, or if a matchCondition or the list's own expression names it.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from policyd._core.schema.types import Field, Relation
+from policyd.errors import Problem
+from policyd.json_types import FieldPath
+from policyd.mutation.overlays.tree import directive_of
+from policyd.pattern.marks import Mark, UnknownMark, split
+from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.types.kinds import Checkable, kinds_of
+from policyd.policy.model.expressions import CONDITION, mutations_of
+from policyd.policy.model.findings import FormProblem, path_text
+
+RULE = "replaced-list"
+_WHOLE = ("ALL", "*")  # of capabilities, verbs …: nothing is lost
+
+
+def replaced(run: LintRun) -> list[Problem]:
+    """Return the advice for all policies, in file order."""
+    found = []
+    for document in run.sources.documents:
+        policy = document.model
+        if not isinstance(policy, Checkable):
+            continue
+        conditions = [each.text for each in run.typed.expressions(policy) if each.role is CONDITION]
+        rules = policy.spec.match_constraints.resource_rules
+        kinds = [run.schemas.lookup(*gvk) for gvk in kinds_of(rules, run.typed.schemas)]
+        for mutation in mutations_of(document.raw):
+            if mutation.kind.mutator is not None:
+                continue
+            places = {
+                path: None
+                for kind in kinds
+                if kind is not None
+                for path in _lists(mutation.held, kind.root, ())
+                if not any(str(path[-1]) in text for text in conditions)
+            }
+            found += [
+                document.problem(_finding(mutation.path, place), "advice") for place in places
+            ]
+    return found
+
+
+def _lists(tree: dict[str, Any], at: Field, path: FieldPath) -> Iterator[FieldPath]:
+    """Yield the paths of the lists of a map that are replaced."""
+    marks = [(key, *_split(key)) for key in tree]
+    looked_at = {name for _, mark, name in marks if mark not in (Mark.NONE, Mark.ADD)}
+    for key, mark, name in marks:
+        below = at.type.fields.get(name, at.type.extra)
+        if mark is not Mark.NONE or name in looked_at or below is None:
+            continue
+        value = tree[key]
+        if isinstance(value, dict):
+            yield from _lists(value, below, (*path, key))
+        elif isinstance(value, list) and below.type.is_list and not below.type.is_map:
+            yield from _in_list(value, below, (*path, key))
+
+
+def _in_list(items: list[Any], at: Field, path: FieldPath) -> Iterator[FieldPath]:
+    item = at.type.item
+    if item is None or any(map(directive_of, items)):
+        return
+    conditional = [each for each in items if isinstance(each, dict) and _has_conditions(each)]
+    if at.type.relation == Relation.ATOMIC and not conditional:
+        own = str(path[-1])
+        covered = any(each in _WHOLE or _names(each, own) for each in items)
+        if items and not covered:
+            yield path
+        return
+    for index, each in enumerate(items):
+        if isinstance(each, dict) and not any(key in each for key in at.type.keys):
+            yield from _lists(each, item, (*path, index))
+
+
+def _names(value: Any, field: str) -> bool:
+    """Whether an expression in a value reads a field of this name: the list itself."""
+    if isinstance(value, dict):
+        return any(_names(each, field) for each in value.values())
+    return isinstance(value, str) and "${" in value and field in value
+
+
+def _has_conditions(tree: dict[str, Any]) -> bool:
+    return any(
+        _split(key)[0] not in (Mark.NONE, Mark.ADD)
+        or (isinstance(value, dict) and _has_conditions(value))
+        for key, value in tree.items()
+    )
+
+
+def _split(key: str) -> tuple[Mark, str]:
+    try:
+        return split(key)
+    except UnknownMark:  # reported when the policy is compiled
+        return Mark.NONE, key
+
+
+def _finding(overlay: FieldPath, place: FieldPath) -> FormProblem:
+    return FormProblem(
+        (*overlay, *place),
+        f"{path_text(place)} is replaced: the items that an object already has are lost",
+        "to keep them, write - $patch: append as the first item; if this is intended, write "
+        "- $patch: replace",
+        at_key=True,
+        rule=RULE,
+    )
