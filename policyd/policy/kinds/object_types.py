@@ -25,6 +25,10 @@ ALWAYS_THERE = {
     name: frozenset(fields.split())
     for name, fields in {
         "Container": "image imagePullPolicy terminationMessagePath terminationMessagePolicy",
+        "ConfigMapEnvSource": "name",
+        "ConfigMapKeySelector": "name",
+        "ConfigMapProjection": "name",
+        "ConfigMapVolumeSource": "name",
         "ContainerPort": "protocol",
         "CronJobSpec": "concurrencyPolicy failedJobsHistoryLimit successfulJobsHistoryLimit "
         "suspend",
@@ -33,6 +37,7 @@ ALWAYS_THERE = {
         "DeploymentSpec": "progressDeadlineSeconds replicas revisionHistoryLimit",
         "DeploymentStrategy": "type",
         "EphemeralContainer": "image imagePullPolicy",
+        "ExecAction": "command",
         "HTTPGetAction": "path scheme",
         "HorizontalPodAutoscalerSpec": "minReplicas",
         "HTTPIngressPath": "pathType",
@@ -48,6 +53,10 @@ ALWAYS_THERE = {
         "ReplicaSetSpec": "replicas template",
         "ReplicationControllerSpec": "replicas selector template",
         "Secret": "type",
+        "SecretEnvSource": "name",
+        "SecretKeySelector": "name",
+        "SecretProjection": "name",
+        "SecretVolumeSource": "secretName",
         "ServicePort": "protocol targetPort",
         "ServiceSpec": "internalTrafficPolicy sessionAffinity type",
         "StatefulSetSpec": "podManagementPolicy replicas revisionHistoryLimit",

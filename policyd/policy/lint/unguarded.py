@@ -269,11 +269,18 @@ class _Walk:
         text = unparse(of)
         if kind.kind is Kind.MAP and _is_made(place[0], loops):
             return  # the expression builds the map itself
-        if kind.kind is Kind.MAP:
+        # Objects of several kinds in one list are maps for the type checker, their members dyn.
+        whole = [(*source, *place[1:]) for source in sources] or [place]
+        is_map = kind.kind is Kind.MAP
+        if (is_map or kind.kind is Kind.DYN) and all(self._types.is_object(each[:-1]) for each in whole):
+            is_map, lacks = False, any(self._types.may_lack(each) for each in set(whole) - there)
+        else:
+            lacks = self._types.objects.may_lack(kind, name) or self._request_lacks(place)
+        if is_map:
             key = f"'{name}'"
             hint = f"write {key} in {text} && …, or {text}[?{key}].orValue(…)"
             self._report(FIELD, node, f"{text}[{key}] may be missing", hint)
-        elif self._types.objects.may_lack(kind, name) or self._request_lacks(place):
+        elif lacks:
             hint = f"write has({text}.{name}) && …, or {text}.?{name}.orValue(…)"
             self._report(FIELD, node, f"{text}.{name} may be missing", hint)
 

@@ -95,6 +95,15 @@ GUARDED = [
     "has(object.spec.nodeName) == false || object.spec.nodeName == 'x'",
     'size(object.spec.?volumes.orValue([])) > 0 ? object.spec.volumes.size() > 1 : true',
     'object.spec.?volumes.orValue([]).exists(v, true) && object.spec.volumes.size() > 1',
+    # Ephemeral containers are another type, so the list has maps.
+    "(object.spec.containers + object.spec.?initContainers.orValue([]) + object.spec.?ephemeralContainers.orValue([])).all(c, c.image != c.name)",
+    "([] + object.spec.containers + object.spec.?ephemeralContainers.orValue([])).filter(c, has(c.ports)).all(c, c.ports.size() > 0)",
+    "object.spec.containers.all(c, !has(c.env) || c.env.all(e, !has(e.valueFrom) || !has(e.valueFrom.secretKeyRef) || e.valueFrom.secretKeyRef.name != 'x'))",
+    "object.spec.?volumes.orValue([]).all(v, !has(v.configMap) || v.configMap.name != 'x')",
+    "object.spec.containers.all(c, !c.?lifecycle.?preStop.?exec.hasValue() || c.lifecycle.preStop.exec.command.size() > 0)",
+    "(object.spec.?initContainers.orValue([]) + object.spec.containers).all(c, c.image.startsWith('x'))",
+    "(has(object.spec.initContainers) ? object.spec.initContainers : []).map(c, c.image).all(i, i != '')",
+    "[object.spec.containers, object.spec.?initContainers.orValue([])].flatten().all(c, c.image != '')",
 ]  # fmt: skip
 
 
@@ -183,6 +192,11 @@ VARIABLES: list[tuple[JSONObject, str, list[str]]] = [
      "variables.all.all(c, has(c.ports)) && variables.all.all(d, d.ports.size() > 0)", []),
     ({"all": "object.spec.containers + object.spec.?initContainers.orValue([])"},
      "variables.all.all(c, c.ports.size() > 0)", ["c.ports may be missing"]),
+    ({"all": "object.spec.containers + object.spec.?ephemeralContainers.orValue([])"},
+     "variables.all.all(c, c.image != '' && c.ports.size() > 0)", ["c.ports may be missing"]),
+    ({"all": "object.spec.containers + object.spec.?ephemeralContainers.orValue([])",
+      "open": "variables.all.filter(c, has(c.ports))"},
+     "variables.open.all(c, c.ports[0].containerPort > 1 && c.resources.limits.size() > 0)", ["c.resources.limits may be missing"]),
 ]  # fmt: skip
 
 

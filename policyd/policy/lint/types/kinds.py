@@ -152,6 +152,10 @@ class KindTypes:
             return True
         return self.objects.is_object(above) and self.objects.may_lack(above, place[-1])
 
+    def is_object(self, place: tuple[str, ...]) -> bool:
+        """Whether the schema has an object with fields of its own at a place."""
+        return self.objects.is_object(self._type_at(place))
+
     def is_map(self, place: tuple[str, ...]) -> bool:
         """Whether the schema has a map at a place, whose keys are no fields."""
         return self._type_at(place).kind is Kind.MAP or (
