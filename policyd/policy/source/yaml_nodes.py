@@ -195,6 +195,11 @@ def scalar(node: yaml.ScalarNode) -> tuple[str, Any]:
     return tag, value
 
 
+def is_plain_string(text: str) -> bool:
+    """Whether a string without quotes is read as a string, not as a number, boolean or null."""
+    return _plain(text)[0] == STR
+
+
 def _plain(text: str) -> tuple[str, Any]:
     word = _WORDS.get(text)
     if word is not None:

@@ -4,6 +4,8 @@ from typing import Any
 
 import yaml
 
+from policyd.policy.source.yaml_nodes import is_plain_string
+
 _Base: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
 
@@ -15,22 +17,23 @@ class _Dumper(_Base):  # type: ignore[misc]
 
 
 def _text(dumper: Any, value: str) -> Any:
-    # A block cannot hold trailing blanks; libyaml then falls back to quotes by itself.
-    style = "|" if "\n" in value else None
+    # A block cannot hold trailing blanks; libyaml then falls back to quotes by itself. Kubernetes
+    # reads more plain words as booleans and numbers than PyYAML does: y, 1e3, 0o17.
+    style = "|" if "\n" in value else None if is_plain_string(value) else "'"
     return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=style)
 
 
 _Dumper.add_representer(str, _text)
 
 
-def dump(value: Any) -> str:
-    """Return one YAML document, without ``---``."""
+def dump(value: Any, *, flow: bool = False) -> str:
+    """Return one YAML document, without ``---``; ``flow``: on one line, in braces and brackets."""
     text: str = yaml.dump(
         value,
         Dumper=_Dumper,
         sort_keys=False,
         allow_unicode=True,
-        default_flow_style=False,
+        default_flow_style=flow,
         width=2**31 - 1,
     )
     return text.removesuffix("...\n")
