@@ -80,6 +80,15 @@ class Origin:
             row, at = row + 1, 0
         return start_line, start_column
 
+    def node(self) -> yaml.Node | None:
+        """Return the node of the document, with marks in ``chunk.text``; None if there is none."""
+        roots = _nodes(self.chunk)
+        node = roots[self.root] if self.root < len(roots) else None
+        for part in _parts(self.within):
+            step = None if node is None else _child(node, part)
+            node = None if step is None else step[1]
+        return node
+
     def _step(self, path: str) -> tuple[yaml.Node | None, yaml.Node | None]:
         """Return key (None: no such field) and node at ``path``, or the nearest parent node."""
         roots = _nodes(self.chunk)

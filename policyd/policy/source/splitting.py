@@ -22,6 +22,7 @@ _SOMETHING = re.compile(r"^(?![ \t\r]*(?:[#%]|---[ \t\r]*(?:#|$)|(?:\.\.\.)?$))"
 _VALUE = re.compile(r"\S")
 # The defaults of command-line options for a project; not a Kubernetes object.
 PROJECT_FILE = "policyd.yaml"
+NOT_AN_OBJECT = "not-an-object"  # the rule of a document without apiVersion and kind
 _INT64 = range(-(1 << 63), 1 << 63)
 
 
@@ -274,4 +275,4 @@ def _nameless(document: Document, value: object) -> Problem:
         isinstance(value.get(field), bool) for field in ("apiVersion", "kind")
     )
     hint = "YAML reads y, n, yes, no, on and off as booleans: put it in quotes" if words else ""
-    return document.problem(FormProblem((), message, hint, rule="not-an-object"))
+    return document.problem(FormProblem((), message, hint, rule=NOT_AN_OBJECT))

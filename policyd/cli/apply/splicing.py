@@ -1,0 +1,311 @@
+"""Change values inside the text of a YAML or JSON document, so that comments, quotes and the order
+of keys stay. Reads and writes no files.
+
+The result must be verified by reading it: anchors, tags and rare styles can defeat an edit.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
+
+import yaml
+
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.source.yaml_output import dump
+
+_Entry = tuple[yaml.Node, yaml.Node]
+
+
+class CannotSplice(Exception):
+    """The text has a form that an edit cannot keep; the document has to be written anew."""
+
+
+class Edit(NamedTuple):
+    """Replace the characters from ``start`` to ``end`` by ``text``."""
+
+    start: int
+    end: int
+    text: str
+
+
+def edited(text: str, edits: Sequence[Edit]) -> str:
+    """Return the text with all edits, which must not overlap. Raises CannotSplice if they do.
+
+    Edits at one place stay in their order: inner values come first.
+    """
+    parts: list[str] = []
+    at = 0
+    for edit in sorted(edits, key=lambda each: (each.start, each.end)):
+        if edit.start < at:
+            raise CannotSplice
+        parts += [text[at : edit.start], edit.text]
+        at = edit.end
+    return "".join([*parts, text[at:]])
+
+
+def same(one: JSON, other: JSON) -> bool:
+    """Whether two JSON values are equal; unlike in Python, true is not 1."""
+    if isinstance(one, bool) or isinstance(other, bool):
+        return one is other
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(same, one, other))
+    return bool(one == other)
+
+
+class Splicer:
+    """The edits that change a document in ``text``, which has the marks of its nodes."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._json = text.lstrip()[:1] in ("{", "[")
+
+    def edits(self, node: yaml.Node, before: JSON, after: JSON) -> Iterator[Edit]:
+        """Yield the edits of the value at ``node``. Raises CannotSplice."""
+        if same(before, after):
+            return
+        if isinstance(node, yaml.MappingNode) and isinstance(before, dict):
+            if isinstance(after, dict) and after and node.value:
+                yield from self._mapping(node, before, after)
+                return
+        elif isinstance(node, yaml.SequenceNode) and isinstance(before, list):
+            if isinstance(after, list) and after and node.value:
+                yield from self._sequence(node, before, after)
+                return
+        elif not _is_inline(node) or isinstance(after, dict | list):
+            raise CannotSplice
+        if isinstance(node, yaml.CollectionNode) and not node.flow_style:
+            raise CannotSplice
+        yield Edit(node.start_mark.index, _end(self._text, node), self._inline(after, node))
+
+    # Mappings
+
+    def _mapping(
+        self, node: yaml.MappingNode, before: JSONObject, after: JSONObject
+    ) -> Iterator[Edit]:
+        entries = {key.value: (key, value) for key, value in node.value}
+        gone = [name for name in before if name not in after]
+        if any(name not in entries for name in gone):
+            raise CannotSplice  # it was merged into the mapping
+        for name, value in after.items():
+            if name in before and not same(before[name], value):
+                if name not in entries:
+                    raise CannotSplice
+                yield from self._entry(node, entries[name], before[name], value)
+        yield from self._removed(node, [entries[name] for name in gone])
+        added = {name: value for name, value in after.items() if name not in before}
+        if added:
+            yield self._added(node, added, len(gone) == len(node.value))
+
+    def _entry(
+        self, node: yaml.MappingNode, entry: _Entry, before: JSON, after: JSON
+    ) -> Iterator[Edit]:
+        """Yield the edits of a value, or one that replaces key and value as a whole."""
+        key, value = entry
+        try:
+            yield from list(self.edits(value, before, after))
+        except CannotSplice:
+            start, end = value.start_mark.index, _end(self._text, value)
+            if node.flow_style:
+                yield Edit(start, end, (" " if start == end else "") + self._inline(after, value))
+                return
+            start = key.start_mark.index
+            text = _indented(dump({key.value: after}), key.start_mark.column)
+            yield Edit(start, end, text.lstrip(" "))
+
+    def _removed(self, node: yaml.MappingNode, gone: Sequence[_Entry]) -> Iterator[Edit]:
+        """Yield an edit for each entry: of a block its lines, of a flow it and one comma."""
+        if len(gone) == len(node.value) and gone:
+            raise CannotSplice
+        for key, value in gone:
+            position = next(at for at, each in enumerate(node.value) if each[0] is key)
+            start, end = key.start_mark.index, _end(self._text, value)
+            if position + 1 < len(node.value):
+                following = node.value[position + 1][0].start_mark.index
+                if node.flow_style or not self._begins_line(start):
+                    yield Edit(start, following, "")
+                    continue
+            elif node.flow_style:
+                raise CannotSplice
+            if not self._begins_line(start):
+                raise CannotSplice
+            yield Edit(self._line_start(start), self._next_line(end), "")
+
+    def _added(self, node: yaml.MappingNode, added: JSONObject, alone: bool) -> Edit:
+        """Return the edit that adds entries after the last one."""
+        if alone:
+            raise CannotSplice
+        first, (_, last) = node.value[0][0], node.value[-1]
+        end = _end(self._text, last)
+        if not node.flow_style:
+            return self._lines_after(end, _indented(dump(added), first.start_mark.column))
+        parts = []
+        for name, value in added.items():
+            lines = self._json and self._begins_line(first.start_mark.index)
+            before = "\n" + " " * first.start_mark.column if lines else " "
+            text = self._flow_entry(name, value, first.start_mark.column if lines else None)
+            parts.append(f",{before}{text}")
+        return Edit(end, end, "".join(parts))
+
+    def _flow_entry(self, name: str, value: JSON, column: int | None) -> str:
+        """Return ``name: value`` of a flow mapping; ``column``: JSON that has a line for each."""
+        if not self._json:
+            return _flow({name: value})[1:-1]
+        indent = None if column is None else 2
+        text = json.dumps(value, ensure_ascii=False, indent=indent)
+        if column is not None:
+            text = text.replace("\n", "\n" + " " * column)
+        return f"{json.dumps(name, ensure_ascii=False)}: {text}"
+
+    # Sequences
+
+    def _sequence(
+        self, node: yaml.SequenceNode, before: list[JSON], after: list[JSON]
+    ) -> Iterator[Edit]:
+        """Yield the edits of a list; items with names are the same items if their names are."""
+        (old, new), named = _keys(before, after)
+        matcher = SequenceMatcher(None, old, new, autojunk=False)
+        for what, start, end, to_start, to_end in matcher.get_opcodes():
+            # An item with another name is another item: it is removed and the new one inserted.
+            both = 0 if named and what == "replace" else min(end - start, to_end - to_start)
+            for at in range(both):
+                yield from self._item(node, start + at, before[start + at], after[to_start + at])
+            yield from self._without(node, range(start + both, end))
+            added = after[to_start + both : to_end]
+            if added:
+                yield self._inserted(node, start + both, added)
+
+    def _item(
+        self, node: yaml.SequenceNode, index: int, before: JSON, after: JSON
+    ) -> Iterator[Edit]:
+        item: yaml.Node = node.value[index]
+        try:
+            yield from list(self.edits(item, before, after))
+        except CannotSplice:
+            if node.flow_style:
+                text = self._inline(after, item)
+            else:
+                text = _indented(dump(after), item.start_mark.column).lstrip(" ")
+            yield Edit(item.start_mark.index, _end(self._text, item), text)
+
+    def _without(self, node: yaml.SequenceNode, indexes: range) -> Iterator[Edit]:
+        for index in indexes:
+            item = node.value[index]
+            end = _end(self._text, item)
+            if node.flow_style:
+                if index + 1 >= len(node.value):
+                    raise CannotSplice
+                following = node.value[index + 1].start_mark.index
+                yield Edit(item.start_mark.index, following, "")
+                continue
+            dash = self._dash(node, index)
+            yield Edit(self._line_start(dash), self._next_line(end), "")
+
+    def _inserted(self, node: yaml.SequenceNode, index: int, added: list[JSON]) -> Edit:
+        """Return the edit that inserts items before the one at ``index``."""
+        if node.flow_style:
+            column = None
+            if self._json and self._begins_line(node.value[0].start_mark.index):
+                column = node.value[0].start_mark.column
+            between = "," + (" " if column is None else "\n" + " " * column)
+            text = between.join(self._flow_item(each, column) for each in added)
+            if index < len(node.value):
+                at = node.value[index].start_mark.index
+                return Edit(at, at, text + between)
+            at = _end(self._text, node.value[-1])
+            return Edit(at, at, between + text)
+        lines = _indented(dump(added), node.start_mark.column)
+        if index:
+            return self._lines_after(_end(self._text, node.value[index - 1]), lines)
+        at = self._line_start(self._dash(node, 0))
+        return Edit(at, at, lines + "\n")
+
+    def _flow_item(self, value: JSON, column: int | None) -> str:
+        if not self._json:
+            return _flow([value])[1:-1]
+        text = json.dumps(value, ensure_ascii=False, indent=None if column is None else 2)
+        return text if column is None else text.replace("\n", "\n" + " " * column)
+
+    def _dash(self, node: yaml.SequenceNode, index: int) -> int:
+        """Return the place of the dash of an item, which must begin its line."""
+        start = node.value[index].start_mark.index
+        line = self._text.rfind("\n", 0, start) + 1
+        dash = line + node.start_mark.column
+        if self._text[dash : dash + 1] != "-" or not self._begins_line(dash):
+            raise CannotSplice
+        return dash
+
+    # Text
+
+    def _inline(self, value: JSON, node: yaml.Node) -> str:
+        """Return a value on one line, in the quotes of the node that it replaces."""
+        quoted = isinstance(node, yaml.ScalarNode) and node.style == '"' and isinstance(value, str)
+        if self._json or quoted:
+            return json.dumps(value, ensure_ascii=False)
+        return _flow([value])[1:-1]
+
+    def _lines_after(self, end: int, lines: str) -> Edit:
+        """Return the edit that adds lines after the line of ``end``, with its comment."""
+        at = self._next_line(end)
+        if at == end or self._text[at - 1] != "\n":
+            return Edit(at, at, "\n" + lines)
+        return Edit(at, at, lines + "\n")
+
+    def _next_line(self, end: int) -> int:
+        """Return the start of the next line; only a comment may follow on this one."""
+        at = self._text.find("\n", end)
+        at = len(self._text) if at < 0 else at + 1
+        rest = self._text[end:at].strip()
+        if rest and not rest.startswith("#"):
+            raise CannotSplice
+        return at
+
+    def _line_start(self, at: int) -> int:
+        return self._text.rfind("\n", 0, at) + 1
+
+    def _begins_line(self, at: int) -> bool:
+        return not self._text[self._line_start(at) : at].strip(" ")
+
+
+def _is_inline(node: yaml.Node) -> bool:
+    """Whether a node is a scalar with characters on one line, neither a block nor empty."""
+    start, end = node.start_mark, node.end_mark
+    return isinstance(node, yaml.ScalarNode) and start.line == end.line and start.index < end.index
+
+
+def _end(text: str, node: yaml.Node) -> int:
+    """Return the end of the last character of a node: libyaml counts what follows a block."""
+    last: Any = node
+    while not isinstance(last, yaml.ScalarNode) and not last.flow_style and last.value:
+        last = last.value[-1][1] if isinstance(last, yaml.MappingNode) else last.value[-1]
+    start, end = int(last.start_mark.index), int(last.end_mark.index)
+    if isinstance(last, yaml.ScalarNode) and last.style in ("|", ">"):
+        return start + len(text[start:end].rstrip())
+    return end
+
+
+def _keys(before: list[JSON], after: list[JSON]) -> tuple[tuple[list[str], list[str]], bool]:
+    """Return what identifies the items of two lists, and whether it is their names."""
+    items = [*before, *after]
+    if all(isinstance(each, dict) and isinstance(each.get("name"), str) for each in items):
+        names = ([each["name"] for each in before], [each["name"] for each in after])
+        if all(len(set(each)) == len(each) for each in names):
+            return names, True
+    return ([_canonical(each) for each in before], [_canonical(each) for each in after]), False
+
+
+def _canonical(value: JSON) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _flow(value: JSON) -> str:
+    return dump(value, flow=True).rstrip("\n")
+
+
+def _indented(text: str, column: int) -> str:
+    """Indent each line that is not blank; without the last line break."""
+    indent = " " * column
+    lines = text.removesuffix("\n").split("\n")
+    return "\n".join(indent + line if line.strip() else line for line in lines)
