@@ -11,7 +11,8 @@ import orjson
 
 from policyd.cli.shared.output import counted, echo_json, echo_problems
 from policyd.cli.shared.policies import NO_POLICIES_HINT, without_policies
-from policyd.cli.shared.reports import ReportEntry, github, sarif
+from policyd.cli.shared.reports import ReportEntry, github
+from policyd.cli.shared.sarif import ReportRule, echo_sarif
 from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
 from policyd.offline.suite_policies import SuitePolicies
@@ -236,8 +237,13 @@ def _entries(problems: Sequence[Problem]) -> Iterator[ReportEntry]:
 
 
 def _sarif(problems: Sequence[Problem]) -> None:
-    about = {name: rule.about for name, rule in RULES.items()}
-    echo_json(sarif(_entries(problems), about))
+    rules = {
+        name: ReportRule(
+            rule.about, rule.remedy, "error" if rule.severity == "error" else "warning"
+        )
+        for name, rule in RULES.items()
+    }
+    echo_sarif(_entries(problems), rules)
 
 
 def _github(problems: Sequence[Problem]) -> None:

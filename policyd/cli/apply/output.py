@@ -9,7 +9,8 @@ import click
 import jsonpatch
 
 from policyd.cli.shared.output import counted, echo_json, styled
-from policyd.cli.shared.reports import ReportEntry, ReportLevel, github, junit, sarif
+from policyd.cli.shared.reports import ReportEntry, ReportLevel, github, junit
+from policyd.cli.shared.sarif import ReportRule, echo_sarif
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Violation
 from policyd.policy.source.documents import Document
@@ -207,7 +208,8 @@ def _junit(checked: Sequence[CheckedObject], about: Descriptions, style: TextOpt
 
 
 def _sarif(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:
-    echo_json(sarif(_entries(checked), about))
+    rules = {name: ReportRule(text or name) for name, text in about.items()}
+    echo_sarif(_entries(checked), rules)
 
 
 def _github(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:

@@ -35,10 +35,26 @@ def echo_problems(problems: Iterable[Problem], *, err: bool = False) -> None:
         click.echo(problem_text(problem), err=err)
 
 
-def echo_json(value: Any) -> None:
+def echo_skipped(problems: Iterable[Problem]) -> None:
+    """Print a warning on standard error for each document that is not a Kubernetes object."""
+    for problem in problems:
+        place = styled(f"{problem.file}:{problem.line}:{problem.column}", bold=True)
+        message = problem.message.removeprefix("Required value: ")
+        click.echo(f"{place}: {styled('warning', fg='yellow')}: skipped: {message}", err=True)
+
+
+def echo_json(value: Any, *, err: bool = False) -> None:
     """Print a JSON value, indented."""
     text = orjson.dumps(value, option=orjson.OPT_INDENT_2)
-    click.echo(text)
+    click.echo(text, err=err)
+
+
+def shortest(file: str) -> str:
+    """Return the shorter form of a path: as it was given, or relative to the working directory."""
+    if file in ("", "-"):
+        return file
+    relative = os.path.relpath(file)
+    return relative if len(relative) < len(file) else file
 
 
 def counted(number: int, noun: str) -> str:

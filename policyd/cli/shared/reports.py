@@ -1,21 +1,18 @@
-"""Reports for other programs: JUnit XML, SARIF 2.1.0 and the annotations of GitHub workflows.
+"""Reports for other programs: JUnit XML and the annotations of GitHub workflows (SARIF is in
+``sarif.py``).
 
 A command builds one ReportEntry per result. Nothing is printed here.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
-from typing import Any, Literal
-from urllib.parse import quote
+from typing import Literal
 from xml.etree import ElementTree
 
-from policyd import __version__
-
 ReportLevel = Literal["error", "warning", "note", "none"]
-_SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 # Characters that XML 1.0 cannot represent, not even escaped.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
@@ -26,7 +23,8 @@ class ReportEntry:
 
     ``rule``: the policy or the lint rule. ``subject``: the resource or the test case. ``group``:
     the suite or file to which the entry belongs. ``level`` none: no problem. ``line`` and
-    ``column`` count from 1; 0 means unknown.
+    ``column`` count from 1; 0 means unknown. ``part``: which of several results that a rule can
+    have for a subject, such as ``[1]``. ``failed``: the rule could not be evaluated.
     """
 
     rule: str
@@ -38,12 +36,15 @@ class ReportEntry:
     line: int = 0
     column: int = 0
     seconds: float = 0.0
+    part: str = ""
+    failed: bool = False
 
 
 def junit(entries: Iterable[ReportEntry], name: str) -> str:
     """Return JUnit XML: a testsuite for each group, a testcase for each subject and rule.
 
-    Errors are failures; warnings and notes are the output of passing cases.
+    Errors are failures, or errors if the rule could not be evaluated; warnings and notes are the
+    output of passing cases. The names of a group's cases differ.
     """
     everything = list(entries)
     root = ElementTree.Element("testsuites", {"name": name, **_counts(everything)})
@@ -51,7 +52,13 @@ def junit(entries: Iterable[ReportEntry], name: str) -> str:
         listed = list(members)
         title = {"name": _xml(group or name)}
         suite = ElementTree.SubElement(root, "testsuite", {**title, **_counts(listed)})
-        suite.extend(_testcase(entry, group or name) for entry in listed)
+        taken: Counter[str] = Counter()
+        for entry in listed:
+            case = ": ".join(filter(None, (entry.subject, entry.rule + entry.part)))
+            taken[case] += 1
+            if taken[case] > 1:
+                case = f"{case} ({taken[case]})"
+            suite.append(_testcase(entry, group or name, case))
     ElementTree.indent(root)
     body = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{body}'
@@ -60,14 +67,13 @@ def junit(entries: Iterable[ReportEntry], name: str) -> str:
 def _counts(entries: Sequence[ReportEntry]) -> dict[str, str]:
     return {
         "tests": str(len(entries)),
-        "failures": str(sum(entry.level == "error" for entry in entries)),
-        "errors": "0",
+        "failures": str(sum(entry.level == "error" and not entry.failed for entry in entries)),
+        "errors": str(sum(entry.level == "error" and entry.failed for entry in entries)),
         "time": f"{sum(entry.seconds for entry in entries):.6f}",
     }
 
 
-def _testcase(entry: ReportEntry, group: str) -> ElementTree.Element:
-    title = ": ".join(filter(None, (entry.subject, entry.rule)))
+def _testcase(entry: ReportEntry, group: str, title: str) -> ElementTree.Element:
     case = ElementTree.Element("testcase", classname=_xml(group), name=_xml(title))
     case.set("time", f"{entry.seconds:.6f}")
     if entry.file:
@@ -77,7 +83,8 @@ def _testcase(entry: ReportEntry, group: str) -> ElementTree.Element:
     place = f"{entry.file}:{entry.line}: " if entry.file and entry.line else ""
     if entry.level == "error":
         first = entry.message.partition("\n")[0]
-        failure = ElementTree.SubElement(case, "failure", message=_xml(first))
+        kind = "error" if entry.failed else "failure"
+        failure = ElementTree.SubElement(case, kind, message=_xml(first))
         failure.text = _xml(place + entry.message)
     elif entry.level != "none":
         ElementTree.SubElement(case, "system-out").text = _xml(
@@ -88,54 +95,6 @@ def _testcase(entry: ReportEntry, group: str) -> ElementTree.Element:
 
 def _xml(text: str) -> str:
     return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
-
-
-def sarif(entries: Iterable[ReportEntry], rules: Mapping[str, str]) -> dict[str, Any]:
-    """Return a SARIF 2.1.0 log of all problems. ``rules`` maps each rule to its description."""
-    found = [entry for entry in entries if entry.level != "none"]
-    names = sorted({entry.rule for entry in found} | set(rules))
-    index = {name: position for position, name in enumerate(names)}
-    driver = {
-        "name": "policyd",
-        "version": __version__,
-        "rules": [
-            {"id": name, "shortDescription": {"text": rules.get(name) or name}} for name in names
-        ],
-    }
-    results = [_result(entry, index[entry.rule]) for entry in found]
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
-    return {"$schema": _SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}
-
-
-def _result(entry: ReportEntry, rule: int) -> dict[str, Any]:
-    text = f"{entry.subject}: {entry.message}" if entry.subject else entry.message
-    result: dict[str, Any] = {
-        "ruleId": entry.rule,
-        "ruleIndex": rule,
-        "level": entry.level,
-        "message": {"text": text},
-    }
-    place: dict[str, Any]
-    if entry.file and entry.file != "-":
-        place = {"artifactLocation": {"uri": _uri(entry.file)}}
-        if entry.line:
-            place["region"] = {"startLine": entry.line, "startColumn": max(entry.column, 1)}
-        result["locations"] = [{"physicalLocation": place}]
-    elif entry.subject:
-        place = {"fullyQualifiedName": entry.subject, "kind": "resource"}
-        result["locations"] = [{"logicalLocations": [place]}]
-    return result
-
-
-def _uri(file: str) -> str:
-    """Relative to the working directory, as code scanning requires; else a file URI."""
-    path = Path(file)
-    if path.is_absolute():
-        here = Path.cwd()
-        if not path.is_relative_to(here):
-            return path.as_uri()
-        path = path.relative_to(here)
-    return quote(path.as_posix())
 
 
 def github(entries: Iterable[ReportEntry]) -> str:

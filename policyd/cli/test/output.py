@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from policyd.cli.shared.output import counted, echo_json, problem_text, styled
-from policyd.cli.shared.reports import ReportEntry, github, junit, sarif
+from policyd.cli.shared.reports import ReportEntry, github, junit
+from policyd.cli.shared.sarif import ReportRule, echo_sarif
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.test.failure import deciding
 from policyd.cli.test.mismatches import compared
@@ -21,9 +22,19 @@ from policyd.offline.coverage import Part, PolicyCoverage, percent
 _MIN_WIDTH, _MAX_WIDTH = 80, 140
 _HEADS = ("PLACE", "POLICY", "COVERED", "NEVER")
 _RULES = {
-    "case": "Every case of a suite gets the answer it expects",
-    "require-tests": "Every policy has a suite with a case that matches it",
-    "coverage": "The cases of the suites produce every outcome of a policy",
+    "case": ReportRule(
+        "Every case of a suite gets the answer it expects",
+        "Correct the policy, or what the case expects. policyd explain shows why a policy acted.",
+    ),
+    "require-tests": ReportRule(
+        "Every policy has a suite with a case that matches it",
+        "Add a suite.yaml beside the policy.",
+    ),
+    "coverage": ReportRule(
+        "The cases of the suites produce every outcome of a policy",
+        "Add cases for the outcomes that the message names.",
+        "note",
+    ),
 }
 
 
@@ -57,7 +68,7 @@ def write(form: str, results: SuiteResults, verbose: bool) -> None:
     elif form == "junit":
         click.echo(junit(_entries(results, ""), "policyd test"))
     elif form == "sarif":
-        echo_json(sarif(_entries(results, "case"), _RULES))
+        echo_sarif(_entries(results, "case"), _RULES)
     elif lines := github(_entries(results, "case")):
         click.echo(lines)
 

@@ -121,7 +121,8 @@ def test_reports_for_programs() -> None:
     junit = ElementTree.fromstring(run("deploy", "--format", "junit").stdout)
     assert (junit.get("tests"), junit.get("failures")) == ("4", "1")
     assert {case.get("name") for case in junit.iter("testcase")} == {
-        "Namespace shop", "Pod shop/web: old-images", "Deployment api: team",
+        "Namespace shop", "Pod shop/web: old-images", "Pod shop/web: old-images (2)",
+        "Deployment api: team",
     }  # fmt: skip
     log = json.loads(run("deploy", "--format", "sarif").stdout)
     assert [each["level"] for each in log["runs"][0]["results"]] == ["warning", "note", "error"]

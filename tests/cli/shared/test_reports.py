@@ -1,11 +1,8 @@
 """Reports for other programs: what they must be so that those read them."""
 
-from pathlib import Path
 from xml.etree import ElementTree
 
-import pytest
-
-from policyd.cli.shared.reports import ReportEntry, github, junit, sarif
+from policyd.cli.shared.reports import ReportEntry, github, junit
 
 ENTRIES = [
     ReportEntry(
@@ -38,39 +35,26 @@ def test_junit_has_a_suite_for_each_group_and_counts() -> None:
     assert more[0].findtext("system-out") == "warning: 50% <labelled>, at most: �"
 
 
-def test_sarif_names_rules_places_and_levels(monkeypatch: pytest.MonkeyPatch) -> None:
-    log = sarif(ENTRIES, {"limits": "Containers have limits", "unused": "Never found"})
-    run = log["runs"][0]
-    assert log["version"] == "2.1.0"
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["labels", "limits", "unused"]
-    assert run["tool"]["driver"]["rules"][1]["shortDescription"]["text"] == "Containers have limits"
-    first, second = run["results"]
-    assert (first["ruleId"], first["ruleIndex"], first["level"]) == ("limits", 1, "error")
-    assert first["message"]["text"] == "Pod a/web: no limit\nset one"
-    place = first["locations"][0]["physicalLocation"]
-    assert place["artifactLocation"]["uri"] == "pods.yaml"
-    assert place["region"] == {"startLine": 3, "startColumn": 1}
-    assert "region" not in second["locations"][0]["physicalLocation"]
+def test_junit_names_differ_and_what_could_not_be_evaluated_is_an_error() -> None:
+    entries = [
+        ReportEntry("a", "error", "one", "Pod x", "f", part="[0]"),
+        ReportEntry("a", "error", "two", "Pod x", "f", part="[1]", failed=True),
+        ReportEntry("a", "error", "binding b", "Pod x", "f", part="[1]"),
+        ReportEntry("a", "warning", "w", "Pod x", "f", part="[1]", failed=True),
+    ]
+    root = ElementTree.fromstring(junit(entries, "policyd apply"))
+    cases = list(root.iter("testcase"))
+    assert [case.get("name") for case in cases] == [
+        "Pod x: a[0]", "Pod x: a[1]", "Pod x: a[1] (2)", "Pod x: a[1] (3)",
+    ]  # fmt: skip
+    assert [each.tag for case in cases for each in case] == [
+        "failure", "error", "failure", "system-out",
+    ]  # fmt: skip
+    assert (root.get("failures"), root.get("errors")) == ("2", "1")
 
 
-URIS = [
-    ("policies/a b.yaml", "policies/a%20b.yaml"),
-    (str(Path.cwd() / "policies/a.yaml"), "policies/a.yaml"),
-    ("/elsewhere/a.yaml", "file:///elsewhere/a.yaml"),
-]
-
-
-@pytest.mark.parametrize("file, uri", URIS)
-def test_sarif_places_are_relative_to_the_tree(file: str, uri: str) -> None:
-    log = sarif([ReportEntry("r", "error", "m", file=file)], {})
-    location = log["runs"][0]["results"][0]["locations"][0]
-    assert location["physicalLocation"]["artifactLocation"]["uri"] == uri
-
-
-def test_what_came_on_standard_input_has_no_place() -> None:
-    entries = [ReportEntry("r", "error", "m", file="-", line=2)]
-    assert "locations" not in sarif(entries, {})["runs"][0]["results"][0]
-    assert github(entries) == "::error line=2,title=r::m"
+def test_github_names_the_line_of_standard_input() -> None:
+    assert github([ReportEntry("r", "error", "m", file="-", line=2)]) == "::error line=2,title=r::m"
 
 
 def test_github_commands_are_escaped() -> None:
