@@ -12,13 +12,21 @@ from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import Webhook
 from policyd.api.policy_set import PolicySet
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.policies import policies_option, require_policies
-from policyd.cli.shared.request import GROUP, OLD, OPERATION, USER, content, name_of, read_object
+from policyd.cli.shared.request import (
+    FOR_MANIFESTS,
+    GivenReview,
+    RequestOptions,
+    content,
+    name_of,
+    read_object,
+    request_options,
+)
 from policyd.cli.shared.version import version_option
 from policyd.errors import ReviewError
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.compile import compiler
+from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.loader import load
 from policyd.versions import KubernetesVersion
 
@@ -28,6 +36,8 @@ Examples:
   kubectl get pod web -o json | policyd review -p policies/ --object -
   policyd review -p policies/ --webhook mutate --jsonl < reviews.jsonl
   policyd review -p policies/ --authorizer rules.yaml review.json
+  policyd review -p policies/ --namespace-labels env=prod --object pod.yaml
+  policyd review -p policies/ --object deploy/all.yaml --select Deployment/web
 
 Exit status: 0 if the review was answered (a denial is an answer), 2 if the input or a policy is
 invalid.
@@ -50,10 +60,7 @@ invalid.
     is_flag=True,
     help="Read a manifest from FILE and build the review from it.",
 )
-@OPERATION
-@OLD
-@USER
-@GROUP
+@request_options
 @authorizer_option
 @click.argument("file", default="-", type=click.File("rb"))
 @version_option()
@@ -63,10 +70,7 @@ def command(
     webhook: Webhook,
     jsonl: bool,
     as_object: bool,
-    operation: str | None,
-    old: Path | None,
-    user: str | None,
-    groups: tuple[str, ...],
+    request: RequestOptions,
     authorizer: Authorizer | None,
     file: BinaryIO,
     version: KubernetesVersion,
@@ -77,33 +81,53 @@ def command(
     whose response has allowed, status, warnings, auditAnnotations and, with --webhook mutate, the
     base64-encoded JSON patch.
     """
-    requester = Requester(operation, user, groups)
-    if not as_object and (old or requester != Requester(None, None, ())):
-        raise click.UsageError("--operation, --old, --user and --group require --object")
+    if not as_object and request.for_manifests:
+        raise click.UsageError(f"{FOR_MANIFESTS} require --object")
     if as_object and jsonl:
         raise click.UsageError("--object (one manifest) and --jsonl (reviews) cannot be combined")
-    sources = require_policies(load(paths, version=version), paths)
-    policies = PolicySet(compiler.compile_strict(sources))
+    policies = compiler.compile_strict(require_policies(load(paths, version=version), paths))
     if jsonl:
-        _answer_lines(policies, webhook, authorizer, file)
+        _answer_lines(policies, webhook, request, authorizer, file)
         return
-    body = content(file)
     if as_object:
-        before = None if old is None else read_object(content(old), str(old))
-        review: bytes | JSONObject = requester.review(read_object(body, name_of(file)), before)
+        (given,), namespaces = request.read_one(file)
+        for each in namespaces:
+            policies = policies.with_namespace(each)
+        body: bytes | JSONObject = given.review
     else:
-        review = body if body.lstrip()[:1] == b"{" else read_object(body, name_of(file))
-    click.echo(orjson.dumps(policies.review(review, webhook, authorizer=authorizer)))
+        body = content(file)
+        if body.lstrip()[:1] != b"{":
+            body = read_object(body, name_of(file))
+        given = GivenReview(body if isinstance(body, dict) else _decoded(body, request), None)
+    namespace = request.namespace(given)
+    if namespace is not None:
+        policies = policies.with_namespace(namespace)
+    answer = PolicySet(policies).review(body, webhook, authorizer=authorizer)
+    click.echo(orjson.dumps(answer))
+
+
+def _decoded(body: bytes, request: RequestOptions) -> JSONObject:
+    """Return the review in a JSON text if its namespace is needed: the bytes are answered, so that
+    they are checked as the server does. Raises ReviewError.
+    """
+    return {} if request.namespace_labels is None else read_object(body, "the review")
 
 
 def _answer_lines(
-    policies: PolicySet, webhook: Webhook, authorizer: Authorizer | None, lines: Iterable[bytes]
+    policies: CompiledPolicySet,
+    webhook: Webhook,
+    request: RequestOptions,
+    authorizer: Authorizer | None,
+    lines: Iterable[bytes],
 ) -> None:
     for line in lines:
         if not line.strip():
             continue
         try:
-            answer: JSON = policies.review(line, webhook, authorizer=authorizer)
+            given = GivenReview(_decoded(line, request), None)
+            namespace = request.namespace(given, several=True)
+            chosen = policies if namespace is None else policies.with_namespace(namespace)
+            answer: JSON = PolicySet(chosen).review(line, webhook, authorizer=authorizer)
         except ReviewError as error:
             answer = {"error": str(error)}
         sys.stdout.buffer.write(orjson.dumps(answer) + b"\n")

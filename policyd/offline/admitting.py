@@ -15,10 +15,10 @@ from policyd.admission.decision import Finding
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
 from policyd.admission.lookups.sources import NamespaceSource, ParamSource
-from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSON, JSONObject
+from policyd.offline.ignored import ErrorRecorder, IgnoredError
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
 
@@ -83,7 +83,9 @@ class Turns:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One violation by a request. ``error``: the policy could not be evaluated."""
+    """One violation by a request. ``error``: the policy could not be evaluated. ``index``: of the
+    validation; 0 for other errors.
+    """
 
     policy: str
     kind: str
@@ -91,6 +93,7 @@ class Violation:
     outcome: Effect
     message: str
     error: bool
+    index: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,8 @@ class Admission:
     """The combined result of the webhooks for a request.
 
     ``matched`` are the names of the policies that matched. ``after`` is the object with the
-    ``patch`` of the mutating webhook. ``message`` is that of the denial.
+    ``patch`` of the mutating webhook. ``message`` is that of the denial. ``ignored``: errors that
+    failurePolicy Ignore dropped.
     """
 
     allowed: bool
@@ -110,6 +114,7 @@ class Admission:
     matched: tuple[str, ...]
     patch: tuple[JSONObject, ...]
     after: JSON
+    ignored: tuple[IgnoredError, ...] = ()
 
 
 class Admitter:
@@ -148,14 +153,17 @@ class Admitter:
         """
         violations: list[Violation] = []
         matched: dict[str, None] = {}
+        ignored: list[IgnoredError] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
             subjects = Subjects(request, self._namespaces, self._authorizer)
             applicable = Applicable(self._policies, subjects, self._params, webhook)
             matches = applicable.match(only)
             matched.update((policy.name, None) for policy, _ in matches)
-            findings = Findings(request, webhook, self._policies.generation, NullRecorder())
+            errors = ErrorRecorder()
+            findings = Findings(request, webhook, self._policies.generation, errors)
             response = evaluate(applicable, findings, matches, 0)
+            ignored.extend(errors.ignored(findings.verdict.findings))
             for finding in findings.verdict.findings:
                 violations.extend(_violations(finding))
             return response
@@ -172,6 +180,7 @@ class Admitter:
             matched=tuple(matched),
             patch=tuple(each for one in answers for each in one.operations),
             after=answers[-1].after,
+            ignored=tuple(ignored),
         )
 
 
@@ -186,4 +195,5 @@ def _violations(finding: Finding) -> Iterator[Violation]:
             _EFFECTS[action],
             finding.message,
             finding.error,
+            finding.index,
         )

@@ -14,6 +14,11 @@ from tests.builders.policies import add_label, policy
 from tests.policy_sets import POD
 
 MANIFEST = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"}, "spec": {}}
+TWO = json.dumps(MANIFEST) + json.dumps(
+    {**MANIFEST, "metadata": {"name": "db", "namespace": "shop"}}
+)
+NODE = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}}
+NO_NAMESPACE = json.dumps(build_review(NODE))
 
 
 @pytest.fixture
@@ -77,13 +82,57 @@ def test_lines_are_answered_by_lines_and_a_bad_one_is_told(policies: str) -> Non
     assert [each["response"]["allowed"] for each in answers if "response" in each] == [False] * 2
 
 
+def test_one_object_of_several_is_chosen(policies: str) -> None:
+    for name, said in (("pod/web", "default"), ("Pod/db", "shop"), ("Pod/shop/db", "shop")):
+        answer = response(run("-p", policies, "--object", "--select", name, given=TWO))
+        assert f"denied request: CREATE {said} by" in answer["status"]["message"]
+
+
+def test_the_namespace_of_objects_without_one_is_given(policies: str) -> None:
+    answer = response(run("-p", policies, "--object", "-n", "mail", given=json.dumps(MANIFEST)))
+    assert "CREATE mail by" in answer["status"]["message"]
+    chosen = ("--select", "Pod/db", "-n", "mail")
+    answer = response(run("-p", policies, "--object", *chosen, given=TWO))
+    assert "CREATE shop by" in answer["status"]["message"]
+
+
+def test_labels_of_the_namespace_are_given(tmp_path: Path) -> None:
+    rules = {"namespaceSelector": {"matchLabels": {"env": "prod"}}}
+    prod = policy("prod", validations=[{"expression": "false"}])
+    prod["spec"]["matchConstraints"] |= rules
+    file = tmp_path / "policies.yaml"
+    file.write_text(json.dumps(prod))
+    review = json.dumps(build_review(MANIFEST))
+    namespace = {"apiVersion": "v1", "kind": "Namespace",
+                 "metadata": {"name": "default", "labels": {"env": "prod"}}}  # fmt: skip
+    labels = ("--namespace-labels", "env=prod")
+    chosen = ("--object", "--select", "Pod/web")
+    both = json.dumps(namespace) + json.dumps(MANIFEST)
+    for options, given, allowed in (
+        (("--object",), json.dumps(MANIFEST), True),
+        (("--object", *labels), json.dumps(MANIFEST), False),
+        ((), review, True),
+        (labels, review, False),
+        (("--jsonl", *labels), review, False),
+        (chosen, both, False),
+    ):
+        answer = response(run("-p", str(file), *options, given=given))
+        assert answer["allowed"] is allowed, options
+
+
 @pytest.mark.parametrize(
     ("options", "given", "told"),
     [
-        (("--object",), "[1]", "expected one object, got [1]"),
-        (("--object",), "a: [", "neither JSON nor YAML"),
+        (("--object",), "[1]", "-:1:1: a document must be an object with apiVersion and kind"),
+        (("--object",), "a: [", "-:2:1: while parsing a flow node"),
+        (
+            ("--object",),
+            TWO,
+            "- contains 2 objects; choose one with --select: Pod/web, Pod/shop/db",
+        ),
+        (("--namespace-labels", "a=b"), NO_NAMESPACE, "the request has no namespace"),
         ((), json.dumps(MANIFEST), "AdmissionReview"),
-        (("--user", "bob"), "{}", "--operation, --old, --user and --group require --object"),
+        (("--user", "bob"), "{}", "--user, --group and --namespace require --object"),
         (("--object", "--jsonl"), "{}", "--object (one manifest) and --jsonl"),
     ],
 )

@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from policyd.admission.authorizer import Authorizer
-from policyd.cli.apply.output import Descriptions, TextOptions, write
+from policyd.cli.apply.checked import TextOptions
+from policyd.cli.apply.output import Rules, write
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.progress import counting
@@ -37,7 +38,9 @@ class ClusterOptions:
 
 
 def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the argument ``cluster`` to a command: ClusterOptions with --cluster, else None."""
+    """Add the arguments ``cluster`` (ClusterOptions with --cluster, else None) and ``namespace``
+    (of manifests that name none) to a command.
+    """
 
     @wraps(function)
     def command(
@@ -49,12 +52,14 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
         owned: bool,
         **others: Any,
     ) -> Any:
-        given = ClusterOptions(kubeconfig, context, namespaces, owned)
-        if not cluster and given != ClusterOptions(None, None, (), False):
-            raise click.UsageError(
-                "--kubeconfig, --context, --namespace and --owned require --cluster"
-            )
-        return function(cluster=given if cluster else None, **others)
+        if cluster:
+            given = ClusterOptions(kubeconfig, context, namespaces, owned)
+            return function(cluster=given, namespace=None, **others)
+        if kubeconfig or context or owned:
+            raise click.UsageError("--kubeconfig, --context and --owned require --cluster")
+        if len(namespaces) > 1:
+            raise click.UsageError("--namespace may be repeated only with --cluster")
+        return function(cluster=None, namespace=next(iter(namespaces), None), **others)
 
     made: Callable[..., Any] = command
     for option in reversed(_OPTIONS):
@@ -71,7 +76,8 @@ def scan_cluster(
     requester: Requester,
     form: str,
     style: TextOptions,
-    about: Descriptions,
+    rules: Rules,
+    fail_on: tuple[str, ...],
 ) -> int:
     """Scan the cluster, print the result and return the exit status."""
     # Imported here because only a scan needs it.
@@ -92,11 +98,11 @@ def scan_cluster(
             ).run(advance)
     for text in report.unread:
         click.echo(f"{styled('warning', fg='yellow')}: {text}", err=True)
-    write(form, report.checked, about, style, report.tally)
+    write(form, report.checked, rules, style, tally=report.tally)
     if form == "text":
         for note in _notes(report.left_out, report.idle):
             click.echo(note, err=True)
-    if report.tally.denied:
+    if report.tally.fails(fail_on):
         return 1
     return INCOMPLETE if report.unread else 0
 
@@ -169,7 +175,8 @@ _OPTIONS = (
         "namespaces",
         multiple=True,
         metavar="NAME",
-        help="Check only the objects in this namespace of the cluster; may be repeated.",
+        help="Set the namespace of objects that name none. With --cluster: check only the objects "
+        "in this namespace; may be repeated.  [default: default]",
     ),
     click.option(
         "--owned",

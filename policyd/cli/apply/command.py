@@ -2,28 +2,26 @@
 Changes nothing in the cluster.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter_ns
 
 import click
 
 from policyd.admission.authorizer import Authorizer
+from policyd.cli.apply.checked import FAIL_ON, TextOptions
+from policyd.cli.apply.checking import ManifestOptions, check_manifests
 from policyd.cli.apply.cluster import ClusterOptions, cluster_options, scan_cluster, version_of
-from policyd.cli.apply.output import FORMATS, CheckedObject, Tally, TextOptions, write
+from policyd.cli.apply.explain_hint import RememberingCommand
+from policyd.cli.apply.output import FORMATS
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.manifests import OutputDirectory, Requester, identity, read_manifests
+from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.policies import policies_option, require_policies
-from policyd.cli.shared.progress import with_progress
-from policyd.cli.shared.request import GROUP, NAMESPACE_LABELS, OPERATION, USER
+from policyd.cli.shared.request import GROUP, NAMESPACE_LABELS, OLD, OPERATION, USER
+from policyd.cli.shared.sarif import ReportRule
 from policyd.cli.shared.version import version_option
-from policyd.errors import ConfigError
-from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admitter
 from policyd.policy.compile import compiler
-from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.documents import Sources
 from policyd.policy.source.loader import load
-from policyd.policy.suite.reviews import namespace
 from policyd.versions import NEWEST, KubernetesVersion
 
 _EPILOG = """\b
@@ -31,7 +29,10 @@ Examples:
   policyd apply -p policies/ deploy/
   helm template chart/ | policyd apply -p policies/ -
   policyd apply -p policies/ pod.yaml --old pod-before.yaml --user alice --group dev
+  policyd apply -p policies/ deploy/ --exclude values.yaml --exclude 'templates/*'
+  policyd apply -p policies/ deploy/ --namespace shop --fail-on warn
   policyd apply -p policies/ deploy/ --diff --output-dir mutated/
+  helm template chart/ | policyd apply -p policies/ --mutated - > mutated.yaml
   policyd apply -p policies/ deploy/ --format github     # or junit, sarif, json
 
 \b
@@ -44,27 +45,29 @@ What is in a cluster (requires pip install 'policyd[cluster]'):
 In GitHub code scanning:
   policyd apply -p policies/ deploy/ --format sarif > policyd.sarif
 
-Exit status: 0 if every object is admitted, 1 if at least one is denied, 2 if the input or a policy
-is invalid or the cluster cannot be reached, 3 if no object is denied but part of the cluster could
-not be read.
+\b
+What RESULT says:
+  denied    a policy denies the object
+  error     a policy could not be evaluated, so the object is denied (failurePolicy Fail)
+  warning   a policy warns (validationActions Warn)
+  audit     a policy only audits (validationActions Audit)
+  ignored   a policy could not be evaluated; that has no effect (failurePolicy Ignore)
+  admitted  no policy denies the object (with -v)
+
+Exit status: 0 if every object is admitted, 1 if at least one is denied, also by an error (see also
+--fail-on), 2 if the input or a policy is invalid or the cluster cannot be reached (readable objects
+are checked all the same), 3 if no object is denied but part of the cluster could not be read.
 """
 _OF_MANIFESTS = (
-    "RESOURCES, --operation, --old, --namespace-labels and --output-dir cannot be combined with "
-    "--cluster"
+    "RESOURCES, --operation, --old, --exclude, --namespace-labels, --output-dir and --mutated "
+    "cannot be combined with --cluster"
 )
 
 
-@click.command("apply", epilog=_EPILOG)
+@click.command("apply", cls=RememberingCommand, epilog=_EPILOG)
 @policies_option()
 @OPERATION
-@click.option(
-    "--old",
-    multiple=True,
-    type=click.Path(exists=True, path_type=Path),
-    metavar="PATH",
-    help="Read old versions of the manifests from this file or directory; objects found there are "
-    "checked as UPDATEs. May be repeated.",
-)
+@OLD
 @USER
 @GROUP
 @NAMESPACE_LABELS
@@ -72,7 +75,7 @@ _OF_MANIFESTS = (
 @click.option(
     "--format",
     "form",
-    type=click.Choice(list(FORMATS)),
+    type=click.Choice(FORMATS),
     default="text",
     show_default=True,
     help="Choose the output format. text is a table; the others are for programs.",
@@ -80,14 +83,35 @@ _OF_MANIFESTS = (
 @click.option(
     "--diff",
     is_flag=True,
-    help="Show what mutations change, as a diff (with --format text).",
+    help="Show what mutations change, as a diff (with --format text or json).",
+)
+@click.option(
+    "--fail-on",
+    multiple=True,
+    type=click.Choice(FAIL_ON),
+    help="Exit with 1 also if no object is denied. warn: a policy warns. error: a policy could not "
+    "be evaluated, but only warns or audits, or its failurePolicy is Ignore. May be repeated.",
+)
+@click.option(
+    "--exclude",
+    "excluded",
+    multiple=True,
+    metavar="GLOB",
+    help="Skip files whose path, or a directory above them, ends in this pattern; * matches any "
+    "characters, also /. May be repeated.",
 )
 @click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="PATH",
-    help="Write the mutated manifests to files of the same names in this directory (comments are "
-    "lost).",
+    help="Write the files that mutations change to files of the same names in this directory. "
+    "Comments and formatting are kept where possible.",
+)
+@click.option(
+    "--mutated",
+    is_flag=True,
+    help="Print all manifests, as mutated, to standard output, for a pipe or as a Helm "
+    "post-renderer; the report goes to standard error. Prints nothing if the exit status is not 0.",
 )
 @click.option(
     "-v",
@@ -109,9 +133,13 @@ def command(
     authorizer: Authorizer | None,
     form: str,
     diff: bool,
+    fail_on: tuple[str, ...],
+    excluded: tuple[str, ...],
     output_dir: Path | None,
+    mutated: bool,
     verbose: bool,
     cluster: ClusterOptions | None,
+    namespace: str | None,
     version: KubernetesVersion | None,
     resources: tuple[Path, ...],
 ) -> None:
@@ -119,8 +147,9 @@ def command(
 
     Each manifest in RESOURCES is checked as if it were created now: mutated, then validated.
     RESOURCES are files and directories of YAML or JSON; - is standard input. The items of a List
-    are checked one by one. Namespace labels come from --namespace-labels or from Namespace objects
-    in RESOURCES or in the policies.
+    are checked one by one. Files in a directory that contain no Kubernetes object, such as Helm
+    values, are skipped with a warning. Namespace labels come from --namespace-labels or from
+    Namespace objects in RESOURCES or in the policies.
 
     With --cluster, the objects in a cluster are checked instead, as if each were created now as it
     is: validated, but not mutated. Only the resources that the policies match are read. Objects
@@ -128,74 +157,56 @@ def command(
     policy files do not contain are read from the cluster. Authorizer checks query the cluster if
     --user is given.
     """
-    of_manifests = resources or old or operation or output_dir or namespace_labels is not None
-    if cluster is not None and of_manifests:
+    options = ManifestOptions(resources, old, excluded, namespace_labels, output_dir, mutated)
+    if cluster is not None and (operation or options.given):
         raise click.UsageError(_OF_MANIFESTS)
+    if cluster is None and not resources:
+        raise click.UsageError("Missing argument 'RESOURCES...' (or --cluster).")
+    if cluster is None and diff and form not in ("text", "json"):
+        raise click.UsageError(f"--diff requires --format text or json, not {form}")
     if version is None:
         version = NEWEST if cluster is None else version_of(cluster)
     sources = require_policies(load(paths, version=version), paths)
     policies = compiler.compile_strict(sources)
-    requester, style = Requester(operation, user, groups), TextOptions(diff=diff, verbose=verbose)
-    about = _descriptions(sources)
-    if cluster is not None:
-        status = scan_cluster(
-            cluster,
-            sources=sources,
-            policies=policies,
-            authorizer=authorizer,
-            requester=requester,
+    requester = Requester(operation, user, groups, namespace)
+    style = TextOptions(diff=diff, verbose=verbose, err=mutated)
+    rules = _rules(sources)
+    if cluster is None:
+        status = check_manifests(
+            options,
+            Admitter(policies, authorizer),
+            requester,
             form=form,
             style=style,
-            about=about,
+            rules=rules,
+            fail_on=fail_on,
         )
         raise SystemExit(status)
-    if not resources:
-        raise click.UsageError("Missing argument 'RESOURCES...' (or --cluster).")
-    manifests = read_manifests(resources)
-    if not manifests:
-        raise ConfigError(f"no manifests in {', '.join(map(str, resources))}")
-    before = {identity(each): each.raw for each in read_manifests(old)}
-    admitter, tally = Admitter(policies, authorizer), Tally()
-    checked = list(_check(admitter, manifests, before, requester, namespace_labels))
-    for each in checked:
-        tally.add(each)
-    write(form, checked, about, style, tally)
-    if output_dir is not None:
-        output = OutputDirectory(output_dir, resources)
-        for each in checked:
-            output.add(each.document, each.result)
-        for path in output.write():
-            click.echo(f"wrote {path}", err=True)
-    if tally.denied:
-        raise SystemExit(1)
+    status = scan_cluster(
+        cluster,
+        sources=sources,
+        policies=policies,
+        authorizer=authorizer,
+        requester=requester,
+        form=form,
+        style=style,
+        rules=rules,
+        fail_on=fail_on,
+    )
+    raise SystemExit(status)
 
 
-def _check(
-    admitter: Admitter,
-    manifests: list[Document],
-    before: dict[tuple[str, str, str, str], JSONObject],
-    requester: Requester,
-    labels: dict[str, str] | None,
-) -> Iterator[CheckedObject]:
-    for document in manifests:
-        if document.kind == "Namespace" and not document.group:
-            admitter = admitter.knowing(document.raw)
-    for document in with_progress(manifests, "checking"):
-        review = requester.review(document.raw, before.get(identity(document)))
-        chosen = admitter
-        name = review["request"].get("namespace")
-        if labels is not None and name:
-            chosen = admitter.knowing(namespace(name, labels))
-        started = perf_counter_ns()
-        admission = chosen.admit(review)
-        yield CheckedObject(document, admission, (perf_counter_ns() - started) / 1e9)
-
-
-def _descriptions(sources: Sources) -> dict[str, str]:
+def _rules(sources: Sources) -> dict[str, ReportRule]:
     """Map the names of policies to their descriptions."""
     found = {}
     for document in sources.documents:
         spec = document.raw.get("spec")
         if document.is_policy and document.kind != "PolicyTest" and isinstance(spec, dict):
-            found[document.name] = str(spec.get("description") or "")
+            about = str(spec.get("description") or "") or f"{document.kind} {document.name}"
+            line, _ = document.place("metadata.name")
+            place = f"{document.kind} {document.name} in {document.file}:{line}"
+            remedy = (
+                f"{about}\n\nDefined by {place}. `policyd explain` shows why it denies an object."
+            )
+            found[document.name] = ReportRule(about, remedy)
     return found

@@ -1,122 +1,79 @@
 """Output of checked objects: a table, JSON, and reports for CI. Evaluates no policy."""
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import click
-import jsonpatch
 
-from policyd.cli.shared.output import counted, echo_json, styled
+from policyd.cli.apply.changes import diff_lines, diff_text
+from policyd.cli.apply.checked import CheckedObject, Tally, TextOptions
+from policyd.cli.shared.output import echo_json, shortest, styled
 from policyd.cli.shared.reports import ReportEntry, ReportLevel, github, junit
 from policyd.cli.shared.sarif import ReportRule, echo_sarif
+from policyd.errors import Problem
 from policyd.json_types import JSONObject
-from policyd.offline.admitting import Admission, Violation
-from policyd.policy.source.documents import Document
-from policyd.policy.source.yaml_output import dump
+from policyd.offline.admitting import Violation
 
-Row = tuple[str, str, str, str]
-Descriptions = Mapping[str, str]
+Row = tuple[str, ...]
+Rules = Mapping[str, ReportRule]
 _LEVELS: Mapping[str, ReportLevel] = {"deny": "error", "warn": "warning", "audit": "note"}
 _WORDS = {"deny": "denied", "warn": "warning", "audit": "audit"}
-_COLOURS = {"denied": "red", "warning": "yellow", "audit": "cyan", "admitted": "green"}
-_HEADS: Row = ("RESULT", "RESOURCE", "POLICY", "MESSAGE")
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedObject:
-    """An object and the result of its check; an object of a cluster has no file."""
-
-    document: Document
-    admission: Admission
-    seconds: float = 0.0
-
-    @property
-    def result(self) -> JSONObject:
-        """The manifest with the changes of mutations; its keys keep their order."""
-        if not self.admission.patch:
-            return self.document.raw
-        operations: Any = self.admission.patch
-        before = self.document.raw
-        if "metadata" not in before:
-            before = {**before, "metadata": {}}
-        changed: JSONObject = jsonpatch.apply_patch(before, operations)
-        return changed
-
-    @property
-    def findings(self) -> tuple[Violation, ...]:
-        """The findings of the policies, plus the denial if none of them caused it."""
-        admission = self.admission
-        if admission.allowed or any(each.outcome == "deny" for each in admission.violations):
-            return admission.violations
-        return (*admission.violations, Violation("", "", "", "deny", admission.message, True))
-
-
-@dataclass(frozen=True, slots=True)
-class TextOptions:
-    """What the text shows in addition to denials, warnings and audits."""
-
-    diff: bool = False
-    verbose: bool = False
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts of objects and results. ``changed`` is the word for objects with a patch."""
-
-    changed: str = "mutated"
-    objects: int = 0
-    denied: int = 0
-    mutated: int = 0
-    warnings: int = 0
-
-    def add(self, checked: CheckedObject) -> None:
-        """Count one object."""
-        self.objects += 1
-        self.denied += not checked.admission.allowed
-        self.mutated += bool(checked.admission.patch)
-        self.warnings += sum(finding.outcome == "warn" for finding in checked.findings)
-
-    @property
-    def summary(self) -> str:
-        """The counts on one line."""
-        parts = [f"{self.objects - self.denied} admitted", f"{self.denied} denied"]
-        parts += [f"{self.mutated} {self.changed}"] if self.mutated else []
-        parts += [counted(self.warnings, "warning")] if self.warnings else []
-        return f"{counted(self.objects, 'object')}: {', '.join(parts)}"
+_COLOURS = {
+    "denied": "red",
+    "error": "red",
+    "warning": "yellow",
+    "ignored": "yellow",
+    "audit": "cyan",
+    "admitted": "green",
+}
+_HEADS: Row = ("RESULT", "RESOURCE", "PLACE", "POLICY", "MESSAGE")
+_PLACE = _HEADS.index("PLACE")
 
 
 def write(
     form: str,
     checked: Sequence[CheckedObject],
-    about: Descriptions,
+    rules: Rules,
     style: TextOptions,
+    *,
     tally: Tally,
+    problems: Sequence[Problem] = (),
 ) -> None:
-    """Print the objects in one of ``FORMATS``; with text, also the tally on standard error."""
-    FORMATS[form](checked, about, style)
+    """Print the objects in one of ``FORMATS``; with text, also the tally on standard error.
+
+    ``problems`` are those of files that could not be read; reports for CI include them.
+    """
     if form == "text":
+        _text(checked, style)
         click.echo(tally.summary, err=True)
+    elif form == "json":
+        echo_json([_as_json(each, style) for each in checked], err=style.err)
+    else:
+        _REPORTS[form]([*_entries(checked), *map(_entry_of, problems)], rules, style)
 
 
-def _text(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:
+def _text(checked: Sequence[CheckedObject], style: TextOptions) -> None:
     rows = [row for each in checked for row in _rows(each, style)]
     if rows:
-        widths = [max(len(row[column]) for row in (_HEADS, *rows)) for column in range(3)]
-        click.echo(_line(_HEADS, widths).rstrip())
-        for row in rows:
-            click.echo(_line(row, widths).rstrip())
+        table = [_HEADS, *rows]
+        if not any(row[_PLACE] for row in rows):
+            table = [row[:_PLACE] + row[_PLACE + 1 :] for row in table]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        for row in table:
+            click.echo(_line(row, widths[:-1]).rstrip(), err=style.err)
     if style.diff:
         for each in checked:
-            click.echo("".join(_diff(each)), nl=False)
+            for line in diff_lines(each):
+                colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+                click.echo(styled(line, fg=colour) if colour else line, err=style.err)
 
 
 def _rows(checked: CheckedObject, style: TextOptions) -> Iterator[Row]:
-    label = checked.document.label
+    label, place = checked.document.label, _place(checked)
     for finding in checked.findings:
-        message = " ".join(finding.message.split())
-        yield (_WORDS[finding.outcome], label, finding.policy or "-", message)
+        yield (_result(finding), label, place, finding.policy or "-", _joined(finding.message))
+    for error in checked.admission.ignored:
+        yield ("ignored", label, place, error.policy, _joined(error.message))
     if style.verbose and checked.admission.allowed:
         names = checked.admission.matched
         reason = "no policy matches it"
@@ -124,42 +81,34 @@ def _rows(checked: CheckedObject, style: TextOptions) -> Iterator[Row]:
             reason = f"checked by {names[0]}" + (
                 f" and {len(names) - 1} more" if len(names) > 1 else ""
             )
-        yield ("admitted", label, "-", reason)
+        yield ("admitted", label, place, "-", reason)
+
+
+def _result(finding: Violation) -> str:
+    return "error" if finding.error and finding.outcome == "deny" else _WORDS[finding.outcome]
+
+
+def _place(checked: CheckedObject) -> str:
+    """Return ``FILE:LINE``, which terminals and editors open; empty for an object of a cluster."""
+    document = checked.document
+    return f"{shortest(document.file)}:{document.place()[0]}" if document.file else ""
+
+
+def _joined(message: str) -> str:
+    return " ".join(message.split())
 
 
 def _line(row: Row, widths: Sequence[int]) -> str:
     cells = [f"{text:<{width}}" for text, width in zip(row, widths, strict=False)]
     colour = _COLOURS.get(row[0])
     first = styled(cells[0], fg=colour) if colour else cells[0]
-    return "  ".join((first, *cells[1:], row[3]))
+    return "  ".join((first, *cells[1:], row[-1]))
 
 
-def _diff(checked: CheckedObject) -> Iterator[str]:
-    """Yield the changes of mutations as a unified diff."""
-    if not checked.admission.patch:
-        return
-    document = checked.document
-    name = f"{document.file}: {document.label}" if document.file else document.label
-    lines = difflib.unified_diff(
-        dump(checked.document.raw).splitlines(keepends=True),
-        dump(checked.result).splitlines(keepends=True),
-        name,
-        f"{name} (mutated)",
-    )
-    for line in lines:
-        text = line.rstrip("\n")
-        colour = {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
-        yield (styled(text, fg=colour) if colour else text) + "\n"
-
-
-def _json(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:
-    echo_json([_as_json(each) for each in checked])
-
-
-def _as_json(checked: CheckedObject) -> dict[str, Any]:
+def _as_json(checked: CheckedObject, style: TextOptions) -> JSONObject:
     document, admission = checked.document, checked.admission
     place = {"file": document.file, "line": document.place()[0]} if document.file else {}
-    return {
+    made: dict[str, Any] = {
         **place,
         "apiVersion": document.api_version,
         "kind": document.kind,
@@ -170,23 +119,37 @@ def _as_json(checked: CheckedObject) -> dict[str, Any]:
         "code": admission.code,
         "policies": admission.matched,
         "findings": checked.findings,
+        "ignored": [each._asdict() for each in admission.ignored],
         "warnings": admission.warnings,
         "patch": admission.patch,
     }
+    if style.diff:
+        made["diff"] = diff_text(checked)
+    return made
 
 
 def _entries(checked: Sequence[CheckedObject]) -> list[ReportEntry]:
     """Build an entry for each finding; an object without findings gets one of level none."""
-    entries = []
+    entries: list[ReportEntry] = []
     for each in checked:
         document = each.document
         line, column = document.place() if document.file else (0, 0)
-        found = [
-            (finding.policy or "policyd", _LEVELS[finding.outcome], finding.message)
+        found: list[tuple[str, ReportLevel, str, str, bool]] = [
+            (
+                finding.policy or "policyd",
+                _LEVELS[finding.outcome],
+                finding.message,
+                f"[{finding.index}]",
+                finding.error,
+            )
             for finding in each.findings
         ]
+        found += [
+            (error.policy, "note", f"error ignored by failurePolicy: {error.message}", "", False)
+            for error in each.admission.ignored
+        ]
         share = each.seconds / max(1, len(found))
-        for rule, level, message in found or [("", "none", "")]:
+        for rule, level, message, part, failed in found or [("", "none", "", "", False)]:
             entries.append(
                 ReportEntry(
                     rule,
@@ -198,30 +161,44 @@ def _entries(checked: Sequence[CheckedObject]) -> list[ReportEntry]:
                     line=line,
                     column=column,
                     seconds=share,
+                    part=part,
+                    failed=failed,
                 )
             )
     return entries
 
 
-def _junit(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:
-    click.echo(junit(_entries(checked), "policyd apply"))
+def _entry_of(problem: Problem) -> ReportEntry:
+    """Build the entry of a file that could not be read."""
+    return ReportEntry(
+        problem.rule,
+        "error",
+        f"{problem.message}\nhint: {problem.hint}" if problem.hint else problem.message,
+        group=problem.file,
+        file=problem.file,
+        line=problem.line,
+        column=problem.column,
+        failed=True,
+    )
 
 
-def _sarif(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:
-    rules = {name: ReportRule(text or name) for name, text in about.items()}
-    echo_sarif(_entries(checked), rules)
+def _junit(entries: Sequence[ReportEntry], rules: Rules, style: TextOptions) -> None:
+    click.echo(junit(entries, "policyd apply"), err=style.err)
 
 
-def _github(checked: Sequence[CheckedObject], about: Descriptions, style: TextOptions) -> None:
-    text = github(_entries(checked))
+def _sarif(entries: Sequence[ReportEntry], rules: Rules, style: TextOptions) -> None:
+    echo_sarif(entries, rules, err=style.err)
+
+
+def _github(entries: Sequence[ReportEntry], rules: Rules, style: TextOptions) -> None:
+    text = github(entries)
     if text:
-        click.echo(text)
+        click.echo(text, err=style.err)
 
 
-FORMATS: Mapping[str, Callable[[Sequence[CheckedObject], Descriptions, TextOptions], None]] = {
-    "text": _text,
-    "json": _json,
+_REPORTS: Mapping[str, Callable[[Sequence[ReportEntry], Rules, TextOptions], None]] = {
     "junit": _junit,
     "sarif": _sarif,
     "github": _github,
 }
+FORMATS = ("text", "json", *_REPORTS)

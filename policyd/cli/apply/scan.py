@@ -13,7 +13,7 @@ from policyd.admission.authorizer import Authorizer, Failure
 from policyd.admission.engine import Webhook
 from policyd.admission.lookups.namespaces import LookedUpNamespaces, NamespaceName
 from policyd.admission.lookups.params import KindOf, LookedUpParams, ParamsOf
-from policyd.cli.apply.output import CheckedObject, Tally
+from policyd.cli.apply.checked import CheckedObject, Tally
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.progress import Advance
 from policyd.cluster.listing import ApiReader, ApiReadError, Page, list_path, pages, served
@@ -191,7 +191,8 @@ class ClusterScan:
         admission = self._evaluate(review, lambda policy: policy.sort_key in keys)
         checked = CheckedObject(document, admission, (perf_counter_ns() - started) / 1e9)
         self.report.tally.add(checked)
-        if checked.findings or admission.patch or self._options.everything:
+        found = checked.findings or admission.ignored
+        if found or admission.patch or self._options.everything:
             self.report.checked.append(checked if admission.patch else _slim(checked))
 
     def _policies_for(self, item: JSONObject, target: ListedResource) -> frozenset[PolicyKey]:
@@ -220,6 +221,7 @@ class ClusterScan:
             code=admission.code or refused.code,
             violations=(*changed.violations, *admission.violations),
             warnings=(*changed.warnings, *admission.warnings),
+            ignored=(*changed.ignored, *admission.ignored),
             matched=tuple(dict.fromkeys((*changed.matched, *admission.matched))),
             patch=changed.patch,
         )

@@ -13,9 +13,9 @@ from policyd.admission.engine import Webhook
 from policyd.cli.explain.as_json import stories_json
 from policyd.cli.explain.as_text import text
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.output import echo_json
+from policyd.cli.shared.output import echo_json, shortest, styled
 from policyd.cli.shared.policies import policies_option, require_policies
-from policyd.cli.shared.request import RequestOptions, request_options
+from policyd.cli.shared.request import GivenReview, RequestOptions, request_options
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
@@ -30,6 +30,8 @@ Examples:
   policyd explain -p policies/ deployment.yaml --namespace-labels env=prod
   policyd explain -p policies/ --policy require-limits pod.yaml
   policyd explain -p policies/ pod.yaml --old pod-before.yaml --user alice --group dev
+  policyd explain -p policies/ deploy/all.yaml                # each object in the file
+  policyd explain -p policies/ deploy/all.yaml --select Deployment/web
   kubectl get pod web -o json | policyd explain -p policies/ -
   policyd explain -p policies/ pod.yaml --format json | jq '.webhooks[].policies[].outcome'
 
@@ -91,30 +93,46 @@ def command(
 ) -> None:
     """Explain why each policy acted or did not act on a request.
 
-    The file is JSON or YAML; - is standard input. It contains an AdmissionReview, or a manifest
-    from which a CREATE request is built (see --operation, --old, --user and --group).
+    The file is JSON or YAML; - is standard input. It contains an AdmissionReview, or manifests. A
+    CREATE request is built from each manifest (see --operation, --old, --user, --group and
+    --namespace); the items of a List are explained one by one. Labels of namespaces come from
+    --namespace-labels, or from Namespace objects in the file or in the policies. With --format json
+    there is one JSON document for each object.
 
     The decision comes first, then the policies that caused it, with the value of every
     subexpression, then the other policies, with the reason why they did not act.
     """
     sources = require_policies(require(load(paths, version=version)), paths)
-    review = request.review(file)
+    given, namespaces = request.read(file)
     explainer = Explainer.of_sources(sources)
-    namespace = request.namespace(review)
-    if namespace is not None:
-        explainer = explainer.knowing(namespace)
-    stories = explainer.explain(review, _WEBHOOKS[webhook], authorizer)
     everything = only is not None or len(explainer.names) == 1
-    if only is not None:
-        if only not in explainer.names:
-            known = ", ".join(explainer.names[:10]) or "none"
-            raise ConfigError(f"--policy {only}: no such policy; there are: {known}")
-        stories = [story.only(only) for story in stories]
-    if form == "json":
-        echo_json(stories_json(stories))
-        return
-    style = TreeStyle(_width(), everything)
-    click.echo("\n".join(text(stories, review.get("request") or {}, style)))
+    if only is not None and only not in explainer.names:
+        known = ", ".join(explainer.names[:10]) or "none"
+        raise ConfigError(f"--policy {only}: no such policy; there are: {known}")
+    for known_namespace in namespaces:
+        explainer = explainer.knowing(known_namespace)
+    for number, each in enumerate(given):
+        namespace = request.namespace(each, several=len(given) > 1)
+        chosen = explainer if namespace is None else explainer.knowing(namespace)
+        stories = chosen.explain(each.review, _WEBHOOKS[webhook], authorizer)
+        if only is not None:
+            stories = [story.only(only) for story in stories]
+        if form == "json":
+            echo_json(stories_json(stories))
+            continue
+        if len(given) > 1:
+            click.echo(("\n" if number else "") + _heading(each))
+        style = TreeStyle(_width(), everything)
+        click.echo("\n".join(text(stories, each.review.get("request") or {}, style)))
+
+
+def _heading(given: GivenReview) -> str:
+    """Return the line above the explanation of one of several objects: its place and name."""
+    document = given.document
+    if document is None:
+        return ""
+    place = f"{shortest(document.file)}:{document.place()[0]}"
+    return styled(f"== {place} {document.label} ==", bold=True)
 
 
 def _width() -> int:

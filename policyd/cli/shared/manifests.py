@@ -1,118 +1,150 @@
-"""The manifests that a command checks: reads them, builds their requests, writes them back.
-Evaluates no policy.
-"""
+"""Read the manifests that a command checks, and build their requests. Evaluates no policy."""
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 
-import orjson
-
-from policyd.errors import ConfigError, PolicySchemaError
+from policyd.errors import PolicySchemaError, Problem
 from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
-from policyd.policy.source.files import read
-from policyd.policy.source.splitting import split
-from policyd.policy.source.yaml_output import dump
+from policyd.policy.source.files import SourceFile, read
+from policyd.policy.source.splitting import NOT_AN_OBJECT, split
+from policyd.policy.source.tree import shown
 from policyd.policy.suite.reviews import build_review, in_namespace
 
-_STDIN = "stdin.yaml"
 Identity = tuple[str, str, str, str]
+_DEFAULT_NAMESPACE = "default"
+_TEMPLATE_HINT = "policyd reads no templates: render the chart first, with helm template"
 
 
 @dataclass(frozen=True, slots=True)
 class Requester:
-    """The user and operation of requests built from manifests.
+    """The user, operation and namespace of requests built from manifests.
 
     ``operation`` None: CREATE, or UPDATE if there is an old object. ``user`` None: policyd.
+    ``namespace``: of objects that name none; None: default.
     """
 
-    operation: str | None
-    user: str | None
-    groups: tuple[str, ...]
+    operation: str | None = None
+    user: str | None = None
+    groups: tuple[str, ...] = ()
+    namespace: str | None = None
 
     @property
     def user_info(self) -> JSONObject:
         """The ``userInfo`` of the requests."""
         return {"username": self.user or "policyd", "groups": list(self.groups)}
 
-    def review(self, manifest: JSONObject, old: JSONObject | None) -> JSONObject:
+    def review(self, document: Document, old: JSONObject | None) -> JSONObject:
         """Build the AdmissionReview that the API server would send for a manifest."""
-        overrides = {"userInfo": self.user_info}
         review = build_review(
-            manifest, old_object=old, operation=self.operation, overrides=overrides
+            document.raw,
+            old_object=old,
+            operation=self.operation,
+            overrides={"userInfo": self.user_info},
         )
+        request = review["request"]
+        scoped = "namespace" in request and not is_namespace(document)
+        if self.namespace and not document.namespace and scoped:
+            request["namespace"] = self.namespace
         return in_namespace(review)
 
+    def identity(self, document: Document) -> Identity:
+        """Return group, kind, namespace and name, which identify an object."""
+        namespace = document.namespace or self.namespace or _DEFAULT_NAMESPACE
+        return (document.group, document.kind, namespace, document.name)
 
-def read_manifests(paths: Iterable[Path]) -> list[Document]:
-    """Read every object in the files and directories, including the items of Lists.
 
-    Raises PolicySchemaError with every problem if something cannot be read.
+@dataclass(slots=True)
+class Manifests:
+    """The objects of files. ``texts``: of each file, by its name.
+
+    ``skipped``: what is not a Kubernetes object, as in values of Helm charts. ``problems``: what
+    could not be read. ``skipped_files`` have no object at all.
     """
-    files, problems = read(paths)
-    documents = []
-    for file in files:
-        found, wrong = split(file.name, file.data)
-        documents += found
-        problems += wrong
-    if problems:
-        raise PolicySchemaError(problems)
-    return documents
 
+    documents: list[Document] = field(default_factory=list)
+    texts: dict[str, str] = field(default_factory=dict)
+    skipped: list[Problem] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+    skipped_files: int = 0
+    skipped_documents: int = 0
 
-def identity(document: Document) -> Identity:
-    """Return group, kind, namespace and name, which identify an object."""
-    return (document.group, document.kind, document.namespace, document.name)
+    def required(self) -> "Manifests":
+        """Return the same; raises PolicySchemaError with every problem if there are any."""
+        if self.problems:
+            raise PolicySchemaError(self.problems)
+        return self
 
+    def add(self, file: SourceFile, *, named: bool) -> None:
+        """Add the objects of a file, including the items of Lists.
 
-class OutputDirectory:
-    """The directory for mutated manifests: one file for each file that was read."""
-
-    def __init__(self, folder: Path, paths: Sequence[Path]) -> None:
-        self._folder = folder
-        self._roots = [path for path in paths if path.is_dir()]
-        self._files: dict[str, list[JSONObject]] = {}
-
-    def add(self, document: Document, obj: JSONObject) -> None:
-        """Append an object to its file."""
-        self._files.setdefault(document.file, []).append(obj)
-
-    def write(self) -> Iterator[Path]:
-        """Write all files and yield their paths.
-
-        Raises ConfigError if a file cannot be written or two have the same path.
+        ``named``: the file was named, not found in a directory, so it must have an object.
         """
-        written: dict[Path, str] = {}
-        for name, objects in self._files.items():
-            target = self._folder / self._relative(name)
-            if target in written:
-                raise ConfigError(f"{written[target]} and {name} would both be written to {target}")
-            written[target] = name
-            try:
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(_written(objects, target.suffix))
-            except OSError as error:
-                raise ConfigError(f"{error.filename}: {error.strerror}") from None
-            yield target
-
-    def _relative(self, name: str) -> Path:
-        """The path relative to the input directory; the bare name of a file named directly."""
-        if name == "-":
-            return Path(_STDIN)
-        path = Path(name.removesuffix(".gz"))
-        for root in self._roots:
-            if path.is_relative_to(root):
-                return path.relative_to(root)
-        return Path(path.name)
+        found, wrong = split(file.name, file.data)
+        self.documents += found
+        foreign = [problem for problem in wrong if problem.rule == NOT_AN_OBJECT]
+        broken = [problem for problem in wrong if problem.rule != NOT_AN_OBJECT]
+        self.problems += [_with_hint(problem, file.data) for problem in broken]
+        if found:
+            self.texts[file.name] = file.data.decode("utf-8-sig")
+            self.skipped += foreign
+            self.skipped_documents += len(foreign)
+        elif named:
+            self.problems += foreign
+        elif not broken and foreign:
+            self.skipped += foreign[:1]
+            self.skipped_files += 1
 
 
-def _written(objects: list[JSONObject], suffix: str) -> bytes:
-    if suffix == ".json":
-        whole = objects[0] if len(objects) == 1 else _list(objects)
-        return orjson.dumps(whole, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    return "---\n".join(map(dump, objects)).encode("utf-8", "surrogatepass")
+def read_manifests(paths: Sequence[Path], excluded: Sequence[str] = ()) -> Manifests:
+    """Read every object in the files and directories, except files that a glob excludes."""
+    files, problems = read(paths, excluded=lambda name: is_excluded(name, excluded))
+    manifests = Manifests(problems=problems)
+    named = {shown(str(path)) for path in paths if not path.is_dir()}
+    for file in files:
+        manifests.add(file, named=file.name in named)
+    return manifests
 
 
-def _list(objects: list[JSONObject]) -> JSONObject:
-    return {"apiVersion": "v1", "kind": "List", "items": objects}
+def is_namespace(document: Document) -> bool:
+    """Whether the object is a Namespace, whose labels and fields policies can see."""
+    return document.kind == "Namespace" and not document.group
+
+
+def is_excluded(name: str, globs: Iterable[str]) -> bool:
+    """Whether a glob matches the path of a file or of a directory above it, or the end of one."""
+    path = "/" + name.removeprefix("./").lstrip("/")
+    for glob in globs:
+        pattern = "*/" + glob.removeprefix("./").strip("/")
+        if fnmatchcase(path, pattern) or fnmatchcase(path, f"{pattern}/*"):
+            return True
+    return False
+
+
+class OldObjects:
+    """The old versions of manifests."""
+
+    def __init__(self, manifests: Manifests, old: Manifests, requester: Requester) -> None:
+        self._requester = requester
+        self._by_identity: Mapping[Identity, JSONObject] = {
+            requester.identity(each): each.raw for each in old.documents
+        }
+        single = len(manifests.documents) == len(old.documents) == 1
+        self._only = old.documents[0] if single else None
+
+    def of(self, document: Document) -> JSONObject | None:
+        """Return the old object with the same identity. The only manifest may have another name
+        than the only old object.
+        """
+        found = self._by_identity.get(self._requester.identity(document))
+        only = self._only
+        if found is None and only is not None and only.kind == document.kind:
+            return only.raw
+        return found
+
+
+def _with_hint(problem: Problem, data: bytes) -> Problem:
+    """Return the problem; that of a file with template actions gets the remedy."""
+    return replace(problem, hint=_TEMPLATE_HINT) if b"{{" in data else problem

@@ -1,23 +1,55 @@
-"""The request that a command evaluates: an AdmissionReview, or one built from a manifest and
+"""The requests that a command evaluates: an AdmissionReview, or reviews built from manifests and
 options.
 """
 
 import json
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import click
 
-from policyd.cli.shared.manifests import Requester
+from policyd.cli.shared.manifests import (
+    Manifests,
+    OldObjects,
+    Requester,
+    is_namespace,
+    read_manifests,
+)
+from policyd.cli.shared.output import echo_skipped
+from policyd.cli.shared.selection import SELECT, Selection, selectors
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
+from policyd.policy.source.documents import Document
+from policyd.policy.source.files import SourceFile, read_bytes
 from policyd.policy.source.loader import read_one
 from policyd.policy.suite.reviews import namespace
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+
+
+class GivenReview(NamedTuple):
+    """A review, and the manifest that it was built from; None if it was given as such."""
+
+    review: JSONObject
+    document: Document | None
+
+    @property
+    def namespace(self) -> str:
+        """The namespace of the request; empty if it has none."""
+        request = self.review.get("request")
+        name = request.get("namespace") if isinstance(request, dict) else None
+        return name if isinstance(name, str) else ""
+
+
+class GivenReviews(NamedTuple):
+    """The reviews of a file, and the Namespace objects in it."""
+
+    reviews: list[GivenReview]
+    namespaces: list[JSONObject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,31 +57,63 @@ class RequestOptions:
     """The values of ``request_options``."""
 
     requester: Requester
-    old: Path | None
-    namespace_labels: dict[str, str] | None
+    old: tuple[Path, ...] = ()
+    namespace_labels: dict[str, str] | None = None
+    select: Selection | None = None
 
-    def review(self, file: BinaryIO) -> JSONObject:
-        """Read the AdmissionReview in the file, or build one from the manifest in it."""
-        given = read_object(content(file), name_of(file))
-        if given.get("kind") == "AdmissionReview":
-            if self.old or self.requester != Requester(None, None, ()):
+    @property
+    def for_manifests(self) -> bool:
+        """Whether there is an option that an AdmissionReview cannot have."""
+        return bool(self.old or self.select) or self.requester != Requester()
+
+    def read(self, file: BinaryIO) -> GivenReviews:
+        """Read the AdmissionReview in the file, or build one from each manifest in it that is
+        selected. What is not a Kubernetes object is skipped with a warning.
+        """
+        name = name_of(file)
+        manifests = Manifests()
+        manifests.add(SourceFile(name, name, content(file)), named=True)
+        echo_skipped(manifests.required().skipped)
+        documents = manifests.documents
+        if not documents:
+            raise ConfigError(f"no manifests in {name}")
+        if len(documents) == 1 and documents[0].kind == "AdmissionReview":
+            if self.for_manifests:
                 raise click.UsageError(
-                    "--operation, --old, --user and --group apply to manifests only: "
-                    f"{name_of(file)} is an AdmissionReview, which contains them"
+                    f"{FOR_MANIFESTS} apply to manifests only: {name} is an AdmissionReview, which "
+                    "contains them"
                 )
-            return given
-        old = None if self.old is None else read_object(content(self.old), str(self.old))
-        return self.requester.review(given, old)
+            return GivenReviews([GivenReview(documents[0].raw, None)], [])
+        old = OldObjects(manifests, read_manifests(self.old).required(), self.requester)
+        namespaces = [each.raw for each in documents if is_namespace(each)]
+        if self.select is not None:
+            documents = self.select.of(documents, self.requester, name)
+        reviews = [GivenReview(self.requester.review(e, old.of(e)), e) for e in documents]
+        return GivenReviews(reviews, namespaces)
 
-    def namespace(self, review: JSONObject) -> JSONObject | None:
-        """Build the request's Namespace with the labels given; None if there are none."""
+    def read_one(self, file: BinaryIO) -> GivenReviews:
+        """Do the same for a command that evaluates one request."""
+        found = self.read(file)
+        if len(found.reviews) > 1:
+            named = selectors([each.document for each in found.reviews if each.document])
+            raise ConfigError(
+                f"{name_of(file)} contains {len(found.reviews)} objects; choose one with --select: "
+                f"{named}"
+            )
+        return found
+
+    def namespace(self, given: GivenReview, *, several: bool = False) -> JSONObject | None:
+        """Build the request's Namespace with the labels given; None if there are none.
+
+        ``several``: there are more requests, so this one need not have a namespace.
+        """
         if self.namespace_labels is None:
             return None
-        request = review.get("request")
-        name = request.get("namespace") if isinstance(request, dict) else None
-        if not name:
+        if not given.namespace:
+            if several:
+                return None
             raise click.UsageError("--namespace-labels: the request has no namespace")
-        return namespace(name, self.namespace_labels)
+        return namespace(given.namespace, self.namespace_labels)
 
 
 def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,13 +123,16 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
     def command(
         *,
         operation: str | None,
-        old: Path | None,
+        old: tuple[Path, ...],
         user: str | None,
         groups: tuple[str, ...],
+        default_namespace: str | None,
         namespace_labels: dict[str, str] | None,
+        select: Selection | None,
         **others: Any,
     ) -> Any:
-        given = RequestOptions(Requester(operation, user, groups), old, namespace_labels)
+        requester = Requester(operation, user, groups, default_namespace)
+        given = RequestOptions(requester, old, namespace_labels, select)
         return function(request=given, **others)
 
     made: Callable[..., Any] = command
@@ -74,6 +141,7 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
+FOR_MANIFESTS = "--select, --operation, --old, --user, --group and --namespace"
 OPERATION = click.option(
     "--operation",
     type=click.Choice(OPERATIONS),
@@ -81,9 +149,11 @@ OPERATION = click.option(
 )
 OLD = click.option(
     "--old",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
     metavar="PATH",
-    help="Use the manifest in this file as oldObject.",
+    help="Read old versions of the manifests from this file or directory; objects found there are "
+    "checked as UPDATEs. May be repeated.",
 )
 USER = click.option(
     "--user", metavar="NAME", help="Set the user of the request.  [default: policyd]"
@@ -95,13 +165,20 @@ GROUP = click.option(
     metavar="NAME",
     help="Add a group of the user; may be repeated.",
 )
+NAMESPACE = click.option(
+    "-n",
+    "--namespace",
+    "default_namespace",
+    metavar="NAME",
+    help="Set the namespace of objects that name none.  [default: default]",
+)
 NAMESPACE_LABELS = click.option(
     "--namespace-labels",
     metavar="KEY=VALUE,…",
     callback=lambda context, parameter, text: None if text is None else _labels(text),
     help="Set the labels of the request's namespace, for namespaceSelector and namespaceObject.",
 )
-_OPTIONS = (OPERATION, OLD, USER, GROUP, NAMESPACE_LABELS)
+_OPTIONS = (SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, NAMESPACE_LABELS)
 
 
 def name_of(file: BinaryIO) -> str:
@@ -109,13 +186,14 @@ def name_of(file: BinaryIO) -> str:
     return str(getattr(file, "name", "-"))
 
 
-def content(file: BinaryIO | Path) -> bytes:
-    """Read a whole file. Raises ConfigError if that fails."""
+def content(file: BinaryIO) -> bytes:
+    """Read a whole file, decompressed if its name ends in ``.gz``. Raises ConfigError."""
+    name = name_of(file)
     try:
-        return file.read_bytes() if isinstance(file, Path) else file.read()
-    except OSError as error:
-        name = str(file) if isinstance(file, Path) else name_of(file)
-        raise ConfigError(f"{name}: {error.strerror}") from None
+        return read_bytes(name) if name.endswith(".gz") else file.read()
+    except (OSError, EOFError, zlib.error, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ConfigError(f"{name}: {reason}") from None
 
 
 def read_object(body: bytes, name: str) -> JSONObject:

@@ -4,7 +4,7 @@ import gzip
 import os
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,11 +30,15 @@ class SourceFile:
 
 
 def read(
-    paths: Iterable[str | Path], *, pipes: bool = True
+    paths: Iterable[str | Path],
+    *,
+    pipes: bool = True,
+    excluded: Callable[[str], bool] = lambda name: False,
 ) -> tuple[list[SourceFile], list[Problem]]:
     """Read the sources below ``paths`` (files, directories, ``-`` for standard input), each once.
 
     ``pipes``: a path may be a pipe, such as ``<(command)`` in a shell; a server never reads one.
+    ``excluded``: whether to leave out the file of this name.
     """
     found: list[SourceFile] = []
     problems: list[Problem] = []
@@ -43,7 +47,7 @@ def read(
         root = os.path.realpath(path if Path(path).is_dir() else Path(path).parent)
         for name in _expand(path, problems):
             real = name if name == "-" else os.path.realpath(name)
-            if real in seen:
+            if real in seen or excluded(name):
                 continue
             seen.add(real)
             given = pipes and name == str(path)

@@ -259,7 +259,8 @@ ERRORS = [
     (("--policy", "nothing", "pod.json"), "no such policy; there are: labels, only-production"),
     (("nowhere.json",), "nowhere.json"),
     (("--namespace-labels", "env", "pod.json"), "expected KEY=VALUE"),
-    (("policies.yaml",), "expected one document"),
+    (("--select", "Pod", "pod.json"), "expected Kind/name or Kind/namespace/name, got 'Pod'"),
+    (("--select", "Pod/api", "pod.json"), "no such object in pod.json; there are: Pod/shop/web"),
 ]
 
 

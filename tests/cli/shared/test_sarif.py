@@ -156,6 +156,18 @@ def run(*arguments: str, text: str = "") -> JSONObject:
     return accepted(json.loads(done.stdout))
 
 
+def test_the_log_of_apply_is_accepted(folder: Path) -> None:
+    for given in ("pod.yaml", "-"):
+        log = run("apply", "-p", "policy.yaml", given, text=POD)
+        assert [each["ruleId"] for each in log["results"]] == ["team"]
+    (rule,) = log["tool"]["driver"]["rules"]
+    assert rule["shortDescription"]["text"] == "Pods name their team."
+    assert "Policy team in policy.yaml:3" in rule["help"]["text"]
+    (folder / "broken.yaml").write_text("a: [\n")
+    log = run("apply", "-p", "policy.yaml", "pod.yaml", "broken.yaml")
+    assert [each["ruleId"] for each in log["results"]] == ["team", "syntax"]
+
+
 def test_the_log_of_lint_has_the_remedy_of_every_rule(folder: Path) -> None:
     log = run("lint", "policy.yaml")
     assert [each["ruleId"] for each in log["results"]] == ["unguarded-field"]

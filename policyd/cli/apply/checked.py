@@ -1,0 +1,124 @@
+"""A checked object, the options of its output and the counts of all results. Prints nothing."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import jsonpatch
+
+from policyd.cli.shared.output import counted
+from policyd.json_types import JSONObject
+from policyd.offline.admitting import Admission, Violation
+from policyd.policy.source.documents import Document
+
+FAIL_ON = ("warn", "error")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedObject:
+    """An object and the result of its check; an object of a cluster has no file. ``updated``: an
+    old version of it was given.
+    """
+
+    document: Document
+    admission: Admission
+    seconds: float = 0.0
+    updated: bool = False
+
+    @property
+    def result(self) -> JSONObject:
+        """The manifest with the changes of mutations; its keys keep their order."""
+        if not self.admission.patch:
+            return self.document.raw
+        operations: Any = self.admission.patch
+        before = self.document.raw
+        if "metadata" not in before:
+            before = {**before, "metadata": {}}
+        changed: JSONObject = jsonpatch.apply_patch(before, operations)
+        return changed
+
+    @property
+    def findings(self) -> tuple[Violation, ...]:
+        """The findings of the policies, plus the denial if none of them caused it."""
+        admission = self.admission
+        if admission.allowed or any(each.outcome == "deny" for each in admission.violations):
+            return admission.violations
+        return (*admission.violations, Violation("", "", "", "deny", admission.message, True))
+
+    @property
+    def erred(self) -> bool:
+        """Whether the object is denied, and an error is a reason for it."""
+        return any(each.error and each.outcome == "deny" for each in self.findings)
+
+    @property
+    def other_errors(self) -> int:
+        """The number of errors that deny nothing: under Warn, Audit or failurePolicy Ignore."""
+        spared = sum(each.error and each.outcome != "deny" for each in self.findings)
+        return spared + len(self.admission.ignored)
+
+
+@dataclass(frozen=True, slots=True)
+class TextOptions:
+    """What the output shows in addition to denials, warnings and audits. ``err``: print to standard
+    error.
+    """
+
+    diff: bool = False
+    verbose: bool = False
+    err: bool = False
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of objects and results. ``changed`` is the word for objects with a patch; ``errors``
+    are objects that an error denies, not in ``denied``.
+    """
+
+    changed: str = "mutated"
+    objects: int = 0
+    denied: int = 0
+    errors: int = 0
+    mutated: int = 0
+    warnings: int = 0
+    other_errors: int = 0
+    skipped_files: int = 0
+    skipped_documents: int = 0
+    unread: int = 0
+
+    def add(self, checked: CheckedObject) -> None:
+        """Count one object."""
+        self.objects += 1
+        if not checked.admission.allowed:
+            self.errors += checked.erred
+            self.denied += not checked.erred
+        self.mutated += bool(checked.admission.patch)
+        self.warnings += sum(finding.outcome == "warn" for finding in checked.findings)
+        self.other_errors += checked.other_errors
+
+    def fails(self, fail_on: tuple[str, ...]) -> bool:
+        """Whether the results call for exit status 1: a denial, or what ``FAIL_ON`` names."""
+        return bool(
+            self.denied
+            or self.errors
+            or ("warn" in fail_on and self.warnings)
+            or ("error" in fail_on and self.other_errors)
+        )
+
+    @property
+    def summary(self) -> str:
+        """The counts on one line."""
+        admitted = self.objects - self.denied - self.errors
+        parts = [f"{admitted} admitted", f"{self.denied} denied"]
+        parts += [counted(self.errors, "error")] if self.errors else []
+        parts += [f"{self.mutated} {self.changed}"] if self.mutated else []
+        parts += [counted(self.warnings, "warning")] if self.warnings else []
+        if self.other_errors:
+            parts.append(f"{counted(self.other_errors, 'error')} without effect")
+        line = f"{counted(self.objects, 'object')}: {', '.join(parts)}"
+        if self.skipped_files:
+            line += f"; {counted(self.skipped_files, 'file')} skipped: not a Kubernetes object"
+        if self.skipped_documents:
+            skipped = counted(self.skipped_documents, "document")
+            line += f"; {skipped} skipped: not a Kubernetes object"
+        if self.unread:
+            line += f"; {counted(self.unread, 'problem')} in the files"
+        return line

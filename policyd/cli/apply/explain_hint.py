@@ -1,0 +1,91 @@
+"""The command that explains a denial, ready to be run. Evaluates no policy."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from policyd.cli.apply.checked import CheckedObject
+from policyd.cli.shared.manifests import is_namespace
+from policyd.cli.shared.output import shortest
+from policyd.cli.shared.selection import object_name, selector
+from policyd.json_types import JSONObject
+from policyd.policy.source.documents import Document
+
+_ARGUMENTS = "policyd.apply.arguments"
+_OWN = ("--format", "--help", "--old")  # not passed on as they are
+_LABELS = "--namespace-labels"
+
+
+class RememberingCommand(click.Command):
+    """A command that keeps its arguments as they were typed."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Keep the arguments, then parse them."""
+        ctx.meta[_ARGUMENTS] = list(args)
+        return super().parse_args(ctx, args)
+
+
+def explain_hint(checked: Sequence[CheckedObject], context: click.Context) -> str:
+    """Return lines with the command for the first denied object; empty if there is none.
+
+    The command gets every option of this run that it has, too.
+    """
+    denied = [each for each in checked if not each.admission.allowed]
+    if not denied:
+        return ""
+    first = denied[0]
+    document = first.document
+    words = ["policyd", "explain", *_options(first, context)]
+    if not any(word == _LABELS for word in words):
+        words += _labels(first, [each.document for each in checked])
+    file = shortest(document.file)
+    words.append(f"./{file}" if file.startswith("-") and file != "-" else file)
+    siblings = [each for each in checked if each.document.file == document.file]
+    if len(siblings) > 1 and object_name(document):
+        words += ["--select", selector(document)]
+    also = ", pipe the same input into this command" if file == "-" else ""
+    return f"to explain the first denial{also}:\n  {shlex.join(words)}"
+
+
+def _options(checked: CheckedObject, context: click.Context) -> list[str]:
+    """Return the options of this run that ``explain`` has, too."""
+    parser = context.command.make_parser(context)
+    given, _, order = parser.parse_args(list(context.meta[_ARGUMENTS]))
+    group = context.find_root().command
+    # The table of commands imports explain only now, and apply stands beside it.
+    explain = group.get_command(context, "explain") if isinstance(group, click.Group) else None
+    theirs = {name for each in explain.params for name in each.opts} if explain else set()
+    words = []
+    for parameter in dict.fromkeys(order):
+        name = parameter.name or ""
+        shared = [each for each in parameter.opts if each in theirs]
+        if not isinstance(parameter, click.Option) or not shared:
+            continue
+        if shared[-1] == "--old" and not checked.updated:
+            continue
+        if shared[-1] in _OWN and shared[-1] != "--old":
+            continue
+        values = given[name] if parameter.multiple else [given[name]]
+        flag = min(shared, key=len) if "-p" in shared else shared[-1]
+        for value in values:
+            words += [flag] if parameter.is_flag else [flag, str(value)]
+    return words
+
+
+def _labels(checked: CheckedObject, documents: Sequence[Document]) -> list[str]:
+    """Return the labels of the object's namespace, if its Namespace is in another file."""
+    document = checked.document
+    for each in documents:
+        if is_namespace(each) and each.name == document.namespace and each.file != document.file:
+            labels = _labels_of(each.raw)
+            if labels:
+                return [_LABELS, ",".join(f"{key}={value}" for key, value in labels.items())]
+    return []
+
+
+def _labels_of(namespace: JSONObject) -> Mapping[str, Any]:
+    metadata = namespace.get("metadata")
+    labels = metadata.get("labels") if isinstance(metadata, dict) else None
+    return labels if isinstance(labels, dict) else {}
