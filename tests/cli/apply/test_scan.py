@@ -1,55 +1,23 @@
 """``policyd apply --cluster``: what is in a cluster, judged through the client of API servers."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
 
-from policyd.cli import policyd
 from policyd.cluster import listing
 from policyd.json_types import JSONObject
 from tests.builders.policies import apply_configuration, demand, policy, rule
 from tests.cluster.contents import Contents
-from tests.cluster.fake import REVIEWS, ApiServer, Call, Reply, api_server, refusal
+from tests.cluster.fake import ApiServer, Call, Reply, refusal
 
 PODS, DEPLOYMENTS, SETS = "/api/v1/pods", "/apis/apps/v1/deployments", "/apis/apps/v1/replicasets"
 NAMESPACES = "/api/v1/namespaces"
 TEAM = demand("'team' in object.metadata.?labels.orValue({})", "no team")
 Run = Callable[..., Result]
-
-
-@pytest.fixture
-def contents() -> Contents:
-    made = Contents()
-    made.add(NAMESPACES, "shop", metadata={"labels": {"env": "prod"}})
-    made.add(NAMESPACES, "mail")
-    return made
-
-
-@pytest.fixture
-def server(tmp_path: Path, contents: Contents) -> Iterator[ApiServer]:
-    with api_server(tmp_path, contents.answer) as running:
-        yield running
-
-
-@pytest.fixture
-def run(server: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Scan with some policies; whatever happens, nothing but reading is asked."""
-    monkeypatch.setenv("KUBECONFIG", str(server.kubeconfig()))
-
-    def scan(*documents: JSONObject, flags: tuple[str, ...] = ()) -> Result:
-        file = tmp_path / "policies.yaml"
-        file.write_text("\n---\n".join(map(json.dumps, documents)))
-        done = CliRunner().invoke(policyd, ["apply", "-p", str(file), "--cluster", *flags])
-        assert {(call.method, call.path) for call in server.calls if call.method != "GET"} <= {
-            ("POST", REVIEWS)
-        }
-        return done
-
-    return scan
 
 
 def teams(*rules: JSONObject, **spec: Any) -> JSONObject:
