@@ -15,14 +15,17 @@ FAIL_ON = ("warn", "error")
 
 @dataclass(frozen=True, slots=True)
 class CheckedObject:
-    """An object and the result of its check; an object of a cluster has no file. ``updated``: an
-    old version of it was given.
+    """An object and the result of its check; an object of a cluster has no file.
+
+    ``updated``: an old version of it was given. ``sent``: the object of the request, which has a
+    namespace; None if it is the document's.
     """
 
     document: Document
     admission: Admission
     seconds: float = 0.0
     updated: bool = False
+    sent: JSONObject | None = None
 
     @property
     def result(self) -> JSONObject:
@@ -30,11 +33,10 @@ class CheckedObject:
         if not self.admission.patch:
             return self.document.raw
         operations: Any = self.admission.patch
-        before = self.document.raw
-        if "metadata" not in before:
-            before = {**before, "metadata": {}}
-        changed: JSONObject = jsonpatch.apply_patch(before, operations)
-        return changed
+        raw = self.document.raw
+        sent = raw if self.sent is None else self.sent
+        changed: JSONObject = jsonpatch.apply_patch(sent, operations)
+        return _without_added(changed, sent, raw)
 
     @property
     def findings(self) -> tuple[Violation, ...]:
@@ -54,6 +56,22 @@ class CheckedObject:
         """The number of errors that deny nothing: under Warn, Audit or failurePolicy Ignore."""
         spared = sum(each.error and each.outcome != "deny" for each in self.findings)
         return spared + len(self.admission.ignored)
+
+
+def _without_added(changed: JSONObject, sent: JSONObject, raw: JSONObject) -> JSONObject:
+    """Return the changed object without the namespace that only the request has."""
+    namespace = _metadata(sent).get("namespace")
+    if "namespace" in _metadata(raw) or _metadata(changed).get("namespace") != namespace:
+        return changed
+    metadata = {key: value for key, value in _metadata(changed).items() if key != "namespace"}
+    if not metadata and "metadata" not in raw:
+        return {key: value for key, value in changed.items() if key != "metadata"}
+    return {**changed, "metadata": metadata} if "metadata" in changed else changed
+
+
+def _metadata(obj: JSONObject) -> JSONObject:
+    metadata = obj.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
 
 
 @dataclass(frozen=True, slots=True)

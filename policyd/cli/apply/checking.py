@@ -104,7 +104,8 @@ def _check(
         started = perf_counter_ns()
         admission = chosen.admit(review)
         seconds = (perf_counter_ns() - started) / 1e9
-        yield CheckedObject(document, admission, seconds, old_object is not None)
+        sent = review["request"]["object"]
+        yield CheckedObject(document, admission, seconds, old_object is not None, sent)
 
 
 def _write(

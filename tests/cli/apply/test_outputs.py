@@ -14,7 +14,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from policyd.cli import policyd
-from tests.builders.policies import demand, labelling, policy, rule
+from tests.builders.policies import demand, json_patch, labelling, policy, rule
 from tests.shared import ROOT
 
 PODS = rule("pods", operations=["CREATE", "UPDATE"])
@@ -134,6 +134,30 @@ def test_the_mutated_stream_is_the_text_with_the_changes() -> None:
     assert done.stdout == text.replace("namespace: shop}", "namespace: shop, labels: {team: a}}")
     assert "admitted  Pod shop/web" in done.stderr and "+    team: a" in done.stderr
     assert "1 object: 1 admitted, 0 denied, 1 mutated; 1 document skipped" in done.stderr
+
+
+NAMELESS = "apiVersion: v1\nkind: Pod\n"
+NAMED_POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\n"
+# The operations of a patch, the manifest, and the metadata that is written.
+METADATA: list[tuple[str, str, Any]] = [
+    ("op: 'replace', path: '/metadata/namespace', value: 'x'", NAMED_POD,
+     {"name": "a", "namespace": "x"}),
+    ("op: 'remove', path: '/metadata/namespace'", NAMED_POD, {"name": "a"}),
+    ("op: 'add', path: '/metadata/labels', value: {'a': 'b'}", NAMED_POD,
+     {"name": "a", "labels": {"a": "b"}}),
+    ("op: 'add', path: '/metadata/labels', value: {'a': 'b'}", NAMELESS, {"labels": {"a": "b"}}),
+    ("op: 'add', path: '/spec', value: {}", NAMELESS, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operation", "text", "metadata"), METADATA)
+def test_the_namespace_of_the_request_is_not_written(
+    operation: str, text: str, metadata: Any
+) -> None:
+    policies(policy("p", PODS, mutations=[json_patch(f"[JSONPatch{{{operation}}}]")]))
+    done = run("--mutated", "-", text=text)
+    assert done.exit_code == 0, f"{done.output}{done.exception}"
+    assert yaml.safe_load(done.stdout).get("metadata") == metadata
 
 
 def test_several_files_are_one_stream() -> None:
