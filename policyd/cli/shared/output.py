@@ -1,5 +1,6 @@
 """How commands print: problems as text or JSON, and colours. Finds no problems."""
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
