@@ -1,10 +1,10 @@
-"""Advice on conditions that the match rules decide: false for every kind and operation that they
-name, so the policy never acts, or true for all, so a validation never denies.
+"""Advice on conditions and validations that the match rules decide: they have the same value for
+every kind and operation that these name.
 
 Conditions with one value for all requests of any kind are reported by ``constant``.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Problem
@@ -13,9 +13,21 @@ from policyd.policy.lint.guards.cases import cases
 from policyd.policy.lint.guards.known import RequestCase
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
-from policyd.policy.model.expressions import CONDITION, VALIDATION
+from policyd.policy.model.expressions import CONDITION, VALIDATION, PolicyExpression
 from policyd.policy.model.findings import FormProblem
 
+# What follows from a condition or validation that is always true or false, and the remedy.
+_CONDITIONS = {
+    False: ("never acts", "correct the condition or the resourceRules"),
+    True: ("has no effect", "remove the condition, or correct it or the resourceRules"),
+}
+_VALIDATIONS = {
+    False: (
+        "denies every request",
+        "correct the validation or the resourceRules, or write false if this is intended",
+    ),
+    True: ("never denies", "correct the validation or the resourceRules"),
+}
 _NOTHING = RequestCase({}, {}, lambda place: False)
 
 
@@ -33,27 +45,36 @@ def settled(run: LintRun) -> list[Problem]:
 def _of_policy(policy: Checkable, typed: TypedPolicies) -> Iterator[FormProblem]:
     every = list(cases(policy, typed))
     conditions = [each for each in typed.expressions(policy) if each.role is CONDITION]
+    outcomes = {each.path: _settled_outcome(each.text, every) for each in conditions}
     for condition in conditions:
-        if every and all(_outcome(condition.text, *case) is False for case in every):
-            message = (
-                "always false for the kinds and operations this policy matches, so it never acts"
-            )
-            hint = "correct the condition or the resourceRules"
-            yield FormProblem(condition.path, message, hint, rule=RULE)
-            return
+        outcome = outcomes[condition.path]
+        if outcome is not None:
+            yield _finding(condition, outcome, _CONDITIONS)
+    if False in outcomes.values():
+        return
     left = [
         case
         for case in every
         if not any(_outcome(condition.text, *case) is False for condition in conditions)
     ]
     for each in typed.expressions(policy):
-        settles = each.role is VALIDATION and left
-        if settles and all(_outcome(each.text, *case) is True for case in left):
-            message = (
-                "always true for the kinds and operations this policy matches, so it never denies"
-            )
-            hint = "correct the validation or the resourceRules"
-            yield FormProblem(each.path, message, hint, rule=RULE)
+        outcome = _settled_outcome(each.text, left) if each.role is VALIDATION else None
+        if outcome is not None:
+            yield _finding(each, outcome, _VALIDATIONS)
+
+
+def _finding(
+    each: PolicyExpression, outcome: bool, consequences: Mapping[bool, tuple[str, str]]
+) -> FormProblem:
+    consequence, hint = consequences[outcome]
+    always = f"always {str(outcome).lower()} for the kinds and operations this policy matches"
+    return FormProblem(each.path, f"{always}, so it {consequence}", hint, rule=RULE)
+
+
+def _settled_outcome(text: str, subjects: list[tuple[KindTypes, RequestCase]]) -> bool | None:
+    """Return the value of a condition, if it is the same for all kinds and operations."""
+    outcomes = {_outcome(text, *case) for case in subjects}
+    return outcomes.pop() if len(outcomes) == 1 else None
 
 
 def _outcome(text: str, types: KindTypes, case: RequestCase) -> bool | None:

@@ -272,7 +272,8 @@ class _Walk:
         # Objects of several kinds in one list are maps for the type checker, their members dyn.
         whole = [(*source, *place[1:]) for source in sources] or [place]
         is_map = kind.kind is Kind.MAP
-        if (is_map or kind.kind is Kind.DYN) and all(self._types.is_object(each[:-1]) for each in whole):
+        known = all(self._types.is_object(each[:-1]) for each in whole)
+        if known and kind.kind in (Kind.MAP, Kind.DYN):
             is_map, lacks = False, any(self._types.may_lack(each) for each in set(whole) - there)
         else:
             lacks = self._types.objects.may_lack(kind, name) or self._request_lacks(place)

@@ -14,6 +14,7 @@ from tests.policy_sets import loaded
 DELETE = rule(operations=["DELETE"])
 NEVER = ("spec.matchConditions[0].expression", "always false for the kinds")
 ALWAYS = ("spec.validations[0].expression", "always true for the kinds")
+DENIES = ("spec.validations[0].expression", "always false for the kinds")
 
 
 def told(*rules: JSONObject, kind: Any = policy, **spec: Any) -> list[tuple[str, str]]:
@@ -60,7 +61,6 @@ def test_conditions(expression: str, rules: list[JSONObject], never: bool) -> No
 
 VALIDATIONS: list[tuple[str, list[JSONObject], bool]] = [
     ("request.operation != 'DELETE'", [rule()], True),
-    ("request.operation != 'DELETE'", [DELETE], False),
     ("object.kind == 'Pod'", [rule()], True),
     ("object.kind == 'Pod' || object.metadata.name == 'x'", [rule()], True),
     ("object.kind == 'Pod'", [rule(), WORKLOADS], False),
@@ -84,3 +84,42 @@ def test_validations_are_about_what_the_conditions_let_through() -> None:
 
 def test_patterns_are_left_out() -> None:
     assert told(validations=[{"pattern": {"spec": {"hostNetwork": False}}}]) == []
+
+
+DENYING = [
+    ("request.operation == 'Create'", [rule()]),
+    ("object.kind == 'pod'", [rule()]),
+    ("request.operation != 'DELETE'", [DELETE]),
+]
+
+
+@pytest.mark.parametrize(("expression", "rules"), DENYING)
+def test_validations_that_deny_every_request(expression: str, rules: list[JSONObject]) -> None:
+    assert told(*rules, validations=[{"expression": expression}]) == [DENIES]
+    assert told(*rules, validations=[{"expression": "false"}]) == []
+
+
+def test_every_condition_is_reported() -> None:
+    conditions = [
+        {"name": "a", "expression": "request.operation == 'Create'"},
+        {"name": "b", "expression": "has(object.spec.nodeName)"},
+        {"name": "c", "expression": "object.kind == 'pod'"},
+        {"name": "d", "expression": "object.kind == 'Pod'"},
+    ]
+    denying = [{"expression": "object.kind == 'pod'"}]  # the policy never acts
+    assert told(matchConditions=conditions, validations=denying) == [
+        ("spec.matchConditions[0].expression", "always false for the kinds"),
+        ("spec.matchConditions[2].expression", "always false for the kinds"),
+        ("spec.matchConditions[3].expression", "always true for the kinds"),
+    ]
+
+
+def test_what_follows_is_told() -> None:
+    conditions = [{"name": "a", "expression": "object.kind == 'Pod'"}]
+    validations = [{"expression": "object.kind == 'pod'"}]
+    sources = loaded(policy(matchConditions=conditions, validations=validations))
+    condition, validation = settled(LintRun(sources))
+    assert condition.message.endswith("so it has no effect")
+    assert condition.hint == "remove the condition, or correct it or the resourceRules"
+    assert validation.message.endswith("so it denies every request")
+    assert "write false if this is intended" in validation.hint
