@@ -26,6 +26,7 @@ OTHERS = {
     "--admission-control-config-file": "kube-apiserver",
     "--feature-gates": "kube-apiserver",
     "--pod": "an agent in an example",
+    "--post-renderer": "helm",
     "--runtime-config": "kube-apiserver",
     "--server-side": "kubectl",
 }

@@ -7,9 +7,9 @@ from time import perf_counter_ns
 
 import click
 
-from policyd.cli.apply.checked import CheckedObject, Tally, TextOptions
+from policyd.cli.apply.checked import CheckedObject, Tally
 from policyd.cli.apply.explain_hint import explain_hint
-from policyd.cli.apply.output import Rules, write
+from policyd.cli.apply.output import ReportOptions, write
 from policyd.cli.apply.rewriting import Rewritten, RewrittenFiles
 from policyd.cli.shared.manifests import (
     Manifests,
@@ -52,11 +52,7 @@ def check_manifests(
     options: ManifestOptions,
     admitter: Admitter,
     requester: Requester,
-    *,
-    form: str,
-    style: TextOptions,
-    rules: Rules,
-    fail_on: tuple[str, ...],
+    report: ReportOptions,
 ) -> int:
     """Check the manifests, print the result and return the exit status."""
     manifests = read_manifests(options.resources, options.excluded)
@@ -75,10 +71,10 @@ def check_manifests(
     for each in checked:
         tally.add(each)
     echo_problems(manifests.problems, err=True)
-    write(form, checked, rules, style, tally=tally, problems=manifests.problems)
-    if form == "text" and (hint := explain_hint(checked, click.get_current_context())):
+    write(report, checked, tally, manifests.problems)
+    if report.form == "text" and (hint := explain_hint(checked, click.get_current_context())):
         click.echo(hint, err=True)
-    status = INVALID if manifests.problems else int(tally.fails(fail_on))
+    status = INVALID if manifests.problems else int(tally.fails(report.fail_on))
     _write(options, manifests, checked, status)
     return status
 

@@ -10,8 +10,7 @@ from typing import Any
 import click
 
 from policyd.admission.authorizer import Authorizer
-from policyd.cli.apply.checked import TextOptions
-from policyd.cli.apply.output import Rules, write
+from policyd.cli.apply.output import ReportOptions, write
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import counted, styled
 from policyd.cli.shared.progress import counting
@@ -74,15 +73,13 @@ def scan_cluster(
     policies: CompiledPolicySet,
     authorizer: Authorizer | None,
     requester: Requester,
-    form: str,
-    style: TextOptions,
-    rules: Rules,
-    fail_on: tuple[str, ...],
+    report_options: ReportOptions,
 ) -> int:
     """Scan the cluster, print the result and return the exit status."""
     # Imported here because only a scan needs it.
     from policyd.cli.apply.scan import ClusterScan, ScanOptions, ScanReport
 
+    style = report_options.style
     scan_options = ScanOptions(options.namespaces, options.owned, style.diff, style.verbose)
     with open_reader(kubeconfig_of(options), options.context, TIMEOUT) as reader:
         if authorizer is None and requester.user is not None:
@@ -98,11 +95,11 @@ def scan_cluster(
             ).run(advance)
     for text in report.unread:
         click.echo(f"{styled('warning', fg='yellow')}: {text}", err=True)
-    write(form, report.checked, rules, style, tally=report.tally)
-    if form == "text":
+    write(report_options, report.checked, report.tally)
+    if report_options.form == "text":
         for note in _notes(report.left_out, report.idle):
             click.echo(note, err=True)
-    if report.tally.fails(fail_on):
+    if report.tally.fails(report_options.fail_on):
         return 1
     return INCOMPLETE if report.unread else 0
 

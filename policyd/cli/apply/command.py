@@ -11,7 +11,7 @@ from policyd.cli.apply.checked import FAIL_ON, TextOptions
 from policyd.cli.apply.checking import ManifestOptions, check_manifests
 from policyd.cli.apply.cluster import ClusterOptions, cluster_options, scan_cluster, version_of
 from policyd.cli.apply.explain_hint import RememberingCommand
-from policyd.cli.apply.output import FORMATS
+from policyd.cli.apply.output import FORMATS, ReportOptions
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.policies import policies_option, require_policies
@@ -170,28 +170,17 @@ def command(
     policies = compiler.compile_strict(sources)
     requester = Requester(operation, user, groups, namespace)
     style = TextOptions(diff=diff, verbose=verbose, err=mutated)
-    rules = _rules(sources)
+    report = ReportOptions(form, style, _rules(sources), fail_on)
     if cluster is None:
-        status = check_manifests(
-            options,
-            Admitter(policies, authorizer),
-            requester,
-            form=form,
-            style=style,
-            rules=rules,
-            fail_on=fail_on,
-        )
-        raise SystemExit(status)
+        admitter = Admitter(policies, authorizer)
+        raise SystemExit(check_manifests(options, admitter, requester, report))
     status = scan_cluster(
         cluster,
         sources=sources,
         policies=policies,
         authorizer=authorizer,
         requester=requester,
-        form=form,
-        style=style,
-        rules=rules,
-        fail_on=fail_on,
+        report_options=report,
     )
     raise SystemExit(status)
 

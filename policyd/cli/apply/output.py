@@ -1,6 +1,7 @@
 """Output of checked objects: a table, JSON, and reports for CI. Evaluates no policy."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -30,26 +31,34 @@ _HEADS: Row = ("RESULT", "RESOURCE", "PLACE", "POLICY", "MESSAGE")
 _PLACE = _HEADS.index("PLACE")
 
 
+@dataclass(frozen=True, slots=True)
+class ReportOptions:
+    """How to report results. ``form`` is one of ``FORMATS``; ``fail_on``: see ``Tally.fails``."""
+
+    form: str
+    style: TextOptions
+    rules: Rules
+    fail_on: tuple[str, ...] = ()
+
+
 def write(
-    form: str,
+    options: ReportOptions,
     checked: Sequence[CheckedObject],
-    rules: Rules,
-    style: TextOptions,
-    *,
     tally: Tally,
     problems: Sequence[Problem] = (),
 ) -> None:
-    """Print the objects in one of ``FORMATS``; with text, also the tally on standard error.
+    """Print the objects; as text, also the tally on standard error.
 
     ``problems`` are those of files that could not be read; reports for CI include them.
     """
+    form, style = options.form, options.style
     if form == "text":
         _text(checked, style)
         click.echo(tally.summary, err=True)
     elif form == "json":
         echo_json([_as_json(each, style) for each in checked], err=style.err)
     else:
-        _REPORTS[form]([*_entries(checked), *map(_entry_of, problems)], rules, style)
+        _REPORTS[form]([*_entries(checked), *map(_entry_of, problems)], options.rules, style)
 
 
 def _text(checked: Sequence[CheckedObject], style: TextOptions) -> None:
