@@ -192,7 +192,7 @@ def example(entry: Entry) -> str:
     runner.run(
         document,
         recording(policies),
-        with_namespace=lambda namespace: recording(policies.knowing(namespace)),
+        within=lambda state: recording(policies.knowing(state)),
     )
     for response in answers:
         if not response.allowed:

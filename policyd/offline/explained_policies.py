@@ -8,11 +8,19 @@ from policyd.admission.authorizer import Authorizer
 from policyd.json_types import JSONObject
 from policyd.offline.explaining import Explainer
 from policyd.offline.stories import WebhookStory
-from policyd.offline.suite_policies import suite_authorizer, suite_sources, together
+from policyd.offline.suite_policies import (
+    CaseNotes,
+    authorizer_in,
+    suite_authorizer,
+    suite_sources,
+    together,
+    with_state,
+)
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.suite.expectations import CaseAnswer
 from policyd.policy.suite.runner import Admit
+from policyd.policy.suite.state import CaseState
 
 TakeStory = Callable[[WebhookStory], None]
 
@@ -35,13 +43,15 @@ class ExplainedPolicies:
 
     def admit(self, review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
         """Return the combined response of the webhooks, called in order; raises ReviewError."""
-        answers = []
-        for answer, story in self._explainer.explained(review, webhooks, self._authorizer):
+        answers, notes = [], CaseNotes()
+        explained = self._explainer.explained(review, webhooks, self._authorizer, notes)
+        for answer, story in explained:
             answers.append(answer)
             self._take(story)
-        return together(answers)
+        return together(answers, notes)
 
-    def admitting_in(self, namespace: JSONObject) -> Admit:
-        """Return ``admit`` of the same policies with one more Namespace object."""
-        knowing = self._explainer.knowing(namespace)
-        return ExplainedPolicies(knowing, self._take, self._authorizer).admit
+    def admitting(self, state: CaseState) -> Admit:
+        """Return ``admit`` of the same policies in a cluster with this state."""
+        explainer = self._explainer.changed(lambda policies: with_state(policies, state))
+        authorizer = authorizer_in(state, self._authorizer)
+        return ExplainedPolicies(explainer, self._take, authorizer).admit

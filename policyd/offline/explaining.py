@@ -3,7 +3,7 @@ evaluates policies with traced programs; the response is that of the untraced po
 explanation with another response is a bug in policyd.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from policyd.admission.applicable import Applicable
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.engine import evaluate, review
 from policyd.admission.findings import Findings
-from policyd.admission.recorder import NullRecorder
+from policyd.admission.recorder import NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
 from policyd.admission.subject import Subjects
 from policyd.errors import InternalError
@@ -62,12 +62,11 @@ class Explainer:
 
     def knowing(self, namespace: JSONObject) -> "Explainer":
         """Return the same with one more Namespace object."""
-        return Explainer(
-            self._documents,
-            self._tracer,
-            self._plain.with_namespace(namespace),
-            self._traced.with_namespace(namespace),
-        )
+        return self.changed(lambda policies: policies.with_namespace(namespace))
+
+    def changed(self, change: Callable[[CompiledPolicySet], CompiledPolicySet]) -> "Explainer":
+        """Return the same policies with other namespaces or params."""
+        return Explainer(self._documents, self._tracer, change(self._plain), change(self._traced))
 
     def explain(
         self,
@@ -87,12 +86,15 @@ class Explainer:
         review: Mapping[str, JSON] | bytes,
         webhooks: Iterable[Webhook],
         authorizer: Authorizer | None,
+        recorder: Recorder | None = None,
     ) -> Iterator[tuple[WebhookAnswer, WebhookStory]]:
-        """Do the same as ``explain``, with the response of each webhook."""
+        """Do the same as ``explain``, with the response of each webhook; ``recorder`` gets what
+        happens.
+        """
         policies: list[tuple[PolicyStory, ...]] = []
 
         def call(request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
-            response, stories = self._explained(request, webhook, authorizer)
+            response, stories = self._explained(request, webhook, authorizer, recorder)
             policies.append(stories)
             return response
 
@@ -104,10 +106,16 @@ class Explainer:
             )
 
     def _explained(
-        self, request: AdmissionRequest, webhook: Webhook, authorizer: Authorizer | None
+        self,
+        request: AdmissionRequest,
+        webhook: Webhook,
+        authorizer: Authorizer | None,
+        recorder: Recorder | None,
     ) -> tuple[AdmissionResponse, tuple[PolicyStory, ...]]:
         """Return the response of one webhook, and the story of each policy."""
-        response = review(self._plain, request, webhook=webhook, authorizer=authorizer)
+        response = review(
+            self._plain, request, webhook=webhook, authorizer=authorizer, recorder=recorder
+        )
         policies, observer = self._traced, StoryObserver(self._tracer)
         subjects = Subjects(request, policies.namespaces, authorizer)
         applicable = Applicable(policies, subjects, policies.params, webhook)

@@ -1,9 +1,11 @@
 """The policies that a suite tests, in the form that the suite runner takes. Runs no cases."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from policyd.admission import engine
 from policyd.admission.authorizer import Authorizer, StaticAuthorizer
+from policyd.admission.recorder import Happening, NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import WebhookAnswer, in_turn
@@ -13,8 +15,9 @@ from policyd.policy.model.kinds import PolicyTest
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Document, Sources
-from policyd.policy.suite.expectations import CaseAnswer
+from policyd.policy.suite.expectations import CaseAnswer, CaseNote
 from policyd.policy.suite.runner import Admit
+from policyd.policy.suite.state import CaseState
 
 
 class SuitePolicies:
@@ -42,25 +45,75 @@ class SuitePolicies:
         """The names of the policies, in the order of decisions."""
         return tuple(policy.name for policy in self._compiled.policies)
 
-    def call(self, request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
+    def call(
+        self, request: AdmissionRequest, webhook: Webhook, recorder: Recorder | None = None
+    ) -> AdmissionResponse:
         """Return the response of one webhook."""
-        return engine.review(self._compiled, request, webhook=webhook, authorizer=self._authorizer)
+        return engine.review(
+            self._compiled,
+            request,
+            webhook=webhook,
+            recorder=recorder,
+            authorizer=self._authorizer,
+        )
 
     def admit(self, review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
         """Return the combined response of the webhooks, called in order; raises ReviewError."""
-        return together(in_turn(review, webhooks, self.call))
+        notes = CaseNotes()
+        call = partial(self.call, recorder=notes)
+        return together(in_turn(review, webhooks, call), notes)
 
-    def knowing(self, namespace: JSONObject) -> "SuitePolicies":
-        """Return the same policies with one more Namespace object."""
-        return SuitePolicies(self._compiled.with_namespace(namespace), self._authorizer)
+    def knowing(self, state: CaseState) -> "SuitePolicies":
+        """Return the same policies in a cluster with this state."""
+        compiled = with_state(self._compiled, state)
+        return SuitePolicies(compiled, authorizer_in(state, self._authorizer))
 
-    def admitting_in(self, namespace: JSONObject) -> Admit:
-        """Return ``admit`` of the same policies with one more Namespace object."""
-        return self.knowing(namespace).admit
+    def admitting(self, state: CaseState) -> Admit:
+        """Return ``admit`` of the same policies in a cluster with this state."""
+        return self.knowing(state).admit
 
 
-def together(answers: Iterable[WebhookAnswer]) -> CaseAnswer:
-    """Combine the responses of the webhooks into the form that a case of a suite checks."""
+class CaseNotes(NullRecorder):
+    """Collects the violations that deny a request, and the errors of policies."""
+
+    def __init__(self) -> None:
+        self.denials: dict[CaseNote, None] = {}
+        self.errors: dict[CaseNote, None] = {}
+
+    def happened(
+        self,
+        what: Happening,
+        request: AdmissionRequest,
+        *,
+        policy: str,
+        generation: str,
+        message: str,
+    ) -> None:
+        """Note a denial or an error; a second round of mutations may repeat one."""
+        if what == "denial":
+            self.denials[CaseNote(policy, message)] = None
+        elif what == "error":
+            self.errors[CaseNote(policy, message)] = None
+
+
+def with_state(compiled: CompiledPolicySet, state: CaseState) -> CompiledPolicySet:
+    """Return the same policies with the namespaces and params of a case."""
+    for namespace in state.namespaces:
+        compiled = compiled.with_namespace(namespace)
+    if state.params:
+        compiled = compiled.with_params(compiled.params.including(state.params))
+    return compiled
+
+
+def authorizer_in(state: CaseState, usual: Authorizer | None) -> Authorizer | None:
+    """Return the authorizer of a case: its own, or the ``usual`` one of its suite."""
+    return usual if state.authorizer is None else StaticAuthorizer(state.authorizer)
+
+
+def together(answers: Iterable[WebhookAnswer], notes: CaseNotes | None = None) -> CaseAnswer:
+    """Combine the responses of the webhooks, and what was noted about them, into the form that a
+    case of a suite checks.
+    """
     warnings: list[str] = []
     annotations: dict[str, str] = {}
     patch: list[JSONObject] = []
@@ -72,7 +125,11 @@ def together(answers: Iterable[WebhookAnswer]) -> CaseAnswer:
         annotations |= response.audit_annotations
         patch += each.operations
     shown = {"allowed": True} if response is None else to_dict(response)["response"]
-    return CaseAnswer(shown, tuple(warnings), annotations, patch, after)
+    denials, errors = ((), ()) if notes is None else (tuple(notes.denials), tuple(notes.errors))
+    if notes is not None and response is not None and not (response.allowed or denials or errors):
+        # A mutation whose result the API server would not accept: no policy is at fault alone.
+        errors = (CaseNote("mutations", response.message),)
+    return CaseAnswer(shown, tuple(warnings), annotations, patch, after, denials, errors)
 
 
 def suite_authorizer(suite: Document) -> Authorizer | None:

@@ -122,5 +122,5 @@ def _failures(policies: CompiledPolicySet, document: Document) -> list[str]:
         evaluate = SuitePolicies.of(document, policies)
     except (Outside, PolicyError) as error:
         return [f"{document.file}: {document.label} cannot run: {error}"]
-    results = runner.run(document, evaluate.admit, with_namespace=evaluate.admitting_in)
+    results = runner.run(document, evaluate.admit, within=evaluate.admitting)
     return [str(problem) for problem in runner.problems(results)]

@@ -185,7 +185,7 @@ def results(document: Mapping[str, Any]) -> list[bool]:
     sources = loader.load_text(text)
     (found,) = sources.of_kind("PolicyTest")
     judge = SuitePolicies.of(found, compiler.compile_strict(sources))
-    ran = runner.run(found, judge.admit, with_namespace=judge.admitting_in)
+    ran = runner.run(found, judge.admit, within=judge.admitting)
     return [result.passed for result in ran]
 
 

@@ -73,7 +73,7 @@ def asked(folder: Path, asking: Webhook = "validate") -> tuple[SuitePolicies, li
     runner.run(
         document,
         listening(policies),
-        with_namespace=lambda namespace: listening(policies.knowing(namespace)),
+        within=lambda state: listening(policies.knowing(state)),
     )
     return policies, reviews
 

@@ -22,7 +22,7 @@ def results(document: Document) -> list[runner.CaseResult]:
     """The cases of a suite, judged by the policies that it names, as `policyd test` does."""
     whole = compiler.compile_strict(loader.load([Path(document.file).parent]))
     policies = SuitePolicies.of(document, whole)
-    return runner.run(document, policies.admit, with_namespace=policies.admitting_in)
+    return runner.run(document, policies.admit, within=policies.admitting)
 
 
 @pytest.mark.parametrize("file", SUITES, ids=IDS)

@@ -10,7 +10,7 @@ import orjson
 
 from policyd.cli.shared.output import styled
 from policyd.policy.source.yaml_output import dump
-from policyd.policy.suite.expectations import Mismatch
+from policyd.policy.suite.expectations import ERROR, Mismatch
 
 _HEADS = ("", "expected", "found")
 _CONTEXT = 3
@@ -20,9 +20,12 @@ def compared(mismatches: Iterable[Mismatch], width: int) -> Iterator[str]:
     """Yield the lines for all keys of a case that differ."""
     short: list[tuple[str, str, str]] = []
     long: list[Mismatch] = []
+    errors: list[Mismatch] = []
     for each in mismatches:
         row = (each.key, _text(each.expected), _text(each.found))
-        if _is_tree(each) or sum(map(len, row)) + 4 > width:
+        if each.key == ERROR:
+            errors.append(each)
+        elif _is_tree(each) or sum(map(len, row)) + 4 > width:
             long.append(each)
         else:
             short.append(row)
@@ -30,6 +33,19 @@ def compared(mismatches: Iterable[Mismatch], width: int) -> Iterator[str]:
         yield from _table(short)
     for each in long:
         yield from _diff(each) if _is_tree(each) else _stacked(each)
+    for each in errors:
+        yield from _erred(each)
+
+
+def _erred(each: Mismatch) -> Iterator[str]:
+    """Explain an error that the case does not expect, or the reverse, with the remedy."""
+    if not each.found:
+        yield "error: no policy erred: remove error: true"
+        return
+    yield "error: the policy erred, and the case does not expect it"
+    yield from (f"  {styled(text, fg='red')}" for text in each.found)
+    yield "  Guard the field with has() or .? in the policy, or write error: true in the case if"
+    yield "  the error is intended."
 
 
 def _is_tree(each: Mismatch) -> bool:

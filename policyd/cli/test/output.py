@@ -18,6 +18,7 @@ from policyd.cli.test.runner import CaseRun, SuiteRun
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.offline.coverage import Part, PolicyCoverage, percent
+from policyd.policy.suite.runner import CaseResult
 
 _MIN_WIDTH, _MAX_WIDTH = 80, 140
 _HEADS = ("PLACE", "POLICY", "COVERED", "NEVER")
@@ -184,11 +185,7 @@ def _named(part: Part) -> str:
 
 def _json(results: SuiteResults) -> Any:
     """Return the list of cases, or an object that also has coverage and untested policies."""
-    cases = [
-        {**asdict(case.result), "passed": case.result.passed}
-        for each in results.suites
-        for case in each.cases
-    ]
+    cases = [_case(case.result) for each in results.suites for case in each.cases]
     if results.coverage is None and not results.untested:
         return cases
     whole: JSONObject = {"cases": cases, "untested": [asdict(each) for each in results.untested]}
@@ -198,6 +195,19 @@ def _json(results: SuiteResults) -> Any:
             "policies": [_covered(each) for each in results.coverage],
         }
     return whole
+
+
+def _case(result: CaseResult) -> JSONObject:
+    return {
+        "suite": result.suite,
+        "name": result.name,
+        "file": result.file,
+        "line": result.line,
+        "mismatches": [asdict(each) for each in result.mismatches],
+        "error": result.error,
+        "seconds": result.seconds,
+        "passed": result.passed,
+    }
 
 
 def _covered(each: PolicyCoverage) -> JSONObject:

@@ -11,6 +11,7 @@ from policyd.offline.explained_policies import ExplainedPolicies
 from policyd.offline.stories import WebhookStory
 from policyd.offline.suite_policies import SuitePolicies, suite_sources
 from policyd.policy.compile import compiler
+from policyd.policy.model.suite_cases import SuiteCase
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.suite import runner
 
@@ -22,6 +23,7 @@ class CaseRun:
     ``again`` explains the second run of the mutations, if the case failed there.
     """
 
+    case: SuiteCase
     result: runner.CaseResult
     stories: tuple[WebhookStory, ...] = ()
     again: tuple[WebhookStory, ...] = ()
@@ -66,13 +68,13 @@ class SuiteRunner:
 
     def run(self, suites: Sequence[Document]) -> list[SuiteRun]:
         """Run every selected case. Raises ConfigError for a suite without policies."""
-        work = [(each, index) for each in suites for index in runner.selected(each, self._select)]
+        work = [(each, case) for each in suites for case in runner.selected(each, self._select)]
         found: dict[int, list[CaseRun]] = {id(each): [] for each in suites}
         current: tuple[Document, _SuitePolicies] | None = None
-        for document, index in with_progress(work, "testing"):
+        for document, case in with_progress(work, "testing"):
             if current is None or current[0] is not document:
                 current = (document, self._policies_of(document))
-            found[id(document)].append(current[1].run(index))
+            found[id(document)].append(current[1].run(case))
         return [SuiteRun(each, tuple(found[id(each)])) for each in suites]
 
     def _policies_of(self, document: Document) -> "_SuitePolicies":
@@ -106,22 +108,22 @@ class _SuitePolicies:
         self._stories: list[WebhookStory] = []
         self._witness: ExplainedPolicies | None = None
 
-    def run(self, index: int) -> CaseRun:
-        result = self._run(index, self._coverage is not None)
+    def run(self, case: SuiteCase) -> CaseRun:
+        result = self._run(case, self._coverage is not None)
         if result.passed or result.error or not self._explain:
-            return CaseRun(result)
+            return CaseRun(case, result)
         if self._coverage is None:
-            self._run(index, True)
+            self._run(case, True)
         first = len(self._stories)
         webhooks = [story.webhook for story in self._stories]
         if webhooks.count("mutate") > 1:
             first = webhooks.index("mutate", webhooks.index("mutate") + 1)
         once, again = self._stories[:first], self._stories[first:]
         if any(each.key == runner.IDEMPOTENT for each in result.mismatches):
-            return CaseRun(result, tuple(once), tuple(again))
-        return CaseRun(result, tuple(once))
+            return CaseRun(case, result, tuple(once), tuple(again))
+        return CaseRun(case, result, tuple(once))
 
-    def _run(self, index: int, traced: bool) -> runner.CaseResult:
+    def _run(self, case: SuiteCase, traced: bool) -> runner.CaseResult:
         self._stories = []
         evaluator: SuitePolicies | ExplainedPolicies = self._policies
         if traced:
@@ -130,7 +132,7 @@ class _SuitePolicies:
                     self._document, self._sources, self._record
                 )
             evaluator = self._witness
-        return runner.run_case(self._document, index, evaluator.admit, evaluator.admitting_in)
+        return runner.run_case(self._document, case, evaluator.admit, evaluator.admitting)
 
     def _record(self, story: WebhookStory) -> None:
         self._stories.append(story)

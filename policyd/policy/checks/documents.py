@@ -25,7 +25,8 @@ from policyd.policy.checks.match import (
     required,
 )
 from policyd.policy.checks.pattern import check_forms
-from policyd.policy.checks.policy import check_overlay, check_policy, check_suite
+from policyd.policy.checks.policy import check_overlay, check_policy
+from policyd.policy.checks.suite import check_suite
 from policyd.policy.model import names
 from policyd.policy.model.findings import FormProblem
 from policyd.policy.model.kinds import (

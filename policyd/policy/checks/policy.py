@@ -1,4 +1,4 @@
-"""Checks of policyd's own kinds: the fields that only a Policy has, and suites."""
+"""Checks of the fields that only a Policy has."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -7,16 +7,14 @@ from typing import Any
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import MAX_DEPTH, too_deep
 from policyd.policy.checks.match import (
-    check_metadata,
     check_selector,
     duplicates,
     invalid,
     required,
 )
 from policyd.policy.model.findings import FormProblem
-from policyd.policy.model.kinds import Exception_, Policy, PolicyTest
+from policyd.policy.model.kinds import Exception_, Policy
 from policyd.policy.model.match import MatchResources, Variable
-from policyd.policy.model.suite import Case
 
 MAX_TIMEOUT = 30  # seconds: the longest that the API server waits for a webhook
 _TAKEN_NAMES = ("object", "variables", "_")
@@ -103,41 +101,3 @@ def _check_exceptions(
                     f'Not found: "{name}": no validation has this name',
                     f"named validations: {known}",
                 )
-
-
-def check_suite(suite: PolicyTest) -> Iterator[FormProblem]:
-    """Check a suite: named cases, each with a request and an expectation."""
-    yield from check_metadata(suite.metadata)
-    if not suite.cases:
-        yield required(("cases",), "a suite needs at least one case")
-    if suite.policies is not None and not suite.policies:
-        yield required(("policies",), "remove the field to test all policies")
-    yield from duplicates(("cases",), (case.name for case in suite.cases), "name")
-    for index, case in enumerate(suite.cases):
-        yield from _check_case(case, ("cases", index))
-
-
-def _check_case(case: Case, path: FieldPath) -> Iterator[FormProblem]:
-    if not case.name.strip():
-        yield required((*path, "name"))
-    if not case.expect.model_fields_set:
-        yield required((*path, "expect"), "set at least allowed")
-    request = case.request
-    at = (*path, "request")
-    for inline, file in (
-        ("object", "object_file"),
-        ("old_object", "old_object_file"),
-        ("review", "review_file"),
-    ):
-        if getattr(request, inline) is not None and getattr(request, file) is not None:
-            alias = {"object": "object", "old_object": "oldObject", "review": "review"}[inline]
-            wrong = f"Forbidden: {alias} and {alias}File are mutually exclusive"
-            yield FormProblem((*at, f"{alias}File"), wrong, at_key=True)
-    if request.review is not None or request.review_file is not None:
-        whole = {"review", "review_file", "namespace_labels"}
-        if request.model_fields_set - whole:
-            yield FormProblem(at, "Forbidden: review and reviewFile exclude all other fields")
-    elif not (
-        {"object", "object_file", "old_object", "old_object_file"} & request.model_fields_set
-    ):
-        yield required(at, "object, objectFile, oldObject, oldObjectFile, review or reviewFile")

@@ -32,7 +32,8 @@ class ParamStore:
     """
 
     def __init__(self, objects: Iterable[JSONObject], crds: Iterable[JSONObject] = ()) -> None:
-        crds = list(crds)
+        objects, crds = tuple(objects), tuple(crds)
+        self._objects, self._crds = objects, crds
         scopes = dict(_crd_scopes(crds))
         found: dict[tuple[str, str], dict[tuple[str, str], JSONObject]] = {}
         for obj in objects:
@@ -50,6 +51,10 @@ class ParamStore:
             guessed = any(ns for ns, _ in found.get(kind, ()))
             namespaced = BUILTIN_KINDS.get(kind, scopes.get(kind, guessed))
             self._kinds[kind] = self.kind_in(kind, namespaced)
+
+    def including(self, objects: Iterable[JSONObject]) -> "ParamStore":
+        """Return these params and more, which replace those of the same kind and name."""
+        return ParamStore((*self._objects, *objects), self._crds)
 
     def kind(self, param_kind: tuple[str, str]) -> KnownParamKind:
         """Return the kind with its objects; raises ParamError for an unknown kind."""

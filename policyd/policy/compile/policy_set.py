@@ -104,8 +104,15 @@ class CompiledPolicySet:
 
     def with_namespaces(self, namespaces: Namespaces) -> "CompiledPolicySet":
         """Return the same policies with other namespaces."""
+        return self._with(namespaces=namespaces)
+
+    def with_params(self, params: ParamStore) -> "CompiledPolicySet":
+        """Return the same policies with other params, for evaluation without a cluster."""
+        return self._with(params=params)
+
+    def _with(self, **fields: Namespaces | ParamStore) -> "CompiledPolicySet":
         copy = object.__new__(CompiledPolicySet)
-        copy.__dict__.update(self.__dict__, namespaces=namespaces)
+        copy.__dict__.update(self.__dict__, **fields)
         return copy
 
     @property

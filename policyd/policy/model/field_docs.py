@@ -40,7 +40,6 @@ FIELDS: dict[str, dict[str, str]] = {
         "apiVersion": "policyd.dev/v1",
         "kind": "PolicyTest: requests and the expected answers of policies.",
         "policies": "Policy files or directories, relative to the suite. Default: all policies.",
-        "authorizer": "Answers of authorizer checks; the first rule that matches decides.",
         "cases": "The test cases.",
     },
     "PolicySpec": {
@@ -170,12 +169,32 @@ FIELDS: dict[str, dict[str, str]] = {
         "labels": "The labels of the document.",
         "annotations": "The annotations, such as policyd.dev/category and policyd.dev/severity.",
     },
+    "ClusterState": {
+        "params": "Param objects; they replace those of the policies with the same name.",
+        "paramsFile": "A file with param objects, relative to the suite.",
+        "namespaces": "Namespaces; they replace those of the policies with the same name.",
+        "authorizer": "Answers of authorizer checks; the first rule that matches decides.",
+    },
+    "SuiteNamespace": {
+        "name": "The name of the namespace.",
+        "labels": "Its labels; kubernetes.io/metadata.name is added.",
+        "annotations": "Its annotations, for namespaceObject.",
+    },
     "Case": {
         "name": "The name of the test case.",
         "webhook": "Run only this webhook. Default: mutate, then validate the result.",
         "idempotent": "false allows a second run of the mutations to change the object again.",
         "request": "The request; omitted fields are derived from the object.",
         "expect": "The expected answer; only the fields given are compared.",
+        "table": "Variants of the request; each row is a test of its own.",
+    },
+    "TableRow": {
+        "name": "The name of the row; the test is called CASE/ROW.",
+        "set": "New values in the object by path, such as spec.containers[0].image.",
+        "remove": "Paths to remove from the object.",
+        "request": "Fields that replace those of the case's request.",
+        "expect": "The expected answer, instead of that of the case.",
+        "idempotent": "Replaces that of the case.",
     },
     "SuiteRequest": {
         "operation": "Default: CREATE; DELETE with only an oldObject; UPDATE with both objects.",
@@ -191,6 +210,7 @@ FIELDS: dict[str, dict[str, str]] = {
     },
     "Expect": {
         "allowed": "Whether the request is admitted.",
+        "error": "Whether a policy errs. Without it a denial by errors alone fails the case.",
         "code": "The HTTP status code of the denial.",
         "reason": "The reason of the denial.",
         "message": "Strings that the message must contain.",
@@ -233,5 +253,7 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "Mutation": ("patchType",),
     "ExpressionHolder": ("expression",),
     "LabelSelectorRequirement": ("key", "operator"),
-    "Case": ("name", "expect"),
+    "Case": ("name",),
+    "TableRow": ("name",),
+    "SuiteNamespace": ("name",),
 }

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from policyd.policy.model.base import GoString, Many, Model, Object
 
@@ -75,10 +75,13 @@ class Expect(Model):
     """What the answer must be; only the keys given are compared.
 
     ``message``, ``warnings`` and ``causes`` hold texts of which each must be part of the answer's
-    (``[]``: there are none); ``auditAnnotations`` are entries that must be there.
+    (``[]``: there are none); ``auditAnnotations`` are entries that must be there. Without ``error``
+    a denial that only errors cause is not an expected one, unless ``message`` or ``causes`` names
+    the error.
     """
 
     allowed: bool | None = None
+    error: bool | None = None
     code: int | None = None
     reason: str | None = None
     message: Texts | None = None
@@ -87,31 +90,6 @@ class Expect(Model):
     audit_annotations: dict[str, str] | None = None
     patched: dict[str, Any] | None = None
     patch: Many[dict[str, Any]] | None = None
-
-
-class Case(Model):
-    """One test.
-
-    What was mutated is mutated once more, and that must change nothing; ``idempotent: false`` says
-    that it does.
-    """
-
-    name: str = ""
-    webhook: Webhook | None = None
-    idempotent: bool = True
-    request: SuiteRequest = SuiteRequest()
-    expect: Expect = Expect()
-
-    @model_validator(mode="before")
-    @classmethod
-    def _review_beside_expect(cls, data: object) -> object:
-        """``review`` and ``reviewFile`` may stand in the case itself, in place of ``request``."""
-        if isinstance(data, dict) and not isinstance(data.get("request"), dict):
-            whole = {key: data[key] for key in ("review", "reviewFile") if data.get(key)}
-            if whole:
-                rest = {key: value for key, value in data.items() if key not in whole}
-                return {**rest, "request": whole}
-        return data
 
 
 class AuthorizerRule(Model):
@@ -148,7 +126,71 @@ class AuthorizerRule(Model):
         return self
 
 
-class PolicyTest(Object):
+class SuiteNamespace(Model):
+    """A namespace of the cluster in which cases run."""
+
+    name: str = ""
+    labels: dict[str, GoString] = Field(default={})
+    annotations: dict[str, GoString] = Field(default={})
+
+
+class ClusterState(Model):
+    """What policies find in the cluster: params, namespaces and access rules.
+
+    Those of a case come before those of its suite, and both before the documents of the policies.
+    """
+
+    params: Many[dict[str, Any]] = ()
+    params_file: str | None = None
+    namespaces: Many[SuiteNamespace] = ()
+    authorizer: Many[AuthorizerRule] | None = None
+
+
+class TableRow(ClusterState):
+    """One variant of a case: its request with some fields changed.
+
+    Paths of ``set`` and ``remove`` lead into the object: ``spec.containers[0].image``.
+    """
+
+    name: str = ""
+    changes: dict[str, Any] = Field(default={}, alias="set")
+    remove: Many[str] = ()
+    request: SuiteRequest = SuiteRequest()
+    expect: Expect | None = None
+    idempotent: bool | None = None
+
+
+class Case(ClusterState):
+    """One test, or with a ``table`` one test for each row.
+
+    What was mutated is mutated once more, and that must change nothing; ``idempotent: false`` says
+    that it does.
+    """
+
+    model_config = ConfigDict(
+        json_schema_extra={"anyOf": [{"required": ["expect"]}, {"required": ["table"]}]}
+    )
+
+    name: str = ""
+    webhook: Webhook | None = None
+    idempotent: bool = True
+    request: SuiteRequest = SuiteRequest()
+    expect: Expect | None = None
+    table: Many[TableRow] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _review_beside_expect(cls, data: object) -> object:
+        """``review`` and ``reviewFile`` may stand in the case itself, in place of ``request``."""
+        if isinstance(data, dict) and not isinstance(data.get("request"), dict):
+            whole = {key: data[key] for key in ("review", "reviewFile") if data.get(key)}
+            if whole:
+                rest = {key: value for key, value in data.items() if key not in whole}
+                return {**rest, "request": whole}
+        return data
+
+
+class PolicyTest(ClusterState, Object):
     """A suite. ``policies`` are files or folders relative to it; without them the whole set.
 
     ``authorizer`` answers what expressions ask of theirs: the first rule that fits decides, and
@@ -158,5 +200,4 @@ class PolicyTest(Object):
     api_version: Literal["policyd.dev/v1"]
     kind: Literal["PolicyTest"]
     policies: Many[GoString] | None = None
-    authorizer: Many[AuthorizerRule] | None = None
     cases: Many[Case] = ()

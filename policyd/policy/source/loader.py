@@ -160,22 +160,25 @@ def named_policies(suite: Document) -> list[Path] | None:
 
 
 def fixture_names(document: Document) -> Iterator[str]:
-    """Yield the files named in the requests of a suite, even of one with problems."""
-    if isinstance(document.model, PolicyTest):
-        for case in document.model.cases:
-            request = case.request
-            yield from filter(
-                None, (request.object_file, request.old_object_file, request.review_file)
-            )
-        return
-    cases = document.raw.get("cases")
-    for case in cases if isinstance(cases, list) else ():
-        inner = case.get("request") if isinstance(case, dict) else None
-        for holder in (case, inner):
-            if isinstance(holder, dict):
-                for key in ("objectFile", "oldObjectFile", "reviewFile"):
-                    if isinstance(holder.get(key), str):
-                        yield holder[key]
+    """Yield the files named in the requests and params of a suite, even of one with problems."""
+    for holder in _holders(document.raw):
+        for key in ("objectFile", "oldObjectFile", "reviewFile", "paramsFile"):
+            if isinstance(holder.get(key), str):
+                yield holder[key]
+
+
+def _holders(suite: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a suite that may name files: itself, cases, rows and their requests."""
+    cases = _objects_in(suite, "cases")
+    rows = [row for case in cases for row in _objects_in(case, "table")]
+    tests = [*cases, *rows]
+    requests = [each["request"] for each in tests if isinstance(each.get("request"), dict)]
+    yield from (suite, *tests, *requests)
+
+
+def _objects_in(holder: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    items = holder.get(key)
+    return [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []
 
 
 def _without_near_misses(documents: list[Document]) -> list[Document]:

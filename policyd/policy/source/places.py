@@ -113,7 +113,10 @@ def _nodes(chunk: Chunk) -> tuple[yaml.Node, ...]:
 
 
 def _parts(path: str) -> list[str]:
-    """Split a path: ``spec.rules[0]`` has the parts spec, rules and 0."""
+    """Split a path: ``spec.rules[0]`` has the parts spec, rules and 0.
+
+    A part in brackets may contain pairs of brackets: it can be a path itself.
+    """
     parts: list[str] = []
     name, at, last = "", 0, path.rfind("]")
     while at < len(path):
@@ -122,13 +125,23 @@ def _parts(path: str) -> list[str]:
             parts.append(name)
             name = ""
         if char == "[" and at < last:
-            end = path.index("]", at)
+            end = _closing(path, at)
             parts.append(path[at + 1 : end])
             at = end
         elif char not in ".[]":
             name += char
         at += 1
     return [*parts, name] if name else parts
+
+
+def _closing(path: str, at: int) -> int:
+    """Return the index of the bracket that closes the one at ``at``."""
+    depth = 0
+    for index in range(at, len(path)):
+        depth += {"[": 1, "]": -1}.get(path[index], 0)
+        if depth == 0:
+            return index
+    return path.index("]", at)
 
 
 def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:

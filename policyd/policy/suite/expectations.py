@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from policyd.json_types import JSONObject
 from policyd.policy.model.suite import Expect
@@ -17,15 +17,35 @@ class Mismatch:
     found: Any
 
 
+# The key of a Mismatch if a policy erred and the case does not expect it, or the reverse.
+ERROR = "error"
+
+
+class CaseNote(NamedTuple):
+    """A violation that denies the request, or an error: the policy and the text."""
+
+    policy: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.policy}: {self.text}"
+
+
 @dataclass(frozen=True, slots=True)
 class CaseAnswer:
-    """The combined answer of the webhooks; ``object`` is the object after mutation."""
+    """The combined answer of the webhooks; ``object`` is the object after mutation.
+
+    ``denials`` are the violations that deny, ``errors`` the errors of policies, also those that
+    failurePolicy ignores.
+    """
 
     response: JSONObject
     warnings: tuple[str, ...]
     audit_annotations: dict[str, str]
     patch: list[JSONObject]
     object: JSONObject | None
+    denials: tuple[CaseNote, ...] = ()
+    errors: tuple[CaseNote, ...] = ()
 
 
 def compare(expect: Expect, answer: CaseAnswer) -> Iterator[Mismatch]:
@@ -39,6 +59,7 @@ def compare(expect: Expect, answer: CaseAnswer) -> Iterator[Mismatch]:
     ):
         if expected is not None and expected != exact:
             yield Mismatch(key, expected, exact)
+    yield from _error(expect, answer)
     message = status.get("message", "")
     for name, texts, found in (
         ("message", expect.message, [message] if message else []),
@@ -55,6 +76,32 @@ def compare(expect: Expect, answer: CaseAnswer) -> Iterator[Mismatch]:
         yield Mismatch("patched", expect.patched, answer.object)
     if expect.patch is not None and not same(list(expect.patch), answer.patch):
         yield Mismatch("patch", list(expect.patch), answer.patch)
+
+
+def _error(expect: Expect, answer: CaseAnswer) -> Iterator[Mismatch]:
+    """Compare ``error``. A denial that only errors cause says nothing about the validations, so a
+    case that does not name the error fails.
+    """
+    found = [str(each) for each in answer.errors]
+    if expect.error is not None:
+        if expect.error and not found:
+            yield Mismatch(ERROR, True, False)
+        elif found and not expect.error:
+            yield Mismatch(ERROR, False, found)
+    elif found and not answer.denials and _expects_denial(expect) and not _named(expect, answer):
+        yield Mismatch(ERROR, False, found)
+
+
+def _expects_denial(expect: Expect) -> bool:
+    if expect.allowed is not None:
+        return not expect.allowed
+    return bool(expect.code is not None or expect.reason or expect.message or expect.causes)
+
+
+def _named(expect: Expect, answer: CaseAnswer) -> bool:
+    """Whether a text of ``message`` or ``causes`` is part of an error."""
+    texts = (*(expect.message or ()), *(expect.causes or ()))
+    return any(text in each.text for text in texts for each in answer.errors)
 
 
 def _texts_found(texts: tuple[str, ...], found: list[str]) -> bool:

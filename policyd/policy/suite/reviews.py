@@ -88,9 +88,16 @@ def in_namespace(review: JSONObject) -> JSONObject:
     return {**review, "request": request}
 
 
-def namespace(name: str, labels: Mapping[str, str]) -> dict[str, Any]:
+def namespace(
+    name: str, labels: Mapping[str, str], annotations: Mapping[str, str] | None = None
+) -> dict[str, Any]:
     """Return the Namespace object with these labels and the name label that all namespaces have."""
-    metadata = {"name": name, "labels": {**labels, "kubernetes.io/metadata.name": name}}
+    metadata: dict[str, Any] = {
+        "name": name,
+        "labels": {**labels, "kubernetes.io/metadata.name": name},
+    }
+    if annotations:
+        metadata["annotations"] = dict(annotations)
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 

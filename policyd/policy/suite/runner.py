@@ -5,10 +5,8 @@ The function that calls the webhooks is an argument, because the engine is in a 
 """
 
 import re
-import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from time import perf_counter_ns
 from typing import Any
 
@@ -17,19 +15,21 @@ from jsonpointer import JsonPointerException
 
 from policyd.errors import PatchError, PolicydError, PolicyError, Problem
 from policyd.json_types import JSONObject
+from policyd.policy.model.findings import path_text
 from policyd.policy.model.kinds import PolicyTest
-from policyd.policy.model.suite import Case, SuiteRequest, Webhook
+from policyd.policy.model.suite import Webhook
+from policyd.policy.model.suite_cases import SuiteCase, cases_of
 from policyd.policy.source.documents import Document
-from policyd.policy.source.files import read_bytes
-from policyd.policy.source.fixtures import inside
-from policyd.policy.source.loader import read_one
+from policyd.policy.suite.case_files import CaseError
 from policyd.policy.suite.expectations import CaseAnswer, Mismatch, compare, same
-from policyd.policy.suite.reviews import build_review, namespace
+from policyd.policy.suite.requests import review_of
+from policyd.policy.suite.reviews import namespace
+from policyd.policy.suite.state import USUAL, CaseState, state_of
 
 # (AdmissionReview, webhooks) -> the combined answer of the webhooks, called in order.
 Admit = Callable[[JSONObject, tuple[Webhook, ...]], CaseAnswer]
-# A Namespace object -> the same policies with that namespace.
-WithNamespace = Callable[[JSONObject], Admit]
+# The state of the cluster for one case -> the same policies in that cluster.
+Within = Callable[[CaseState], Admit]
 
 
 # The key of a Mismatch if a second run of the mutations changes their own result.
@@ -38,7 +38,9 @@ IDEMPOTENT = "idempotent"
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """The result of a case. ``error``: it could not be run at all; then it has no mismatches."""
+    """The result of a case. ``error``: it could not be run at all; then it has no mismatches, and
+    no ``answer``.
+    """
 
     suite: str
     name: str
@@ -47,6 +49,7 @@ class CaseResult:
     mismatches: tuple[Mismatch, ...] = ()
     error: str = ""
     seconds: float = 0.0
+    answer: CaseAnswer | None = field(default=None, repr=False, compare=False)
 
     @property
     def passed(self) -> bool:
@@ -54,37 +57,48 @@ class CaseResult:
         return not self.mismatches and not self.error
 
 
-class _CaseError(Exception):
-    """The case cannot be run; the message is the reason."""
-
-
 def run(
     document: Document,
     admit: Admit,
     *,
-    with_namespace: WithNamespace | None = None,
+    within: Within | None = None,
     select: re.Pattern[str] | None = None,
 ) -> list[CaseResult]:
     """Return the results of all cases (whose ``suite/case`` name ``select`` matches), in order."""
-    return [run_case(document, i, admit, with_namespace) for i in selected(document, select)]
+    return [run_case(document, case, admit, within) for case in selected(document, select)]
 
 
-def selected(document: Document, select: re.Pattern[str] | None = None) -> list[int]:
-    """Return the indexes of the cases whose ``suite/case`` name ``select`` matches."""
+def selected(document: Document, select: re.Pattern[str] | None = None) -> list[SuiteCase]:
+    """Return the cases whose ``suite/case`` name ``select`` matches; each row of a table is one."""
     return [
-        index
-        for index, case in enumerate(_model(document).cases)
+        case
+        for case in cases_of(_model(document))
         if select is None or select.search(f"{document.name}/{case.name}")
     ]
 
 
 def run_case(
-    document: Document, index: int, admit: Admit, with_namespace: WithNamespace | None = None
+    document: Document, case: SuiteCase, admit: Admit, within: Within | None = None
 ) -> CaseResult:
     """Return the result of one case."""
-    case = _model(document).cases[index]
-    line = document.place(f"cases[{index}]")[0]
-    return _run_case(document, case, line, admit, with_namespace)
+    start = perf_counter_ns()
+    answer: CaseAnswer | None = None
+    mismatches: tuple[Mismatch, ...] = ()
+    error = ""
+    try:
+        answer, mismatches = _compared(document, case, admit, within)
+    except (CaseError, PolicydError, OSError) as wrong:
+        error = str(wrong)
+    return CaseResult(
+        suite=document.name,
+        name=case.name,
+        file=document.file,
+        line=document.place(path_text(case.path))[0],
+        mismatches=mismatches,
+        error=error,
+        seconds=(perf_counter_ns() - start) / 1e9,
+        answer=answer,
+    )
 
 
 def _model(document: Document) -> PolicyTest:
@@ -117,93 +131,29 @@ def _differing(result: CaseResult) -> str:
     return f"unexpected {', '.join(each.key for each in result.mismatches)}"
 
 
-def _run_case(
-    document: Document,
-    case: Case,
-    line: int,
-    admit: Admit,
-    with_namespace: WithNamespace | None,
-) -> CaseResult:
-    start = perf_counter_ns()
-    mismatches: tuple[Mismatch, ...] = ()
-    error = ""
-    try:
-        admission_review = _review_of(case.request, document)
-        if case.request.namespace_labels is not None:
-            if with_namespace is None:
-                raise _CaseError("namespaceLabels cannot be set for these policies")
-            admit = with_namespace(_namespace(admission_review, case.request.namespace_labels))
-        webhooks: tuple[Webhook, ...] = (case.webhook,) if case.webhook else ("mutate", "validate")
-        answer = _answer(admission_review, webhooks, admit)
-        mismatches = (
-            *compare(case.expect, answer),
-            *_run_again(case, admission_review, answer, admit),
-        )
-    except (_CaseError, PolicydError, OSError) as wrong:
-        error = str(wrong)
-    return CaseResult(
-        suite=document.name,
-        name=case.name,
-        file=document.file,
-        line=line,
-        mismatches=mismatches,
-        error=error,
-        seconds=(perf_counter_ns() - start) / 1e9,
-    )
-
-
-def _review_of(request: SuiteRequest, suite: Document) -> JSONObject:
-    """Build the AdmissionReview that the case describes."""
-    whole = request.review or _fixture(suite, request.review_file)
-    if whole is not None:
-        if "request" in whole:
-            return whole
-        return {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": whole}
-    given = request.model_dump(
-        mode="json",
-        by_alias=True,
-        exclude_unset=True,
-        exclude={
-            "object",
-            "object_file",
-            "old_object",
-            "old_object_file",
-            "operation",
-            "namespace_labels",
-        },
-    )
-    return build_review(
-        request.object if request.object is not None else _fixture(suite, request.object_file),
-        old_object=(
-            request.old_object
-            if request.old_object is not None
-            else _fixture(suite, request.old_object_file)
-        ),
-        operation=request.operation,
-        overrides=given,
-    )
-
-
-def _fixture(suite: Document, name: str | None) -> JSONObject | None:
-    if name is None:
-        return None
-    shown = str(Path(suite.file).parent / name)
-    try:
-        real = inside(suite, name)
-        if real.exists() and not real.is_file():
-            raise _CaseError(f"{shown}: not a regular file")
-        value = read_one(read_bytes(real), shown)
-    except (ValueError, EOFError, zlib.error) as error:  # the last two of a broken .gz
-        raise _CaseError(f"{shown}: {error}") from None
-    if not isinstance(value, dict):
-        raise _CaseError(f"{shown}: expected one object")
-    return value
+def _compared(
+    document: Document, case: SuiteCase, admit: Admit, within: Within | None
+) -> tuple[CaseAnswer, tuple[Mismatch, ...]]:
+    if case.expect is None:
+        raise CaseError("the case expects nothing")
+    review = review_of(case, document)
+    state = state_of(document, case.states)
+    labels = case.request.namespace_labels
+    if labels is not None:
+        state = replace(state, namespaces=(*state.namespaces, _namespace(review, labels)))
+    if state != USUAL:
+        if within is None:
+            raise CaseError("params, namespaces and authorizer cannot be set for these policies")
+        admit = within(state)
+    webhooks: tuple[Webhook, ...] = (case.webhook,) if case.webhook else ("mutate", "validate")
+    answer = _answer(review, webhooks, admit)
+    return answer, (*compare(case.expect, answer), *_run_again(case, review, answer, admit))
 
 
 def _namespace(review: JSONObject, labels: dict[str, str]) -> JSONObject:
     name = review.get("request", {}).get("namespace", "")
     if not name:
-        raise _CaseError("namespaceLabels: the request has no namespace")
+        raise CaseError("namespaceLabels: the request has no namespace")
     return namespace(name, labels)
 
 
@@ -214,14 +164,14 @@ def _answer(review: JSONObject, webhooks: tuple[Webhook, ...], admit: Admit) -> 
     try:
         answer = admit(review, webhooks)
     except PatchError as error:
-        raise _CaseError(f"the patch does not apply: {error}") from None
+        raise CaseError(f"the patch does not apply: {error}") from None
     if not answer.patch:
         return answer
     return replace(answer, object=_patched(review["request"].get("object"), answer.patch))
 
 
 def _run_again(
-    case: Case, review: JSONObject, answer: CaseAnswer, admit: Admit
+    case: SuiteCase, review: JSONObject, answer: CaseAnswer, admit: Admit
 ) -> Iterator[Mismatch]:
     """Run the mutations again on their result: they must not change it, or with
     ``idempotent: false`` must change it.
@@ -245,5 +195,5 @@ def _patched(before: Any, patch: Any) -> JSONObject:
     try:
         after: JSONObject = jsonpatch.apply_patch(before, patch)
     except (jsonpatch.JsonPatchException, JsonPointerException) as error:
-        raise _CaseError(f"the patch {patch} does not apply: {error}") from None
+        raise CaseError(f"the patch {patch} does not apply: {error}") from None
     return after

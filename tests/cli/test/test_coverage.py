@@ -63,7 +63,7 @@ ROWS: list[tuple[str, JSONObject, list[JSONObject], list[tuple[str, list[str]]]]
     ("both", {"validations": [NOT_X]}, [case("a"), case("x", DENIED)], []),
     ("a warning is false, too", {"validations": [NOT_X], "validationActions": ["Warn"]},
      [case("a"), case("x")], []),
-    ("an error is neither", {"validations": [ERROR]}, [case("a", DENIED)],
+    ("an error is neither", {"validations": [ERROR]}, [case("a", {**DENIED, "error": True})],
      [("validations[0]", ["true", "false"])]),
     ("false can be nothing else", {"validations": [{"expression": "false"}]},
      [case("a", DENIED)], []),

@@ -20,6 +20,7 @@ from policyd.policy.suite import runner as suites
 from policyd.policy.suite.expectations import CaseAnswer, same
 from policyd.policy.suite.reviews import build_review
 from policyd.policy.suite.runner import CaseResult, run
+from policyd.policy.suite.state import CaseState
 from tests.builders.policies import suite
 from tests.policy_sets import loaded
 
@@ -314,14 +315,14 @@ def test_labels_of_the_namespace_need_someone_who_takes_them() -> None:
     request = {"object": POD, "namespaceLabels": {"team": "blue"}}
     fields = {"name": "c", "request": request, "expect": {"allowed": True}}
     document = loaded(suite(cases=[fields])).documents[0]
-    assert "namespaceLabels" in run(document, Judge())[0].error
+    assert "namespaces" in run(document, Judge())[0].error
     seen: list[JSONObject] = []
 
-    def with_namespace(namespace: JSONObject) -> Judge:
-        seen.append(namespace)
+    def within(state: CaseState) -> Judge:
+        seen.extend(state.namespaces)
         return Judge()
 
-    assert run(document, Judge(), with_namespace=with_namespace)[0].passed
+    assert run(document, Judge(), within=within)[0].passed
     assert seen[0]["metadata"] == {
         "name": "default",
         "labels": {"team": "blue", "kubernetes.io/metadata.name": "default"},

@@ -1,0 +1,81 @@
+"""The tests of a suite: its cases, with each row of a table as a test of its own. Runs none."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from policyd.json_types import FieldPath
+from policyd.policy.model.suite import (
+    Case,
+    ClusterState,
+    Expect,
+    PolicyTest,
+    SuiteRequest,
+    TableRow,
+    Webhook,
+)
+
+# The fields of a request that exclude each other: one that a row gives replaces the other.
+RIVALS = (("object", "object_file"), ("old_object", "old_object_file"), ("review", "review_file"))
+
+
+@dataclass(frozen=True, slots=True)
+class SuiteCase:
+    """One test. ``path`` is the place of the case or row in the suite; a row's name follows that of
+    its case after a slash. ``states`` are those of the suite, the case and the row.
+    """
+
+    name: str
+    path: FieldPath
+    request: SuiteRequest
+    expect: Expect | None
+    webhook: Webhook | None
+    idempotent: bool
+    states: tuple[ClusterState, ...]
+    changes: Mapping[str, Any]
+    removed: tuple[str, ...]
+
+
+def cases_of(suite: PolicyTest) -> Iterator[SuiteCase]:
+    """Yield the tests of a suite in order. The case of a table is none itself."""
+    for index, case in enumerate(suite.cases):
+        path: FieldPath = ("cases", index)
+        if case.table is None:
+            yield SuiteCase(
+                case.name,
+                path,
+                case.request,
+                case.expect,
+                case.webhook,
+                case.idempotent,
+                (suite, case),
+                {},
+                (),
+            )
+        for number, row in enumerate(case.table or ()):
+            yield _of_row(suite, case, row, (*path, "table", number))
+
+
+def _of_row(suite: PolicyTest, case: Case, row: TableRow, path: FieldPath) -> SuiteCase:
+    return SuiteCase(
+        f"{case.name}/{row.name}",
+        path,
+        _merged(case.request, row.request),
+        case.expect if row.expect is None else row.expect,
+        case.webhook,
+        case.idempotent if row.idempotent is None else row.idempotent,
+        (suite, case, row),
+        row.changes,
+        row.remove,
+    )
+
+
+def _merged(base: SuiteRequest, row: SuiteRequest) -> SuiteRequest:
+    """Return the request of a case with the fields that a row gives."""
+    given = {name: getattr(row, name) for name in row.model_fields_set}
+    for pair in RIVALS:
+        if any(given.get(name) is not None for name in pair):
+            given = {**dict.fromkeys(pair), **given}
+    fields = {name: getattr(base, name) for name in base.model_fields_set} | given
+    kept = {name: value for name, value in fields.items() if value is not None}
+    return SuiteRequest.model_construct(_fields_set=set(kept), **kept)

@@ -1,0 +1,44 @@
+"""Read the files that a suite names. Knows no cases."""
+
+import zlib
+from pathlib import Path
+
+from policyd.errors import PolicySchemaError
+from policyd.json_types import JSONObject
+from policyd.policy.source.documents import Document
+from policyd.policy.source.files import read_bytes
+from policyd.policy.source.fixtures import inside
+from policyd.policy.source.splitting import read_values
+
+
+class CaseError(Exception):
+    """A case cannot be run; the message is the reason."""
+
+
+def one_object(suite: Document, name: str) -> JSONObject:
+    """Return the object of a file; raises CaseError unless it has exactly one."""
+    found = objects(suite, name)
+    if len(found) != 1:
+        raise CaseError(f"{_shown(suite, name)}: expected one object, got {len(found)}")
+    return found[0]
+
+
+def objects(suite: Document, name: str) -> list[JSONObject]:
+    """Return the objects of a file; raises CaseError, and OSError if it cannot be read."""
+    shown = _shown(suite, name)
+    try:
+        real = inside(suite, name)
+        if real.exists() and not real.is_file():
+            raise CaseError(f"{shown}: not a regular file")
+        values, problems = read_values(shown, read_bytes(real))
+    except (ValueError, EOFError, zlib.error) as error:  # the last two of a broken .gz
+        raise CaseError(f"{shown}: {error}") from None
+    if problems:
+        raise CaseError(f"{shown}: {PolicySchemaError(problems)}")
+    if not all(isinstance(value, dict) for value in values):
+        raise CaseError(f"{shown}: expected objects")
+    return values
+
+
+def _shown(suite: Document, name: str) -> str:
+    return str(Path(suite.file).parent / name)

@@ -1,0 +1,51 @@
+"""What the policies of a case find in the cluster: params, namespaces and access rules, from the
+suite, the case and its row. Evaluates nothing.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from policyd.json_types import JSONObject
+from policyd.policy.model.suite import AuthorizerRule, ClusterState
+from policyd.policy.source.documents import Document
+from policyd.policy.suite.case_files import CaseError, objects
+from policyd.policy.suite.reviews import namespace
+
+
+@dataclass(frozen=True, slots=True)
+class CaseState:
+    """Objects that replace those of the policies' documents with the same kind and name, for one
+    case. ``authorizer`` replaces the rules of the suite; None: it does not.
+    """
+
+    params: tuple[JSONObject, ...] = ()
+    namespaces: tuple[JSONObject, ...] = ()
+    authorizer: tuple[AuthorizerRule, ...] | None = None
+
+
+USUAL = CaseState()
+
+
+def state_of(suite: Document, states: tuple[ClusterState, ...]) -> CaseState:
+    """Return the state for a case; ``states`` are those of the suite, the case and the row. The
+    last one wins. Raises CaseError, and OSError for a paramsFile that cannot be read.
+    """
+    params = [param for each in states for param in _params(suite, each)]
+    namespaces = [
+        namespace(one.name, one.labels, one.annotations)
+        for each in states
+        for one in each.namespaces
+    ]
+    rules: tuple[AuthorizerRule, ...] | None = None
+    if any(each.authorizer is not None for each in states[1:]):
+        rules = tuple(rule for each in reversed(states) for rule in each.authorizer or ())
+    return CaseState(tuple(params), tuple(namespaces), rules)
+
+
+def _params(suite: Document, state: ClusterState) -> Iterator[JSONObject]:
+    if state.params_file is not None:
+        for obj in objects(suite, state.params_file):
+            if not (obj.get("apiVersion") and obj.get("kind")):
+                raise CaseError(f"{state.params_file}: a param has no apiVersion or kind")
+            yield obj
+    yield from state.params
