@@ -1,21 +1,31 @@
 """``policyd test``: runs test suites (PolicyTest), much like go test. Prints nothing itself."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from policyd.cli.shared.output import counted
 from policyd.cli.shared.version import version_option
-from policyd.cli.test.output import FORMATS, write
+from policyd.cli.test.last_failed import failed_before, note_failures
+from policyd.cli.test.output import FORMATS, SuiteResults, write
 from policyd.cli.test.run import RunOptions, run, suites_of
+from policyd.cli.test.update import drafted
+from policyd.cli.test.update import update as write_expectations
 from policyd.errors import ConfigError
+from policyd.policy.source.documents import Document, Sources
 from policyd.policy.source.loader import load, require
+from policyd.policy.suite.runner import selected
 from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
 Examples:
   policyd test policies/
   policyd test policies/require-limits --run 'limits/no limit'
+  policyd test policies/ --last-failed
+  policyd test policies/require-limits --update
   policyd test policies/ --require-tests --coverage --coverage-min 95
   policyd test policies/require-limits --watch
   policyd test policies/ --format junit > report.xml
@@ -36,6 +46,10 @@ was true and that was false, and each resource rule, binding, mutation, exceptio
 annotation that applied. Outcomes that never occurred are listed. An error is neither true nor
 false.
 
+--update changes only expect:, keeps comments and the rest of the file, and prints the differences:
+review them, since what is observed need not be right. A case in which a policy errs gets
+error: true and a warning. Then the cases run again, which decides the exit status.
+
 Exit status: 0 if all cases pass, 1 if a case fails, a policy has no test (--require-tests) or the
 coverage is too low (--coverage-min), 2 if a policy or suite is invalid.
 """
@@ -45,6 +59,16 @@ coverage is too low (--coverage-min), 2 if a policy or suite is invalid.
 @click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--run", "pattern", metavar="REGEX", help="Run only the cases whose SUITE/CASE matches."
+)
+@click.option(
+    "--last-failed",
+    is_flag=True,
+    help="Run only the cases that failed when they ran last; all cases if none did.",
+)
+@click.option(
+    "--update",
+    is_flag=True,
+    help="Write the observed answers into the suites, as expect: of cases that fail or have none.",
 )
 @click.option("-v", "--verbose", is_flag=True, help="List the cases that pass too.")
 @click.option(
@@ -80,6 +104,8 @@ def command(
     *,
     paths: tuple[Path, ...],
     pattern: str | None,
+    last_failed: bool,
+    update: bool,
     verbose: bool,
     explain: bool,
     require_tests: bool,
@@ -96,21 +122,70 @@ def command(
     """
     observed = coverage or least is not None
     options = RunOptions(_pattern(pattern), explain, require_tests, observed, least or 0.0, version)
-    if require_tests and pattern is not None:
-        raise click.UsageError("--require-tests needs every case: remove --run")
+    if require_tests and (pattern is not None or last_failed):
+        option = "--last-failed" if pattern is None else "--run"
+        raise click.UsageError(f"--require-tests needs every case: remove {option}")
+    if update and form != "text":
+        raise click.UsageError(f"--update cannot be combined with --format {form}")
     if watch:
-        if form != "text":
-            raise click.UsageError(f"--watch cannot be combined with --format {form}")
+        for option, given in (
+            (f"--format {form}", form != "text"),
+            ("--update", update),
+            ("--last-failed", last_failed),
+        ):
+            if given:
+                raise click.UsageError(f"--watch cannot be combined with {option}")
         from policyd.cli.test.watch import SuiteWatcher  # slow to import
 
         raise SystemExit(SuiteWatcher(paths, options, verbose).run())
-    sources = require(load(paths, version=options.version))
-    results = run(sources, suites_of(sources, paths, options), options)
-    if pattern is not None and not any(each.cases for each in results.suites):
-        raise ConfigError(f"--run {pattern!r} matches no case")
+    sources = load(paths, version=version)
+    if update:
+        options = _update(paths, sources, options, last_failed)
+        sources, last_failed = load(paths, version=version), False
+    sources = require(sources)
+    suites = suites_of(sources, paths, options)
+    if last_failed:
+        options = _only_failed(suites, options)
+    results = _run(sources, suites, options)
+    note_failures(results)
     write(form, results, verbose)
     if not results.passed:
         raise SystemExit(1)
+
+
+def _update(
+    paths: Sequence[Path], sources: Sources, options: RunOptions, last_failed: bool
+) -> RunOptions:
+    """Run the suites and write what was observed; return the options to run the same cases."""
+    drafts = drafted(sources)
+    suites = suites_of(require(drafts.sources), paths, options)
+    if last_failed:
+        options = _only_failed(suites, options)
+    plain = replace(options, explain=False, require_tests=False, coverage=False)
+    write_expectations(_run(drafts.sources, suites, plain).suites, drafts)
+    return options
+
+
+def _run(sources: Sources, suites: Sequence[Document], options: RunOptions) -> SuiteResults:
+    results = run(sources, suites, options)
+    if options.select is not None and not any(each.cases for each in results.suites):
+        raise ConfigError(f"--run {options.select.pattern!r} matches no case")
+    return results
+
+
+def _only_failed(suites: Sequence[Document], options: RunOptions) -> RunOptions:
+    """Restrict a run to the cases that failed when they ran last, unless there are none."""
+    before = failed_before(suites)
+    count = sum(
+        f"{each.name}/{case.name}" in before[each.file]
+        for each in suites
+        for case in selected(each, options.select)
+    )
+    if not count:
+        click.echo("no case failed in the last run: running all cases", err=True)
+        return options
+    click.echo(f"running {counted(count, 'case')} that failed in the last run", err=True)
+    return replace(options, only=before)
 
 
 def _pattern(text: str | None) -> re.Pattern[str] | None:

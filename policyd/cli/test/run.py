@@ -1,7 +1,7 @@
 """One run of ``policyd test``: which suites run, and what is observed. Prints nothing."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """The options of a run."""
+    """The options of a run. ``only`` are the names of the cases to run (SUITE/CASE) by file."""
 
     select: re.Pattern[str] | None = None
     explain: bool = True
@@ -24,6 +24,7 @@ class RunOptions:
     coverage: bool = False
     least: float = 0.0
     version: KubernetesVersion = NEWEST
+    only: Mapping[str, frozenset[str]] | None = None
 
     @property
     def observes(self) -> bool:
@@ -49,7 +50,9 @@ def suites_of(sources: Sources, paths: Sequence[Path], options: RunOptions) -> t
 def run(sources: Sources, suites: Sequence[Document], options: RunOptions) -> SuiteResults:
     """Run these suites."""
     seen = Coverage() if options.observes else None
-    runner = SuiteRunner(sources, select=options.select, explain=options.explain, coverage=seen)
+    runner = SuiteRunner(
+        sources, select=options.select, only=options.only, explain=options.explain, coverage=seen
+    )
     ran = tuple(runner.run(suites))
     policies = () if seen is None else tuple(seen.policies())
     missing = tuple(untested(policies, suites, sources)) if options.require_tests else ()

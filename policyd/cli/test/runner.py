@@ -1,7 +1,7 @@
 """Runs suites for the command line, with explanations of the cases that fail. Prints nothing."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from policyd.cli.shared.progress import with_progress
@@ -55,12 +55,14 @@ class SuiteRunner:
         sources: Sources,
         *,
         select: re.Pattern[str] | None = None,
+        only: Mapping[str, frozenset[str]] | None = None,
         explain: bool = False,
         coverage: Coverage | None = None,
     ) -> None:
         self._sources = sources
         self._whole = compiler.compile_strict(sources)
         self._select = select
+        self._only = only
         self._explain = explain
         self._coverage = coverage
         if coverage is not None:
@@ -68,7 +70,7 @@ class SuiteRunner:
 
     def run(self, suites: Sequence[Document]) -> list[SuiteRun]:
         """Run every selected case. Raises ConfigError for a suite without policies."""
-        work = [(each, case) for each in suites for case in runner.selected(each, self._select)]
+        work = [(each, case) for each in suites for case in self._cases(each)]
         found: dict[int, list[CaseRun]] = {id(each): [] for each in suites}
         current: tuple[Document, _SuitePolicies] | None = None
         for document, case in with_progress(work, "testing"):
@@ -76,6 +78,12 @@ class SuiteRunner:
                 current = (document, self._policies_of(document))
             found[id(document)].append(current[1].run(case))
         return [SuiteRun(each, tuple(found[id(each)])) for each in suites]
+
+    def _cases(self, document: Document) -> Iterator[SuiteCase]:
+        for case in runner.selected(document, self._select):
+            name = f"{document.name}/{case.name}"
+            if self._only is None or name in self._only.get(document.file, ()):
+                yield case
 
     def _policies_of(self, document: Document) -> "_SuitePolicies":
         policies = SuitePolicies.of(document, self._whole)

@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from policyd.cli.shared.output import counted, styled
+from policyd.cli.test.last_failed import note_failures
 from policyd.cli.test.output import SuiteResults, text
 from policyd.cli.test.run import RunOptions, run, suites_of
 from policyd.cli.test.runner import SuiteRun
@@ -93,6 +94,7 @@ class SuiteWatcher:
         if touched is not None and not options.observes:
             chosen = tuple(each for each in suites if concerns(each, touched))
         results = run(sources, chosen, options)
+        note_failures(results)
         self._known = {_key(s): self._known[_key(s)] for s in suites if _key(s) in self._known}
         self._known |= {_key(each.document): each for each in results.suites}
         self._report(results, sources, len(chosen))

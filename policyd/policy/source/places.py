@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import yaml
 
+from policyd.json_types import FieldPath
 from policyd.policy.source.yaml_nodes import YamlError, compose, scalar
 
 NO_TEXT = -1
@@ -39,6 +40,11 @@ class Origin:
     chunk: Chunk = Chunk("", "", 0)
     root: int = 0
     within: str = ""
+
+    @property
+    def parts_within(self) -> FieldPath:
+        """Return the names and indexes that lead to the document in its root."""
+        return tuple(int(part) if part.isdigit() else part for part in _parts(self.within))
 
     def find(self, path: str, *, at_key: bool) -> tuple[int, int]:
         """Return line and column, from 1, of the value at ``path``, or of its nearest parent.

@@ -1,0 +1,200 @@
+"""``policyd test --update``: writes what was observed into the suites, as expectations, and shows
+what it wrote. Runs no case.
+"""
+
+import copy
+import difflib
+import os
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from policyd.cli.shared.output import counted, styled
+from policyd.cli.test.runner import CaseRun, SuiteRun
+from policyd.errors import ConfigError, Problem
+from policyd.json_types import JSONObject
+from policyd.policy.checks.suite import NO_EXPECTATION
+from policyd.policy.source.documents import Document, Sources
+from policyd.policy.source.files import read_bytes
+from policyd.policy.source.modelling import with_model
+from policyd.policy.suite.observed import corrected, observed
+from policyd.policy.suite.runner import IDEMPOTENT
+from policyd.policy.suite.splicing import ABSENT, Change, SpliceError, spliced
+
+_DRAFT: JSONObject = {"allowed": True}  # stands for an expectation that is not written yet
+_BOM = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """Sources in which cases without ``expect`` can run. ``written`` are the suites that have
+    such cases, as they are in their files, by file and index.
+    """
+
+    sources: Sources
+    written: Mapping[tuple[str, int], JSONObject]
+
+    def raw(self, suite: Document) -> JSONObject:
+        """Return a suite as it is in its file."""
+        return self.written.get((suite.file, suite.index), suite.raw)
+
+
+def drafted(sources: Sources) -> Drafts:
+    """Let the cases without ``expect`` run, if that is all that is wrong with their suite."""
+    documents: list[Document] = []
+    written: dict[tuple[str, int], JSONObject] = {}
+    solved: set[Problem] = set()
+    for each in sources.documents:
+        if each.problems and all(one.rule == NO_EXPECTATION for one in each.problems):
+            written[each.file, each.index] = each.raw
+            solved.update(each.problems)
+            raw = copy.deepcopy(each.raw)
+            for test in _without_expectation(raw):
+                test["expect"] = _DRAFT
+            documents.append(with_model(replace(each, raw=raw, problems=())))
+        else:
+            documents.append(each)
+    problems = tuple(each for each in sources.problems if each not in solved)
+    return Drafts(replace(sources, documents=tuple(documents), problems=problems), written)
+
+
+def _without_expectation(raw: JSONObject) -> Iterator[JSONObject]:
+    for case in raw["cases"]:
+        rows = case.get("table")
+        if rows is None:
+            yield from () if case.get("expect") else (case,)
+        elif not case.get("expect"):
+            yield from (row for row in rows if not row.get("expect"))
+
+
+def update(suites: Sequence[SuiteRun], drafts: Drafts) -> None:
+    """Write the expectations of cases that failed or have none, and print the differences.
+
+    Raises ConfigError for a file that cannot be written.
+    """
+    files: dict[str, list[SuiteRun]] = {}
+    for suite in suites:
+        files.setdefault(suite.document.file, []).append(suite)
+    edits = [_FileUpdate(file, runs, drafts) for file, runs in files.items()]
+    needed = [each for each in edits if each.notes or each.count]
+    for each in needed:
+        each.write()
+    if not needed:
+        click.echo("every case is as expected: nothing to update")
+
+
+class _FileUpdate:
+    """The changes of one file. ``notes`` are what the author should know about them."""
+
+    def __init__(self, file: str, suites: Sequence[SuiteRun], drafts: Drafts) -> None:
+        self._file = file
+        self._before = self._text = ""
+        self.count = 0
+        self.notes: list[str] = []
+        # From the end: a change moves what follows it.
+        for suite in sorted(suites, key=lambda each: each.document.index, reverse=True):
+            for case in reversed(suite.cases):
+                self._add(suite.document, drafts.raw(suite.document), case)
+        self.notes.reverse()
+
+    def write(self) -> None:
+        """Write the file, and print what changed."""
+        if self.count:
+            _write(self._file, self._text)
+            for line in _diff(self._file, self._before, self._text):
+                click.echo(line)
+            click.echo(f"wrote {counted(self.count, 'expectation')} to {self._file}")
+        for note in self.notes:
+            click.echo(note)
+
+    def _add(self, document: Document, raw: JSONObject, case: CaseRun) -> None:
+        result = case.result
+        test = _at(raw, case.case.path)
+        expect = test.get("expect") or _inherited(raw, case.case.path)
+        if expect and result.passed:
+            return
+        where = f"{result.file}:{result.line}: {result.suite}/{result.name}"
+        if result.answer is None:
+            self._note(where, f"not updated: {result.error}", "red")
+            return
+        if any(each.key == IDEMPOTENT for each in result.mismatches):
+            advice = "the mutations change their own result, or the reverse: see idempotent"
+            self._note(where, f"not updated: {advice}", "red")
+            return
+        new = observed(result.answer)
+        if expect:
+            new = corrected(expect, result.mismatches, result.answer)
+        try:
+            self._splice(document, _changes((*case.case.path, "expect"), test.get("expect"), new))
+        except SpliceError as error:
+            self._note(where, f"not updated: {error}", "red")
+            return
+        self.count += 1
+        if new.get("error"):
+            errors = "; ".join(map(str, result.answer.errors))
+            self._note(where, f"wrote error: true, because a policy errs: {errors}", "yellow")
+
+    def _splice(self, document: Document, changes: Sequence[Change]) -> None:
+        if not self._text:
+            self._before = self._text = _read(self._file)
+        self._text = spliced(self._text, document, changes)
+
+    def _note(self, where: str, text: str, colour: str) -> None:
+        word = styled("warning", fg=colour)
+        self.notes.append(f"{word}: {where}: {text}")
+
+
+def _changes(path: tuple[str | int, ...], old: object, new: JSONObject) -> list[Change]:
+    """Return the changes of single keys that lead to the new expectation, or one of it all."""
+    if not isinstance(old, dict) or not old:
+        return [Change(path, new)]
+    gone = [key for key in old if key not in new]
+    added = [key for key in new if key not in old]
+    if gone and (added or len(gone) > 1):
+        return [Change(path, new)]
+    changes = [Change((*path, key), ABSENT) for key in gone]
+    kept = [key for key in new if key in added or new[key] != old[key]]
+    return changes + [Change((*path, key), new[key]) for key in kept]
+
+
+def _at(raw: Any, path: Sequence[str | int]) -> Any:
+    for part in path:
+        raw = raw[part]
+    return raw
+
+
+def _inherited(raw: JSONObject, path: Sequence[str | int]) -> JSONObject | None:
+    """Return the expectation that a row has from its case."""
+    found: JSONObject | None = _at(raw, path[:2]).get("expect")
+    return found
+
+
+def _diff(file: str, before: str, after: str) -> Iterator[str]:
+    lines = difflib.unified_diff(
+        before.splitlines(), after.splitlines(), file, file, n=2, lineterm=""
+    )
+    for line in lines:
+        colour = {"-": "red", "+": "green", "@": "cyan"}.get(line[:1])
+        yield styled(line, fg=colour) if colour else line
+
+
+def _read(file: str) -> str:
+    if file == "-" or file.endswith(".gz"):
+        raise SpliceError("only plain files can be changed")
+    return read_bytes(file).decode("utf-8")
+
+
+def _write(file: str, text: str) -> None:
+    """Replace a file as a whole, with its mode; a link stays a link."""
+    real = Path(os.path.realpath(file))
+    try:
+        with tempfile.NamedTemporaryFile("wb", dir=real.parent, delete=False) as new:
+            new.write(text.encode("utf-8"))
+        Path(new.name).chmod(real.stat().st_mode)
+        Path(new.name).replace(real)
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be written: {error.strerror}") from None
