@@ -84,12 +84,24 @@ def test_parts_of_policies_that_are_shown_fit_into_one(tmp_path: Path) -> None:
 
 
 def test_the_suite_that_is_shown_holds_for_the_policy_above_it(tmp_path: Path) -> None:
-    pages = (FORMAT, SUITES)
-    shown = [each for page in pages for each in blocks(page, "yaml") if each.startswith("apiV")]
-    policy, suite = shown
+    (policy,) = (each for each in blocks(FORMAT, "yaml") if each.startswith("apiV"))
+    suite = blocks(SUITES, "yaml")[0]
     (tmp_path / "policy.yaml").write_text(policy)
     (tmp_path / "suite.yaml").write_text(suite)
-    done = CliRunner().invoke(policyd, ["test", str(tmp_path)])
+    holds(tmp_path)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=IDS)
+def test_suites_that_are_shown_below_their_policy_hold(page: Path, tmp_path: Path) -> None:
+    for number, text in enumerate(blocks(page, "yaml")):
+        if "\n---\n" in text and "\nkind: PolicyTest\n" in text:
+            (tmp_path / str(number)).mkdir()
+            (tmp_path / str(number) / "all.yaml").write_text(text)
+            holds(tmp_path / str(number))
+
+
+def holds(folder: Path) -> None:
+    done = CliRunner().invoke(policyd, ["test", str(folder), "--coverage-min", "1"])
     assert done.exit_code == 0, done.output
     assert done.stdout.startswith("ok ")
 

@@ -1,7 +1,10 @@
 """Build the AdmissionReview of a case: its request, with the changes of a table's row."""
 
+from pydantic.alias_generators import to_camel
+
 from policyd.json_types import JSONObject
 from policyd.policy.checks.suite import changed_object, path_of
+from policyd.policy.kinds.subresources import SUBRESOURCES
 from policyd.policy.model.changes import PathError
 from policyd.policy.model.findings import path_text
 from policyd.policy.model.suite_cases import SuiteCase
@@ -13,6 +16,8 @@ from policyd.policy.suite.reviews import build_review
 _BUILT = frozenset(
     ("object", "object_file", "old_object", "old_object_file", "operation", "namespace_labels")
 )
+
+_TRIPLES = ("kind", "resource", "request_kind", "request_resource")
 
 
 def review_of(case: SuiteCase, suite: Document) -> JSONObject:
@@ -35,6 +40,17 @@ def review_of(case: SuiteCase, suite: Document) -> JSONObject:
             old = obj if old is None and request.operation == "UPDATE" else old
             obj = _changed(obj, case, suite)
     given = request.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude=set(_BUILT))
+    for field in _TRIPLES:
+        triple = getattr(request, field)
+        if triple is not None:  # with its empty group, which the API server sends too
+            given[to_camel(field)] = triple.plain()
+    seen = obj or old or {}
+    target = SUBRESOURCES.get((str(seen.get("apiVersion")), str(seen.get("kind"))))
+    if target is not None and not target.resource and request.resource is None:
+        raise CaseError(
+            f"many resources have the subresource {target.subresource}: set request.resource, such "
+            "as {group: apps, version: v1, resource: deployments}"
+        )
     return build_review(obj, old_object=old, operation=request.operation, overrides=given)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
+from policyd.policy.kinds.subresources import SUBRESOURCES
 
 UID = "00000000-0000-0000-0000-706f6c696379"
 DEFAULT_USER = "policyd-test"
@@ -27,24 +28,31 @@ def build_review(
 
     Without ``operation`` it is CREATE, UPDATE if both objects are given, DELETE if only the old
     one is. A DELETE has only oldObject, an UPDATE without one changes nothing. A namespaced object
-    without a namespace is in ``default``. ``overrides`` are fields of the request (camelCase).
+    without a namespace is in ``default``. Options of CONNECT, an Eviction and the like go to their
+    subresource. ``overrides`` are fields of the request (camelCase).
     """
-    if operation is None:
+    seen: Mapping[str, Any] = obj or old_object or {}
+    api_version, kind = str(seen.get("apiVersion", "")), str(seen.get("kind", ""))
+    target = SUBRESOURCES.get((api_version, kind))
+    if operation is None and target is not None:
+        operation = target.operation
+    elif operation is None:
         operation = "CREATE" if old_object is None else "DELETE" if obj is None else "UPDATE"
     if operation == "DELETE":
         obj, old_object = None, old_object if old_object is not None else obj
     elif operation == "UPDATE" and old_object is None:
         old_object = obj
-    seen: Mapping[str, Any] = obj or old_object or {}
-    api_version = str(seen.get("apiVersion", ""))
     group, _, version = api_version.rpartition("/")
-    kind = str(seen.get("kind", ""))
     metadata = seen.get("metadata")
     metadata = metadata if isinstance(metadata, Mapping) else {}
     kind_triple = {"group": group, "version": version, "kind": kind}
     resource = {"group": group, "version": version, "resource": plural(kind)}
     given = {key: value for key, value in (overrides or {}).items() if value is not None}
+    if target is not None and target.resource:
+        resource = {"group": "", "version": "v1", "resource": target.resource}
     kind_triple, resource = given.get("kind", kind_triple), given.get("resource", resource)
+    if target is not None and target.resource in ("", resource.get("resource")):
+        given.setdefault("subResource", target.subresource)
     request: dict[str, Any] = {
         "uid": UID,
         "kind": kind_triple,
@@ -110,6 +118,7 @@ def _namespace(api_version: str, kind: str, metadata: Mapping[str, Any]) -> str:
     """Return the namespace of the object; unknown kinds count as namespaced."""
     if (api_version, kind) == ("v1", "Namespace"):
         return str(metadata.get("name") or "")
-    if not BUILTIN_KINDS.get((api_version, kind), True):
+    target = SUBRESOURCES.get((api_version, kind))
+    if not (BUILTIN_KINDS.get((api_version, kind), True) if target is None else target.namespaced):
         return ""
     return str(metadata.get("namespace") or "default")
