@@ -27,6 +27,7 @@ from policyd.policy.lint.version_needs import needed_by_policy
 from policyd.policy.source.documents import Sources
 from policyd.policy.source.loader import load
 from policyd.policy.suite import runner
+from policyd.policy.suite.missing_policies import missing_policies
 from policyd.versions import KubernetesVersion
 
 _EPILOG = """\b
@@ -167,6 +168,8 @@ def _find(
     """Find errors and advice, except what is disabled."""
     compiled = compiler.compile_sources(sources)
     errors = [*compiled.problems, *faults(sources.lint_comments)]
+    for suite in sources.of_kind("PolicyTest"):
+        errors += missing_policies(suite)
     if strict and not any(problem.severity == "error" for problem in errors):
         errors += not_idempotent(compiled, sources)
     advice = all_advice(LintRun(sources, datetime.now(UTC).date(), target))

@@ -7,6 +7,7 @@ from policyd.admission import engine
 from policyd.admission.authorizer import Authorizer, StaticAuthorizer
 from policyd.admission.recorder import Happening, NullRecorder, Recorder
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
+from policyd.errors import PolicyError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import WebhookAnswer, in_turn
 from policyd.policy.compile import compiler
@@ -16,6 +17,7 @@ from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Document, Sources
 from policyd.policy.suite.expectations import CaseAnswer, CaseNote
+from policyd.policy.suite.missing_policies import missing_policies
 from policyd.policy.suite.runner import Admit
 from policyd.policy.suite.state import CaseState
 
@@ -37,6 +39,9 @@ class SuitePolicies:
             return cls(whole)
         named = loader.named_policies(suite)
         if named is not None:
+            missing = list(missing_policies(suite))
+            if missing:
+                raise PolicyError(missing)
             compiled = compiler.compile_strict(loader.load(named, version=whole.version))
         return cls(compiled, suite_authorizer(suite))
 

@@ -242,3 +242,11 @@ def test_all_rules_are_listed() -> None:
     assert {name: (severity, about) for name, severity, about in listed} == {
         name: (rule.severity, rule.about) for name, rule in RULES.items()
     }
+
+
+def test_a_suite_that_names_no_file_is_an_error(tmp_path: Path) -> None:
+    file = write(tmp_path, suite(policies=["nowhere"]))
+    result = CliRunner().invoke(command, [file])
+    assert result.exit_code == 1
+    assert 'error: policies[0]: Not found: "nowhere": no such file or directory' in result.stdout
+    assert f"hint: names are relative to {tmp_path}" in result.stdout

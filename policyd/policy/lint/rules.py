@@ -169,6 +169,10 @@ _RULES = (
     LintRule("missing-schema", "error",
              "an ApplyConfiguration or overlay for a kind without a known schema",
              "Add the CustomResourceDefinition to the policy files, or use a JSONPatch."),
+    LintRule("no-expectation", "error",
+             "a case of a suite that expects nothing",
+             "Write `expect`, at least `allowed`; `policyd test --update` writes what it"
+             " observes."),
     LintRule("not-an-object", "error",
              "a document that is not a Kubernetes object",
              "Every document needs apiVersion, kind and metadata."),

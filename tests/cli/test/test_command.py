@@ -136,7 +136,19 @@ def test_labels_of_a_namespace(tmp_path: Path) -> None:
             {"policy": policy(validations=[{"expression": "nowhere"}]), "suite": suite()},
             "undeclared reference to 'nowhere'",
         ),
-        ({"policy": NO_X, "suite": suite(policies=["nowhere.yaml"])}, "no such file"),
+        (
+            {"policy": NO_X, "suite": suite(policies=["nowhere.yaml"])},
+            'suite.json:1:294: policies[0]: Not found: "nowhere.yaml": no such file or directory',
+        ),
+        (
+            {"policy": NO_X, "suite": suite(policies=["policy.json", "polcy.json"])},
+            "did you mean policy.json?",
+        ),
+        ({"policy": NO_X, "suite": suite(policies=["a\0b"])}, "no such file or directory"),
+        (
+            {"policy": NO_X, "suite": suite(cases=[*GOOD, GOOD[0]])},
+            "cases[2].name: Duplicate value",
+        ),
     ],
 )
 def test_broken_sources_exit_with_2(
