@@ -12,7 +12,8 @@ class Problem:
 
     ``line`` and ``column`` count from 1 (0: unknown). ``path`` is a field path like
     ``spec.validations[0].expression``. ``excerpt`` is printed below the message: for CEL the
-    expression with a caret. ``rule`` is a stable name for filters.
+    expression with a caret. ``rule`` is a stable name for filters. ``summary`` says in plain words
+    what a ``message`` of a parser means; it is empty if the message is plain itself.
     """
 
     message: str
@@ -24,10 +25,16 @@ class Problem:
     excerpt: str = ""
     rule: str = "invalid"
     severity: Severity = "error"
+    summary: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the message as people read it: the summary first, if there is one."""
+        return f"{self.summary} ({self.message})" if self.summary else self.message
 
     def __str__(self) -> str:
         place = ":".join(str(part) for part in (self.file, self.line, self.column) if part)
-        shown = ": ".join(part for part in (place, self.path, self.message) if part)
+        shown = ": ".join(part for part in (place, self.path, self.text) if part)
         if self.excerpt:
             shown += "\n" + self.excerpt
         return f"{shown}\n  hint: {self.hint}" if self.hint else shown

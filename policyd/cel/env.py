@@ -10,14 +10,16 @@ from functools import cache
 
 from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program
-from policyd.cel.check.checker import check
+from policyd.cel.check.checker import check, check_all
 from policyd.cel.check.validators import validate
+from policyd.cel.hints.explaining import syntax_explained, types_explained
+from policyd.cel.hints.results import result_hint
+from policyd.cel.hints.tree import Tree
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Call, Checked, Literal
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.syntax.source import Source
-from policyd.cel.types import types
 from policyd.cel.types.declarations import OverloadDecl, Scope, group, parse_signature
 from policyd.cel.types.functions import functions
 from policyd.cel.types.overload_order import in_order
@@ -30,7 +32,7 @@ from policyd.cel.types.structs import (
     variable_type,
 )
 from policyd.cel.types.types import DYN, Type
-from policyd.errors import CelCompileError, CelTypeError, EvaluationError, Problem
+from policyd.errors import CelCompileError, CelSyntaxError, CelTypeError, EvaluationError, Problem
 from policyd.versions import NEWEST, KubernetesVersion
 
 AUTHORIZER = Type("kubernetes.authorization.Authorizer")
@@ -115,11 +117,21 @@ class Environment:
             if issues:
                 raise Source(text).error(CelTypeError, issues)
         except CelCompileError as error:
-            raise type(error)(f"compilation failed: {error.text}", error.problems) from None
+            problems = self._explained(text, error)
+            raise type(error)(f"compilation failed: {error.text}", problems) from None
         found = checked.result_type
         if expect and found not in expect:
-            raise _unexpected(found, expect)
+            raise _unexpected(checked, expect)
         return checked
+
+    def _explained(self, text: str, error: CelCompileError) -> list[Problem]:
+        if isinstance(error, CelSyntaxError):
+            return syntax_explained(text, error.problems)
+        return types_explained(text, error.problems, lambda: self._tree(text))
+
+    def _tree(self, text: str) -> Tree:
+        scope = self.scope()
+        return Tree.of(check_all(text, parse(text, self.version), scope)[0], scope)
 
     def compile(
         self, text: str, *, expect: tuple[Type, ...] = (), layout: Layout | None = None
@@ -173,12 +185,11 @@ def _functions(
     )
 
 
-def _unexpected(found: Type, expect: tuple[Type, ...]) -> CelTypeError:
+def _unexpected(checked: Checked, expect: tuple[Type, ...]) -> CelTypeError:
+    found = checked.result_type
     wanted = str(expect[0]) if len(expect) == 1 else f"one of [{' '.join(map(str, expect))}]"
     message = f"must evaluate to {wanted} but got {found}"
-    hint = ""
-    if found == DYN and types.BOOL in expect:
-        hint = "the checker cannot know the type: compare, as in `... == true`"
-    elif found == DYN and types.STRING in expect:
-        hint = "the checker cannot know the type: convert it with string(...)"
-    return CelTypeError(message, [Problem(message, line=1, column=1, hint=hint, rule="cel")])
+    hint = result_hint(checked.expr, found, expect)
+    excerpt = Source(checked.text).marked(0)
+    problem = Problem(message, line=1, column=1, hint=hint, excerpt=excerpt, rule="cel")
+    return CelTypeError(message, [problem])

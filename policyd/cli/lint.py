@@ -84,7 +84,7 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     default="text",
     show_default=True,
     help="Choose the output format. json is a list of objects with file, line, column, path, "
-    "message, hint, rule and severity.",
+    "message, summary, hint, rule and severity.",
 )
 @click.option(
     "--disable",
@@ -226,7 +226,7 @@ def not_idempotent(policies: CompiledPolicySet, sources: Sources) -> Iterator[Pr
 
 def _entries(problems: Sequence[Problem]) -> Iterator[ReportEntry]:
     for problem in problems:
-        parts = (problem.message, problem.excerpt, problem.hint and f"hint: {problem.hint}")
+        parts = (problem.text, problem.excerpt, problem.hint and f"hint: {problem.hint}")
         yield ReportEntry(
             rule=problem.rule,
             level="error" if problem.severity == "error" else "warning",

@@ -128,7 +128,7 @@ def test_a_problem_has_its_place_and_a_hint() -> None:
 
 def test_an_expression_that_does_not_compile_is_shown_with_a_caret() -> None:
     (syntax,) = problems_of(TEXT.replace("expresion", "expression"), "policy.yaml")
-    assert (syntax.line, syntax.column) == (11, 17)
+    assert (syntax.line, syntax.column) == (11, 37)
     assert syntax.path == "spec.validations[1].expression"
     assert syntax.message.startswith("Syntax error: mismatched input '<EOF>'")
     assert " | object.metadata.nam +\n" in syntax.excerpt

@@ -47,13 +47,18 @@ MAX_TYPE_SIZE = 1_000
 
 def check(text: str, expr: Expr, scope: Scope) -> Checked:
     """Return the checked expression; raises CelTypeError with all errors."""
+    checked, issues = check_all(text, expr, scope)
+    if issues:
+        raise Source(text).error(CelTypeError, issues)
+    return checked
+
+
+def check_all(text: str, expr: Expr, scope: Scope) -> tuple[Checked, list[Issue]]:
+    """Return the checked expression, even with errors, and all errors."""
     checker = Checker(scope)
     with deep_recursion():
         resolved = checker.visit(expr)
-        checked = checker.finish(text, resolved)
-    if checker.issues:
-        raise Source(text).error(CelTypeError, checker.issues)
-    return checked
+        return checker.finish(text, resolved), checker.issues
 
 
 class Checker:

@@ -83,6 +83,46 @@ def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
     return tokens, issues
 
 
+JUNK = "character that begins no token"
+UNCLOSED = "string that does not end"
+BAD_STRING = "string with an invalid escape"
+
+
+def pieces(text: str) -> list[Token]:
+    """Return all tokens, and what is no token as one of three more kinds: for hints about source
+    that is not CEL.
+    """
+    found: list[Token] = []
+    pos = 0
+    while pos < len(text):
+        match = _TOKEN.match(text, pos)
+        if match is None:
+            kind, end = _no_token(text, pos)
+            found.append(Token(kind, text[pos:end], pos))
+        else:
+            kind, end = str(match.lastgroup), match.end()
+            if kind == "PUNCTUATION" or match.group() in KEYWORDS:
+                kind = match.group()
+            if kind != "HIDDEN":
+                found.append(Token(kind, match.group(), pos))
+        pos = end
+    found.append(Token(EOF, "", len(text)))
+    return found
+
+
+def _no_token(text: str, pos: int) -> tuple[str, int]:
+    """Return the kind and the end of what begins no token."""
+    quote = text[pos]
+    if quote not in "\"'":
+        return JUNK, pos + 1
+    end = pos + 1
+    while end < len(text) and text[end] not in "\r\n":
+        if text[end] == quote:
+            return BAD_STRING, end + 1
+        end += 2 if text[end] == "\\" else 1
+    return UNCLOSED, min(end, len(text))
+
+
 def _viable_prefix(text: str, pos: int) -> int:
     """Return how many characters could begin a token; ANTLR skips these and the next one."""
     char = text[pos]

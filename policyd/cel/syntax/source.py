@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from policyd.errors import CelCompileError, Problem
+from policyd.excerpts import marked
 
 MAX_SYNTAX_ERRORS = 100
 NOWHERE = -2
@@ -52,8 +53,21 @@ class Source:
         end = self._starts[number] - 1 if number < len(self._starts) else len(self.text)
         return self.text[self._starts[number - 1] : end]
 
+    def offset(self, line: int, column: int) -> int:
+        """Return the offset of a line and column, both from 1."""
+        return self._starts[min(line, len(self._starts)) - 1] + column - 1
+
+    def marked(self, pos: int) -> str:
+        """Return the line with a caret below it, for people; cut if it is long."""
+        line, column = self.place(pos)
+        if line < 1 or not self.text:
+            return ""
+        return marked(self._line(line), column, margin=" | ", fill=".")
+
     def excerpt(self, pos: int) -> str:
-        """Return the line with a caret below it; full-width marks below wide characters."""
+        """Return the line with a caret below it as cel-go prints it: full-width marks below
+        characters beyond ASCII.
+        """
         line, column = self.place(pos)
         if line < 1 or not self.text:
             return ""
@@ -88,7 +102,7 @@ class Source:
             issue.message,
             line=max(line, 1),
             column=max(column, 1),
-            excerpt=self.excerpt(issue.pos),
+            excerpt=self.marked(issue.pos),
             rule="cel",
         )
 

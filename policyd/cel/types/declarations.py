@@ -131,6 +131,9 @@ class NoStructs:
     def field(self, struct: Type, name: str) -> Type | None:
         return None
 
+    def fields(self, struct: Type) -> Iterable[str]:
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class Scope:

@@ -6,7 +6,7 @@ pkg/admission/plugin/cel/compile.go, pkg/cel/mutation): ``request.uid`` or ``nam
 do not exist, ``metadata.UID`` does.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from policyd.cel.types.declarations import parse_type
@@ -134,6 +134,11 @@ class Structs:
         if struct == JSON_PATCH:
             return _JSON_PATCH_FIELDS.get(name, Type(""))
         return DYN
+
+    def fields(self, struct: Type) -> Iterable[str]:
+        if struct.name in MESSAGES:
+            return MESSAGES[struct.name][1]
+        return _JSON_PATCH_FIELDS if struct == JSON_PATCH else self.known.get(struct.name, ())
 
     def with_fields(self, name: str, fields: Mapping[str, Type]) -> "Structs":
         """Return the same types and one more, or with the one of that name replaced."""

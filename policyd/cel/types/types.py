@@ -6,6 +6,7 @@ evaluate to bool but got …``; ``t.display()`` gives those of type-checker mess
 ``timestamp``).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Protocol
@@ -162,3 +163,6 @@ class TypeProvider(Protocol):
 
     def field(self, struct: Type, name: str) -> Type | None:
         """Return the type of a field; None if the struct has no such field."""
+
+    def fields(self, struct: Type) -> Iterable[str]:
+        """Return the names of the fields of a struct; none if it may have any."""

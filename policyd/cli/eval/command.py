@@ -18,6 +18,7 @@ from policyd.cel.estimate.cost import estimate
 from policyd.cel.estimate.sizes import measured
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cel.types.types import DYN
+from policyd.cli.eval.errors import compile_error
 from policyd.cli.shared.authorizer import UserAuthorizer, authorizer_option
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.request import content, name_of
@@ -148,16 +149,18 @@ def command(
         return
     if file is not None:
         given["object"] = read_one(content(file), name_of(file))
-    answer = evaluate(
-        expression, given, with_cost=with_cost, user_authorizer=user_authorizer, version=version
-    )
+    try:
+        answer = _evaluate(expression, given, with_cost, user_authorizer, version=version)
+    except CelCompileError as error:
+        click.echo(compile_error(error), err=True)
+        raise SystemExit(2) from None
     if "estimate" in answer:
         click.echo(_cost_text(answer), err=True)
     if "error" in answer:
         click.echo(f"{styled('error', fg='red')}: {answer['error']}", err=True)
         if user_authorizer is None and _NO_AUTHORIZER in answer["error"]:
             click.echo(f"  {styled('hint', fg='cyan')}: {_AUTHORIZER_HINT}", err=True)
-        raise SystemExit(2 if answer["stage"] == "compile" else 1)
+        raise SystemExit(1)
     click.echo(dump(answer["value"]))
 
 
@@ -256,12 +259,27 @@ def evaluate(
     ``with_cost`` adds ``estimate`` if the expression compiles. ``user_authorizer`` provides
     ``authorizer``. ``mode`` is one of ``MODES``.
     """
-    environment = _environment(frozenset(variables) - set(_NAMES), mode, version)
-    given = {**dict.fromkeys(_NAMES), **variables}
     try:
-        program = environment.compile(expression)
+        return _evaluate(
+            expression, variables, with_cost, user_authorizer, mode=mode, version=version
+        )
     except CelCompileError as error:
         return {"error": error.text.removeprefix("compilation failed: "), "stage": "compile"}
+
+
+def _evaluate(
+    expression: str,
+    variables: Mapping[str, Any],
+    with_cost: bool,
+    user_authorizer: UserAuthorizer | None,
+    *,
+    mode: str = "",
+    version: KubernetesVersion,
+) -> JSONObject:
+    """Evaluate an expression; raises CelCompileError if it does not compile."""
+    environment = _environment(frozenset(variables) - set(_NAMES), mode, version)
+    given = {**dict.fromkeys(_NAMES), **variables}
+    program = environment.compile(expression)
     answer = run(
         program,
         given if user_authorizer is None else given | user_authorizer.variables(given["request"]),

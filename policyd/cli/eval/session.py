@@ -19,6 +19,7 @@ from policyd.cel.syntax.source import Source
 from policyd.cel.trace.steps import Step, steps
 from policyd.cel.trace.tracing import plan_traced
 from policyd.cel.types.types import DYN
+from policyd.cli.eval.errors import compile_error
 from policyd.cli.shared.authorizer import UserAuthorizer
 from policyd.cli.shared.output import styled
 from policyd.cli.shared.tree import TreeStyle, tree
@@ -66,7 +67,7 @@ class Session:
         try:
             yield from command[1](self, rest.strip())
         except CelCompileError as error:
-            yield _compile_error(error)
+            yield compile_error(error)
         except PolicydError as error:
             yield _error(str(error))
         except OSError as error:
@@ -102,7 +103,7 @@ class Session:
         try:
             _, value, cost, root = self._run(text)
         except CelCompileError as error:
-            yield _compile_error(error)
+            yield compile_error(error)
             return
         except BudgetExceeded as exceeded:
             yield _error(str(exceeded))
@@ -199,10 +200,3 @@ def _culprit(step: Step) -> int:
 
 def _error(text: str) -> str:
     return f"{styled('error', fg='red')}: {text}"
-
-
-def _compile_error(error: CelCompileError) -> str:
-    """Format compile errors, each with its caret."""
-    text = error.text.removeprefix("compilation failed: ")
-    word = styled("error", fg="red")
-    return text.replace("ERROR: <input>:", f"{word}: ") if "ERROR:" in text else _error(text)

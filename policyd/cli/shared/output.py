@@ -22,7 +22,7 @@ def problem_text(problem: Problem) -> str:
     word = styled("advice" if advice else "error", fg="yellow" if advice else "red")
     path = f"{problem.path}: " if problem.path else ""
     rule = f" [{problem.rule}]" if advice else ""  # the name by which it is disabled
-    lines = [f"{styled(place, bold=True)}: {word}: {path}{problem.message}{rule}"]
+    lines = [f"{styled(place, bold=True)}: {word}: {path}{problem.text}{rule}"]
     if problem.excerpt:
         lines.append(problem.excerpt)
     if problem.hint:

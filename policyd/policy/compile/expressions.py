@@ -20,6 +20,7 @@ from policyd.cel.trace.tracing import plan_traced
 from policyd.errors import CelCompileError, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import LITERAL
+from policyd.policy.compile.hints import in_policy
 from policyd.policy.model.expressions import (
     TEMPLATE,
     VARIABLE,
@@ -53,7 +54,9 @@ class Expressions:
         self._variables: dict[str, Program] = {}
         self._programs: dict[tuple[FieldPath, int], Program] = {}
         self._by_role: dict[ExpressionRole, list[Program]] = {}
-        for each in expressions_of(document.raw):
+        listed = tuple(expressions_of(document.raw))
+        self._names = frozenset(each.name for each in listed if each.role is VARIABLE)
+        for each in listed:
             self._compile(each)
 
     @property
@@ -89,7 +92,7 @@ class Expressions:
             program = self._planned(checked, each)
         except CelCompileError as error:
             for problem in error.problems:
-                outer = _in_string(self.document.raw, each, problem)
+                outer = _in_string(self.document.raw, each, in_policy(problem, each, self._names))
                 self.problems.append(self.document.placed(outer, each.at))
             return
         if each.role is VARIABLE:
@@ -134,7 +137,7 @@ def at_offset(problem: Problem, text: str, offset: int) -> Problem:
     """Move a problem of a part of a string, at an offset, to its place in the string."""
     source = Source(text)
     line, column = source.place(offset)
-    return replace(problem, line=line, column=column, excerpt=source.excerpt(offset))
+    return replace(problem, line=line, column=column, excerpt=source.marked(offset))
 
 
 def string_at(raw: Mapping[str, Any], path: FieldPath) -> str:

@@ -105,6 +105,10 @@ class ObjectTypes:
             return self._type(f"{struct.name}.{name}", member)
         return DYN if schema.get("x-kubernetes-preserve-unknown-fields") else None
 
+    def fields(self, struct: Type) -> Iterable[str]:
+        schema = self._schemas.get(struct.name)
+        return self.structs.fields(struct) if schema is None else schema["properties"]
+
     def may_lack(self, struct: Type, name: str) -> bool:
         """Whether an object that the API server accepted may lack a field of its kind.
 

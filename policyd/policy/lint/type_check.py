@@ -8,13 +8,21 @@ server does not check; what those write is checked by ``mutations``. ``kinds/obj
 get no warning.
 """
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 
+from policyd.cel.hints.explaining import hint_at
 from policyd.cel.syntax.source import Issue, Source
 from policyd.errors import CelTypeError, Problem
 from policyd.mutation.schemas.schemas import Gvk
 from policyd.policy.lint.run import LintRun
-from policyd.policy.lint.types.kinds import Checkable, TypedPolicies, kinds_of, tells_kinds_apart
+from policyd.policy.lint.types.kinds import (
+    Checkable,
+    KindTypes,
+    TypedPolicies,
+    kinds_of,
+    tells_kinds_apart,
+)
 from policyd.policy.model.expressions import MESSAGE, VALIDATION
 from policyd.policy.source.documents import Document
 
@@ -41,7 +49,7 @@ def _check(document: Document, policy: Checkable, typed: TypedPolicies) -> Itera
         issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
         reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
         if reported:
-            yield _problem(document, each.at, text, reported)
+            yield _problem(document, each.at, text, reported, kinds)
 
 
 def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, list[Issue]]:
@@ -55,18 +63,26 @@ def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, li
 
 
 def _problem(
-    document: Document, path: str, text: str, issues: Mapping[Gvk, list[Issue]]
+    document: Document,
+    path: str,
+    text: str,
+    issues: Mapping[Gvk, list[Issue]],
+    kinds: Iterable[KindTypes],
 ) -> Problem:
     """Return the problem; ``message`` and ``excerpt`` are the lines of the API server's warning."""
     source = Source(text)
     errors = {gvk: source.error(CelTypeError, found) for gvk, found in issues.items()}
     warning = "\n".join(f"{gvk}: {error.text}\n" for gvk, error in errors.items())
     message, _, excerpt = warning.rstrip("\n").partition("\n")
-    first = next(iter(errors.values())).problems[0]
+    gvk, error = next(iter(errors.items()))
+    first = error.problems[0]
+    tree = next((types.tree(text) for types in kinds if types.gvk == gvk), None)
+    at = source.offset(first.line, first.column)
     found = Problem(
         message,
         line=first.line,
         column=first.column,
+        hint="" if tree is None else hint_at(tree, at, first.message),
         excerpt=excerpt,
         rule=RULE,
         severity="advice",

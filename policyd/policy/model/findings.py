@@ -84,7 +84,7 @@ def _translate(error: ErrorDetails, model: type[BaseModel]) -> Iterator[FormProb
         yield FormProblem(path, "Required value")
     elif kind in _EXPECTED:
         yield FormProblem(
-            path, f"expected {_EXPECTED[kind]}, got {_named(value)}", _type_hint(kind, value)
+            path, f"expected {_EXPECTED[kind]}, got {_named(value)}", _type_hint(kind, value, path)
         )
     else:
         yield FormProblem(path, f"Invalid value: {quoted(value)}: {error['msg']}")
@@ -129,9 +129,15 @@ def _named(value: object) -> str:
     return quoted(value)
 
 
-def _type_hint(kind: str, value: object) -> str:
+def _type_hint(kind: str, value: object, path: FieldPath) -> str:
     if kind == "string_type" and isinstance(value, bool | int | float):
         return "YAML reads this as a boolean or number: put it in quotes"
+    if kind == "string_type" and isinstance(value, dict | list):
+        signs = "{ … } as an object" if isinstance(value, dict) else "[ … ] as a list"
+        return f"YAML reads {signs}: put the value in quotes, or on its own lines after '|'"
+    if kind == "tuple_type" and path[-1] == "variables" and isinstance(value, dict):
+        name = next(iter(value), "NAME")
+        return f"write a list of variables: - {{name: {name}, expression: …}}"
     if kind == "tuple_type":
         return "write [a, b], or one item per line after '- '"
     return ""

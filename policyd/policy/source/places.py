@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import yaml
 
+from policyd.excerpts import marked
 from policyd.json_types import FieldPath
 from policyd.policy.source.yaml_nodes import YamlError, compose, scalar
 
@@ -27,10 +28,9 @@ class Chunk:
         if not 0 < line - self.line <= len(lines) or column < 1:
             return ""
         shown = lines[line - self.line - 1].rstrip("\r")
-        if len(shown) > 200 or column > len(shown) + 1:
+        if column > len(shown) + 1:
             return ""
-        indent = "".join("\t" if character == "\t" else " " for character in shown[: column - 1])
-        return f"    {shown}\n    {indent}^"
+        return marked(shown, column, margin="    ", fill=" ")
 
 
 @dataclass(frozen=True, slots=True)

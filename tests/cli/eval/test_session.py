@@ -45,7 +45,15 @@ ANSWERS = [
             " | ...............................^",
         ],
     ),
-    ("foo", ["error: 1:1: undeclared reference to 'foo' (in container '')", " | foo", " | ^"]),
+    (
+        "len(object)",
+        [
+            "error: 1:4: undeclared reference to 'len' (in container '')",
+            " | len(object)",
+            " | ...^",
+            "  hint: write size(object)",
+        ],
+    ),
     (":type size(object)", ["int"]),
     (":cost object.spec.replicas", ["cost 3, estimated 3 to 3 for data of this size"]),
     (

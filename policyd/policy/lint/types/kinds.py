@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from policyd.cel.check.objects import check_objects
 from policyd.cel.env import Environment
+from policyd.cel.hints.tree import Tree
 from policyd.cel.syntax.ast import Checked, Expr, Ident, Select
 from policyd.cel.syntax.parser import parse
 from policyd.cel.syntax.recursion import children
@@ -124,6 +125,11 @@ class KindTypes:
             if checked is not None and _variables_in(checked.expr) <= self.variables.keys():
                 self.variables[variable.name] = checked
         self.objects.declare(VARIABLES.name, fields)
+
+    def tree(self, text: str) -> Tree | None:
+        """Return the checked expression for hints; None for a syntax error."""
+        checked = self.checked(text)
+        return None if checked is None else Tree.of(checked, self._scope)
 
     def issues(self, text: str) -> list[Issue]:
         """Return the type errors of an expression."""

@@ -1,0 +1,222 @@
+"""Name hints: undeclared functions, and fields that a type does not have."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+
+from policyd.cel.hints.function_names import MACROS, alias
+from policyd.cel.hints.tree import Tree, held, listed, near, operands, shown
+from policyd.cel.hints.variable_names import of_namespace, type_hint, variable_hint
+from policyd.cel.syntax.ast import Call, Expr, Ident, Select, StructExpr
+from policyd.cel.syntax.macros import INTRODUCED, RECEIVER_MACROS, known_macro
+from policyd.cel.syntax.recursion import children
+from policyd.cel.types.functions import declarations
+from policyd.cel.types.structs import REQUEST, VARIABLES
+from policyd.cel.types.types import Kind, Type
+
+_REQUEST_FIELDS: Mapping[str, str] = {
+    "object": "write object",
+    "oldObject": "write oldObject",
+    "user": "write request.userInfo.username",
+    "username": "write request.userInfo.username",
+    "userName": "write request.userInfo.username",
+    "groups": "write request.userInfo.groups",
+    "serviceAccount": "write request.userInfo.username",
+    "uid": "write object.metadata.uid; request.userInfo.uid is that of the user",
+    "subresource": "write request.subResource",
+    "labels": "write object.metadata.?labels",
+    "annotations": "write object.metadata.?annotations",
+    "metadata": "write object.metadata",
+    "spec": "write object.spec",
+    "params": "write params",
+    "parameters": "write params",
+    "verb": "write request.operation",
+    "method": "write request.operation",
+    "action": "write request.operation",
+    "apiGroup": "write request.resource.group",
+    "group": "write request.resource.group",
+    "version": "write request.resource.version",
+    "apiVersion": "write request.kind.version",
+}
+_MACRO_NAMES = frozenset((*MACROS, *(name for name, _ in RECEIVER_MACROS)))
+_DEEPEST = 3
+_WIDEST = 400  # fields that are looked at for one of that name
+
+
+def undeclared_hint(tree: Tree, pos: int, name: str) -> str:
+    """Return the remedy for a name that is not declared."""
+    for node, above in tree.nodes:
+        if node.pos != pos:
+            continue
+        if isinstance(node, Call) and name in (node.function, _full(node)):
+            return _function_hint(tree, node)
+        if isinstance(node, StructExpr) and node.type_name == name:
+            return type_hint(tree, node)
+        if isinstance(node, Ident) and node.name == name:
+            return variable_hint(tree, node, above)
+    return ""
+
+
+def _full(node: Call) -> str:
+    return f"{node.target.name}.{node.function}" if isinstance(node.target, Ident) else ""
+
+
+def _function_hint(tree: Tree, call: Call) -> str:
+    name, texts = call.function, [shown(each, "x") for each in operands(call)]
+    newer = _newer(tree, call)
+    if newer:
+        return newer
+    if name in MACROS:
+        return _macro_hint(call, texts)
+    if name == "has":
+        return "write has(a.b): it takes one field"
+    functions = [each for each in tree.scope.functions if each[0].isalpha()]
+    close = near(name, [*functions, *MACROS])
+    if close and close.lower() == name.replace("_", "").lower():
+        return f"write {styled_call(tree, close, texts)}"
+    known = alias(name, texts)
+    return known or (f"did you mean {close}?" if close else "")
+
+
+def _macro_hint(call: Call, texts: list[str]) -> str:
+    """Return the remedy for a macro with the wrong arguments."""
+    form = MACROS[call.function]
+    if call.target is None and len(call.args) == 1 and call.function == "exists":
+        return f"write has({texts[0]}) for a field, {form} for a list"
+    if call.target is None and len(call.args) == 3:
+        return f"write {texts[0]}.{call.function}({', '.join(texts[1:])})"
+    if call.target is None and len(call.args) == 2:
+        return f"write {texts[0]}.{call.function}(x, …)"
+    if call.target is not None and len(call.args) == 1:
+        name, body = _first_name(call.args[0]), shown(call.args[0], "…")
+        body = "…" if isinstance(call.args[0], Ident) else body
+        return f"write the name of the variable first: {texts[0]}.{call.function}({name}, {body})"
+    return f"write {form}"
+
+
+def _first_name(node: Expr) -> str:
+    """Return the first name of an expression: ``c`` in ``c.image != ''``."""
+    while below := children(node):
+        node = below[0]
+    return node.name if isinstance(node, Ident) else "x"
+
+
+def styled_call(tree: Tree, name: str, texts: list[str]) -> str:
+    """Return a call of a function, of a member or global as it is declared."""
+    overloads = tree.scope.functions.get(name, ())
+    if any(not each.member for each in overloads) or not texts:
+        return f"{name}({', '.join(texts)})"
+    return f"{held(texts[0])}.{name}({', '.join(texts[1:])})"
+
+
+def _newer(tree: Tree, call: Call) -> str:
+    """Return which version of Kubernetes has a function or macro; empty if none, or this one."""
+    version = tree.scope.version
+    form = call.function, len(call.args)
+    if form in RECEIVER_MACROS and not known_macro(form, version):
+        since = INTRODUCED[form].since
+    else:
+        names = {call.function, _full(call)}
+        later = [d.since for d in declarations() if d.name in names and d.since > version]
+        if not later:
+            return ""
+        since = min(later)
+    return f"{call.function}() needs Kubernetes {since}; expressions are checked for {version}"
+
+
+def field_hint(tree: Tree, pos: int, field: str) -> str:
+    """Return the remedy for a field that a type does not have."""
+    for node, above in tree.nodes:
+        if node.pos == pos:
+            held = _holder(node, field)
+            if held is not None:
+                of = tree.type(held)
+                of = of.params[0] if of.name == "optional_type" else of
+                return _field_hint(tree, of, held, field, above)
+    return ""
+
+
+def _holder(node: Expr, field: str) -> Expr | None:
+    """Return what a node selects a field of."""
+    if isinstance(node, Select) and node.field == field:
+        return node.operand
+    if isinstance(node, Call) and node.function in ("_?._", "_[_]", "_[?_]"):
+        return node.args[0]
+    return None
+
+
+def _field_hint(tree: Tree, of: Type, held: Expr, field: str, above: tuple[Expr, ...]) -> str:
+    names = list(tree.scope.provider.fields(of))
+    close = near(field, names)
+    if of == VARIABLES:
+        known = f"; declared: {listed(names)}" if names else "; none is declared"
+        return f"did you mean variables.{close}?{known}" if close else known[2:]
+    if of == REQUEST and field in _REQUEST_FIELDS:
+        return _REQUEST_FIELDS[field]
+    if close:
+        return f"did you mean {close}?"
+    deeper = _deeper(tree, of, field)
+    if deeper:
+        return f"did you mean {shown(held, '…')}.{deeper}?"
+    if field in ("length", "size", "count"):
+        return f"write size({shown(held)})"
+    return f"known fields: {listed(names)}" if names else ""
+
+
+def _deeper(tree: Tree, of: Type, field: str) -> str:
+    """Return the path of a field of that name further down: ``template.spec.containers``."""
+    level, looked = [(of, "")], 0
+    for _ in range(_DEEPEST):
+        below: list[tuple[Type, str]] = []
+        for struct, path in level:
+            for name in tree.scope.provider.fields(struct):
+                looked += 1
+                found = tree.scope.provider.field(struct, name)
+                if looked > _WIDEST or found is None:
+                    continue
+                if path and name == field:
+                    return f"{path}{name}"
+                if found.kind is Kind.STRUCT:
+                    below.append((found, f"{path}{name}."))
+        # A workload's template first: a Pod's fields are what is meant.
+        level = sorted(below, key=lambda each: "template" not in each[1])
+    return ""
+
+
+def consequences(tree: Tree) -> set[tuple[int, str]]:
+    """Return the places and names that are undeclared only because the call around them is."""
+    found: set[tuple[int, str]] = set()
+    for node, _ in tree.nodes:
+        if not isinstance(node, Call) or node.function in tree.scope.functions:
+            continue
+        if isinstance(node.target, Ident) and _full(node) in _all_names():
+            found.add((node.target.pos, node.target.name))
+        elif of_namespace(tree, node):
+            found.add((node.pos, node.function))
+        elif _takes_name(node):
+            found |= _inside(tree, node.args)
+    return found
+
+
+@cache
+def _all_names() -> frozenset[str]:
+    """Return the names of the functions of all versions."""
+    return frozenset(each.name for each in declarations())
+
+
+def _takes_name(call: Call) -> bool:
+    """Whether a call of an unknown function is probably meant as a macro."""
+    if call.function in _MACRO_NAMES:
+        return True
+    known = "(x, …)" in alias(call.function, ()) or bool(near(call.function, MACROS))
+    return known and call.target is not None and isinstance(call.args[0], Ident)
+
+
+def _inside(tree: Tree, args: Iterable[Expr]) -> set[tuple[int, str]]:
+    """Return the undeclared variables in arguments."""
+    found, stack = set(), list(args)
+    while stack:
+        node = stack.pop()
+        stack += children(node)
+        if isinstance(node, Ident) and node.name not in tree.scope.variables:
+            found.add((node.pos, node.name))
+    return found

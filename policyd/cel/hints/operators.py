@@ -1,0 +1,301 @@
+"""Syntax hints: operators and brackets of other languages."""
+
+from policyd.cel.hints.stream import Mistake, Rules, SourcePieces, short
+from policyd.cel.syntax.lexer import EOF, JUNK
+
+_COMPARE = "write == to compare"
+_SLICE = "write list.slice(1, 3) (Kubernetes 1.34), or string.substring(1, 3)"
+_ONE_VALUE = "an expression is one value: combine conditions with &&, or write several validations"
+# How the operators of CEL are called that begin no expression and end none.
+_BINARY = frozenset(("&&", "||", "==", "!=", "<", "<=", ">", ">=", "+", "*", "/", "%", "in"))
+_METHODS = {"every": "all", "some": "exists", "any": "exists", "find": "filter", "forEach": "all"}
+# What follows a | in templates and in jq.
+_FILTERS = frozenset(
+    ("length", "size", "count", "default", "lower", "upper", "trim", "quote", "keys", "values")
+    + ("first", "last", "join", "map", "select", "toString", "indent", "nindent", "split", "any")
+)
+# Characters that look like an operator or a quote: (what, instead).
+_LOOKALIKES = {
+    **dict.fromkeys("“”„‟«»〝〞＂", ("typographic quotes", "write \" or '")),
+    **dict.fromkeys("‘’‚‛‹›＇´", ("typographic quotes", "write ' or \"")),
+    **dict.fromkeys("–—−‐‑", ("a typographic dash", "write -")),
+    "…": ("an ellipsis", "write the whole expression"),
+    "≠": ("the sign ≠", "write !="),
+    "≤": ("the sign ≤", "write <="),
+    "≥": ("the sign ≥", "write >="),
+    "∧": ("the sign ∧", "write &&"),
+    "∨": ("the sign ∨", "write ||"),
+    "¬": ("the sign ¬", "write !"),
+    "×": ("the sign ×", "write *"),
+    "÷": ("the sign ÷", "write /"),
+    "∈": ("the sign ∈", "write in"),
+    "→": ("an arrow", "write list.all(x, …), list.exists(x, …) or list.map(x, …)"),
+}
+
+
+def equals(s: SourcePieces, at: int) -> Mistake | None:
+    pos = s[at].pos
+    if s.are(at - 1, "==", "="):
+        return Mistake(s[at - 1].pos, "CEL has no operator ===", "write ==")
+    if s.are(at - 1, "!=", "="):
+        return Mistake(s[at - 1].pos, "CEL has no operator !==", "write !=")
+    if s.are(at, "=", ">"):
+        return arrow(s, at)
+    for sign, instead in (("<", "<="), ("!", "!="), ("~", "string.matches('PATTERN')")):
+        if s.are(at, "=", sign):
+            return Mistake(pos, f"CEL has no operator ={sign}", f"write {instead}")
+    before = s.text(at - 1) if s.glued(at) else ""
+    if before == "~":
+        return None
+    if before == ":":
+        what = "CEL cannot assign with :="
+        return Mistake(s[at - 1].pos, what, f"{_COMPARE}, or declare it under variables")
+    if before in ("+", "-", "*", "/"):
+        return Mistake(s[at - 1].pos, f"CEL cannot assign with {before}=", _COMPARE)
+    return Mistake(pos, "an expression cannot contain '='", _COMPARE)
+
+
+def arrow(s: SourcePieces, at: int) -> Mistake | None:
+    """``x => …`` and ``x -> …``, or ``>=`` with its signs swapped."""
+    sign = s.text(at) + s.text(at + 1)
+    if not s.glued(at + 1):
+        return None
+    opened = s.text(at - 2) == "(" or s.text(at - 1) == ")"
+    if sign == "=>" and (not opened or s[at + 2].kind.startswith("NUM")):
+        return Mistake(s[at].pos, "CEL has no operator =>", "write >=")
+    name = s.text(at - 1) if s[at - 1].kind == "IDENTIFIER" else "x"
+    method = s.text(at - 3) if s.text(at - 2) == "(" else ""
+    method = _METHODS.get(method, method or "all")
+    body = short(s.between(at + 2, _end_of_body(s, at + 2)), "…")
+    what = f"CEL has no functions written with {sign}"
+    return Mistake(s[at].pos, what, f"write list.{method}({name}, {body})")
+
+
+def _end_of_body(s: SourcePieces, at: int) -> int:
+    depth = 0
+    for number in range(at, len(s)):
+        depth += (s.text(number) in ("(", "[", "{")) - (s.text(number) in (")", "]", "}"))
+        if depth < 0:
+            return number
+    return len(s)
+
+
+def ampersand(s: SourcePieces, at: int) -> Mistake | None:
+    return Mistake(s[at].pos, "CEL has no operator &", "write && for a logical and")
+
+
+def bar(s: SourcePieces, at: int) -> Mistake | None:
+    word = s.text(at + 1)
+    if word not in _FILTERS:
+        return Mistake(s[at].pos, "CEL has no operator |", "write || for a logical or")
+    if word in ("length", "size", "count"):
+        instead = f"write size({short(s.path_before(at), 'x')})"
+    elif word == "default":
+        instead = "write a.?b.orValue(…)"
+    else:
+        instead = "call a function: x.lowerAscii(), x.trim(), list.map(i, i.name)"
+    return Mistake(s[at].pos, "CEL has no pipes", instead)
+
+
+def question(s: SourcePieces, at: int) -> Mistake | None:
+    """``?.``, ``?[``, ``??`` and ``?:`` of other languages; a condition with one value."""
+    pos, path = s[at].pos, s.path_before(at)
+    if s.are(at, "?", "."):
+        after = s.path_after(at + 1)
+        name = short(after[1:], "b")
+        what = "the optional selection of CEL is .? and not ?."
+        return Mistake(pos, what, f"write {short(path, 'a')}.?{name}.orValue(…)")
+    if s.are(at, "?", "?") or s.are(at, "?", ":"):
+        head, dot, name = path.rpartition(".")
+        optional = f"{head}.?{name}" if dot and name.isidentifier() else "a.?b"
+        other = short(s.text(at + 2), "…")
+        sign = s.text(at) + s.text(at + 1)
+        instead = f"write {short(optional, 'a.?b')}.orValue({other})"
+        return Mistake(pos, f"CEL has no operator {sign}", instead)
+    if s.are(at, "?", "[") and s.glued(at) and ":" not in map(s.text, range(at, len(s))):
+        index = s.closing(at + 1)
+        inner = short(s.between(at + 2, index), "0") if index else "0"
+        what = "the optional index of CEL is [?0] and not ?[0]"
+        return Mistake(pos, what, f"write {short(path, 'a')}[?{inner}].orValue(…)")
+    if s.ends_value(at - 1) and ":" not in map(s.text, range(at, len(s))):
+        what = "a condition with ? needs a value for false, too"
+        return Mistake(pos, what, "write CONDITION ? VALUE : OTHER")
+    return None
+
+
+def bracket(s: SourcePieces, at: int) -> Mistake | None:
+    """``[*]``, ``[]`` and slices."""
+    if not s.ends_value(at - 1):
+        return None
+    if s.text(at + 1) == "*" and s.text(at + 2) == "]":
+        return _every_item(s, at, at + 3, "CEL has no index [*]")
+    if s.text(at + 1) == "]":
+        return _every_item(s, at, at + 2, "CEL has no index []")
+    close, depth, parts = s.closing(at), 0, []
+    for number in range(at + 1, close or at):
+        depth += (s.text(number) in ("(", "[", "{")) - (s.text(number) in (")", "]", "}"))
+        if depth == 0:
+            parts.append(s.text(number))
+    if ":" in parts and "?" not in parts:
+        return Mistake(s[at].pos, "CEL has no slices", _SLICE)
+    return None
+
+
+def _every_item(s: SourcePieces, at: int, after: int, what: str) -> Mistake:
+    path = short(s.path_before(at), "list", 60)
+    name = path.rpartition(".")[2][:1].lower()
+    name = name if name.isalpha() else "x"
+    item = name + short(s.path_after(after), "")
+    hint = f"write {path}.all({name}, {item} …) for all items, .exists({name}, …) for any"
+    hint = f"{hint}, .map({name}, {item}) for a list of values"
+    return Mistake(s[at].pos, what, hint, s[after].pos)
+
+
+def dot(s: SourcePieces, at: int) -> Mistake | None:
+    path, following = short(s.path_before(at), "a"), s[at + 1]
+    if following.text == "*":
+        return _every_item(s, at, at + 2, "CEL has no wildcard .*")
+    if following.kind == "STRING":
+        return Mistake(s[at].pos, "a field is not in quotes", f"write {path}[{following.text}]")
+    if following.text in ("in", "true", "false", "null"):
+        what = f"'{following.text}' is a keyword of CEL"
+        return Mistake(following.pos, what, f"write {path}['{following.text}']")
+    if following.text == ".":
+        return Mistake(following.pos, "CEL has no operator ..", "write the whole path")
+    if following.kind == EOF:
+        return Mistake(s[at].pos, "the expression ends after '.'", "write the field, or remove it")
+    return None
+
+
+def comma(s: SourcePieces, at: int) -> Mistake | None:
+    depth = 0
+    for number in range(at):
+        depth += (s.text(number) in ("(", "[", "{")) - (s.text(number) in (")", "]", "}"))
+    if s.text(at + 1) == ")":
+        return Mistake(s[at].pos, "a ',' before ')' is not allowed", "remove the ','")
+    if depth == 0:
+        return Mistake(s[at].pos, "an expression cannot contain ','", f"remove it; {_ONE_VALUE}")
+    return None
+
+
+def less(s: SourcePieces, at: int) -> Mistake | None:
+    if s.are(at, "<", ">"):
+        return Mistake(s[at].pos, "CEL has no operator <>", "write !=")
+    return None
+
+
+def minus(s: SourcePieces, at: int) -> Mistake | None:
+    return arrow(s, at) if s.are(at, "-", ">") else None
+
+
+def slash(s: SourcePieces, at: int) -> Mistake | None:
+    if s.are(at, "/", "*"):
+        end = s.source.find("*/", s[at].pos)
+        end = len(s.source) if end < 0 else end + 2
+        hint = "write // up to the end of the line"
+        return Mistake(s[at].pos, "CEL has no comments /* */", hint, end)
+    return None
+
+
+def bang(s: SourcePieces, at: int) -> Mistake | None:
+    if s.text(at + 1) == "in":
+        return Mistake(s[at].pos, "CEL has no operator !in", f"write {not_in(s, at, at + 2)}")
+    if s.ends_value(at - 1):
+        return Mistake(
+            s[at].pos, "'!' cannot follow a value", "write != to compare, && ! to negate"
+        )
+    return None
+
+
+def not_in(s: SourcePieces, at: int, after: int) -> str:
+    """Return ``!(x in y)`` with the operands before and after."""
+    left = s.path_before(at) or s.text(at - 1)
+    right = s.text(after) + s.path_after(after + 1)
+    return f"!({short(left, 'x')} in {short(right, 'list')})"
+
+
+def brace(s: SourcePieces, at: int) -> Mistake | None:
+    """Templates: ``{{ … }}``."""
+    if not s.are(at, "{", "{"):
+        return None
+    close = s.closing(at + 1)
+    inner = s.between(at + 2, close).strip() if close else ""
+    what = "an expression cannot contain a template {{ … }}"
+    end = s[close].pos if close else len(s.source)
+    if inner.startswith((".", "include", "-")):
+        hint = "render the template first (helm template), or write CEL without braces"
+    else:
+        hint = f"write CEL without braces: {short(inner, 'object.spec.x')}"
+    return Mistake(s[at].pos, what, hint, end)
+
+
+def operator(s: SourcePieces, at: int) -> Mistake | None:
+    """An operator without an operand."""
+    sign, after = s.text(at), s[at + 1]
+    if at == 0:
+        what = f"the expression begins with {sign}"
+        return Mistake(s[at].pos, what, f"write what is before {sign}, or remove it")
+    if after.kind == EOF:
+        what = f"the expression ends after {sign}"
+        return Mistake(s[at].pos, what, f"write what follows {sign}, or remove it")
+    if after.text in _BINARY:
+        what = f"{sign} and {after.text} follow each other"
+        return Mistake(after.pos, what, "write a value between them, or remove one of them")
+    if after.text in (")", "]", "}"):
+        what = f"a value is missing between {sign} and {after.text}"
+        return Mistake(s[at].pos, what, f"write what follows {sign}, or remove it")
+    return None
+
+
+def junk(s: SourcePieces, at: int) -> Mistake | None:
+    """Characters that CEL does not use."""
+    sign, pos = s.text(at), s[at].pos
+    if sign in _LOOKALIKES:
+        what, instead = _LOOKALIKES[sign]
+        return Mistake(pos, f"an expression cannot contain {what}", instead)
+    if sign == "$":
+        return _dollar(s, at)
+    if not sign.isascii() and not sign.isprintable():
+        name = f"the invisible character U+{ord(sign):04X}"
+        return Mistake(pos, f"an expression cannot contain {name}", "delete it, or write a blank")
+    instead = {
+        ";": f"remove it; {_ONE_VALUE}",
+        "#": "write comments after //, or outside of the expression",
+        "@": "write the name: object, or the variable of the macro",
+        "~": "write string.matches('PATTERN') to match, ! to negate",
+        "^": "CEL has neither powers nor bit operations",
+        "\\": "remove it; a value after | or >- in YAML can have several lines",
+        "`": "write strings in ' or \"; only fields can be in backquotes: a.`b-c`",
+    }.get(sign, "remove it, or put it in quotes if it is part of a string")
+    return Mistake(pos, f"an expression cannot contain '{sign}'", instead)
+
+
+def _dollar(s: SourcePieces, at: int) -> Mistake:
+    what = f"an expression cannot contain '${s.text(at + 1)}'" if s.glued(at + 1) else ""
+    inner = ""
+    if s.are(at, "$", "{") or s.are(at, "$", "("):
+        what = f"an expression cannot contain ${s.text(at + 1)}…{'})'[s.text(at + 1) == '(']}"
+        close = s.closing(at + 1)
+        inner = s.between(at + 2, close) if close else ""
+    elif s.are(at, "$", "."):
+        inner = f"object{s.path_after(at + 1)}"
+    instead = f"write CEL without it: {short(inner, 'object.spec.x')}"
+    return Mistake(s[at].pos, what or "an expression cannot contain '$'", instead)
+
+
+OPERATORS: Rules = {
+    "=": (equals,),
+    "&": (ampersand,),
+    "|": (bar,),
+    "?": (question,),
+    "[": (bracket,),
+    ".": (dot,),
+    ",": (comma,),
+    "<": (less, operator),
+    "-": (minus,),
+    "/": (slash, operator),
+    "!": (bang,),
+    "{": (brace,),
+    **dict.fromkeys(_BINARY - {"<", "/"}, (operator,)),
+    JUNK: (junk,),
+}

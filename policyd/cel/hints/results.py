@@ -1,0 +1,181 @@
+"""Type hints: values where another type is needed, and invalid literals."""
+
+from collections.abc import Mapping
+
+from policyd.cel.hints.tree import Tree, held, shown
+from policyd.cel.syntax.ast import Call, Comprehension, Expr, ListExpr, Literal, MapExpr, StructExpr
+from policyd.cel.types.types import (
+    BOOL,
+    DOUBLE,
+    DYN,
+    INT,
+    JSON_PATCH,
+    LIST_OF_JSONPATCH,
+    OBJECT,
+    STRING,
+    UINT,
+    Kind,
+    Type,
+    is_optional,
+    is_patch_object,
+)
+
+_NUMBERS = (INT, UINT, DOUBLE)
+_ITEMS = {INT: "0", UINT: "0u", DOUBLE: "0.0"}
+
+
+def result_hint(expr: Expr, found: Type, wanted: tuple[Type, ...]) -> str:
+    """Return the remedy for an expression whose value has another type than its field needs."""
+    text = shown(expr, "EXPRESSION")
+    if BOOL in wanted:
+        return _bool(expr, text, found)
+    if LIST_OF_JSONPATCH in wanted:
+        return _patches(text, found)
+    if OBJECT in wanted:
+        return _object(found)
+    if STRING in wanted:
+        return _string(text, found)
+    return ""
+
+
+def _bool(expr: Expr, text: str, found: Type) -> str:
+    if found == DYN:
+        return "the checker cannot know the type: compare, as in `... == true`"
+    if is_optional(found):
+        return f"write {held(text)}.orValue(false)" if found.params[0] in (BOOL, DYN) else (
+            f"write {held(text)}.hasValue()"
+        )  # fmt: skip
+    if found == STRING:
+        if isinstance(expr, Literal) and expr.value in ("true", "false"):
+            return f"write {expr.value} without quotes"
+        return f"write a comparison: {text} == '…'; a text for users belongs in messageExpression"
+    if found in _NUMBERS:
+        if isinstance(expr, Literal):
+            return "write true or false, or a comparison"
+        return f"write a comparison: {text} > {_ITEMS[found]}"
+    if found.kind is Kind.LIST:
+        if isinstance(expr, Comprehension) and expr.macro in ("map", "filter"):
+            method = "all" if expr.macro == "map" else "exists"
+            return f"write .{method}(x, CONDITION) in place of .{expr.macro}, or compare size(…)"
+        return "write list.all(x, CONDITION), or compare size(list)"
+    if found.kind is Kind.MAP:
+        return "write a comparison, such as 'key' in map"
+    if found.kind is Kind.NULL:
+        return "write a comparison, such as a.b == null, or true"
+    if found == JSON_PATCH or is_patch_object(found.name):
+        return "a validation cannot change objects: write mutations"
+    return "write a comparison, or call a function that gives a bool"
+
+
+def _patches(text: str, found: Type) -> str:
+    if found == JSON_PATCH:
+        short = text if text != "EXPRESSION" else "JSONPatch{…}"
+        return f"write a list: [{short}]"
+    if is_patch_object(found.name):
+        return "Object{…} is for patchType ApplyConfiguration: write [JSONPatch{…}]"
+    return "write a list: [JSONPatch{op: 'add', path: '/spec/x', value: …}]"
+
+
+def _object(found: Type) -> str:
+    if (found.name == "list" and found.params[0] == JSON_PATCH) or found == JSON_PATCH:
+        return "JSONPatch{…} is for patchType JSONPatch: write Object{…}"
+    if is_patch_object(found.name):
+        inner = found.name.partition(".")[2].split(".")
+        return f"write the whole object: Object{{{inner[0]}: {found.name}{{…}}}}"
+    return "write Object{spec: Object.spec{…}} with the fields to change"
+
+
+def _string(text: str, found: Type) -> str:
+    if found == DYN:
+        return "the checker cannot know the type: convert it with string(...)"
+    if is_optional(found):
+        return f"write {held(text)}.orValue('')"
+    if found in (*_NUMBERS, BOOL):
+        return f"write string({text})"
+    if found.kind is Kind.LIST:
+        return f"write {held(text)}.join(', ')"
+    if found.kind is Kind.MAP:
+        return f"write {held(text)}.map(k, k).join(', ')"
+    return "write a string, such as 'pod %s'.format([object.metadata.name])"
+
+
+def mismatch_hint(tree: Tree, pos: int, wanted: str, found: str) -> str:
+    """Return the remedy for ``expected type … but found …``."""
+    for node, above in tree.nodes:
+        if node.pos != pos or tree.type(node).display() != found:
+            continue
+        parent = above[0] if above else None
+        if isinstance(parent, ListExpr | MapExpr):
+            return f"all items must have one type: write dyn({shown(node)}), or convert it"
+        if wanted == "bool":
+            return _condition(node, tree.type(node))
+        if isinstance(parent, Call | Comprehension | StructExpr):
+            break
+    return f"convert it: {wanted}(…)" if wanted in ("string", "int", "double") else ""
+
+
+def _condition(node: Expr, found: Type) -> str:
+    text = shown(node, "x")
+    if is_optional(found):
+        return f"write {held(text)}.orValue(false)"
+    if found == STRING:
+        return f"write a comparison: {text} != '', or == '…'"
+    if found in _NUMBERS:
+        return f"write a comparison: {text} > {_ITEMS[found]}"
+    if found.kind in (Kind.LIST, Kind.MAP):
+        return f"write size({text}) > 0"
+    return "write a comparison"
+
+
+def selection_hint(tree: Tree, pos: int) -> str:
+    """Return the remedy for a field of a value that has none: ``list.length``, ``list.name``."""
+    for node, _ in tree.nodes:
+        field, held = getattr(node, "field", ""), getattr(node, "operand", None)
+        if isinstance(node, Call) and node.function == "_?._":
+            held = node.args[0]
+            field = str(getattr(node.args[1], "value", ""))
+        if node.pos != pos or held is None:
+            continue
+        found = tree.type(held)
+        if field.lower() in ("length", "size", "len", "count"):
+            return f"write size({shown(held)})"
+        if found.kind is Kind.LIST:
+            whole = shown(held, "list")
+            return (
+                f"a list has no fields: write {whole}[0].{field}, {whole}.all(x, x.{field} …) "
+                f"or {whole}.map(x, x.{field})"
+            )
+        overloads = tree.scope.functions.get(field, ())
+        if any(each.member for each in overloads):
+            return f"write {shown(held)}.{field}()"
+        if found.name == "kubernetes.Quantity":
+            return f"write {shown(held)}.asInteger(), .asApproximateFloat() or .compareTo(…)"
+        return f"a {found.display()} has no fields"
+    return ""
+
+
+def range_hint(found: str) -> str:
+    """Return the remedy for a macro over a value that is no list and no map."""
+    if found == "string":
+        return "write list.all(…); a string has no items: string.split('') makes a list of it"
+    if found.startswith("optional_type"):
+        return "write a.?b.orValue([]).all(…)"
+    return "a macro needs a list or a map before its dot"
+
+
+def struct_hint(field: str, wanted: str, found: str) -> str:
+    """Return the remedy for a field of ``Type{field: value}`` with a value of another type."""
+    if wanted == "":
+        return "JSONPatch has the fields op, path, from and value"
+    if wanted == "string":
+        return f"write {field}: string(…), or a string in quotes"
+    return f"convert it from {found} to {wanted}"
+
+
+# Problems of literals, by message.
+INVALID: Mapping[str, str] = {
+    "invalid duration argument": "write a number with h, m, s or ms, such as '24h' or '1h30m'",
+    "invalid timestamp argument": "write RFC 3339, such as '2027-03-31T00:00:00Z'",
+    "invalid matches argument": "the pattern is not valid in RE2: it has no (?=…), (?<…) or \\1; "
+    "matches(string, pattern) takes the string first",
+}

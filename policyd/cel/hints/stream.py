@@ -1,0 +1,160 @@
+"""The pieces of source that is not CEL, and the mistakes that are found in them."""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from policyd.cel.syntax.lexer import BAD_STRING, EOF, KEYWORDS, Token, pieces
+
+_NUMBERS = frozenset(("NUM_INT", "NUM_UINT", "NUM_FLOAT"))
+_CONSTANTS = KEYWORDS - {"in"}
+NAMES_AND_VALUES = _NUMBERS | _CONSTANTS | {"IDENTIFIER", "STRING", "BYTES", BAD_STRING}
+_ENDS = NAMES_AND_VALUES | {"ESC_IDENTIFIER", ")", "]", "}"}
+_OPEN = {"(": ")", "[": "]", "{": "}"}
+_CLOSE = {close: open_ for open_, close in _OPEN.items()}
+
+
+class Mistake(NamedTuple):
+    """What is wrong at an offset, in plain words, and the remedy. Up to ``end`` nothing else is
+    worth reporting.
+    """
+
+    pos: int
+    summary: str
+    hint: str
+    end: int = 0
+
+
+class SourcePieces:
+    """The pieces of a source; indexes beyond it give the end of the source."""
+
+    def __init__(self, text: str) -> None:
+        self.source = text
+        self._pieces = pieces(text)
+
+    def __len__(self) -> int:
+        return len(self._pieces) - 1
+
+    def __getitem__(self, index: int) -> Token:
+        """Return a piece; before the first one and after the last, the end of the source."""
+        return self._pieces[index] if 0 <= index < len(self._pieces) else self._pieces[-1]
+
+    def text(self, index: int) -> str:
+        """Return the text of a piece; empty at the end of the source."""
+        return self[index].text
+
+    def glued(self, index: int) -> bool:
+        """Whether nothing is between a piece and the one before it."""
+        before = self[index - 1]
+        return 0 < index < len(self) and before.pos + len(before.text) == self[index].pos
+
+    def are(self, index: int, *texts: str) -> bool:
+        """Whether these pieces begin at an index, without blanks between them."""
+        return all(
+            self.text(index + number) == text and (number == 0 or self.glued(index + number))
+            for number, text in enumerate(texts)
+        )
+
+    def ends_value(self, index: int) -> bool:
+        """Whether a value can end with a piece."""
+        return index >= 0 and self[index].kind in _ENDS
+
+    def begins_value(self, index: int) -> bool:
+        """Whether a piece begins a value and cannot continue one."""
+        return self[index].kind in NAMES_AND_VALUES
+
+    def named(self, index: int) -> bool:
+        """Whether a piece is a name, and not that of a field or method."""
+        return self[index].kind == "IDENTIFIER" and self.text(index - 1) not in (".", "?")
+
+    def path_before(self, index: int) -> str:
+        """Return the path, such as ``object.spec.containers``, that ends before a piece."""
+        return self.between(self.start_before(index), index)
+
+    def start_before(self, index: int) -> int:
+        """Return the first piece of the path that ends before a piece."""
+        start = index
+        while start > 0 and self[start - 1].kind != EOF and (start == index or self.glued(start)):
+            piece = self[start - 1]
+            if piece.text in ("]", ")"):
+                opening = self.opening(start - 1)
+                if opening is None:
+                    break
+                start = opening
+            elif piece.kind in ("IDENTIFIER", "ESC_IDENTIFIER") or piece.text in (".", "?"):
+                if piece.kind == "IDENTIFIER" and start < index and self.text(start) not in ".[(?":
+                    break
+                start -= 1
+            else:
+                break
+        return start
+
+    def path_after(self, index: int) -> str:
+        """Return the ``.name[0]`` that begins with a piece."""
+        end = index
+        while self.text(end) == "." and self[end + 1].kind == "IDENTIFIER":
+            end += 2
+        return self.between(index, end)
+
+    def between(self, start: int, end: int) -> str:
+        """Return the source from one piece to another, the latter excluded."""
+        if start >= end:
+            return ""
+        last = self[end - 1]
+        return self.source[self[start].pos : last.pos + len(last.text)]
+
+    def opening(self, index: int) -> int | None:
+        """Return the index of the bracket that a closing one belongs to."""
+        depth = 0
+        for number in range(index, -1, -1):
+            depth += (self[number].text in _CLOSE) - (self[number].text in _OPEN)
+            if depth == 0:
+                return number
+        return None
+
+    def closing(self, index: int) -> int | None:
+        """Return the index of the bracket that closes an opening one."""
+        depth = 0
+        for number in range(index, len(self)):
+            depth += (self[number].text in _OPEN) - (self[number].text in _CLOSE)
+            if depth == 0:
+                return number
+        return None
+
+
+# A rule looks at the pieces from one index on.
+Rule = Callable[[SourcePieces, int], Mistake | None]
+# Rules by the text or the kind of the piece that they begin with.
+Rules = Mapping[str, tuple[Rule, ...]]
+
+
+def short(text: str, instead: str, limit: int = 40) -> str:
+    """Return a piece of source on one line; ``instead`` if it is empty or too long for a hint."""
+    text = " ".join(text.split())
+    return text if text and len(text) <= limit else instead
+
+
+def bracket_mistake(stream: SourcePieces) -> Mistake | None:
+    """Return the first bracket that is not closed, or closes nothing."""
+    open_: list[Token] = []
+    for number in range(len(stream)):
+        piece = stream[number]
+        if piece.text in _OPEN and piece.kind == piece.text:
+            open_.append(piece)
+        elif piece.text in _CLOSE and piece.kind == piece.text:
+            if not open_:
+                return Mistake(
+                    piece.pos, f"this {piece.text} closes nothing", "remove it, or open it before"
+                )
+            begun = open_.pop()
+            if _OPEN[begun.text] != piece.text:
+                return Mistake(
+                    piece.pos,
+                    f"{piece.text} cannot close {begun.text}",
+                    f"write {_OPEN[begun.text]} before it",
+                )
+    if not open_:
+        return None
+    begun = open_[-1]
+    return Mistake(
+        begun.pos, f"this {begun.text} is never closed", f"write the missing {_OPEN[begun.text]}"
+    )

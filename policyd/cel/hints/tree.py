@@ -1,0 +1,101 @@
+"""The checked tree of an expression with errors: what is at a place, and of which type."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr
+from policyd.cel.syntax.recursion import children
+from policyd.cel.syntax.unparse import unparse
+from policyd.cel.types.declarations import Scope
+from policyd.cel.types.types import DYN, Type
+
+_LONGEST = 50
+_MOST = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """``nodes`` are all nodes with the nodes around them, the innermost first."""
+
+    checked: Checked
+    scope: Scope
+    nodes: Sequence[tuple[Expr, tuple[Expr, ...]]]
+
+    @classmethod
+    def of(cls, checked: Checked, scope: Scope) -> "Tree":
+        found: list[tuple[Expr, tuple[Expr, ...]]] = []
+        stack: list[tuple[Expr, tuple[Expr, ...]]] = [(checked.expr, ())]
+        while stack:
+            node, above = stack.pop()
+            found.append((node, above))
+            # Four levels are what a hint looks at; all of them would be quadratic.
+            stack += [(child, (node, *above[:3])) for child in children(node)]
+        return cls(checked, scope, found)
+
+    def type(self, node: Expr) -> Type:
+        return self.checked.types.get(node.id, DYN)
+
+    def macro_variables(self) -> set[str]:
+        return {
+            name
+            for node, _ in self.nodes
+            if isinstance(node, Comprehension)
+            for name in (node.iter_var, node.iter_var2)
+        }
+
+
+def shown(node: Expr, instead: str = "x") -> str:
+    """Return an expression on one line, if it is short enough for a hint."""
+    try:
+        text = unparse(node)
+    except TypeError:  # an internal node of a macro
+        return instead
+    if len(text) > _LONGEST or "@" in text:
+        return instead
+    return text if "'" in text else text.replace('"', "'")
+
+
+def held(text: str) -> str:
+    """Return an expression in parentheses if a method may not follow it as it is."""
+    depth, quote = 0, ""
+    for char in text:
+        if quote or char in "'\"":
+            quote = "" if char == quote else quote or char
+        elif char == " " and depth == 0:
+            return f"({text})"
+        else:
+            depth += (char in "([{") - (char in ")]}")
+    return f"({text})" if text[:1] in "!-" else text
+
+
+def filled(template: str, texts: Sequence[str]) -> str:
+    """Return a template with operands for {0}, {1} …, in parentheses before a dot or bracket."""
+    for number, text in enumerate(texts):
+        for sign in (".", "["):
+            template = template.replace(f"{{{number}}}{sign}", f"{held(text)}{sign}")
+        template = template.replace(f"{{{number}}}", text)
+    return template
+
+
+def operands(node: Call) -> tuple[Expr, ...]:
+    """Return the receiver, if any, and the arguments."""
+    return node.args if node.target is None else (node.target, *node.args)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """Return the known name that is most like a name; the same but for its case first."""
+    names = sorted(known)
+    folded = {each.lower(): each for each in names}
+    same = folded.get(name.replace("_", "").replace("-", "").lower())
+    if same is not None:
+        return same
+    found = get_close_matches(name, names, n=1, cutoff=0.7)
+    return found[0] if found else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names for a message, at most fifteen."""
+    known = sorted(names)
+    more = f" and {len(known) - _MOST} more" if len(known) > _MOST else ""
+    return ", ".join(known[:_MOST]) + more

@@ -1,0 +1,174 @@
+"""Name hints: undeclared variables and types."""
+
+from collections.abc import Mapping
+
+from policyd.cel.hints.function_names import NAMESPACES, alias
+from policyd.cel.hints.tree import Tree, listed, near, shown
+from policyd.cel.syntax.ast import Call, Expr, Ident, ListExpr, MapExpr, Select, StructExpr
+from policyd.cel.types.structs import VARIABLES
+from policyd.cel.types.types import Kind
+
+
+def _rows(instead: str, names: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), instead)
+
+
+_NULL = "write null; to find out whether a field is there, write has(a.b)"
+# Names of other languages, in lower case and without underscores.
+_ALIASES: Mapping[str, str] = {
+    **_rows("write object", "this self resource newobject obj new item pod deployment it root"),
+    **_rows("write object", "currentobject doc document manifest target input data"),
+    **_rows("write oldObject", "old oldself oldresource previous before oldobj original"),
+    **_rows("write request", "req review admissionreview admissionrequest"),
+    **_rows("write request.userInfo", "user userinfo serviceaccount requester"),
+    **_rows("write request.userInfo.username", "username"),
+    **_rows("write request.userInfo.groups", "groups"),
+    **_rows("write request.operation", "operation verb action"),
+    **_rows("write namespaceObject, or request.namespace for its name", "ns namespaceobj"),
+    **_rows("write namespaceObject.metadata.labels", "namespacelabels"),
+    **_rows("write variables.NAME", "vars variable"),
+    **_rows("write params", "param parameters parameter args config settings values"),
+    **_rows(_NULL, "none nil undefined null nothing"),
+    "true": "write true",
+    "false": "write false",
+    "yes": "write true",
+    "no": "write false",
+    "always": "write true",
+    "never": "write false",
+}
+_OF_OBJECT = frozenset(("spec", "metadata", "status", "kind", "apiVersion", "data", "labels"))
+_INPUT = {
+    "object": "object",
+    "request": "request",
+    "oldObject": "oldObject",
+    "parameters": "params",
+    "namespaceObject": "namespaceObject",
+}
+_COMPARE = frozenset(("_==_", "_!=_", "@in", "startsWith", "endsWith", "contains", "matches"))
+_PATCH = "only mutations know it: write a MutatingAdmissionPolicy, or mutations in a Policy"
+_MAPS = ("labels", "annotations", "matchLabels", "nodeSelector", "data")
+_UNSEEN: Mapping[str, str] = {
+    "params": "declare spec.paramKind, or the values in spec.params of a policyd.dev/v1 Policy",
+    "variables": "declare spec.variables; matchConditions cannot use them",
+    "authorizer": "validations and matchConditions know it, a messageExpression does not",
+}
+
+
+def variable_hint(tree: Tree, node: Ident, above: tuple[Expr, ...]) -> str:
+    """Return the remedy for the name of a variable that is not declared."""
+    name, parent = node.name.lstrip("."), above[0] if above else None
+    declared = tree.scope.variables
+    if name in ("Object", "JSONPatch"):
+        return _PATCH
+    if isinstance(parent, MapExpr) and any(entry.key is node for entry in parent.entries):
+        return f"write the key in quotes: {{'{name}': …}}"
+    dashed = _dashed(node, above)
+    if dashed:
+        return dashed
+    if name in ("input", "admission") and isinstance(parent, Select):
+        return _input(parent, above[1:])
+    if isinstance(parent, Call) and parent.target is node:
+        function = of_namespace(tree, parent)
+        if function:
+            return function
+    own = tree.scope.provider.fields(VARIABLES) if "variables" in declared else ()
+    if name in own:
+        return f"write variables.{name}"
+    if name in _UNSEEN and name not in declared:
+        return _UNSEEN[name]
+    if name in tree.macro_variables():
+        return f"{name} is the variable of a macro: it is known only in its arguments"
+    if name in _OF_OBJECT:
+        return f"write object.{name}"
+    compared = isinstance(parent, Call) and parent.function in _COMPARE
+    if compared and name.isupper() and len(name) > 1:
+        return f"write '{name}' in quotes"
+    instead = _ALIASES.get(name.replace("_", "").lower())
+    if instead == "write variables.NAME":
+        return f"write variables.{parent.field if isinstance(parent, Select) else 'NAME'}"
+    if instead:
+        return instead
+    close = near(name, [each for each in declared if "." not in each])
+    if close:
+        return f"did you mean {close}?"
+    close = near(name, own)
+    if close:
+        return f"did you mean variables.{close}?"
+    if compared or isinstance(parent, ListExpr):
+        return f"if it is a string, write '{name}' in quotes"
+    return f"known here: {listed(each for each in declared if '.' not in each)}"
+
+
+def _dashed(node: Ident, above: tuple[Expr, ...]) -> str:
+    """Return the remedy for ``labels.app-name`` and ``labels.app.kubernetes.io/name``."""
+    rest = node.name
+    outer = list(above)
+    while outer and isinstance(outer[0], Select):
+        rest += f".{outer.pop(0).field}"  # type: ignore[attr-defined]
+    operation = outer[0] if outer else None
+    if not isinstance(operation, Call) or operation.function not in ("_-_", "_/_"):
+        return ""
+    left = operation.args[0]
+    sign = operation.function[1]
+    if isinstance(left, Call) and left.function in ("_-_", "_/_"):  # a-b/c
+        inner, tail = left.args
+        if isinstance(tail, Ident):
+            rest, sign, left = f"{tail.name}{sign}{rest}", left.function[1], inner
+    if not isinstance(left, Select) or left.test_only or operation.pos + 1 != node.pos:
+        return ""
+    key: list[str] = []
+    base: Expr = left
+    while isinstance(base, Select) and base.field not in _MAPS:
+        key.insert(0, base.field)
+        base = base.operand
+    if not isinstance(base, Select):
+        base, key = left.operand, [left.field]
+    return f"write {shown(base, 'map')}['{'.'.join(key)}{sign}{rest}']"
+
+
+def _input(parent: Select, above: tuple[Expr, ...]) -> str:
+    """Return the remedy for the paths of Rego and Gatekeeper: ``input.review.object``."""
+    field = parent.field
+    if field in ("review", "request") and above and isinstance(above[0], Select):
+        field = above[0].field
+        if field not in _INPUT:
+            return f"write request.{field}"
+    return f"write {_INPUT.get(field, 'object')}"
+
+
+def of_namespace(tree: Tree, call: Call) -> str:
+    """Return the remedy for functions in namespaces: ``strings.toLower(x)``, ``sets.contain``."""
+    if not isinstance(call.target, Ident) or call.target.name in tree.scope.variables:
+        return ""
+    functions, name = tree.scope.functions, call.target.name
+    known = [each for each in functions if each.startswith(f"{name}.")]
+    close = near(f"{name}.{call.function}", known) if known else ""
+    if close and name.lower() not in ("strings", "format"):
+        return f"did you mean {close}?"
+    if name.lower() not in NAMESPACES:
+        return f"did you mean {close}?" if close else ""
+    if call.function in functions and call.args:
+        rest = ", ".join(map(shown, call.args[1:]))
+        return f"write {shown(call.args[0])}.{call.function}({rest})"
+    order = list(map(shown, call.args))
+    if name.lower() in ("regex", "regexp"):
+        order.reverse()  # the pattern comes first in Rego, Go and Python
+    return alias(call.function, order)
+
+
+def type_hint(tree: Tree, node: StructExpr) -> str:
+    """Return the remedy for a type that is not declared."""
+    name = node.type_name
+    root = name.partition(".")[0]
+    if root in ("Object", "JSONPatch") and not _patches(tree):
+        return _PATCH
+    if root.lower() in ("jsonpatch", "patch"):
+        return "write JSONPatch{op: 'add', path: '/spec/x', value: …}"
+    if root.lower() in ("object", "obj"):
+        return f"write Object{name[len(root) :]}{{…}}"
+    return "write a map: {'key': value}"
+
+
+def _patches(tree: Tree) -> bool:
+    found = tree.scope.provider.find("JSONPatch")
+    return found is not None and found.kind is Kind.STRUCT

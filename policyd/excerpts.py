@@ -1,0 +1,56 @@
+"""Print a line of a source with a caret below a place. A long line is cut to what is around it.
+
+Columns count code points; the caret is placed by the columns that a terminal uses. Error texts of
+Kubernetes do not come from here: ``cel/syntax/source.py`` prints those.
+"""
+
+from unicodedata import category, east_asian_width
+
+MOST = 120  # columns of a line that is shown whole
+_BEFORE = 50  # columns of a longer one that are kept before the place and after it
+_AFTER = 50
+_CUT = "…"
+
+
+def marked(line: str, column: int, *, margin: str, fill: str) -> str:
+    """Return the line and, below it, a caret under ``column`` (from 1), both after ``margin``.
+
+    ``fill`` is repeated up to the caret. Tabs and control characters are shown as blanks.
+    """
+    shown = "".join(" " if category(each) == "Cc" else each for each in line)
+    at = max(column, 1) - 1
+    if columns(shown) > MOST:
+        start, end = _window(shown, at)
+        before = _CUT if start else ""
+        after = _CUT if end < len(shown) else ""
+        at += len(before) - start
+        shown = f"{before}{shown[start:end]}{after}"
+    return f"{margin}{shown}\n{margin}{fill * columns(shown[:at])}^"
+
+
+def columns(text: str) -> int:
+    """Return the columns that a terminal uses for a text."""
+    return sum(map(_columns, text))
+
+
+def _columns(char: str) -> int:
+    if char.isascii():
+        return 1
+    if category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if east_asian_width(char) in "WF" else 1
+
+
+def _window(text: str, at: int) -> tuple[int, int]:
+    """Return the part of a text to show around an offset; marks stay with their letters."""
+    start, room = min(at, len(text)), _BEFORE
+    while start > 0 and (room := room - _columns(text[start - 1])) >= 0:
+        start -= 1
+    while start > 0 and _columns(text[start]) == 0:
+        start -= 1
+    end, room = at, _AFTER
+    while end < len(text) and (room := room - _columns(text[end])) >= 0:
+        end += 1
+    while end < len(text) and _columns(text[end]) == 0:
+        end += 1
+    return start, end

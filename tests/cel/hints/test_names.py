@@ -1,0 +1,126 @@
+"""Names that nothing declares: what to write instead."""
+
+import pytest
+
+from policyd.cel.env import Environment
+from policyd.cel.types.types import DYN, STRING, list_of
+from policyd.errors import CelTypeError, Problem
+from policyd.versions import KubernetesVersion
+
+PLAIN = Environment.admission()
+POLICY = PLAIN.with_variables({"containers": list_of(DYN), "name": STRING})
+OLD = Environment.admission(version=KubernetesVersion(1, 30))
+
+
+def problems(expression: str, environment: Environment = POLICY) -> tuple[Problem, ...]:
+    with pytest.raises(CelTypeError) as raised:
+        environment.check(expression)
+    return raised.value.problems
+
+
+HINTS = [
+    # Functions
+    ("object.name.startswith('a')", "write object.name.startsWith('a')"),
+    ("startsWith('a')", "write x.startsWith('a')"),
+    ("startsWith(object.name, 'a')", "write object.name.startsWith('a')"),
+    ("len(object.list)", "write size(object.list)"),
+    ("object.name.toLower()", "write object.name.lowerAscii()"),
+    ("object.name.to_upper()", "write object.name.upperAscii()"),
+    ("variables.containers.contains('a')", "write 'a' in variables.containers"),
+    ("variables.containers.length", "write size(variables.containers)"),
+    ("variables.containers.size > 1", "write size(variables.containers)"),
+    ("variables.containers.count()", "write size(variables.containers)"),
+    ("object.list.any(c, c.a == 1)", "write object.list.exists(c, c.a == 1)"),
+    ("object.list.forEach(c, c.a)", "write object.list.all(c, c.a)"),
+    ("object.list.every(c, c.a)", "write object.list.all(c, c.a)"),
+    ("object.name.match('a')", "write object.name.matches('a')"),
+    ("object.name.regex('a')", "write object.name.matches('a')"),
+    ("regex.match('a', object.name)", "write object.name.matches('a')"),
+    ("strings.toLower(object.name)", "write object.name.lowerAscii()"),
+    ("sets.contain([1], [1])", "did you mean sets.contains?"),
+    ("fmt('%s', 'a')", "write '…'.format([…])"),
+    ("object.list.all(c.a == 1)", "the variable first: object.list.all(c, c.a == 1)"),
+    ("all(object.list, c, c.a)", "write object.list.all(c, c.a)"),
+    ("exists(object.a)", "write has(object.a) for a field"),
+    ("not(object.a == 1)", "write !(object.a == 1)"),
+    ("isEmpty(object.list)", "write size(object.list) == 0"),
+    ("keys(object.a)", "write object.a.map(k, k)"),
+    ("join(['a'], ',')", "write ['a'].join(',')"),
+    ("','.join(['a'])", "write ['a'].join(',')"),
+    ("toString(object.a)", "write string(object.a)"),
+    ("default(object.a, 1)", "write a.?b.orValue(1)"),
+    ("(object.a + object.b).lower()", "write (object.a + object.b).lowerAscii()"),
+    ("now()", "has no clock"),
+    # Variables
+    ("variables.ctr.size()", "declared: containers, name"),
+    ("variables.container.size()", "did you mean variables.containers?"),
+    ("variable.containers.size()", "write variables.containers"),
+    ("containers.size()", "write variables.containers"),
+    ("this.spec", "write object"),
+    ("self.spec", "write object"),
+    ("resource.spec", "write object"),
+    ("newObject.spec", "write object"),
+    ("input.review.object.spec", "write object"),
+    ("input.request.userInfo", "write request.userInfo"),
+    ("input.parameters.x", "write params"),
+    ("old.spec", "write oldObject"),
+    ("oldobject.spec", "did you mean oldObject?"),
+    ("spec.replicas", "write object.spec"),
+    ("params.max", "declare spec.paramKind"),
+    ("user == 'x'", "write request.userInfo"),
+    ("request.operation == CREATE", "write 'CREATE' in quotes"),
+    ("object.a == None", "write null"),
+    ("object.a == nil", "write null"),
+    ("object.a == undefined", "write null"),
+    ("object.a == True", "write true"),
+    ("{name2: 1}", "write the key in quotes: {'name2': …}"),
+    ("object.labels.app-name", "write object.labels['app-name']"),
+    (
+        "object.labels.app.kubernetes.io/name == 'a'",
+        "write object.labels['app.kubernetes.io/name']",
+    ),
+    ("object.list.map(c, c.a) == c", "c is the variable of a macro"),
+    # Fields
+    ("request.object.spec", "write object"),
+    ("request.oldObject.spec", "write oldObject"),
+    ("request.user", "write request.userInfo.username"),
+    ("request.namespac", "did you mean namespace?"),
+    ("request.subresource", "write request.subResource"),
+    ("request.labels", "write object.metadata.?labels"),
+    ("namespaceObject.labels", "did you mean namespaceObject.metadata.labels?"),
+    # Types
+    ("Object{}", "only mutations know it"),
+    ("[JSONPatch{op: 'add'}]", "only mutations know it"),
+]
+
+
+@pytest.mark.parametrize(("expression", "hint"), HINTS)
+def test_what_to_write_instead(expression: str, hint: str) -> None:
+    found = problems(expression)
+    assert hint in found[0].hint
+    assert not found[0].summary
+
+
+def test_names_inside_of_an_unknown_macro_are_not_reported_again() -> None:
+    (only,) = problems("object.list.any(c, c.a == 1 && c.b == 2)")
+    assert only.column == 16
+
+
+NEWER = [
+    ("semver('1.2.3')", "semver() needs Kubernetes 1.33; expressions are checked for 1.30"),
+    ("[1].sort()", "sort() needs Kubernetes 1.34"),
+    ("object.a.all(k, v, true)", "all() needs Kubernetes 1.32"),
+    ("object.a.sortBy(x, x.b)", "sortBy() needs Kubernetes 1.34"),
+    ("format.named('uri')", "named() needs Kubernetes 1.31"),
+]
+
+
+@pytest.mark.parametrize(("expression", "hint"), NEWER)
+def test_a_function_of_a_newer_version_names_it(expression: str, hint: str) -> None:
+    (only,) = problems(expression, OLD)
+    assert only.hint.startswith(hint)
+
+
+def test_without_variables_the_hint_says_where_they_are_declared() -> None:
+    (only,) = problems("variables.a == 1", PLAIN)
+    assert only.hint == "declare spec.variables; matchConditions cannot use them"

@@ -1,0 +1,106 @@
+"""Values of the wrong type: what to write instead."""
+
+import pytest
+
+from policyd.cel.env import Environment
+from policyd.cel.types.types import BOOL, LIST_OF_JSONPATCH, OBJECT, STRING, Type
+from policyd.errors import CelTypeError
+
+VALIDATION = Environment.admission()
+MUTATION = Environment.admission(patch_types=True)
+
+
+def hint(expression: str, environment: Environment = VALIDATION, *expect: Type) -> str:
+    with pytest.raises(CelTypeError) as raised:
+        environment.check(expression, expect=expect)
+    return raised.value.problems[0].hint
+
+
+OPERANDS = [
+    ("quantity(object.a) > quantity('1Gi')", "quantity(object.a).isGreaterThan(quantity('1Gi'))"),
+    ("quantity(object.a) <= '1Gi'", "!quantity(object.a).isGreaterThan(quantity('1Gi'))"),
+    ("quantity('1') / quantity('2')", "quantity('1').asApproximateFloat() / quantity('2')"),
+    ("quantity('1') + quantity('2')", "quantity('1').add(quantity('2'))"),
+    ("quantity('1') == '2'", "quantity('1') == quantity('2')"),
+    ("quantity(1)", "quantity('1')"),
+    ("semver('1.0.0') < semver('2.0.0')", "semver('1.0.0').isLessThan(semver('2.0.0'))"),
+    ("size(object.a) > '3'", "size(object.a) > 3, without quotes"),
+    ("size(object.a) + 'x'", "string(size(object.a)) + 'x'"),
+    ("size(object.a) == '1Gi'", "quantity('1Gi') for a quantity"),
+    ("size(object.a) / 1.5", "double(size(object.a)) / 1.5"),
+    ("1 == 1.0", "1.0 == 1.0"),
+    ("request.dryRun == 'true'", "request.dryRun == true, without quotes"),
+    ("true ? 'a' : null", "true ? dyn('a') : null"),
+    ("true ? 'a' : 1", "string(1), or dyn(1)"),
+    ("request.name ? 1 : 2", "request.name != ''"),
+    ("timestamp(object.a) - '24h'", "timestamp(object.a) - duration('24h')"),
+    (
+        "timestamp(object.a) - '2027-01-01T00:00:00Z'",
+        "timestamp(object.a) - timestamp('2027-01-01T00:00:00Z')",
+    ),
+    ("timestamp(object.a) > '2027-01-01T00:00:00Z'", "timestamp(object.a) > timestamp('2027"),
+    ("duration(object.a) > '1h'", "duration(object.a) > duration('1h')"),
+    ("timestamp(object.a) + 60", "timestamp(object.a) + duration('60s')"),
+    ("'a' in 'abc'", "'abc'.contains('a')"),
+    ("'a' == request.userInfo.groups", "'a' in request.userInfo.groups"),
+    ("request.userInfo.groups > 1", "size(request.userInfo.groups) > 1"),
+    ("request.userInfo.groups['a']", "request.userInfo.groups.exists(x, x == 'a')"),
+    ("request.userInfo.groups.name", "request.userInfo.groups.map(x, x.name)"),
+    ("1 < size(object.a) < 5", "1 < size(object.a) && size(object.a) < 5"),
+    ("!request.name", "request.name == ''"),
+    ("!size(object.a)", "size(object.a) == 0"),
+    ("!object.?a", "!object.?a.orValue(false)"),
+    ("object.?a == 1 && object.?b == 2", "object.?a.orValue(…) == 1"),
+    ("size(object.a) && true", "size(object.a) > 0"),
+    ("object.?a || true", "object.?a.orValue(false)"),
+    ("object.?a.all(x, true)", "a.?b.orValue([]).all(…)"),
+    ("'%s' % 'a'", "'%s'.format(['a'])"),
+    ("'%s'.format('a')", "'%s'.format(['a'])"),
+    ("request.kind == 'Pod'", "request.kind.kind == 'Pod'"),
+    ("[1, 'a']", "dyn('a')"),
+    ("int(true)", "true ? 1 : 0"),
+    ("cidr('10.0.0.0/8').containsIP(1)", "containsIP('1')"),
+    ("duration('1d')", "'24h'"),
+    ("timestamp('2027-01-01')", "RFC 3339"),
+    ("'a'.matches('(?=a)')", "RE2"),
+    ("'a'.split()", "split takes 1 or 2 arguments, not 0"),
+]
+
+
+@pytest.mark.parametrize(("expression", "want"), OPERANDS)
+def test_operands_of_other_types(expression: str, want: str) -> None:
+    assert want in hint(expression)
+
+
+RESULTS = [
+    ("request.name", BOOL, "write a comparison: request.name == '…'"),
+    ("'true'", BOOL, "write true without quotes"),
+    ("1", BOOL, "write true or false"),
+    ("size(object.a)", BOOL, "write a comparison: size(object.a) > 0"),
+    ("object.spec.hostNetwork", BOOL, "compare, as in `... == true`"),
+    ("object.?a", BOOL, "write object.?a.orValue(false)"),
+    ("[1].map(x, x > 1)", BOOL, "write .all(x, CONDITION) in place of .map"),
+    ("[JSONPatch{op: 'add'}]", BOOL, "write list.all(x, CONDITION)"),
+    ("Object{spec: 1}", BOOL, "a validation cannot change objects: write mutations"),
+    ("size(object.a)", STRING, "write string(size(object.a))"),
+    ("request.userInfo.groups", STRING, "write request.userInfo.groups.join(', ')"),
+    ("object.a", STRING, "convert it with string(...)"),
+    ("JSONPatch{op: 'test', path: '/a'}", LIST_OF_JSONPATCH, "write a list: [JSONPatch{op: 'test'"),
+    ("Object{spec: 1}", LIST_OF_JSONPATCH, "is for patchType ApplyConfiguration"),
+    ("[{'op': 'add'}]", LIST_OF_JSONPATCH, "write a list: [JSONPatch{op: 'add'"),
+    ("[JSONPatch{op: 'add'}]", OBJECT, "is for patchType JSONPatch"),
+    ("Object.spec{a: 1}", OBJECT, "write the whole object: Object{spec: Object.spec{…}}"),
+    ("{'spec': 1}", OBJECT, "write Object{spec: Object.spec{…}}"),
+]
+
+
+@pytest.mark.parametrize(("expression", "expect", "want"), RESULTS)
+def test_results_of_other_types(expression: str, expect: Type, want: str) -> None:
+    assert want in hint(expression, MUTATION, expect)
+
+
+def test_fields_of_patches() -> None:
+    assert hint("[JSONPatch{operation: 'add'}]", MUTATION) == (
+        "JSONPatch has the fields op, path, from and value"
+    )
+    assert hint("JsonPatch{op: 'add'}", MUTATION).startswith("write JSONPatch{op: 'add'")
