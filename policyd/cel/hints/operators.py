@@ -10,10 +10,10 @@ _ONE_VALUE = "an expression is one value: combine conditions with &&, or write s
 _BINARY = frozenset(("&&", "||", "==", "!=", "<", "<=", ">", ">=", "+", "*", "/", "%", "in"))
 _METHODS = {"every": "all", "some": "exists", "any": "exists", "find": "filter", "forEach": "all"}
 # What follows a | in templates and in jq.
-_FILTERS = frozenset(
-    ("length", "size", "count", "default", "lower", "upper", "trim", "quote", "keys", "values")
-    + ("first", "last", "join", "map", "select", "toString", "indent", "nindent", "split", "any")
-)
+_FILTERS = frozenset((
+    "length", "size", "count", "default", "lower", "upper", "trim", "quote", "keys", "values",
+    "first", "last", "join", "map", "select", "toString", "indent", "nindent", "split", "any",
+))  # fmt: skip
 # Characters that look like an operator or a quote: (what, instead).
 _LOOKALIKES = {
     **dict.fromkeys("“”„‟«»〝〞＂", ("typographic quotes", "write \" or '")),

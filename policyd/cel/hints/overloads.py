@@ -98,7 +98,7 @@ def _negated(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str
 
 def _membership(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     if call.function == "@in":
-        item, whole = types
+        whole = types[1]
         if is_optional(whole):
             return f"write {texts[0]} in {texts[1]}.orValue([])"
         if whole == STRING:

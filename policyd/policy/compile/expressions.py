@@ -156,4 +156,6 @@ def _in_string(raw: Mapping[str, Any], each: PolicyExpression, problem: Problem)
     text = string_at(raw, each.path)
     lines = text[each.start :].split("\n")[: problem.line - 1]
     offset = each.start + sum(len(line) + 1 for line in lines) + problem.column - 1
-    return replace(at_offset(problem, text, offset), hint=problem.hint or LITERAL)
+    return replace(
+        at_offset(problem, text, offset), hint="; ".join(filter(None, (problem.hint, LITERAL)))
+    )

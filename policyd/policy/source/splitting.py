@@ -100,14 +100,16 @@ def _chunks(whole: Chunk) -> Iterator[Chunk]:
 
 def _syntax_problem(chunk: Chunk, error: YamlError) -> Problem:
     line = error.line + chunk.line
+    explanation = error.explanation.numbered(chunk.line)
     return Problem(
         error.message,
         file=chunk.file,
         line=line,
         column=error.column,
-        hint=error.hint,
+        hint=explanation.hint,
         excerpt=chunk.excerpt(line, error.column),
         rule="syntax",
+        summary=explanation.summary,
     )
 
 

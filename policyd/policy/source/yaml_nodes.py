@@ -14,6 +14,10 @@ from typing import Any, cast
 import yaml
 
 from policyd.cel.syntax.recursion import deep_recursion
+from policyd.policy.source.yaml_hints.finding import explain
+from policyd.policy.source.yaml_hints.layout import duplicate_hint
+from policyd.policy.source.yaml_hints.rows import UNEXPLAINED, Explanation
+from policyd.policy.source.yaml_hints.values import TEMPLATE
 
 MAX_DEPTH = 1000  # levels; deeper objects are refused in reviews too
 MAX_NODES = 2_000_000  # aliases may multiply a small text: "billion laughs"
@@ -40,18 +44,24 @@ _NUMERIC = frozenset("0123456789+-.")
 # Most digits of a 64-bit integer, in base 2 with its prefix. A longer number is a float if decimal,
 # else a string, as in Go; Python refuses to parse thousands of digits.
 _MAX_DIGITS = 66
+_QUOTE = Explanation("", "put it in quotes if it is a string")
 _RESOLVABLE = frozenset({STR, BOOL, INT, FLOAT, NULL, TIMESTAMP})
 
 
 class YamlError(Exception):
-    """The text is not YAML that converts to JSON; ``line`` and ``column`` count from 1."""
+    """The text is not YAML that converts to JSON; ``line`` and ``column`` count from 1.
 
-    def __init__(self, message: str, line: int, column: int, hint: str = "") -> None:
+    ``explanation`` says in plain words what is wrong; its lines are those of the text.
+    """
+
+    def __init__(
+        self, message: str, line: int, column: int, explanation: Explanation = UNEXPLAINED
+    ) -> None:
         super().__init__(message)
         self.message = message
         self.line = line
         self.column = column
-        self.hint = hint
+        self.explanation = explanation
 
 
 class _Composer(yaml.CSafeLoader):
@@ -92,8 +102,9 @@ def compose(text: str) -> list[yaml.Node]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = ": ".join(part for part in (error.context, error.problem) if part)
-        line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
-        raise YamlError(message, line, column, _syntax_hint(text, line)) from None
+        place = _place(mark)
+        found = explain(text, message, place, _place(error.context_mark or mark)) or UNEXPLAINED
+        raise YamlError(message, *(found.place or place), found) from None
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
         raise YamlError(
@@ -104,16 +115,8 @@ def compose(text: str) -> list[yaml.Node]:
     return roots
 
 
-def _syntax_hint(text: str, line: int) -> str:
-    """Return a hint at the most likely cause of a syntax error in that line."""
-    lines = text.split("\n")
-    near = lines[line - 1] if line <= len(lines) else ""
-    if "\t" in near[: len(near) - len(near.lstrip())]:
-        return "YAML is indented with spaces, not tabs"
-    value = near.partition(":")[2].lstrip()
-    if value[:1] in set("!&*%@`{[") or (value[:1] not in {"'", '"', "|", ">"} and ": " in value):
-        return "put the value in quotes, or on its own lines after '|'"
-    return ""
+def _place(mark: yaml.Mark | None) -> tuple[int, int]:
+    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
 
 
 def construct(root: yaml.Node) -> Any:
@@ -152,7 +155,9 @@ class _Constructor:
         places: dict[str, yaml.Node] = {}
         for key_node, value_node in node.value:
             if not isinstance(key_node, yaml.ScalarNode):
-                raise _error(key_node, "a key must be a string, not a list or mapping")
+                message = "a key must be a string, not a list or mapping"
+                nested = key_node.flow_style and isinstance(key_node, yaml.MappingNode)
+                raise _error(key_node, message, TEMPLATE if nested else UNEXPLAINED)
             tag, key = scalar(key_node)
             if tag == MERGE:
                 merged.update(self._merged(value_node))
@@ -160,7 +165,8 @@ class _Constructor:
             name = key if type(key) is str else _key_text(key_node, key)
             if name in places:
                 first = places[name].start_mark.line + 1
-                raise _error(key_node, f'duplicate key "{name}"', f"first defined in line {first}")
+                explanation = Explanation("", duplicate_hint(name, key_node), (first,))
+                raise _error(key_node, f'duplicate key "{name}"', explanation)
             places[name] = key_node
             own[name] = self.build(value_node)
         return {**merged, **own} if merged else own
@@ -234,9 +240,7 @@ def _json_number(node: yaml.Node, value: Any) -> Any:
         return float(value)
     if type(value) is float:
         if not math.isfinite(value):
-            raise _error(
-                node, f"{node.value} is not a JSON value", "put it in quotes if it is a string"
-            )
+            raise _error(node, f"{node.value} is not a JSON value", _QUOTE)
         if value.is_integer() and -(1 << 63) <= value < (1 << 63):
             return int(value)
     return value
@@ -245,7 +249,7 @@ def _json_number(node: yaml.Node, value: Any) -> Any:
 def _key_text(node: yaml.Node, key: Any) -> str:
     """Return a mapping key as a string, which JSON needs."""
     if key is None:
-        raise _error(node, "a key must not be null", "put it in quotes if it is a string")
+        raise _error(node, "a key must not be null", _QUOTE)
     if isinstance(key, bool):
         return "true" if key else "false"
     if isinstance(key, float):
@@ -253,5 +257,5 @@ def _key_text(node: yaml.Node, key: Any) -> str:
     return str(key)
 
 
-def _error(node: yaml.Node, message: str, hint: str = "") -> YamlError:
-    return YamlError(message, node.start_mark.line + 1, node.start_mark.column + 1, hint)
+def _error(node: yaml.Node, message: str, explanation: Explanation = UNEXPLAINED) -> YamlError:
+    return YamlError(message, *_place(node.start_mark), explanation)

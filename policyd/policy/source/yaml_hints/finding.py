@@ -1,0 +1,86 @@
+"""Find what a syntax error of libyaml is about."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import yaml
+
+from policyd.policy.source.yaml_hints import layout, values
+from policyd.policy.source.yaml_hints.rows import QUOTES, Explanation, YamlRow
+
+
+def explain(
+    text: str, problem: str, place: tuple[int, int], began: tuple[int, int]
+) -> Explanation | None:
+    """Return what is wrong at a place (line and column from 1); ``began``: where what the parser
+    was reading begins. None if nothing is known.
+    """
+    lines = [line.rstrip("\r") for line in text.split("\n")]
+    line, column = place
+    if not 0 < line <= len(lines) or not 0 < began[0] <= len(lines):
+        return None
+    return next(_candidates(text, lines, problem, (line, column), began), None)
+
+
+def _candidates(
+    text: str, lines: list[str], problem: str, place: tuple[int, int], began: tuple[int, int]
+) -> Iterator[Explanation]:
+    line, column = place
+    row = YamlRow.of(lines[line - 1])
+    rows = [layout.tab(lines, line)]
+    if "unknown escape character" in problem:
+        rows.append(values.escape(lines[line - 1], column))
+    elif "quoted scalar" in problem and "unexpected" in problem:
+        rows.append(_unclosed(lines, began))
+    elif "block scalar" in problem:
+        rows.append(values.block(row) if row.value[:1] in ("|", ">") else values.sign(row))
+    elif "expected ',' or" in problem:
+        rows += [_flow(lines, line, began), values.sign(row)]
+    elif "could not find expected ':'" in problem:
+        rows.append(layout.no_key(lines, began[0]))
+    elif "mapping values" in problem:
+        rows += [layout.deeper(lines, line, column), values.sign(row), values.colon(row)]
+    else:
+        rows += [values.sign(row) if column > row.at else None, values.quotes(row, column)]
+        rows.append(_late_quote(text, line, column))
+        if "did not find expected" in problem:
+            rows += [layout.indentation(lines, line), layout.item(lines, line, began)]
+    yield from filter(None, rows)
+
+
+def _unclosed(lines: list[str], began: tuple[int, int]) -> Explanation:
+    line, column = began
+    quote = lines[line - 1][column - 1 : column] or "'"
+    what = "the quote that opens in line {0} is never closed"
+    return Explanation(what, f"write the closing {quote}", (line,), began)
+
+
+def _flow(lines: list[str], line: int, began: tuple[int, int]) -> Explanation | None:
+    """A list or object in brackets that does not end in its line."""
+    if began[0] == line:
+        return None
+    opening = lines[began[0] - 1][began[1] - 1 : began[1]]
+    close = {"[": "]", "{": "}"}.get(opening)
+    if close is None:
+        return None
+    what = f"the {opening} of line {{0}} is never closed"
+    return Explanation(what, f"write {close} at its end", (began[0],), began)
+
+
+def _late_quote(text: str, line: int, column: int) -> Explanation | None:
+    """A string that ends just before the place, and began in an earlier line."""
+    last: yaml.Token | None = None
+    with suppress(yaml.YAMLError):  # the scanner may stop where the parser did
+        for token in yaml.scan(text, Loader=yaml.CSafeLoader):
+            if token.start_mark.line + 1 >= line and token.start_mark.column + 1 >= column:
+                break
+            if isinstance(token, yaml.ScalarToken):
+                last = token
+    if not isinstance(last, yaml.ScalarToken) or last.style not in QUOTES:
+        return None
+    start, end = last.start_mark, last.end_mark
+    if start.line == end.line or end.line + 1 != line or end.column + 1 > column:
+        return None
+    what = "the quote that opens in line {0} closes only in line {1}"
+    place = (start.line + 1, start.column + 1)
+    return Explanation(what, "close it in line {0}", (start.line + 1, line), place)

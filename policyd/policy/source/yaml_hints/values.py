@@ -1,0 +1,98 @@
+"""Values that YAML reads in another way than meant: signs at their start, quotes, ': ' inside."""
+
+from collections.abc import Mapping
+
+from policyd.policy.source.yaml_hints.rows import QUOTES, Explanation, YamlRow, quoted
+
+_SIGNS: Mapping[str, str] = {
+    "!": "a value that begins with ! is a YAML tag",
+    "&": "a value that begins with & is a YAML anchor",
+    "*": "a value that begins with * is a YAML alias",
+    "%": "a value cannot begin with %",
+    "@": "a value cannot begin with @",
+    "`": "a value cannot begin with a backquote",
+    "[": "a value that begins with [ is a YAML list",
+    "{": "a value that begins with { is a YAML object",
+}
+TEMPLATE = Explanation(
+    "a value that begins with {{ is a YAML object in another",
+    "render the template first (helm template), or put the value in quotes",
+)
+
+
+def sign(row: YamlRow) -> Explanation | None:
+    """A value that begins with a sign of YAML."""
+    what = _SIGNS.get(row.value[:1])
+    if what is None:
+        return None
+    if row.value.startswith("{{"):
+        return TEMPLATE
+    if row.value[:1] in "[{" and _closes(row.value):
+        return None
+    return Explanation(what, quoted(row.value))
+
+
+def _closes(value: str) -> bool:
+    """Whether a list or object ends with the line."""
+    return value.endswith("]" if value[0] == "[" else "}")
+
+
+def quotes(row: YamlRow, column: int) -> Explanation | None:
+    """A value that begins with a quote, and continues after the next one."""
+    quote = row.value[:1]
+    if quote not in QUOTES or not quote:
+        return None
+    end = closing_quote(row.value, 0)
+    if end is None or row.at + end + 1 >= column + 1:
+        return None
+    rest = row.value[end + 1 :]
+    if rest[:1] == " ":
+        what = f"the value begins with {quote} and ends at the next one"
+        return Explanation(what, f"write all of it on the next lines after '|': {row.value}")
+    other = '"' if quote == "'" else "'"
+    escape = "''" if quote == "'" else '\\"'
+    inside = f"write {escape} for {quote} inside of it"
+    use = "" if other in row.value else f", put it in {other}"
+    what = f"the value ends at its second {quote}"
+    return Explanation(what, f"{inside}{use}, or write it on the next lines after '|'")
+
+
+def closing_quote(text: str, start: int) -> int | None:
+    """Return where the string that begins at an offset ends on its line."""
+    quote, at = text[start], start + 1
+    while at < len(text):
+        if quote == '"' and text[at] == "\\":
+            at += 2
+        elif text[at] != quote:
+            at += 1
+        elif quote == "'" and text[at + 1 : at + 2] == quote:
+            at += 2
+        else:
+            return at
+    return None
+
+
+def colon(row: YamlRow) -> Explanation | None:
+    """``: `` in a value without quotes."""
+    if row.key is None or ": " not in row.value + " ":
+        return None
+    return Explanation("': ' cannot be in a value without quotes", quoted(row.value))
+
+
+def block(row: YamlRow) -> Explanation:
+    """Text after ``|`` or ``>``."""
+    mark = row.value[:1]
+    what = f"a value that begins with {mark} continues on the next lines"
+    if row.value[:2] in ("||", ">=") or (mark == ">" and row.value[1:2] == " "):
+        return Explanation(what, quoted(row.value))
+    rest = row.value.lstrip("|>+-0123456789 ")
+    return Explanation(what, f"write the text on the next line, indented: {rest}")
+
+
+def escape(text: str, column: int) -> Explanation:
+    r"""``\d`` in double quotes."""
+    at = text.rfind("\\", 0, column + 1)
+    name = text[at : at + 2] if at >= 0 else "\\"
+    what = f"YAML has no escape {name} in double quotes"
+    use = "put the value in single quotes, or write it on the next lines after '|'"
+    return Explanation(what, f"write \\{name}, {use}")
