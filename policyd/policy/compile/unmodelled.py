@@ -25,4 +25,5 @@ def expression_problems(document: Document, version: KubernetesVersion) -> list[
                 overlays.compile(each.held, each.path)
     finally:
         expressions.close()
-    return expressions.problems
+    reported = {problem.path for problem in document.problems}
+    return [problem for problem in expressions.problems if problem.path not in reported]

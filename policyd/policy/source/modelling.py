@@ -1,12 +1,14 @@
 """Build the checked model of a raw document: pydantic checks the shape, ``checks`` the values."""
 
 import copy
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from policyd.cel.syntax.recursion import deep_recursion
+from policyd.errors import Problem
 from policyd.json_types import FieldPath
 from policyd.policy.checks.documents import check
 from policyd.policy.model.findings import FormProblem, schema_findings
@@ -24,6 +26,7 @@ def _modelled(document: Document) -> Document:
     versions, model = KINDS.get(document.kind, ((), None))
     if model is None or document.api_version not in versions:
         return document
+    tagged = list(_tag_problems(document))
     try:
         found = model.model_validate(document.raw)
         findings = check(found)
@@ -31,9 +34,23 @@ def _modelled(document: Document) -> Document:
         findings = schema_findings(error, model)
         findings += _value_findings(document.raw, model, findings)
     else:
-        if not findings:
+        if not findings and not tagged:
             return replace(document, model=found)
-    return document.with_problems(*(document.problem(finding) for finding in findings))
+    if tagged:  # what else is wrong with these values follows from their tags
+        findings = [
+            each for each in findings if not any(_related(each.path, path) for path, _ in tagged)
+        ]
+    return document.with_problems(
+        *(problem for _, problem in tagged), *(document.problem(finding) for finding in findings)
+    )
+
+
+def _tag_problems(document: Document) -> Iterator[tuple[FieldPath, Problem]]:
+    """Yield the values that YAML takes as tags, with their paths."""
+    for tagged, hint, line, column in document.origin.tagged():
+        problem = document.problem(FormProblem(tagged.path, tagged.message, hint))
+        excerpt = document.origin.chunk.excerpt(line, column)
+        yield tagged.path, replace(problem, line=line, column=column, excerpt=excerpt)
 
 
 def _value_findings(

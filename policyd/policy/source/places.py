@@ -1,6 +1,7 @@
 """The place of a field in its file, computed on demand: few documents have problems."""
 
 import functools
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import yaml
@@ -8,6 +9,8 @@ import yaml
 from policyd.excerpts import marked
 from policyd.json_types import FieldPath
 from policyd.policy.source.yaml_nodes import YamlError, compose, scalar
+from policyd.policy.source.yaml_text.scalar_places import after_properties, character_place
+from policyd.policy.source.yaml_text.tags import TaggedValue, may_have_tags, tagged_values
 
 NO_TEXT = -1
 
@@ -64,27 +67,28 @@ class Origin:
         """Convert a place in the string at ``path`` to a place in the file (all count from 1).
 
         Folding and indentation change only blanks, so the place is found by counting the other
-        characters. An escape in double quotes counts as one character.
+        characters. The end of the string is the place after its last character.
         """
         node = self._step(path)[1]
         start_line, start_column = self.find(path, at_key=False)
         lines = node.value.split("\n") if isinstance(node, yaml.ScalarNode) else []
-        if node is None or not 0 < line <= len(lines):
+        if not isinstance(node, yaml.ScalarNode) or not 0 < line <= len(lines):
             return start_line, start_column
         before = "".join([*lines[: line - 1], lines[line - 1][: column - 1]])
         wanted = sum(not each.isspace() for each in before)
-        rows = self.chunk.text.split("\n")
-        row, at = start_line - self.chunk.line - 1, start_column - 1
-        escaped = False
-        while row < len(rows):
-            for number, character in enumerate(rows[row][at:], at):
-                if character.isspace() or (escaped := _opens_escape(node, character, escaped)):
-                    continue
-                if wanted == 0:
-                    return row + self.chunk.line + 1, number + 1
-                wanted -= 1
-            row, at = row + 1, 0
-        return start_line, start_column
+        first = start_line - self.chunk.line - 1, start_column - 1
+        row, at = character_place(self.chunk.text.split("\n"), node, first, wanted)
+        return row + self.chunk.line + 1, at + 1
+
+    def tagged(self) -> Iterator[tuple[TaggedValue, str, int, int]]:
+        """Yield each value that YAML takes as a tag, with its hint, line and column."""
+        if self.chunk.line == NO_TEXT or not may_have_tags(self.chunk.text):
+            return
+        node = self._step("")[1]
+        lines = self.chunk.text.split("\n")
+        for each in tagged_values(node, lines) if node is not None else ():
+            mark = each.node.start_mark
+            yield each, each.hint(lines), mark.line + self.chunk.line + 1, mark.column + 1
 
     def node(self) -> yaml.Node | None:
         """Return the node of the document, with marks in ``chunk.text``; None if there is none."""
@@ -176,21 +180,16 @@ def _child(node: yaml.Node, part: str) -> tuple[yaml.Node, yaml.Node] | None:
 def _start(node: yaml.Node, chunk: Chunk) -> tuple[int, int]:
     """Return line and column, from 1, of the first character of a node's value."""
     line, column = node.start_mark.line, node.start_mark.column
-    style = node.style if isinstance(node, yaml.ScalarNode) else None
-    if style in ("'", '"'):
-        return line + 1, column + 2
-    if style in ("|", ">"):
+    if not isinstance(node, yaml.ScalarNode):
+        return line + 1, column + 1
+    if node.style in ("|", ">"):
         return line + 2, _block_indent(chunk.text.split("\n")[line + 1 : node.end_mark.line]) + 1
-    return line + 1, column + 1
+    end = node.end_mark.column if node.end_mark.line == line else None
+    column = after_properties(chunk.text.split("\n")[line][:end], column)
+    return line + 1, column + (2 if node.style in ("'", '"') else 1)
 
 
 def _block_indent(lines: list[str]) -> int:
     """Return the indentation of a block scalar: that of its first non-blank line."""
     first = next((each for each in lines if each.strip()), "")
     return len(first) - len(first.lstrip(" "))
-
-
-def _opens_escape(node: yaml.Node, character: str, escaped: bool) -> bool:
-    """Whether a character starts an escape; ``escaped``: the character itself is escaped."""
-    mark = {'"': "\\", "'": "'"}.get(getattr(node, "style", None) or "")
-    return character == mark and not escaped

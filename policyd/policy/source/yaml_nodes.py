@@ -14,10 +14,10 @@ from typing import Any, cast
 import yaml
 
 from policyd.cel.syntax.recursion import deep_recursion
-from policyd.policy.source.yaml_hints.finding import explain
-from policyd.policy.source.yaml_hints.layout import duplicate_hint
-from policyd.policy.source.yaml_hints.rows import UNEXPLAINED, Explanation
-from policyd.policy.source.yaml_hints.values import TEMPLATE
+from policyd.policy.source.yaml_text.finding import explain
+from policyd.policy.source.yaml_text.layout import duplicate_hint
+from policyd.policy.source.yaml_text.rows import UNEXPLAINED, Explanation
+from policyd.policy.source.yaml_text.values import TEMPLATE
 
 MAX_DEPTH = 1000  # levels; deeper objects are refused in reviews too
 MAX_NODES = 2_000_000  # aliases may multiply a small text: "billion laughs"

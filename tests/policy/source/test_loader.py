@@ -53,7 +53,7 @@ def test_all_problems_of_all_documents_are_told_with_their_places() -> None:
         (15, 5, "spec.validations[0].mesage"),
         (17, 13, "spec.validations[1].reason"),
         (18, 14, "spec.validations[1].message"),
-        (21, 1, ""),
+        (20, 4, ""),
         (22, 1, ""),
         (24, 1, ""),
     ]

@@ -2,7 +2,7 @@
 
 import yaml
 
-from policyd.policy.source.yaml_hints.rows import Explanation, YamlRow, before, has_content
+from policyd.policy.source.yaml_text.rows import Explanation, YamlRow, before, has_content
 
 
 def tab(lines: list[str], line: int) -> Explanation | None:

@@ -5,8 +5,8 @@ from contextlib import suppress
 
 import yaml
 
-from policyd.policy.source.yaml_hints import layout, values
-from policyd.policy.source.yaml_hints.rows import QUOTES, Explanation, YamlRow
+from policyd.policy.source.yaml_text import layout, values
+from policyd.policy.source.yaml_text.rows import QUOTES, Explanation, YamlRow
 
 
 def explain(
@@ -34,6 +34,8 @@ def _candidates(
         rows.append(_unclosed(lines, began))
     elif "block scalar" in problem:
         rows.append(values.block(row) if row.value[:1] in ("|", ">") else values.sign(row))
+    elif "scanning a tag" in problem:
+        rows.append(values.tag(lines[began[0] - 1], began))
     elif "expected ',' or" in problem:
         rows += [_flow(lines, line, began), values.sign(row)]
     elif "could not find expected ':'" in problem:
@@ -45,7 +47,10 @@ def _candidates(
         rows.append(_late_quote(text, line, column))
         if "did not find expected" in problem:
             rows += [layout.indentation(lines, line), layout.item(lines, line, began)]
-    yield from filter(None, rows)
+    for found in filter(None, rows):
+        # A value is at fault from its first sign on, wherever the parser noticed it.
+        at_value = found.summary.startswith("a value") and found.place is None
+        yield found._replace(place=(line, row.at + 1)) if at_value else found
 
 
 def _unclosed(lines: list[str], began: tuple[int, int]) -> Explanation:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from policyd.policy.source.yaml_hints.rows import QUOTES, Explanation, YamlRow, quoted
+from policyd.policy.source.yaml_text.rows import QUOTES, Explanation, YamlRow, quoted
 
 _SIGNS: Mapping[str, str] = {
     "!": "a value that begins with ! is a YAML tag",
@@ -30,6 +30,12 @@ def sign(row: YamlRow) -> Explanation | None:
     if row.value[:1] in "[{" and _closes(row.value):
         return None
     return Explanation(what, quoted(row.value))
+
+
+def tag(line: str, began: tuple[int, int]) -> Explanation:
+    """A tag that is not valid, at its place."""
+    value = line[began[1] - 1 :].rstrip("}] ")
+    return Explanation(_SIGNS["!"], quoted(value), (), began)
 
 
 def _closes(value: str) -> bool:

@@ -1,0 +1,55 @@
+"""Values that YAML takes as tags: ``expression: !object.spec.hostNetwork`` is an empty string.
+
+Kubernetes reads them so, too, and drops what was written; nobody means that in a policy.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import yaml
+
+from policyd.json_types import FieldPath
+from policyd.policy.source.yaml_text.rows import quoted
+
+# What precedes a tag in a line: without any of these in a text, nothing has to be parsed again.
+_BEFORE = (": !", ":  !", "- !", "-  !", ":\t!")
+
+
+class TaggedValue(NamedTuple):
+    """A value with a tag of its own, at a path below the root node."""
+
+    path: FieldPath
+    node: yaml.Node
+
+    @property
+    def message(self) -> str:
+        return f"the ! at the start makes it a YAML tag: the value is {self.node.value!r}"
+
+    def hint(self, lines: list[str]) -> str:
+        """Return the remedy; ``lines`` are those of the text that the node is in."""
+        start, end = self.node.start_mark, self.node.end_mark
+        last = end.column if end.line == start.line else None
+        return quoted(lines[start.line][start.column : last])
+
+
+def may_have_tags(text: str) -> bool:
+    """Whether a text may have tags; false for nearly all."""
+    return any(each in text for each in _BEFORE)
+
+
+def tagged_values(node: yaml.Node, lines: list[str]) -> Iterator[TaggedValue]:
+    """Yield the scalars with tags that begin with one ``!``; ``lines`` are those of the text."""
+    stack: list[tuple[yaml.Node, FieldPath]] = [(node, ())]
+    while stack:
+        here, at = stack.pop()
+        if isinstance(here, yaml.ScalarNode):
+            # The parser drops a lone ! from the node: only the text has it.
+            mark = here.start_mark
+            sign = lines[mark.line][mark.column : mark.column + 2]
+            if sign.startswith("!") and sign != "!!":
+                yield TaggedValue(at, here)
+        elif isinstance(here, yaml.SequenceNode):
+            stack += reversed([(item, (*at, number)) for number, item in enumerate(here.value)])
+        else:
+            pairs = [(key, value) for key, value in here.value if isinstance(key, yaml.ScalarNode)]
+            stack += reversed([(value, (*at, key.value)) for key, value in pairs])
