@@ -36,6 +36,7 @@ _OF_QUANTITIES: Mapping[str, str] = {
     "_==_": "{0} == {1}",
     "_!=_": "{0} != {1}",
 }
+_AMOUNTS = ("memory", "cpu", "storage")  # fields with quantities
 _COMPARISONS = frozenset((*_ORDERED, "_==_", "_!=_"))
 _ARITHMETIC = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_"))
 # The field of a struct that is meant where it is compared with a string.
@@ -170,6 +171,9 @@ def _strings(o: OperatorUse) -> str:
             return o.write(at, plain, ", without quotes")
         if quoted and plain[:1].isdigit():
             return f"write quantity({o.texts[at]}) for a quantity, and compare with isLessThan()"
+        if o.texts[at].rstrip("']").endswith(_AMOUNTS) and o.call.function in _ORDERED:
+            sides = [made("quantity", *each) for each in zip(o.texts, o.types, strict=True)]
+            return f"write {filled(_ORDERED[o.call.function], sides)}"
         return o.write(at, f"{'double' if t == DOUBLE else 'int'}({o.texts[at]})")
     if t.kind is Kind.LIST and o.sign in ("==", "!="):
         inside = f"{o.texts[at]} in {text}"

@@ -10,7 +10,7 @@ from policyd.cel.syntax.unparse import unparse
 from policyd.cel.types.declarations import Scope
 from policyd.cel.types.types import DYN, Type
 
-_LONGEST = 50
+_LONGEST = 80
 _MOST = 15
 
 

@@ -1,6 +1,6 @@
 """Print expressions that do not compile for people; ``--jsonl`` prints the text of Kubernetes."""
 
-from policyd.cli.shared.output import styled
+from policyd.cli.shared.output import problem_details, styled
 from policyd.errors import CelCompileError
 
 
@@ -9,9 +9,6 @@ def compile_error(error: CelCompileError) -> str:
     lines: list[str] = []
     for problem in error.problems:
         place = f"{problem.line}:{problem.column}: " if problem.excerpt else ""
-        lines.append(f"{styled('error', fg='red')}: {place}{problem.text}")
-        if problem.excerpt:
-            lines.append(problem.excerpt)
-        if problem.hint:
-            lines.append(f"  {styled('hint', fg='cyan')}: {problem.hint}")
+        lines.append(f"{styled('error', fg='red')}: {place}{problem.summary or problem.message}")
+        lines += problem_details(problem)
     return "\n".join(lines)

@@ -1,7 +1,7 @@
 """How commands print: problems as text or JSON, and colours. Finds no problems."""
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
@@ -16,18 +16,26 @@ def styled(text: str, **style: Any) -> str:
 
 
 def problem_text(problem: Problem) -> str:
-    """Format a problem as compilers do: place, message, the line with a caret, a hint."""
+    """Format a problem as compilers do: place, message, its details."""
     place = ":".join(str(part) for part in (problem.file, problem.line, problem.column) if part)
     advice = problem.severity == "advice"
     word = styled("advice" if advice else "error", fg="yellow" if advice else "red")
     path = f"{problem.path}: " if problem.path else ""
     rule = f" [{problem.rule}]" if advice else ""  # the name by which it is disabled
-    lines = [f"{styled(place, bold=True)}: {word}: {path}{problem.text}{rule}"]
+    lines = [
+        f"{styled(place, bold=True)}: {word}: {path}{problem.summary or problem.message}{rule}"
+    ]
+    return "\n".join((*lines, *problem_details(problem)))
+
+
+def problem_details(problem: Problem) -> Iterator[str]:
+    """Yield the lines below a problem: the source with a caret, a hint, the parser's words."""
     if problem.excerpt:
-        lines.append(problem.excerpt)
+        yield problem.excerpt
     if problem.hint:
-        lines.append(f"  {styled('hint', fg='cyan')}: {problem.hint}")
-    return "\n".join(lines)
+        yield f"  {styled('hint', fg='cyan')}: {problem.hint}"
+    if problem.summary:
+        yield styled(f"  parser: {problem.message}", dim=True)
 
 
 def echo_problems(problems: Iterable[Problem], *, err: bool = False) -> None:

@@ -55,7 +55,7 @@ class Expressions:
         self._programs: dict[tuple[FieldPath, int], Program] = {}
         self._by_role: dict[ExpressionRole, list[Program]] = {}
         listed = tuple(expressions_of(document.raw))
-        self._names = frozenset(each.name for each in listed if each.role is VARIABLE)
+        self._names = tuple(each.name for each in listed if each.role is VARIABLE)
         for each in listed:
             self._compile(each)
 
@@ -91,8 +91,10 @@ class Expressions:
             checked = self._environment(each.role).check(each.text, expect=each.role.results)
             program = self._planned(checked, each)
         except CelCompileError as error:
+            cut = self.document.origin.cut(each.at)
             for problem in error.problems:
-                outer = _in_string(self.document.raw, each, in_policy(problem, each, self._names))
+                hinted = in_policy(problem, each, self._names, cut)
+                outer = _in_string(self.document.raw, each, hinted)
                 self.problems.append(self.document.placed(outer, each.at))
             return
         if each.role is VARIABLE:

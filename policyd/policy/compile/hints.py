@@ -1,27 +1,33 @@
 """Hints that need the policy around an expression: its variables and where it stands."""
 
-from collections.abc import Collection
+from collections.abc import Sequence
 from dataclasses import replace
 
 from policyd.errors import Problem
 from policyd.policy.model.expressions import CONDITION, MESSAGE, VARIABLE, PolicyExpression
 
+_SYNTAX = "Syntax error: "
 _NO_VARIABLES = "undeclared reference to 'variables'"
 _NO_AUTHORIZER = "undeclared reference to 'authorizer'"
 
 
-def in_policy(problem: Problem, each: PolicyExpression, variables: Collection[str]) -> Problem:
+def in_policy(
+    problem: Problem, each: PolicyExpression, variables: Sequence[str], cut: str = ""
+) -> Problem:
     """Return the problem of an expression with the hint that its place in the policy gives.
 
-    ``variables`` are all variables of the policy, visible or not.
+    ``variables`` are all variables of the policy, visible or not; ``cut`` is the remedy if YAML
+    ends the string too early.
     """
-    hint = ""
+    hint = cut if problem.message.startswith(_SYNTAX) else ""
     name = problem.message.removeprefix("undefined field '").rstrip("'")
     if problem.message.startswith(_NO_VARIABLES):
         if each.role is CONDITION:
             hint = "matchConditions cannot use variables: write the expression itself"
         elif each.role is VARIABLE:
             hint = "a variable can use only those before it in the list, and this is the first"
+            if each.name != variables[0]:
+                hint = "the variables before it have errors"
     elif problem.message.startswith(_NO_AUTHORIZER) and each.role is MESSAGE:
         hint = "a messageExpression cannot use the authorizer"
     elif each.role is VARIABLE and problem.message == f"undefined field '{name}'":

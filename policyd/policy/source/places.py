@@ -80,6 +80,18 @@ class Origin:
         row, at = character_place(self.chunk.text.split("\n"), node, first, wanted)
         return row + self.chunk.line + 1, at + 1
 
+    def cut(self, path: str) -> str:
+        """Return the remedy for a string without quotes that YAML ends before its line does."""
+        node = self._step(path)[1] if self.chunk.line != NO_TEXT else None
+        if not isinstance(node, yaml.ScalarNode) or node.style or node.end_mark is None:
+            return ""
+        rest = self.chunk.text.split("\n")[node.end_mark.line][node.end_mark.column :]
+        if rest[:1].isspace() and rest.lstrip().startswith("#"):
+            return "YAML takes ' #' and what follows as a comment: put the value in quotes"
+        if rest.startswith(","):
+            return "YAML ends the value at ',' between { and }: put the value in quotes"
+        return ""
+
     def tagged(self) -> Iterator[tuple[TaggedValue, str, int, int]]:
         """Yield each value that YAML takes as a tag, with its hint, line and column."""
         if self.chunk.line == NO_TEXT or not may_have_tags(self.chunk.text):

@@ -90,7 +90,11 @@ def test_a_file_is_the_object(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["1 +"], 2, "error: 1:3: the expression ends after + (Syntax error: "),
+        (
+            ["1 +"],
+            2,
+            "error: 1:3: the expression ends after +\n | 1 +\n | ..^\n  hint: write what follows +",
+        ),
         (["1 / 0"], 1, "error: division by zero"),
         ([], 2, "Missing argument 'EXPRESSION'"),
         (["1", "--var", "a"], 2, "expected NAME=JSON"),

@@ -65,7 +65,7 @@ REFUSED: list[tuple[str, str, str, str, str, str]] = [
     ("a key twice", "spec: {hostname: a, +(hostname): b}", "10:27", "spec.+(hostname)", 'duplicate key "hostname"', "once"),
     ("a bad pattern", "spec: {^(containers): x}", "10:29", "spec.^(containers)", "^() asks for items of a list", ""),
     ("the kind", "kind: Pod", "10:7", "kind", "an overlay cannot change the kind of an object", "write (kind)"),
-    ("no CEL", "metadata: {labels: {a: 'b ${object.}'}}", "10:42", "metadata.labels.a", "Syntax error: no viable alternative", "$${"),
+    ("no CEL", "metadata: {labels: {a: 'b ${object.}'}}", "10:41", "metadata.labels.a", "Syntax error: no viable alternative", "$${"),
     ("an unknown name", "metadata: {labels: {a: '${objekt.kind}'}}", "10:33", "metadata.labels.a", "undeclared reference to 'objekt'", "$${"),
     ("no closing brace", "metadata: {labels: {a: 'b ${object'}}", "10:33", "metadata.labels.a", "${ without a closing }", "$${"),
     ("an expression of a wrong type", "metadata: {labels: {a: '${1 + 1}'}}", "10:31", "metadata.labels.a", "expected a string, got int of the expression", "${string(...)}"),

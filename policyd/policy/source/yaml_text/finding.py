@@ -37,7 +37,7 @@ def _candidates(
     elif "scanning a tag" in problem:
         rows.append(values.tag(lines[began[0] - 1], began))
     elif "expected ',' or" in problem:
-        rows += [_flow(lines, line, began), values.sign(row)]
+        rows += [values.sign(row), _flow(lines, (line, column), began)]
     elif "could not find expected ':'" in problem:
         rows.append(layout.no_key(lines, began[0]))
     elif "mapping values" in problem:
@@ -60,10 +60,11 @@ def _unclosed(lines: list[str], began: tuple[int, int]) -> Explanation:
     return Explanation(what, f"write the closing {quote}", (line,), began)
 
 
-def _flow(lines: list[str], line: int, began: tuple[int, int]) -> Explanation | None:
-    """A list or object in brackets that does not end in its line."""
+def _flow(lines: list[str], place: tuple[int, int], began: tuple[int, int]) -> Explanation | None:
+    """A list or object in brackets that does not end in its line, or has too much in it."""
+    line, column = place
     if began[0] == line:
-        return None
+        return values.in_brackets(lines[line - 1], column)
     opening = lines[began[0] - 1][began[1] - 1 : began[1]]
     close = {"[": "]", "{": "}"}.get(opening)
     if close is None:

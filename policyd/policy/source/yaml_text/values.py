@@ -32,6 +32,16 @@ def sign(row: YamlRow) -> Explanation | None:
     return Explanation(what, quoted(row.value))
 
 
+def in_brackets(line: str, column: int) -> Explanation:
+    """What a value without quotes cannot contain between ``{`` and ``}``."""
+    sign_ = line[column - 1 : column]
+    hint = "put the value in quotes, or write each field on its own line"
+    if sign_ in ("[", "]", "{", "}"):
+        what = f"a value without quotes cannot contain '{sign_}' between brackets"
+        return Explanation(what, hint)
+    return Explanation("a ',' or a closing bracket is missing", hint)
+
+
 def tag(line: str, began: tuple[int, int]) -> Explanation:
     """A tag that is not valid, at its place."""
     value = line[began[1] - 1 :].rstrip("}] ")

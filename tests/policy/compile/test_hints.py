@@ -1,0 +1,107 @@
+"""Hints that depend on the policy around an expression, and on the kinds that it matches."""
+
+import pytest
+
+from policyd.errors import Problem
+from policyd.json_types import JSONObject
+from policyd.policy.compile.compiler import check
+from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.type_check import type_check
+from policyd.policy.source.loader import load_text
+from tests.builders.policies import DEPLOYMENTS, PODS, policy
+from tests.policy_sets import loaded
+
+HEAD = """\
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: x}
+spec:
+  matchConstraints:
+    resourceRules:
+    - {apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}
+"""
+VALIDATIONS = "  validations:\n  - expression: 'true'\n"
+
+
+def problems(text: str) -> list[Problem]:
+    return check(load_text(HEAD + text, "p.yaml"))
+
+
+IN_POLICIES = [
+    (
+        "  matchConditions: [{name: a, expression: variables.b == 1}]\n" + VALIDATIONS,
+        "matchConditions cannot use variables: write the expression itself",
+    ),
+    (
+        "  variables:\n  - {name: a, expression: variables.b}\n  - {name: b, expression: '1'}\n"
+        + VALIDATIONS,
+        "a variable can use only those before it in the list, and this is the first",
+    ),
+    (
+        "  variables:\n  - {name: a, expression: '1'}\n  - {name: b, expression: variables.c}\n"
+        "  - {name: c, expression: '1'}\n" + VALIDATIONS,
+        "variables.c is declared later: move it before b in the list",
+    ),
+    (
+        "  variables:\n  - {name: a, expression: '1'}\n  - {name: b, expression: variables.b}\n"
+        + VALIDATIONS,
+        "variables.b is this variable: it cannot use itself",
+    ),
+    (
+        "  validations:\n  - expression: 'true'\n    messageExpression: authorizer.path('/')\n",
+        "a messageExpression cannot use the authorizer",
+    ),
+    (
+        "  validations:\n  - expression: object.a == 'x' && #y'\n",
+        "YAML takes ' #' and what follows as a comment: put the value in quotes",
+    ),
+    (
+        "  validations:\n  - expression: object.a ==\n",
+        "write what follows ==, or remove it",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "hint"), IN_POLICIES)
+def test_the_place_in_the_policy_gives_the_hint(text: str, hint: str) -> None:
+    (found,) = problems(text)
+    assert found.hint == hint
+
+
+def test_a_value_that_ends_at_a_comma_is_named() -> None:
+    found = problems("  validations:\n  - {message: x, expression: a.all(c, c.b)}\n")
+    assert found[-1].hint == "YAML ends the value at ',' between { and }: put the value in quotes"
+
+
+KINDS = [
+    ("object.spec.container.all(c, true)", PODS, "did you mean containers?"),
+    ("object.metadata.label.x == ''", PODS, "did you mean labels?"),
+    ("object.specs.hostNetwork", PODS, "did you mean spec?"),
+    ("object.labels.x == ''", PODS, "did you mean object.metadata.labels?"),
+    (
+        "object.spec.containers.all(c, true)",
+        DEPLOYMENTS,
+        "did you mean object.spec.template.spec.containers?",
+    ),
+    ("object.spec.replicas > '3'", DEPLOYMENTS, "write object.spec.replicas > 3, without quotes"),
+    ("object.spec.hostNetwork == 'true'", PODS, "write object.spec.hostNetwork == true"),
+    (
+        "object.spec.containers[0].resources.limits.memory > 5",
+        PODS,
+        "write quantity(object.spec.containers[0].resources.limits.memory)"
+        ".isGreaterThan(quantity('5'))",
+    ),
+    ("object.spec.containers.image == ''", PODS, "object.spec.containers.map(x, x.image)"),
+    ("object.metadata.labels.contains('x')", PODS, "write 'x' in object.metadata.labels"),
+]
+
+
+@pytest.mark.parametrize(("expression", "rule", "hint"), KINDS)
+def test_the_schema_of_the_kind_gives_the_hint(
+    expression: str, rule: JSONObject, hint: str
+) -> None:
+    document = policy(
+        matchConstraints={"resourceRules": [rule]}, validations=[{"expression": expression}]
+    )
+    (found,) = type_check(LintRun(loaded(document)))
+    assert hint in found.hint
