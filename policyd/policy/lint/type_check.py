@@ -8,7 +8,6 @@ server does not check; what those write is checked by ``mutations``. ``kinds/obj
 get no warning.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from policyd.cel.hints.explaining import hint_at
