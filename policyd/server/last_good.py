@@ -17,7 +17,7 @@ from policyd.policy.live.store import LoadedPolicySet
 from policyd.policy.source.documents import Document
 from policyd.regular_files import open_regular
 
-_FORM = "policyd last-good 1"
+_FORM = "last-good policies 1"
 
 
 class LastGoodFile:

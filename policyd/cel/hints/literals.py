@@ -1,6 +1,6 @@
 """Syntax hints: strings, numbers with units, and values without an operator between them."""
 
-from policyd.cel.hints.stream import Mistake, Rules, SourcePieces, short
+from policyd.cel.hints.stream import Mistake, MistakeRules, SourcePieces, short
 from policyd.cel.syntax.lexer import BAD_STRING, EOF, UNCLOSED
 
 _PREFIXES = ("f", "F", "u", "fr", "rf")
@@ -125,7 +125,7 @@ def nothing(s: SourcePieces) -> Mistake | None:
     return None
 
 
-LITERALS: Rules = {
+LITERALS: MistakeRules = {
     "STRING": (string,),
     BAD_STRING: (bad_string,),
     UNCLOSED: (unclosed,),

@@ -1,6 +1,6 @@
 """Syntax hints: operators and brackets of other languages."""
 
-from policyd.cel.hints.stream import Mistake, Rules, SourcePieces, short
+from policyd.cel.hints.stream import Mistake, MistakeRules, SourcePieces, short
 from policyd.cel.syntax.lexer import EOF, JUNK
 
 _COMPARE = "write == to compare"
@@ -283,7 +283,7 @@ def _dollar(s: SourcePieces, at: int) -> Mistake:
     return Mistake(s[at].pos, what or "an expression cannot contain '$'", instead)
 
 
-OPERATORS: Rules = {
+OPERATORS: MistakeRules = {
     "=": (equals,),
     "&": (ampersand,),
     "|": (bar,),

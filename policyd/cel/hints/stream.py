@@ -124,7 +124,7 @@ class SourcePieces:
 # A rule looks at the pieces from one index on.
 Rule = Callable[[SourcePieces, int], Mistake | None]
 # Rules by the text or the kind of the piece that they begin with.
-Rules = Mapping[str, tuple[Rule, ...]]
+MistakeRules = Mapping[str, tuple[Rule, ...]]
 
 
 def short(text: str, instead: str, limit: int = 40) -> str:

@@ -1,7 +1,7 @@
 """Syntax hints: words of other languages."""
 
 from policyd.cel.hints.operators import not_in
-from policyd.cel.hints.stream import Mistake, Rule, Rules, SourcePieces, short
+from policyd.cel.hints.stream import Mistake, MistakeRules, Rule, SourcePieces, short
 from policyd.cel.syntax.lexer import EOF
 
 # Words between two values: what to write, with the values' places.
@@ -154,4 +154,4 @@ def reserved(name: str) -> tuple[str, str]:
 
 
 _WORD_RULES: tuple[Rule, ...] = (infix, prefix)
-WORDS: Rules = {"IDENTIFIER": _WORD_RULES}
+WORDS: MistakeRules = {"IDENTIFIER": _WORD_RULES}

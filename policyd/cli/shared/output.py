@@ -7,11 +7,17 @@ from typing import Any
 import click
 import orjson
 
+from policyd.cli.shared.color import preferred
 from policyd.errors import Problem
 
 
 def styled(text: str, **style: Any) -> str:
-    """Color a string; ``click.echo`` drops the color where it is not wanted (``shared/color``)."""
+    """Color a string unless NO_COLOR is set; ``--color always`` overrides it, and ``click.echo``
+    drops the color where ``shared/color`` decided so.
+    """
+    context = click.get_current_context(silent=True)
+    if preferred() is False and not (context and context.color):
+        return text
     return click.style(text, **style)
 
 
