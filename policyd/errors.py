@@ -7,13 +7,22 @@ Severity = Literal["error", "advice"]
 
 
 @dataclass(frozen=True, slots=True)
+class Fix:
+    """A safe correction of a problem: at its place, the string ``old`` becomes ``new``."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One error or piece of advice about a policy source, with its place and remedy.
 
     ``line`` and ``column`` count from 1 (0: unknown). ``path`` is a field path like
     ``spec.validations[0].expression``. ``excerpt`` is printed below the message: for CEL the
     expression with a caret. ``rule`` is a stable name for filters. ``summary`` says in plain words
-    what a ``message`` of a parser means; it is empty if the message is plain itself.
+    what a ``message`` of a parser means; it is empty if the message is plain itself. ``fix`` is
+    what ``policyd lint --fix`` writes; None if there is no certain correction.
     """
 
     message: str
@@ -26,6 +35,7 @@ class Problem:
     rule: str = "invalid"
     severity: Severity = "error"
     summary: str = ""
+    fix: Fix | None = None
 
     @property
     def text(self) -> str:

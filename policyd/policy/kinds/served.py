@@ -74,6 +74,37 @@ _SUBRESOURCES: Mapping[str, Mapping[str, str]] = {
     "storage.k8s.io": {"volumeattachments": "status"},
     "storagemigration.k8s.io": {"storageversionmigrations": "status"},
 }
+# From the same: the short names of kubectl.
+_SHORT_NAMES: Mapping[str, str] = {
+    "certificatesigningrequests": "csr",
+    "componentstatuses": "cs",
+    "configmaps": "cm",
+    "cronjobs": "cj",
+    "customresourcedefinitions": "crd crds",
+    "daemonsets": "ds",
+    "deployments": "deploy",
+    "endpoints": "ep",
+    "events": "ev",
+    "horizontalpodautoscalers": "hpa",
+    "ingresses": "ing",
+    "limitranges": "limits",
+    "namespaces": "ns",
+    "networkpolicies": "netpol",
+    "nodes": "no",
+    "persistentvolumeclaims": "pvc",
+    "persistentvolumes": "pv",
+    "poddisruptionbudgets": "pdb",
+    "pods": "po",
+    "priorityclasses": "pc",
+    "replicasets": "rs",
+    "replicationcontrollers": "rc",
+    "resourcequotas": "quota",
+    "serviceaccounts": "sa",
+    "services": "svc",
+    "statefulsets": "sts",
+    "storageclasses": "sc",
+    "volumeattributesclasses": "vac",
+}
 # Resources that are not simply created, updated and deleted.
 _SPECIAL: Mapping[tuple[str, str], frozenset[str]] = {
     ("", "bindings"): frozenset({"CREATE"}),
@@ -155,7 +186,8 @@ REMOVED: Mapping[tuple[str, str, str], Removal] = {
 @dataclass(frozen=True, slots=True)
 class Resource:
     """A resource; ``namespaced`` is None if unknown. ``versions`` are those that a cluster can
-    serve, ``usual`` those that it serves by default.
+    serve, ``usual`` those that it serves by default. ``aliases`` are the names, in lower case, that
+    kubectl accepts in place of the plural: kind, singular and short names.
     """
 
     versions: tuple[str, ...]
@@ -163,6 +195,7 @@ class Resource:
     namespaced: bool | None
     operations: frozenset[str] = WRITES
     subresources: tuple[str, ...] = ()
+    aliases: frozenset[str] = frozenset()
 
     def operations_of(self, subresource: str) -> frozenset[str]:
         """Return the operations that admission gets (``*``: also of all subresources)."""
@@ -191,18 +224,28 @@ def known_resources(crds: Iterable[Mapping[str, Any]]) -> Resources:
             versions,
             spec.get("scope") == "Namespaced",
             subresources=tuple(sorted(subresources)),
+            aliases=_aliases(names),
         )
     return found
+
+
+def _aliases(names: Mapping[str, Any]) -> frozenset[str]:
+    short = names.get("shortNames")
+    given = [names.get("kind"), names.get("singular"), *(short if isinstance(short, list) else ())]
+    return frozenset(each.lower() for each in given if isinstance(each, str) and each)
 
 
 @functools.cache
 def _builtin() -> Resources:
     versions: dict[tuple[str, str], list[str]] = {}
     namespaced: dict[tuple[str, str], bool] = {}
+    aliases: dict[tuple[str, str], frozenset[str]] = {}
     for (api_version, kind), inside in BUILTIN_KINDS.items():
         group, _, version = api_version.rpartition("/")
         versions.setdefault((group, plural(kind)), []).append(version)
         namespaced[group, plural(kind)] = inside
+        short = _SHORT_NAMES.get(plural(kind), "").split()
+        aliases[group, plural(kind)] = frozenset({kind.lower(), *short})
     usual = {key: tuple(listed) for key, listed in versions.items()}
     served = {api_version for api_version, _ in BUILTIN_KINDS}
     for key in builtin_table().kinds:  # versions that a cluster can be configured to serve
@@ -216,6 +259,7 @@ def _builtin() -> Resources:
             namespaced.get((group, name)),
             _SPECIAL.get((group, name), WRITES),
             tuple(_SUBRESOURCES.get(group, {}).get(name, "").split()),
+            aliases.get((group, name), frozenset()),
         )
         for (group, name), listed in versions.items()
     }

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from policyd._core.match.equivalents import BUILT_IN_GROUPS
-from policyd.errors import Problem
+from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.kinds.served import REMOVED, Resource, Resources, known_resources
@@ -24,6 +24,7 @@ RULE = "no-such-resource"
 REMOVED_RULE = "removed-version"
 EXACT_RULE = "exact-version"
 _CLOSE = 0.85  # how similar a group must be to a known one to suggest that
+_CORE_GROUP = "the core group, which is written as empty"
 _CORE = ("core", "v1", "api", "core/v1")
 
 
@@ -85,7 +86,9 @@ class _RuleAdvice:
                 continue
             hint = _group_hint(group, own)
             if hint or "." not in group:  # the group of a CRD must contain a dot
-                yield self._finding("apiGroups", index, f"API group {group!r} does not exist", hint)
+                fix = _group_fix(group, own)
+                message = f"API group {group!r} does not exist"
+                yield self._finding("apiGroups", index, message, hint, fix=fix)
 
     def _versions(self) -> Iterator[FormProblem]:
         homes = [self._homes(resource) for resource in self.rule.resources]
@@ -118,10 +121,13 @@ class _RuleAdvice:
         homes = self._homes(resource)
         subresources = sorted({each for home in homes for each in home.subresources})
         if not homes:
-            if self._certain() and not self._was_there(name):
+            fix = self._resource_fix(name)
+            if (fix or self._certain()) and not self._was_there(name):
                 where = " and ".join(group or "the core group" for group in self.rule.api_groups)
                 message = f"resource {name!r} does not exist in {where}"
-                yield self._finding("resources", index, message, self._resource_hint(name))
+                hint = f"write {fix.new}: rules name the plural" if fix else ""
+                hint = hint or self._resource_hint(name)
+                yield self._finding("resources", index, message, hint, fix=fix)
         elif sub not in ("", "*", *subresources):
             hint = f"it has {', '.join(subresources)}" if subresources else "it has none"
             message = f"{name} has no subresource {sub!r}"
@@ -195,23 +201,50 @@ class _RuleAdvice:
             for version in self.rule.api_versions
         )
 
+    def _resource_fix(self, name: str) -> Fix | None:
+        """Return the plural for a singular, kind or short name of the rule's groups."""
+        given = name.lower()
+        found = {
+            plural
+            for (group, plural), resource in self.known.items()
+            if group in self.rule.api_groups
+            and plural != name
+            and (given == plural or given in resource.aliases)
+        }
+        return Fix(name, found.pop()) if len(found) == 1 else None
+
     def _resource_hint(self, name: str) -> str:
         here = [each for group, each in self.known if group in self.rule.api_groups]
+        for (group, plural), resource in sorted(self.known.items()):
+            if plural not in here and name.lower() in resource.aliases:
+                return f"{plural} is in {group or _CORE_GROUP}"
         for plain in (name, name.lower(), f"{name.lower()}s", f"{name.lower()}es"):
             if plain in here:
                 return f"write {plain}"
             elsewhere = [group for group, each in self.known if each == plain]
             if elsewhere:
-                return (
-                    f"{plain} is in {elsewhere[0] or 'the core group, which is written as empty'}"
-                )
+                return f"{plain} is in {elsewhere[0] or _CORE_GROUP}"
         near = difflib.get_close_matches(name.lower(), here, n=1)
         return f"did you mean {near[0]}?" if near else ""
 
     def _finding(
-        self, field: str, index: int, message: str, hint: str, rule: str = RULE
+        self,
+        field: str,
+        index: int,
+        message: str,
+        hint: str,
+        rule: str = RULE,
+        fix: Fix | None = None,
     ) -> FormProblem:
-        return FormProblem((*self.path, field, index), message, hint, rule=rule)
+        return FormProblem((*self.path, field, index), message, hint, rule=rule, fix=fix)
+
+
+def _group_fix(group: str, known: Iterable[str]) -> Fix | None:
+    """Return the group for an apiVersion or a name of the core group."""
+    name = group.rpartition("/")[0]
+    if group in _CORE:
+        return Fix(group, "")
+    return Fix(group, name) if name in known and name else None
 
 
 def _group_hint(group: str, known: Iterable[str]) -> str:

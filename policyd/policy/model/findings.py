@@ -12,6 +12,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from policyd.errors import Fix
 from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
 from policyd.policy.model.base import aliases
@@ -26,6 +27,7 @@ class FormProblem:
     hint: str = ""
     at_key: bool = False
     rule: str = "invalid"
+    fix: Fix | None = None
 
 
 def path_text(path: Iterable[str | int]) -> str:
@@ -115,7 +117,8 @@ def _unsupported_value(path: FieldPath, value: object, error: ErrorDetails) -> F
     near = folded.get(value.lower()) if isinstance(value, str) else None
     if path[-1] == "patchType" and isinstance(value, str) and value in _OWN_KINDS:
         return FormProblem(path, message, _WRITE_POLICY.format(_OWN_KINDS[value]))
-    return FormProblem(path, message, f"write {near}" if near else "")
+    fix = Fix(value, near) if near and isinstance(value, str) else None
+    return FormProblem(path, message, f"write {near}" if near else "", fix=fix)
 
 
 def _named(value: object) -> str:

@@ -107,6 +107,7 @@ class Document:
             excerpt=self.origin.chunk.excerpt(line, column),
             rule=finding.rule,
             severity=severity,
+            fix=finding.fix,
         )
 
     def with_problems(self, *more: Problem) -> "Document":

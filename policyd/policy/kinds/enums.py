@@ -1,0 +1,26 @@
+"""The values of enumerated string fields of built-in kinds. Data and a lookup only.
+
+``enums.json`` is from the OpenAPI documents of the newest API server (``tools/make_enums.py``), which
+also list the values of older versions.
+"""
+
+import functools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+_TABLE = Path(__file__).parent / "enums.json"
+
+
+def built_in_enum(definition: str, field: str) -> frozenset[str]:
+    """Return the values of a field of an OpenAPI definition; empty if it is no enumeration.
+
+    ``field`` ends with ``[]`` for the items of a list, and with ``{}`` for the values of a map.
+    """
+    return frozenset(_table().get(definition, {}).get(field, ()))
+
+
+@functools.cache
+def _table() -> Mapping[str, Mapping[str, list[str]]]:
+    table: Mapping[str, Mapping[str, list[str]]] = json.loads(_TABLE.read_bytes())
+    return table
