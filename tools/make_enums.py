@@ -2,9 +2,9 @@
 
 python -m tools.make_enums
 
-Starts the newest API server of ``tests/e2e`` with all API versions enabled and reads /openapi/v3. The
-file has one line for each definition that has an enumeration: ``{field: values}``; the name of a field
-ends with ``[]`` where its items are meant, and with ``{}`` for the values of a map.
+Starts the newest API server of ``tests/e2e`` with all API versions enabled and reads /openapi/v3.
+The file has one line for each definition that has an enumeration: ``{field: values}``. The name of
+a field ends with ``[]`` where its items are meant, and with ``{}`` for the values of a map.
 """
 
 import json
@@ -49,7 +49,9 @@ def _of_fields(schema: JSONObject) -> Any:
 
 def text(found: dict[str, dict[str, list[str]]]) -> str:
     """Return the content of the file."""
-    lines = [f" {json.dumps(name)}: {json.dumps(found[name], sort_keys=True)}" for name in sorted(found)]
+    lines = [
+        f" {json.dumps(name)}: {json.dumps(found[name], sort_keys=True)}" for name in sorted(found)
+    ]
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 

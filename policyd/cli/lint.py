@@ -84,7 +84,8 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     default="text",
     show_default=True,
     help="Choose the output format. json is a list of objects with file, line, column, path, "
-    "message, summary, hint, rule and severity.",
+    "message, summary, hint, rule, severity and fix (old and new; null if there is no certain "
+    "correction).",
 )
 @click.option(
     "--disable",

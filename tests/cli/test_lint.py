@@ -78,7 +78,7 @@ def test_json_is_a_list_of_problems(tmp_path: Path) -> None:
     ]
     assert set(found[0]) == {
         *("message", "summary", "file", "line", "column", "path", "hint", "excerpt"),
-        *("rule", "severity"),
+        *("rule", "severity", "fix"),
     }
 
 

@@ -14,6 +14,7 @@ from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Table, as_object, as_published, builtin_table
 from policyd.mutation.schemas.type_builder import QUANTITY
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
+from policyd.policy.kinds.enums import built_in_enum
 from policyd.policy.kinds.plural import plural
 
 _Gvk = tuple[str, str, str]
@@ -76,6 +77,7 @@ class ObjectTypes:
         self._kinds = schemas
         self._schemas: dict[str, JSONObject] = {}
         self._definitions: dict[str, str] = {}
+        self._roots: dict[str, str] = {}
 
     def declare(self, name: str, fields: Mapping[str, Type]) -> None:
         """Give the struct ``name`` these fields and no others."""
@@ -91,6 +93,7 @@ class ObjectTypes:
         while self._schemas.get(name, schema) is not schema:
             name += "_"
         self._schemas[name] = schema
+        self._roots[name] = self._kinds.definition_name(gvk)
         return Type(name)
 
     def find(self, name: str) -> Type | None:
@@ -108,6 +111,22 @@ class ObjectTypes:
     def fields(self, struct: Type) -> Iterable[str]:
         schema = self._schemas.get(struct.name)
         return self.structs.fields(struct) if schema is None else schema["properties"]
+
+    def schema_of(self, struct: Type, name: str) -> JSONObject | None:
+        """Return the schema of a field with its ``enum``, as CRDs have it, for built-in kinds too;
+        None if the schema has no such field.
+        """
+        schema = self._schemas.get(struct.name)
+        member = schema["properties"].get(name) if schema is not None else None
+        if member is None:
+            return None
+        definition = self._definitions.get(struct.name) or self._roots.get(struct.name, struct.name)
+        found = _with_enum(member, built_in_enum(definition, name))
+        for mark, part in (("[]", "items"), ("{}", "additionalProperties")):
+            values = built_in_enum(definition, name + mark)
+            if values:
+                found = {**found, part: _with_enum(member[part], values)}
+        return found
 
     def may_lack(self, struct: Type, name: str) -> bool:
         """Whether an object that the API server accepted may lack a field of its kind.
@@ -169,6 +188,10 @@ class ObjectTypes:
         return Type(name)
 
 
+def _with_enum(schema: JSONObject, values: frozenset[str]) -> JSONObject:
+    return {**schema, "enum": sorted(values)} if values else schema
+
+
 class KindSchemas:
     """The OpenAPI schemas of kinds, and the kind of each resource."""
 
@@ -221,6 +244,10 @@ class KindSchemas:
             name = self._table.kinds.get("/".join(gvk))
             self._found[gvk] = None if name is None else as_object(self.definition(name))
         return self._found[gvk]
+
+    def definition_name(self, gvk: _Gvk) -> str:
+        """Return the name of a built-in kind's OpenAPI definition; empty for other kinds."""
+        return self._table.kinds.get("/".join(gvk), "")
 
     def definition(self, name: str) -> JSONObject:
         """Return the schema that a reference names."""

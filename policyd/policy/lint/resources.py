@@ -233,6 +233,7 @@ class _RuleAdvice:
         index: int,
         message: str,
         hint: str,
+        *,
         rule: str = RULE,
         fix: Fix | None = None,
     ) -> FormProblem:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from policyd.errors import Fix
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.served import REMOVED, known_resources
 from policyd.policy.lint.resources import advise_rules
@@ -161,3 +162,54 @@ def test_custom_resources_and_their_subresources() -> None:
     assert (found.namespaced, found.subresources) == (False, ("scale", "status"))
     assert found.operations_of("scale") == {"UPDATE"}
     assert found.operations_of("*") == {"CREATE", "UPDATE", "DELETE"}
+
+
+# Groups, a name that is not the plural, and the plural.
+NAMES = [
+    ([""], "pod", "pods"),
+    ([""], "Pod", "pods"),
+    ([""], "Pods", "pods"),
+    ([""], "po", "pods"),
+    ([""], "cm", "configmaps"),
+    ([""], "pod/exec", "pods"),
+    (["apps"], "deploy", "deployments"),
+    (["networking.k8s.io"], "NetworkPolicy", "networkpolicies"),
+    (["example.com"], "gadget", "gadgets"),
+    (["example.com"], "Gadget", "gadgets"),
+    (["example.com"], "gd", "gadgets"),
+    (["example.com", "example.org"], "gadget", "gadgets"),
+]
+
+
+@pytest.mark.parametrize(("groups", "name", "right"), NAMES)
+def test_other_names_of_a_resource(groups: list[str], name: str, right: str) -> None:
+    gadgets = gadget_definition()
+    gadgets["spec"]["names"]["shortNames"] = ["gd"]
+    constraints = {
+        "resourceRules": [rule(apiGroups=groups, resources=[name], operations=["CREATE"])]
+    }
+    (found,) = advise_rules(LintRun(loaded(policy(matchConstraints=constraints), gadgets)))
+    assert found.rule == NONE
+    assert found.hint == f"write {right}: rules name the plural"
+    assert found.fix == Fix(name.partition("/")[0], right)
+
+
+@pytest.mark.parametrize(
+    ("group", "fix"),
+    [
+        ("core", Fix("core", "")),
+        ("v1", Fix("v1", "")),
+        ("apps/v1", Fix("apps/v1", "apps")),
+        ("network.k8s.io", None),
+    ],
+)
+def test_only_certain_corrections_of_groups_are_made(group: str, fix: Fix | None) -> None:
+    constraints = {"resourceRules": [rule(apiGroups=[group], resources=["deployments"])]}
+    (found,) = advise_rules(LintRun(loaded(policy(matchConstraints=constraints))))
+    assert found.fix == fix
+
+
+def test_a_resource_in_another_group_by_its_short_name() -> None:
+    constraints = {"resourceRules": [rule(resources=["deploy"])]}
+    (found,) = advise_rules(LintRun(loaded(policy(matchConstraints=constraints))))
+    assert (found.hint, found.fix) == ("deployments is in apps", None)

@@ -1,0 +1,115 @@
+"""The schema of the field that an expression reads, for objects of one kind. Gives no advice.
+
+Followed are selections, optionals with their defaults, variables, and the elements of loops.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from policyd.cel.syntax.ast import Call, Checked, Comprehension, Expr, Ident, Literal, Select
+from policyd.cel.syntax.unparse import unparse
+from policyd.cel.types.types import Type, is_optional
+from policyd.json_types import JSONObject
+from policyd.policy.lint.types.kinds import KindTypes
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRead:
+    """A field: its schema, and the constants that ``orValue`` puts in its place if it is missing.
+
+    ``replaced``: something other than a constant may stand in its place.
+    """
+
+    schema: JSONObject
+    defaults: tuple[object, ...] = ()
+    replaced: bool = False
+
+    def element(self) -> "FieldRead | None":
+        """Return the items of a list, or the values of a map."""
+        for part in ("items", "additionalProperties"):
+            found = self.schema.get(part)
+            if isinstance(found, dict):
+                return FieldRead(found)
+        return None
+
+
+LoopFields = Mapping[str, FieldRead | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldReader:
+    """Finds the fields that the nodes of one checked expression read."""
+
+    types: KindTypes
+    checked: Checked
+    loops: LoopFields = field(default_factory=dict)
+
+    def read(self, node: Expr) -> FieldRead | None:
+        """Return the field whose value a node is; None if it is none, or unknown."""
+        match node:
+            case Ident(name=name):
+                return self.loops.get(name)
+            case Select(operand=Ident(name="variables"), field=name) if (
+                "variables" not in self.loops
+            ):
+                variable = self.types.variables.get(name)
+                if variable is None:
+                    return None
+                return FieldReader(self.types, variable).read(variable.expr)
+            case Select(test_only=False, operand=of, field=name):
+                return self._member(of, name)
+            case Call(function="_?._" | "_[_]" | "_[?_]", args=(of, Literal(value=str() as name))):
+                return self._member(of, name)
+            case Call(function="_[_]" | "_[?_]", args=(of, _)):
+                return self._element(of)
+            case Call(function="value", target=Expr() as target):
+                return self.read(target)
+            case Call(function="dyn", args=(value,)):
+                return self.read(value)
+            case Call(function="orValue", target=Expr() as target, args=(default,)):
+                found = self.read(target)
+                if found is None:
+                    return None
+                if unparse(default) in ("[]", "{}"):
+                    return found
+                if isinstance(default, Literal):
+                    return replace(found, defaults=(*found.defaults, default.value))
+                return replace(found, replaced=True)
+        return None
+
+    def inside(self, loop: Comprehension) -> "FieldReader":
+        """Return the reader for the body of a loop."""
+        element = self._element(loop.iter_range)
+        names: dict[str, FieldRead | None] = {loop.accu_var: None, loop.iter_var: element}
+        if loop.iter_var2:
+            names |= {loop.iter_var: None, loop.iter_var2: element}
+        elif element is not None and self._is_map(loop.iter_range):
+            names[loop.iter_var] = None  # a key
+        return replace(self, loops={**self.loops, **names})
+
+    def _member(self, of: Expr, name: str) -> FieldRead | None:
+        struct = self._type(of)
+        schema = self.types.schema_of(struct, name)
+        if schema is not None:
+            return FieldRead(schema)
+        whole = self.read(of)
+        extra = whole.schema.get("additionalProperties") if whole is not None else None
+        return FieldRead(extra) if isinstance(extra, dict) else None
+
+    def _element(self, node: Expr) -> FieldRead | None:
+        match node:
+            case Comprehension(macro="filter"):
+                return self._element(node.iter_range)
+            case Call(function="_+_", args=(left, right)):
+                one, other = self._element(left), self._element(right)
+                return one if one is not None and other == one else None
+        found = self.read(node)
+        return found.element() if found is not None and not found.replaced else None
+
+    def _is_map(self, node: Expr) -> bool:
+        found = self.read(node)
+        return found is not None and "items" not in found.schema
+
+    def _type(self, node: Expr) -> Type:
+        found = self.checked.types[node.id]
+        return found.params[0] if is_optional(found) else found

@@ -1,0 +1,1 @@
+"""Advice on values: literals in expressions, and plain scalars of YAML."""

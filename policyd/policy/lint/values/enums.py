@@ -1,0 +1,139 @@
+"""Problems of comparisons with a value that the field cannot have: ``imagePullPolicy != 'always'``.
+
+An error is only what holds in no version of Kubernetes: a value that differs from a known one by
+its case alone, an operation that does not exist. Other values may be of a newer Kubernetes.
+"""
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from policyd.cel.syntax.ast import Literal
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.errors import Fix, Problem
+from policyd.policy.lint.guards.cases import cases
+from policyd.policy.lint.guards.known import RequestCase
+from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.types.kinds import Checkable, KindTypes, TypedPolicies
+from policyd.policy.lint.values.comparisons import EQUALITIES, Comparison, by_place, problem_at
+from policyd.policy.model.expressions import PolicyExpression
+from policyd.policy.model.findings import quoted
+from policyd.policy.source.documents import Document
+
+NEVER_RULE = "impossible-value"
+UNKNOWN_RULE = "unknown-value"
+_OPERATION = ("request", "operation")
+_OPERATIONS = frozenset({"CONNECT", "CREATE", "DELETE", "UPDATE"})
+_MANY = 8  # values in a hint
+
+_Cases = Sequence[tuple[KindTypes, RequestCase]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Allowed:
+    """The values that a field has. ``closed``: there can be no others; ``narrow``: other values are
+    normal, since policies compare with the kinds of other policies too.
+    """
+
+    values: frozenset[str] = frozenset()
+    closed: bool = False
+    narrow: bool = False
+
+
+def never_equal(run: LintRun) -> list[Problem]:
+    """Return the problems of all policies, in file order."""
+    found: list[Problem] = []
+    with deep_recursion():
+        for document in run.sources.documents:
+            if isinstance(document.model, Checkable):
+                found += _of_policy(document, document.model, run.typed)
+    return found
+
+
+def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
+    every = list(cases(policy, typed))
+    kinds = {types.gvk: types for types, _ in every}
+    for each in typed.expressions(policy):
+        placed = by_place(each, kinds.values())
+        compared = {_text(found[0]) for found in placed.values()} - {""}
+        for found in placed.values():
+            value = _text(found[0])
+            allowed = _allowed(found, every) if value else _Allowed()
+            if value and allowed.values and value not in allowed.values:
+                right = _same_but_for_case(value, allowed)
+                if right not in compared and (right or not allowed.narrow):  # 'all' beside 'ALL'
+                    yield _problem(document, each, found[0], right, allowed)
+
+
+def _text(comparison: Comparison) -> str:
+    """Return the string that a field is compared with for equality; empty if there is none."""
+    other = comparison.other
+    if comparison.operator in EQUALITIES and isinstance(other, Literal):
+        return other.value if isinstance(other.value, str) else ""
+    return ""
+
+
+def _allowed(found: Sequence[Comparison], every: _Cases) -> _Allowed:
+    """Return the values that the compared field has for any kind; none if that is uncertain."""
+    place = every[0][1].place(found[0].node)
+    if place == _OPERATION:
+        return _Allowed(_OPERATIONS, closed=True)
+    if place is not None:
+        known = [case.known.get(place) for _, case in every]
+        texts = [each for each in known if isinstance(each, str)]
+        if len(texts) == len(known):
+            return _Allowed(frozenset(texts), narrow=True)
+    values: set[str] = set()
+    for comparison in found:
+        read = comparison.read
+        if read is None or read.replaced or not read.schema.get("enum"):
+            return _Allowed()
+        values.update(each for each in read.schema["enum"] if isinstance(each, str))
+        values.update(each for each in read.defaults if isinstance(each, str))
+    return _Allowed(frozenset(values))
+
+
+def _same_but_for_case(value: str, allowed: _Allowed) -> str:
+    """Return the allowed value that was meant for certain: also the kind for its plural."""
+    folded = {each.lower(): each for each in sorted(allowed.values)}
+    given = value.strip().lower()
+    if allowed.narrow:
+        given, folded = (
+            given.removesuffix("s"),
+            {each.removesuffix("s"): right for each, right in folded.items()},
+        )
+    return folded.get(given, "")
+
+
+def _quoted(value: str) -> str:
+    """Write a string as CEL in YAML mostly does."""
+    return f"'{value}'" if value.isprintable() and "'" not in value else quoted(value)
+
+
+def _problem(
+    document: Document, each: PolicyExpression, found: Comparison, right: str, allowed: _Allowed
+) -> Problem:
+    value = _text(found)
+    shown = _quoted(value)
+    certain = bool(right) or allowed.closed
+    listed = sorted(filter(None, allowed.values))
+    near = difflib.get_close_matches(value, listed, n=1)
+    if right:
+        hint = f"write {_quoted(right)}"
+    elif near:
+        hint = f"did you mean {_quoted(near[0])}?"
+    else:
+        hint = ", ".join(map(_quoted, listed[:_MANY])) + (", …" if len(listed) > _MANY else "")
+        hint = f"the values are {hint}"
+    return problem_at(
+        document,
+        each,
+        found.other.pos,
+        f"{shown} is never the value of this field, so the comparison always has the same result"
+        if certain
+        else f"{shown} is not a known value of this field",
+        rule=NEVER_RULE if certain else UNKNOWN_RULE,
+        severity="error" if certain else "advice",
+        hint=hint,
+        fix=Fix(value, right) if right else None,
+    )

@@ -1,0 +1,93 @@
+"""Errors of literals that never parse: ``quantity('1Gb')``, ``ip('10.0.0')``, ``semver('1.2')``.
+
+The run-time library parses them, so lint and evaluation always agree. Numbers, durations,
+timestamps and regular expressions are checked when the expression is compiled.
+"""
+
+import re
+from collections.abc import Iterator
+
+from policyd._core.eval.layout import Layout
+from policyd._core.values.errors import CelError
+from policyd.cel.env import Environment
+from policyd.cel.plan.planner import plan
+from policyd.cel.syntax.ast import Call, Expr, Literal
+from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.cel.syntax.unparse import unparse
+from policyd.errors import BudgetExceeded, CelCompileError, Problem
+from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.values.comparisons import problem_at
+from policyd.versions import KubernetesVersion
+
+RULE = "invalid-literal"
+# Functions of one string, and the function that parses the string as they do.
+_PARSERS = {
+    **{name: name for name in ("cidr", "ip", "quantity", "semver", "url")},
+    "containsCIDR": "cidr",
+    "containsIP": "ip",
+}
+_HINTS = {
+    "cidr": "write an address and the length of its prefix: cidr('10.0.0.0/8')",
+    "ip": "write one address in full, without a prefix or port: ip('10.0.0.1')",
+    "quantity": "units are m, k, M, G, T, P, E (of 1000) and Ki, Mi, Gi, Ti, Pi, Ei (of 1024)",
+    "semver": "write three numbers: semver('1.2.0'); semver('v1.2', true) accepts shorter forms",
+    "url": "write an absolute URL or path: url('https://example.com/')",
+}
+_BYTES = re.compile(r"([0-9.]+) ?([kKMGTPE])i?[bB]")
+
+
+def invalid_literals(run: LintRun) -> list[Problem]:
+    """Return the errors of all expressions, in order."""
+    found: list[Problem] = []
+    with deep_recursion():
+        for document, expression, checked in run.expressions:
+            for call, literal in _literals(checked.expr):
+                why = _failure(call, literal, run.sources.version)
+                if why:
+                    function = _PARSERS[call.function]
+                    problem = problem_at(
+                        document,
+                        expression,
+                        literal.pos,
+                        f"{call.function}({unparse(literal)}) is always an error: {why}",
+                        rule=RULE,
+                        severity="error",
+                        hint=_hint(function, literal.value),
+                    )
+                    found.append(problem)
+    return found
+
+
+def _literals(node: Expr) -> Iterator[tuple[Call, Literal]]:
+    if isinstance(node, Call) and node.function in _PARSERS and node.args:
+        argument = node.args[0]
+        alone = node.target is None and node.function == _PARSERS[node.function]
+        member = node.target is not None and node.function != _PARSERS[node.function]
+        if isinstance(argument, Literal) and isinstance(argument.value, str) and (alone or member):
+            yield node, argument
+    for child in children(node):
+        yield from _literals(child)
+
+
+def _failure(call: Call, literal: Literal, version: KubernetesVersion) -> str:
+    """Return the error of parsing a literal; empty if there is none."""
+    rest = call.args[1:] if call.target is None else ()
+    if not all(isinstance(each, Literal) for each in rest):
+        return ""
+    arguments = ", ".join(map(unparse, (literal, *rest)))
+    text = f"{_PARSERS[call.function]}({arguments})"
+    try:
+        checked = Environment.admission(version=version).check(text)
+        value, _ = plan(checked, Layout()).evaluate_with_cost({})
+    except (CelCompileError, BudgetExceeded):
+        return ""  # reported where the expression is compiled
+    return value.message if isinstance(value, CelError) else ""
+
+
+def _hint(function: str, value: object) -> str:
+    unit = _BYTES.fullmatch(str(value))
+    if function == "quantity" and unit is not None:
+        number, prefix = unit.groups()
+        binary, decimal = f"{number}{prefix.upper()}i", f"{number}{prefix.replace('K', 'k')}"
+        return f"write {binary} (units of 1024) or {decimal} (units of 1000)"
+    return _HINTS.get(function, "")

@@ -1,0 +1,113 @@
+"""Advice on values that are compared as if they had another form: quantities as strings, ports and
+percentages, which are integers or strings, as only one of them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from policyd.cel.syntax.ast import Literal
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.cel.syntax.unparse import unparse
+from policyd.errors import Problem
+from policyd.mutation.schemas.type_builder import QUANTITY
+from policyd.policy.lint.guards.cases import cases
+from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.types.fields import FieldRead
+from policyd.policy.lint.types.kinds import Checkable, TypedPolicies
+from policyd.policy.lint.values.comparisons import ORDERS, Comparison, by_place, problem_at
+from policyd.policy.source.documents import Document
+
+RULE = "quantity-comparison"
+EITHER_RULE = "int-or-string"
+_INT_OR_STRING = "io.k8s.apimachinery.pkg.util.intstr.IntOrString"
+_WITH_UNIT = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([KMGTPE]i|[mkMGTPE])")
+_LONGEST = 60  # characters of an expression in a hint
+_RIGHT = {
+    "_<_": "quantity({}).isLessThan(quantity({}))",
+    "_<=_": "!quantity({}).isGreaterThan(quantity({}))",
+    "_>_": "quantity({}).isGreaterThan(quantity({}))",
+    "_>=_": "!quantity({}).isLessThan(quantity({}))",
+    "_==_": "quantity({}).compareTo(quantity({})) == 0",
+    "_!=_": "quantity({}).compareTo(quantity({})) != 0",
+}
+
+
+def compared_quantities(run: LintRun) -> list[Problem]:
+    """Return the advice for all policies, in file order."""
+    found: list[Problem] = []
+    with deep_recursion():
+        for document in run.sources.documents:
+            if isinstance(document.model, Checkable):
+                found += _of_policy(document, document.model, run.typed)
+    return found
+
+
+def _of_policy(document: Document, policy: Checkable, typed: TypedPolicies) -> Iterator[Problem]:
+    kinds = {types.gvk: types for types, _ in cases(policy, typed)}
+    for each in typed.expressions(policy):
+        done: set[frozenset[int]] = set()
+        for nodes, found in by_place(each, kinds.values()).items():
+            advice = None if frozenset(nodes) in done else _advise(found, each.text)
+            if advice is not None:
+                done.add(frozenset(nodes))
+                rule, message, hint = advice
+                pos = min(found[0].node.pos, found[0].other.pos)
+                yield problem_at(
+                    document, each, pos, message, rule=rule, severity="advice", hint=hint
+                )
+
+
+def _advise(found: Sequence[Comparison], text: str) -> tuple[str, str, str] | None:
+    """Return rule, message and hint for a comparison, one for each kind; None if it is right."""
+    first = found[0]
+    other = first.other.value if isinstance(first.other, Literal) else None
+    reads = [each.read for each in found if each.read is not None]
+    if first.operator == "@in":
+        return None
+    ordered = first.operator in ORDERS
+    is_quantity = any(read.schema.get("$ref") == QUANTITY for read in reads)
+    with_unit = isinstance(other, str) and _WITH_UNIT.fullmatch(other)
+    if ordered and (is_quantity or with_unit) and (other is None or isinstance(other, str)):
+        message = "compares quantities as strings: '9Mi' is greater than '10Gi'"
+        return RULE, message, _quantity_hint(first)
+    if is_quantity and isinstance(other, str) and not _stands_for_absent(other, reads):
+        message = f"equal quantities may differ as strings, such as {_twin(other)}"
+        return RULE, message, _quantity_hint(first)
+    if any(map(_is_int_or_string, reads)) and "type(" not in text:
+        return _of_int_or_string(other, ordered=ordered)
+    return None
+
+
+def _of_int_or_string(other: object, *, ordered: bool) -> tuple[str, str, str] | None:
+    form = {str: "a string", int: "an integer"}.get(type(other))
+    if ordered and form is not None:
+        message = f"the field is an integer or a string, but is compared with {form}"
+        return EITHER_RULE, message, "check type(field) == int first, or convert with string(field)"
+    if isinstance(other, str) and other.isdigit():
+        message = f"the field may be the integer {other}, which differs from the string"
+        return EITHER_RULE, message, f"convert the field: string(field) == '{other}'"
+    return None
+
+
+def _stands_for_absent(other: str, reads: Sequence[FieldRead]) -> bool:
+    return not other or any(other in read.defaults for read in reads)
+
+
+def _is_int_or_string(read: FieldRead) -> bool:
+    named = read.schema.get("$ref") == _INT_OR_STRING
+    return named or bool(read.schema.get("x-kubernetes-int-or-string"))
+
+
+def _twin(quantity: str) -> str:
+    return "'1Gi' and '1073741824'" if quantity.endswith("i") else "'1' and '1000m'"
+
+
+def _quantity_hint(comparison: Comparison) -> str:
+    """Return the comparison as quantities, with its operands where they are short."""
+    sides = [comparison.node, comparison.other]
+    if comparison.node.pos > comparison.other.pos:
+        sides.reverse()
+    texts = [unparse(side) for side in sides]
+    texts = [text if "'" in text else text.replace('"', "'") for text in texts]
+    shown = [text if len(text) <= _LONGEST else "…" for text in texts]
+    return f"write {_RIGHT[comparison.operator].format(*shown)}"
