@@ -170,6 +170,11 @@ _RULES = (
              "a field that is an integer or a string, compared as if it were only one of them",
              "Convert it with `string(field)`, or check `type(field) == int` first.",
              ("values.quantities.compared_quantities",)),
+    LintRule("unquoted-value", "advice",
+             "a value or key without quotes that YAML reads as a boolean or another number",
+             "Put it in quotes. Kubernetes reads `on`, `y` and `no` as booleans, `0644` as 420 and "
+             "`1.20` as 1.2.",
+             ("values.plain_scalars.unquoted",)),
     # Found while policies are read, compiled and tested.
     LintRule("cel", "error",
              "an expression that does not compile",

@@ -58,6 +58,7 @@ _POLICY_ONLY = {
 }
 _WRITE_POLICY = "write a policyd.dev/v1 Policy: only that kind has {}"
 
+UNQUOTED = "YAML reads this as a boolean or number: put it in quotes"
 _EXPECTED = {
     "string_type": "a string",
     "bool_type": "true or false",
@@ -134,7 +135,7 @@ def _named(value: object) -> str:
 
 def _type_hint(kind: str, value: object, path: FieldPath) -> str:
     if kind == "string_type" and isinstance(value, bool | int | float):
-        return "YAML reads this as a boolean or number: put it in quotes"
+        return UNQUOTED
     if kind == "string_type" and isinstance(value, dict | list):
         signs = "{ … } as an object" if isinstance(value, dict) else "[ … ] as a list"
         return f"YAML reads {signs}: put the value in quotes, or on its own lines after '|'"

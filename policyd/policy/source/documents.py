@@ -1,15 +1,17 @@
 """A loaded document with the place of each of its fields, and the set of all documents."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from policyd.errors import Problem, Severity
+from policyd.json_types import FieldPath
 from policyd.policy.model.findings import FormProblem, path_text
 from policyd.policy.model.kinds import KINDS, MatchResources, PolicyModel
 from policyd.policy.source.lint_comments import LintComment
-from policyd.policy.source.places import Origin
+from policyd.policy.source.places import Origin, PlainScalar
 from policyd.versions import NEWEST, KubernetesVersion
 
 _GROUPS = ("admissionregistration.k8s.io", "policyd.dev")
@@ -109,6 +111,10 @@ class Document:
             severity=severity,
             fix=finding.fix,
         )
+
+    def plain_scalars(self, path: FieldPath) -> Iterator[PlainScalar]:
+        """Yield the scalars without quotes at and below a field."""
+        return self.origin.plain_scalars(path)
 
     def with_problems(self, *more: Problem) -> "Document":
         """Return the document without its model and with more problems."""

@@ -8,10 +8,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from policyd.cel.syntax.recursion import deep_recursion
-from policyd.errors import Problem
+from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.policy.checks.documents import check
-from policyd.policy.model.findings import FormProblem, schema_findings
+from policyd.policy.model.findings import UNQUOTED, FormProblem, schema_findings
 from policyd.policy.model.kinds import KINDS
 from policyd.policy.source.documents import Document
 
@@ -31,7 +31,7 @@ def _modelled(document: Document) -> Document:
         found = model.model_validate(document.raw)
         findings = check(found)
     except ValidationError as error:
-        findings = schema_findings(error, model)
+        findings = [_quoting(document, each) for each in schema_findings(error, model)]
         findings += _value_findings(document.raw, model, findings)
     else:
         if not findings and not tagged:
@@ -51,6 +51,14 @@ def _tag_problems(document: Document) -> Iterator[tuple[FieldPath, Problem]]:
         problem = document.problem(FormProblem(tagged.path, tagged.message, hint))
         excerpt = document.origin.chunk.excerpt(line, column)
         yield tagged.path, replace(problem, line=line, column=column, excerpt=excerpt)
+
+
+def _quoting(document: Document, finding: FormProblem) -> FormProblem:
+    """Add the correction of a boolean or number in place of a string."""
+    if finding.hint != UNQUOTED:
+        return finding
+    plain = next(document.plain_scalars(finding.path), None)
+    return replace(finding, fix=Fix(plain.text, plain.text)) if plain is not None else finding
 
 
 def _value_findings(

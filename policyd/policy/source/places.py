@@ -16,6 +16,19 @@ NO_TEXT = -1
 
 
 @dataclass(frozen=True, slots=True)
+class PlainScalar:
+    """A scalar without quotes: its path, its characters, and the value that YAML gives it.
+
+    ``is_key``: it is the name of a field, the last step of the path, as it is written.
+    """
+
+    path: FieldPath
+    text: str
+    value: object
+    is_key: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Chunk:
     """The text of one YAML document (or one JSON file); ``line`` is its first line, from 0, or
     NO_TEXT for a document built by a program, which has no places.
@@ -111,6 +124,20 @@ class Origin:
             node = None if step is None else step[1]
         return node
 
+    def plain_scalars(self, path: FieldPath) -> Iterator[PlainScalar]:
+        """Yield the scalars without quotes at and below a field, each node once."""
+        if self.chunk.line != NO_TEXT:
+            node = self._exact(path)
+            yield from _plain_below(node, path, set()) if node is not None else ()
+
+    def _exact(self, path: FieldPath) -> yaml.Node | None:
+        roots = _nodes(self.chunk)
+        node: yaml.Node | None = roots[self.root] if self.root < len(roots) else None
+        for part in (*_parts(self.within), *map(str, path)):
+            step = _child(node, part) if node is not None else None
+            node = step[1] if step is not None else None
+        return node
+
     def _step(self, path: str) -> tuple[yaml.Node | None, yaml.Node | None]:
         """Return key (None: no such field) and node at ``path``, or the nearest parent node."""
         roots = _nodes(self.chunk)
@@ -123,6 +150,24 @@ class Origin:
                 return None, node
             key, node = step
         return key, node
+
+
+def _plain_below(node: yaml.Node, path: FieldPath, seen: set[int]) -> Iterator[PlainScalar]:
+    if id(node) in seen:
+        return  # an alias
+    seen.add(id(node))
+    if isinstance(node, yaml.ScalarNode):
+        if node.tag == "?":
+            yield PlainScalar(path, node.value, scalar(node)[1])
+    elif isinstance(node, yaml.SequenceNode):
+        for index, item in enumerate(node.value):
+            yield from _plain_below(item, (*path, index), seen)
+    else:
+        for key, value in node.value:
+            at = (*path, key.value)
+            if key.tag == "?":
+                yield PlainScalar(at, key.value, scalar(key)[1], is_key=True)
+            yield from _plain_below(value, at, seen)
 
 
 @functools.lru_cache(maxsize=8)

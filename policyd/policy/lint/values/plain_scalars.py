@@ -1,0 +1,121 @@
+"""Advice on YAML scalars without quotes that Kubernetes reads as something else than a string.
+
+Kubernetes reads YAML 1.1: ``on``, ``y`` and ``no`` are booleans, ``0644`` is 420, ``1.20`` is 1.2.
+Checked are the parts of documents that hold any value: params, patterns, overlays, and ConfigMaps.
+In other fields a boolean in place of a string is an error (``invalid``).
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+
+from policyd._core.schema.types import Scalar, SchemaType
+from policyd.cel.syntax.recursion import deep_recursion
+from policyd.errors import Fix, Problem
+from policyd.json_types import FieldPath
+from policyd.mutation.schemas.schemas import Schemas
+from policyd.pattern.marks import UnknownMark, split
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.lint.run import LintRun
+from policyd.policy.lint.types.kinds import kinds_of
+from policyd.policy.model.expressions import mutations_of
+from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.kinds import Policy
+from policyd.policy.source.documents import Document
+from policyd.policy.source.places import PlainScalar
+
+RULE = "unquoted-value"
+_BOOLEANS = frozenset({"true", "false"})
+_OCTAL = re.compile(r"[-+]?0[0-7]+")
+_VERSION = re.compile(r"[1-9][0-9]*\.[0-9]*0")  # loses its last digit; 0.50 is a share
+
+_Roots = Sequence[SchemaType]
+
+
+def unquoted(run: LintRun) -> list[Problem]:
+    """Return the advice for all documents, in file order."""
+    schemas = Schemas.builtin().with_crds(each.raw for each in definitions(run.sources).documents)
+    found: list[Problem] = []
+    with deep_recursion():
+        for document in run.sources.documents:
+            for path, roots in _open_values(document, run, schemas):
+                for each in document.plain_scalars(path):
+                    types = _types(roots, each.path[len(path) :])
+                    finding = _advise(each, types, in_data=document.kind == "ConfigMap")
+                    if finding is not None:
+                        found.append(document.problem(finding, "advice"))
+    return found
+
+
+def _open_values(
+    document: Document, run: LintRun, schemas: Schemas
+) -> Iterator[tuple[FieldPath, _Roots]]:
+    """Yield the paths of fields that hold any value, each with the types it may have."""
+    if document.kind == "ConfigMap" and not document.group:
+        yield ("data",), ()
+    policy = document.model
+    if not isinstance(policy, Policy):
+        return
+    yield ("spec", "params"), ()
+    kinds = kinds_of(policy.spec.match_constraints.resource_rules, run.typed.schemas)
+    roots = [found.root.type for gvk in kinds if (found := schemas.lookup(*gvk)) is not None]
+    for index, _ in enumerate(policy.spec.validations):
+        for field in ("pattern", "anyPattern"):
+            yield ("spec", "validations", index, field), roots
+    for mutation in mutations_of(document.raw):
+        if mutation.kind.mutator is None:
+            yield mutation.path, roots
+
+
+def _types(roots: _Roots, path: FieldPath) -> list[SchemaType]:
+    """Return the types of the field at a path of a pattern or overlay, one for each kind."""
+    here = list(roots)
+    for step in path:
+        below: list[SchemaType] = []
+        for each in here:
+            whole = each.item.type if each.is_list and each.item and isinstance(step, int) else None
+            if whole is None and isinstance(step, str):
+                field = each.fields.get(_name(step), each.extra)
+                whole = field.type if field is not None else None
+            if whole is not None:
+                below.append(whole)
+        here = below
+    return here
+
+
+def _name(key: str) -> str:
+    try:
+        return split(key)[1]
+    except UnknownMark:
+        return key
+
+
+def _advise(each: PlainScalar, types: list[SchemaType], *, in_data: bool) -> FormProblem | None:
+    expected = set() if each.is_key else {found.scalar for found in types}
+    certain = each.is_key or in_data or expected == {Scalar.STRING}
+    meaning = _meaning(each, certain=certain)
+    if not meaning or expected - {Scalar.STRING}:
+        return None  # the field is a boolean or a number, or may be one
+    quoted = f'"{each.text}"'
+    hint = f"write {quoted}, in quotes"
+    if not certain:
+        hint += f" if it is a string, otherwise {meaning}"
+    return FormProblem(
+        each.path,
+        f"YAML reads {each.text} as {meaning}",
+        hint,
+        at_key=each.is_key,
+        rule=RULE,
+        fix=Fix(each.text, each.text) if certain else None,
+    )
+
+
+def _meaning(each: PlainScalar, *, certain: bool) -> str:
+    """Return what YAML makes of a scalar, if that is not what was meant: certainly, or likely."""
+    value = each.value
+    if isinstance(value, bool):
+        return "" if each.text.lower() in _BOOLEANS else str(value).lower()
+    if isinstance(value, int | float):
+        shown = str(value) if isinstance(value, int) else format(value, "g")
+        likely = any(form.fullmatch(each.text) for form in (_OCTAL, _VERSION))
+        return shown if likely or (certain and shown != each.text) else ""
+    return ""
