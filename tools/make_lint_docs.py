@@ -1,12 +1,14 @@
-"""Write docs/reference/lint-rules.md from the table of lint rules.
+"""Write docs/reference/lint-rules.md from the table of lint rules and their examples.
 
 python -m tools.make_lint_docs
 
-A test compares the page with the table. Change the strings in policyd/policy/lint/rules.py.
+A test compares the page with both. Change the strings in policyd/policy/lint/rules.py and
+policyd/policy/lint/details/examples.yaml.
 """
 
 from pathlib import Path
 
+from policyd.policy.lint.details.explaining import RuleDetail, details
 from policyd.policy.lint.rules import RULES
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "reference" / "lint-rules.md"
@@ -15,9 +17,19 @@ _HEAD = """# Lint rules
 `policyd lint` reports errors and advice:
 
 - Errors keep a policy from being used, or make it fail for every request.
-- Advice points out what is probably a mistake. It does not change the exit status.
+- Advice points out what is probably a mistake. It changes the exit status only with
+  `--fail-on advice`.
 
 The names of rules do not change. They are part of the output formats `json`, `sarif` and `github`.
+
+## Correct files
+
+`policyd lint --fix` corrects in the files what has one certain correction: the case of an operation
+or of a value, the plural of a resource, the name of the core group, and missing quotes. Comments and
+formatting stay as they are. Each correction is printed with its place, then what remains is
+reported. `policyd lint --fix --diff` prints the changes as a patch and writes nothing.
+
+A corrected policy may deny what it admitted before: run `policyd test` afterwards.
 
 ## Disable advice
 
@@ -33,6 +45,11 @@ The names of rules do not change. They are part of the output formats `json`, `s
 A comment that names an unknown rule or an error is an error. `--strict` also reports comments that
 disable nothing.
 """
+_EXAMPLES = """## Examples
+
+`policyd lint --explain RULE` prints them. An example is either whole documents, or fields of the
+`spec` of a `Policy` that matches Pods on CREATE and UPDATE.
+"""
 _FOOT = "<!-- Generated from policyd/policy/lint/rules.py by tools/make_lint_docs.py -->"
 
 
@@ -47,7 +64,17 @@ def page() -> str:
             if rule.severity == severity
         ]
         parts.append("")
+    parts.append(_EXAMPLES)
+    parts += [_example(name, detail) for name, detail in sorted(details().items())]
     return "\n".join([*parts, _FOOT, ""])
+
+
+def _example(name: str, detail: RuleDetail) -> str:
+    parts = [f"### {name}\n\n{detail.why}\n"]
+    for title, example in (("wrong", detail.wrong), ("right", detail.right)):
+        if example:
+            parts.append(f"```yaml\n# {title}\n{example.rstrip()}\n```\n")
+    return "\n".join(parts)
 
 
 def _cell(text: str) -> str:

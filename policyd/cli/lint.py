@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import orjson
 
+from policyd.cli.shared.corrections import corrections, edit_text
 from policyd.cli.shared.output import counted, echo_json, echo_problems
 from policyd.cli.shared.policies import NO_POLICIES_HINT, without_policies
 from policyd.cli.shared.reports import ReportEntry, github
@@ -20,6 +21,7 @@ from policyd.policy.compile import compiler
 from policyd.policy.compile.checked import checked_expressions
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.lint.all import all_advice
+from policyd.policy.lint.details.explaining import explanation
 from policyd.policy.lint.disabling import faults, suppress
 from policyd.policy.lint.rules import RULES, nearest, refused
 from policyd.policy.lint.run import LintRun
@@ -30,6 +32,7 @@ from policyd.policy.suite import runner
 from policyd.policy.suite.missing_policies import missing_policies
 from policyd.versions import KubernetesVersion
 
+_ROUNDS = 10
 _EPILOG = """\b
 Examples:
   policyd lint policies/
@@ -37,11 +40,15 @@ Examples:
   kustomize build overlays/prod | policyd lint -
   policyd lint --strict policies/
   policyd lint --disable wildcard,no-binding policies/
+  policyd lint --fail-on advice policies/                 # exit status 1 for advice, too
+  policyd lint --fix --diff policies/                     # show what --fix would correct
+  policyd lint --fix policies/
   policyd lint policies/ --format github                  # annotate lines in a GitHub workflow
   policyd lint policies/ --format sarif > policyd.sarif   # for code scanning
   policyd lint policies/ --format json | jq '.[] | select(.severity == "error")'
   policyd lint --target 1.30 policies/                    # what Kubernetes 1.30 would reject
   policyd lint --rules
+  policyd lint --explain unguarded-field
 
 \b
 To disable advice in a file (policyd lint --rules lists all rules):
@@ -50,8 +57,8 @@ To disable advice in a file (policyd lint --rules lists all rules):
   document, to that document; anywhere else, to the field or list item on its line or on the next
   line, with everything in it.
 
-Exit status: 0 if there are no errors (advice does not count), 1 if there are errors, 2 if an option
-is invalid.
+Exit status: 0 if there are no errors (advice counts only with --fail-on advice), 1 if there are, 2
+if an option is invalid. With --fix, only what remains counts; with --diff nothing is corrected.
 """
 
 
@@ -65,6 +72,15 @@ def _rule_names(
             hint = f"; {nearest(name)}" if name not in RULES else ""
             raise click.BadParameter(f"{reason}{hint}", context, parameter)
     return names
+
+
+def _explain_rule(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
+    if name is not None:
+        if name not in RULES:
+            reason = f"there is no rule {name!r}; {nearest(name)}"
+            raise click.BadParameter(reason, context, parameter)
+        click.echo(explanation(name))
+        context.exit()
 
 
 def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -109,6 +125,28 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
     callback=_list_rules,
     help="List all rules and exit.",
 )
+@click.option(
+    "--explain",
+    metavar="RULE",
+    is_eager=True,
+    expose_value=False,
+    callback=_explain_rule,
+    help="Explain a rule with an example and exit.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "advice"]),
+    default="error",
+    show_default=True,
+    help="Exit with status 1 for findings of this severity and above.",
+)
+@click.option(
+    "--fix",
+    is_flag=True,
+    help="Correct in the files what has one certain correction, such as the case of an operation, "
+    "the plural of a resource or missing quotes; then report what remains.",
+)
+@click.option("--diff", is_flag=True, help="With --fix, print the changes and write nothing.")
 @version_option()
 @click.option(
     "--target",
@@ -122,6 +160,9 @@ def command(
     form: str,
     disabled: frozenset[str],
     strict: bool,
+    fail_on: str,
+    fix: bool,
+    diff: bool,
     version: KubernetesVersion,
     target: KubernetesVersion | None,
 ) -> None:
@@ -134,12 +175,24 @@ def command(
     """
     if target is not None and target > version:
         raise click.UsageError(f"--target {target} is newer than --kubernetes-version {version}")
-    sources = load(paths, version=version)
-    found = sorted(
-        _find(sources, paths, disabled, strict=strict, target=target),
-        key=lambda problem: (problem.file, problem.line, problem.column),
-    )
-    _WRITERS[form](found)
+    if diff and not fix:
+        raise click.UsageError("--diff needs --fix")
+    if fix and any(str(path) == "-" for path in paths):
+        raise click.UsageError("--fix corrects files: save standard input to a file first")
+
+    def look() -> tuple[Sources, list[Problem]]:
+        sources = load(paths, version=version)
+        found = _find(sources, paths, disabled, strict=strict, target=target)
+        by_place = sorted(found, key=lambda each: (each.file, each.line, each.column))
+        return sources, by_place
+
+    sources, found = look()
+    if diff:
+        click.echo("".join(file.diff() for file in corrections(found)), nl=False)
+    elif fix:
+        sources, found = _fix(sources, found, look, err=form != "text")
+    if not diff:
+        _WRITERS[form](found)
     errors = sum(problem.severity == "error" for problem in found)
     if form == "text":
         documents = counted(len(sources.documents), "document")
@@ -147,8 +200,31 @@ def command(
         click.echo(summary, err=True)
         if target is not None:
             _print_needs(sources)
-    if errors:
+    if errors or (found and fail_on == "advice"):
         raise SystemExit(1)
+
+
+def _fix(
+    sources: Sources,
+    found: list[Problem],
+    look: Callable[[], tuple[Sources, list[Problem]]],
+    *,
+    err: bool,
+) -> tuple[Sources, list[Problem]]:
+    """Correct files until nothing more can be corrected; return what remains.
+
+    A correction may reveal another: a policy with errors gets no advice.
+    """
+    for _ in range(_ROUNDS):
+        files = corrections(found)
+        for file in files:
+            file.write()
+            for edit in file.result.edits:
+                click.echo(edit_text(edit), err=err)
+        if not files:
+            break
+        sources, found = look()
+    return sources, found
 
 
 def _print_needs(sources: Sources) -> None:

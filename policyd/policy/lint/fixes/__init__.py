@@ -1,0 +1,1 @@
+"""The corrections that ``policyd lint --fix`` makes."""
