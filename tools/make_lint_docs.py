@@ -24,10 +24,10 @@ The names of rules do not change. They are part of the output formats `json`, `s
 
 ## Correct files
 
-`policyd lint --fix` corrects in the files what has one certain correction: the case of an operation
-or of a value, the plural of a resource, the name of the core group, and missing quotes. Comments and
-formatting stay as they are. Each correction is printed with its place, then what remains is
-reported. `policyd lint --fix --diff` prints the changes as a patch and writes nothing.
+`policyd lint --fix` corrects in the files what has one certain correction: the case of an
+operation or of a value, the plural of a resource, the name of the core group, and missing quotes.
+Comments and formatting stay as they are. Each correction is printed with its place, then what
+remains is reported. `policyd lint --fix --diff` prints the changes as a patch and writes nothing.
 
 A corrected policy may deny what it admitted before: run `policyd test` afterwards.
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import click
 import orjson
 
-from policyd.cli.shared.corrections import corrections, edit_text
+from policyd.cli.shared.corrections import corrected_files, edit_text, write_changed
+from policyd.cli.shared.corrections import diff as difference
 from policyd.cli.shared.output import counted, echo_json, echo_problems
 from policyd.cli.shared.policies import NO_POLICIES_HINT, without_policies
 from policyd.cli.shared.reports import ReportEntry, github
@@ -27,12 +28,12 @@ from policyd.policy.lint.rules import RULES, nearest, refused
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.version_needs import needed_by_policy
 from policyd.policy.source.documents import Sources
-from policyd.policy.source.loader import load
+from policyd.policy.source.files import SourceFile, read
+from policyd.policy.source.loader import load_files
 from policyd.policy.suite import runner
 from policyd.policy.suite.missing_policies import missing_policies
 from policyd.versions import KubernetesVersion
 
-_ROUNDS = 10
 _EPILOG = """\b
 Examples:
   policyd lint policies/
@@ -180,17 +181,23 @@ def command(
     if fix and any(str(path) == "-" for path in paths):
         raise click.UsageError("--fix corrects files: save standard input to a file first")
 
-    def look() -> tuple[Sources, list[Problem]]:
-        sources = load(paths, version=version)
-        found = _find(sources, paths, disabled, strict=strict, target=target)
-        by_place = sorted(found, key=lambda each: (each.file, each.line, each.column))
-        return sources, by_place
+    files, unreadable = read(paths)
 
-    sources, found = look()
-    if diff:
-        click.echo("".join(file.diff() for file in corrections(found)), nl=False)
-    elif fix:
-        sources, found = _fix(sources, found, look, err=form != "text")
+    def look(files: Sequence[SourceFile]) -> tuple[Sources, list[Problem]]:
+        sources = load_files(files, unreadable, version=version)
+        found = _find(sources, paths, disabled, strict=strict, target=target)
+        return sources, sorted(found, key=lambda each: (each.file, each.line, each.column))
+
+    sources, found = look(files)
+    if fix:
+        changed, edits, after = corrected_files(files, (sources, found), look)
+        if diff:
+            click.echo("".join(map(difference, files, changed)), nl=False)
+        else:
+            write_changed(files, changed)
+            for edit in edits:
+                click.echo(edit_text(edit), err=form != "text")
+            sources, found = after
     if not diff:
         _WRITERS[form](found)
     errors = sum(problem.severity == "error" for problem in found)
@@ -202,29 +209,6 @@ def command(
             _print_needs(sources)
     if errors or (found and fail_on == "advice"):
         raise SystemExit(1)
-
-
-def _fix(
-    sources: Sources,
-    found: list[Problem],
-    look: Callable[[], tuple[Sources, list[Problem]]],
-    *,
-    err: bool,
-) -> tuple[Sources, list[Problem]]:
-    """Correct files until nothing more can be corrected; return what remains.
-
-    A correction may reveal another: a policy with errors gets no advice.
-    """
-    for _ in range(_ROUNDS):
-        files = corrections(found)
-        for file in files:
-            file.write()
-            for edit in file.result.edits:
-                click.echo(edit_text(edit), err=err)
-        if not files:
-            break
-        sources, found = look()
-    return sources, found
 
 
 def _print_needs(sources: Sources) -> None:

@@ -1,89 +1,107 @@
-"""Correct files in place, as ``policyd lint --fix`` does, or print what would change. Finds no
-problems.
-"""
+"""Correct source files, as ``policyd lint --fix`` does, or show the change. Finds no problems."""
 
 import difflib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from policyd.errors import Problem
-from policyd.policy.lint.fixes.editing import Corrected, Edit, corrected
-from policyd.policy.source.files import read_bytes
+from policyd.policy.lint.fixes.editing import Edit, corrected
+from policyd.policy.source.documents import Sources
+from policyd.policy.source.files import SourceFile
 
-_BOM = "\ufeff"
+_BOM = b"\xef\xbb\xbf"
+_ROUNDS = 10
 
-
-@dataclass(frozen=True, slots=True)
-class CorrectedFile:
-    """A file, its text, and its text with corrections."""
-
-    name: str
-    before: str
-    result: Corrected
-
-    def write(self) -> None:
-        """Replace the file as a whole, with its mode; a link stays a link."""
-        target = Path(os.path.realpath(self.name))
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", newline="", dir=target.parent, prefix=".", delete=False
-        ) as file:
-            file.write(self.result.text)
-        try:
-            shutil.copymode(target, file.name)
-            Path(file.name).replace(target)
-        except OSError:
-            Path(file.name).unlink()
-            raise
-
-    def diff(self) -> str:
-        """Return the change as a unified diff, as ``patch`` accepts it."""
-        name = self.name.lstrip("/")
-        lines = difflib.unified_diff(
-            _lines(self.before), _lines(self.result.text), f"a/{name}", f"b/{name}"
-        )
-        return "".join(
-            line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
-            for line in lines
-        )
+Looked = tuple[Sources, list[Problem]]
 
 
-def corrections(problems: Iterable[Problem]) -> list[CorrectedFile]:
-    """Return the files that have problems with a certain correction, by name; writes nothing.
+def corrected_files(
+    files: Sequence[SourceFile],
+    looked: Looked,
+    look: Callable[[Sequence[SourceFile]], Looked],
+) -> tuple[Sequence[SourceFile], list[Edit], Looked]:
+    """Return the files with all corrections, the corrections, and what ``look`` finds then.
 
-    Raises click.ClickException for a file that cannot be read again.
+    A correction may reveal another: a policy with errors gets no advice.
     """
-    by_file: dict[str, list[Problem]] = {}
-    for problem in problems:
-        if problem.fix is not None and not problem.file.endswith(".gz"):
-            by_file.setdefault(problem.file, []).append(problem)
-    found = []
-    for name, listed in sorted(by_file.items()):
-        try:
-            before = read_bytes(name).decode()
-        except (OSError, ValueError) as error:
-            raise click.ClickException(f"{name}: cannot be read: {error}") from None
-        mark = _BOM if before.startswith(_BOM) else ""
-        result = corrected(name, before.removeprefix(_BOM), listed)
-        if result.edits:
-            text = Corrected(mark + result.text, result.edits)
-            found.append(CorrectedFile(name, before, text))
-    return found
+    edits = list[Edit]()
+    for _ in range(_ROUNDS):
+        files, more = _correct(files, looked[1])
+        if not more:
+            break
+        edits += more
+        looked = look(files)
+    return files, edits, looked
+
+
+def write_changed(before: Sequence[SourceFile], after: Sequence[SourceFile]) -> None:
+    """Write the files that differ; raises click.ClickException."""
+    for old, new in zip(before, after, strict=True):
+        if new.data != old.data:
+            try:
+                _write(new)
+            except OSError as error:
+                raise click.ClickException(f"{new.name}: cannot be written: {error}") from None
+
+
+def diff(before: SourceFile, after: SourceFile) -> str:
+    """Return the change of a file as a unified diff, as ``patch`` accepts it; empty without one."""
+    name = before.name.lstrip("/")
+    lines = difflib.unified_diff(_lines(before), _lines(after), f"a/{name}", f"b/{name}")
+    return "".join(
+        line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines
+    )
 
 
 def edit_text(edit: Edit) -> str:
     """Format an edit for the terminal."""
     problem = edit.problem
     place = f"{problem.file}:{problem.line}:{problem.column}"
-    return f"{place}: fixed: {edit.old} is now {edit.new} [{problem.rule}]"
+    return f"{place}: fixed: {edit.old} is now {edit.new or 'empty'} [{problem.rule}]"
 
 
-def _lines(text: str) -> list[str]:
+def _correct(
+    files: Sequence[SourceFile], problems: Iterable[Problem]
+) -> tuple[list[SourceFile], list[Edit]]:
+    """Return the files with the certain corrections of the problems, and the edits made."""
+    by_file: dict[str, list[Problem]] = {}
+    for problem in problems:
+        if problem.fix is not None:
+            by_file.setdefault(problem.file, []).append(problem)
+    result, edits = [], list[Edit]()
+    for file in files:
+        listed = by_file.get(file.name, [])
+        if listed and not file.name.endswith(".gz"):
+            mark = _BOM if file.data.startswith(_BOM) else b""
+            found = corrected(file.name, file.data.removeprefix(_BOM).decode(), listed)
+            edits += found.edits
+            result.append(replace(file, data=mark + found.text.encode()))
+        else:
+            result.append(file)
+    return result, edits
+
+
+def _write(file: SourceFile) -> None:
+    """Replace a file as a whole, with its mode; raises OSError. A link stays a link."""
+    target = Path(file.real)
+    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".policyd-")
+    try:
+        with os.fdopen(descriptor, "wb") as opened:
+            opened.write(file.data)
+        shutil.copymode(target, name)
+        Path(name).replace(target)
+    except OSError:
+        Path(name).unlink()
+        raise
+
+
+def _lines(file: SourceFile) -> list[str]:
     """Split at line feeds only, as ``patch`` does."""
-    *whole, last = text.split("\n")
+    *whole, last = file.data.decode("utf-8", "replace").split("\n")
     return [*(f"{line}\n" for line in whole), *([last] if last else [])]

@@ -5,7 +5,7 @@ Compiles nothing and queries no cluster. A broken document never hides another's
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ __all__ = [
     "fixture_names",
     "load",
     "load_built",
+    "load_files",
     "load_saved",
     "load_text",
     "named_policies",
@@ -53,6 +54,13 @@ def load(
     if isinstance(paths, str | Path):
         paths = [paths]
     return _load(*read(paths, pipes=pipes), version, breathe)
+
+
+def load_files(
+    files: Sequence[SourceFile], problems: Iterable[Problem], *, version: KubernetesVersion
+) -> Sources:
+    """Load the documents of files that were read; ``problems`` are those of reading them."""
+    return _load([*files], [*problems], version)
 
 
 def load_text(text: str, name: str = "<text>", *, version: KubernetesVersion = NEWEST) -> Sources:

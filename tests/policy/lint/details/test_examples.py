@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from pathlib import Path
 
+import orjson
 import pytest
 from click.testing import CliRunner
 
@@ -91,7 +92,7 @@ def linted(rule: str, example: str, folder: Path, monkeypatch: pytest.MonkeyPatc
         policyd.cli.lint.command, [str(file), "--format", "json", *OPTIONS.get(rule, [])]
     )
     assert result.exception is None or isinstance(result.exception, SystemExit)
-    found = policyd.cli.lint.orjson.loads(result.stdout_bytes)
+    found = orjson.loads(result.stdout_bytes)
     return "".join(f" {each['rule']} {each['severity']}\n" for each in found)
 
 
