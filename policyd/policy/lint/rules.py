@@ -175,6 +175,11 @@ _RULES = (
              "Put it in quotes. Kubernetes reads `on`, `y` and `no` as booleans, `0644` as 420 and "
              "`1.20` as 1.2.",
              ("values.plain_scalars.unquoted",)),
+    LintRule("subresource-not-covered", "advice",
+             "a validated field that a subresource writes which no rule matches",
+             "Add the subresource to the resources: pods/ephemeralcontainers, pods/resize, "
+             "deployments/scale.",
+             ("values.subresources.uncovered",)),
     # Found while policies are read, compiled and tested.
     LintRule("cel", "error",
              "an expression that does not compile",

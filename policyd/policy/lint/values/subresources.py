@@ -1,0 +1,134 @@
+"""Advice on validations of fields that a subresource writes, too, if no rule matches it.
+
+Only fields are checked whose subresource is certain: ``ephemeralContainers`` and the resources of
+running containers of a Pod, and ``replicas``. Labels and annotations, which ``status`` writes, are
+not: mostly the control plane does that.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from policyd.cel.syntax.ast import Call, Expr, Literal, Select
+from policyd.cel.syntax.parser import parse
+from policyd.cel.syntax.recursion import children, deep_recursion
+from policyd.errors import CelSyntaxError, Problem
+from policyd.pattern.marks import UnknownMark, split
+from policyd.policy.lint.run import LintRun
+from policyd.policy.model.expressions import VALIDATION, VARIABLE, expressions_of
+from policyd.policy.model.findings import FormProblem
+from policyd.policy.model.kinds import Policy, ValidatingAdmissionPolicy
+from policyd.policy.model.match import NamedRuleWithOperations
+from policyd.policy.source.documents import Document
+
+RULE = "subresource-not-covered"
+
+
+class _Writer(NamedTuple):
+    """A subresource, the names of the fields that it writes (all must be read), and a remark."""
+
+    subresource: str
+    fields: frozenset[str]
+    remark: str = ""
+
+
+_SCALE = _Writer(
+    "scale", frozenset({"spec", "replicas"}), "its object is an autoscaling/v1 Scale with replicas"
+)
+_WRITERS: Mapping[tuple[str, str], tuple[_Writer, ...]] = {
+    ("", "pods"): (
+        _Writer("ephemeralcontainers", frozenset({"ephemeralContainers"})),
+        _Writer("resize", frozenset({"containers", "resources", "limits"})),
+        _Writer("resize", frozenset({"containers", "resources", "requests"})),
+    ),
+    ("", "replicationcontrollers"): (_SCALE,),
+    ("apps", "deployments"): (_SCALE,),
+    ("apps", "replicasets"): (_SCALE,),
+    ("apps", "statefulsets"): (_SCALE,),
+}
+
+
+def uncovered(run: LintRun) -> list[Problem]:
+    """Return the advice for all validating policies, in file order."""
+    with deep_recursion():
+        return [
+            document.problem(finding, "advice")
+            for document in run.sources.documents
+            for finding in _of_document(document)
+        ]
+
+
+def _of_document(document: Document) -> Iterator[FormProblem]:
+    policy = document.model
+    if not isinstance(policy, ValidatingAdmissionPolicy | Policy) or not policy.spec.validations:
+        return
+    rules = policy.spec.match_constraints.resource_rules
+    read = frozenset(_names(document, policy))
+    for index, rule in enumerate(rules):
+        reported: set[str] = set()
+        for number, resource in enumerate(rule.resources):
+            for writer in _writers(rule, resource):
+                name = f"{resource}/{writer.subresource}"
+                if writer.fields <= read and name not in reported and not _covered(rules, name):
+                    reported.add(name)
+                    path = ("spec", "matchConstraints", "resourceRules", index, "resources", number)
+                    yield FormProblem(path, *_texts(name, writer), rule=RULE)
+
+
+def _writers(rule: NamedRuleWithOperations, resource: str) -> Iterator[_Writer]:
+    """Yield the subresources of a resource, if the rule matches its updates."""
+    if {"UPDATE", "*"}.intersection(rule.operations):
+        for group in rule.api_groups:
+            yield from _WRITERS.get((group, resource), ())
+
+
+def _texts(name: str, writer: _Writer) -> tuple[str, str]:
+    field = {"resize": "resources of containers", "scale": "replicas"}.get(writer.subresource)
+    field = field or "ephemeralContainers"
+    message = f"{name} is not covered: through it, {field} can be changed without validation"
+    remark = f"; {writer.remark}" if writer.remark else ""
+    return message, f"add {name} to the resources{remark}"
+
+
+def _covered(rules: tuple[NamedRuleWithOperations, ...], name: str) -> bool:
+    resource, _, subresource = name.partition("/")
+    names = {name, f"{resource}/*", f"*/{subresource}", "*/*"}
+    return any(
+        names.intersection(rule.resources) and {"UPDATE", "*"}.intersection(rule.operations)
+        for rule in rules
+    )
+
+
+def _names(document: Document, policy: ValidatingAdmissionPolicy | Policy) -> Iterator[str]:
+    """Yield the names of the fields that the validations read."""
+    for each in expressions_of(document.raw):
+        if each.role in (VARIABLE, VALIDATION):
+            try:
+                yield from _selected(parse(each.text))
+            except CelSyntaxError:
+                return  # reported when the expression is compiled
+    for validation in policy.spec.validations if isinstance(policy, Policy) else ():
+        for tree in (validation.pattern, validation.any_pattern):
+            yield from _keys(tree)
+
+
+def _selected(node: Expr) -> Iterator[str]:
+    match node:
+        case Select(field=name):
+            yield name
+        case Call(function="_?._" | "_[_]" | "_[?_]", args=(_, Literal(value=str() as name))):
+            yield name
+    for child in children(node):
+        yield from _selected(child)
+
+
+def _keys(tree: Any) -> Iterator[str]:
+    if isinstance(tree, Mapping):
+        for key, member in tree.items():
+            try:
+                yield split(key)[1]
+            except UnknownMark:
+                continue  # reported when the pattern is compiled
+            yield from _keys(member)
+    elif isinstance(tree, list | tuple):
+        for item in tree:
+            yield from _keys(item)
