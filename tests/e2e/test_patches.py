@@ -4,7 +4,7 @@ import random
 from typing import Any
 
 from policyd.json_types import JSONObject
-from tests.builders.objects import widget_definition
+from tests.builders.objects import container, deployment, widget_definition
 from tests.builders.policies import PODS, json_patch, policy, rule
 from tests.e2e.builders import recorded_pods
 from tests.e2e.client import Client
@@ -31,9 +31,9 @@ def test_the_sample_mutations_apply_to_recorded_pods(
         }
         spec = made["spec"]
         assert spec["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
-        for container in [*spec["containers"], *spec.get("initContainers", [])]:
-            assert container["imagePullPolicy"] == "Always"
-            context = container["securityContext"]
+        for each in [*spec["containers"], *spec.get("initContainers", [])]:
+            assert each["imagePullPolicy"] == "Always"
+            context = each["securityContext"]
             assert context.get("privileged") or "allowPrivilegeEscalation" in context
         assert client.get(made).body == made
 
@@ -74,10 +74,31 @@ def test_overlays_arrive_and_are_settled(install: Install, client: Client, names
     spec = made["spec"]
     assert spec["nodeSelector"] == {"disk": "ssd"}
     assert spec["tolerations"][0] == {"key": "web", "operator": "Exists"}
-    assert [container["name"] for container in spec["containers"]] == ["app", "log", "side"]
+    assert [each["name"] for each in spec["containers"]] == ["app", "log", "side"]
     assert spec["containers"][0]["imagePullPolicy"] == "Never"
     assert spec["containers"][0]["resources"]["limits"] == {"cpu": "2"}
     assert client.get(made).body == made
+
+
+def test_appended_items_are_added_once(install: Install, client: Client, namespace: str) -> None:
+    pod = {
+        "tolerations": [{"$patch": "append"}, {"key": "spot", "operator": "Exists"}],
+        "containers": [{"(name)": "*", "args": [{"$patch": "append"}, "-v"]}],
+    }
+    tree: JSONObject = {"spec": {"template": {"spec": pod}}}
+    mutation = {"patchType": "Overlay", "overlay": tree}
+    install(policy("append", rule("deployments", group="apps"), mutations=[mutation]))
+    own = [{"key": "own", "operator": "Equal", "value": "1"}]
+    app = container("app", "app:1", args=["-q"])
+    made = client.made(deployment(app, namespace=namespace, tolerations=own))
+    spec = made["spec"]["template"]["spec"]
+    assert spec["tolerations"] == [*own, {"key": "spot", "operator": "Exists"}]
+    assert spec["containers"][0]["args"] == ["-q", "-v"]
+    made["metadata"]["labels"] = {"changed": "yes"}
+    answer = client.replace(made)
+    assert answer.status == 200
+    assert answer.body["metadata"]["labels"] == {"changed": "yes"}
+    assert answer.body["spec"] == made["spec"]
 
 
 def test_any_difference_of_two_trees_arrives(
