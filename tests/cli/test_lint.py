@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from policyd.cli.lint import command
 from policyd.json_types import JSONObject
 from policyd.policy.lint.rules import RULES
-from tests.builders.policies import VALIDATION, policy, rule, suite, vap
+from tests.builders.policies import VALIDATION, add_label, json_patch, policy, rule, suite, vap
 
 TOLD = {**VALIDATION, "message": "no"}
 BAD = """\
@@ -251,3 +251,24 @@ def test_a_suite_that_names_no_file_is_an_error(tmp_path: Path) -> None:
     assert result.exit_code == 1
     assert 'error: policies[0]: Not found: "nowhere": no such file or directory' in result.stdout
     assert f"hint: names are relative to {tmp_path}" in result.stdout
+
+
+def test_mutations_that_fail_are_errors(tmp_path: Path) -> None:
+    wrong = "[JSONPatch{op: 'Add', path: '/metadata/labels', value: {}}]"
+    file = write(tmp_path, policy("m", mutations=[json_patch(wrong)]))
+    result = CliRunner().invoke(command, [file])
+    assert result.exit_code == 1
+    assert "error: spec.mutations[0].jsonPatch.expression: there is no op 'Add'" in result.stdout
+    assert "hint: write 'add'" in result.stdout
+    refused = CliRunner().invoke(command, ["--disable", "failing-mutation", file])
+    assert refused.exit_code == 2
+    assert "failing-mutation is an error: only advice can be disabled" in refused.stderr
+
+
+def test_paths_that_may_be_missing_are_advice(tmp_path: Path) -> None:
+    file = write(tmp_path, policy("m", mutations=[add_label("'b'")]))
+    result = CliRunner().invoke(command, ["--format", "json", file])
+    assert result.exit_code == 0
+    (found,) = orjson.loads(result.stdout)
+    assert (found["rule"], found["severity"]) == ("fragile-mutation", "advice")
+    assert CliRunner().invoke(command, ["--disable", "fragile-mutation", file]).stdout == ""
