@@ -21,6 +21,7 @@ from policyd.policy.model.expressions import mutations_of
 
 _ANY = "[*]"  # a computed step that is no known place
 _LABELS: Place = ("object", "metadata", "labels")
+_MOST_STEPS = 100  # kinds of Kubernetes have about twenty levels
 _ADDING = frozenset(("add", "move", "copy"))  # what writes a new value
 
 KeyOf = Callable[[Expr], str | None]
@@ -86,7 +87,7 @@ def missing_parts(
             continue
         steps = _steps(given[name], key_of) or ()
         needed = name == "from" or op == "remove"
-        for length in range(1, len(steps) + needed):
+        for length in range(1, min(len(steps) + needed, _MOST_STEPS)):
             place: Place = ("object", *steps[:length])
             if _may_lack(types, place) and not _is_there(place, there) and not written.has(place):
                 adds = name == "path" and op in _ADDING

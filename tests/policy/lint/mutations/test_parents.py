@@ -136,3 +136,14 @@ def test_labels_of_any_kind_may_be_missing() -> None:
 def test_mutating_admission_policies() -> None:
     found = unguarded(LintRun(loaded(map_("m", mutations=[json_patch(LABEL)]))))
     assert [each.message for each in found] == [NO_LABELS]
+
+
+def test_long_paths_end() -> None:
+    path = "/spec" + "/volumes" * 20_000
+    assert told(f"[JSONPatch{{op: 'add', path: '{path}', value: 1}}]") == [
+        (
+            "/spec/volumes may be missing, and then add fails",
+            "write (has(object.spec.volumes) ? [] : [JSONPatch{op: 'add', path: '/spec/volumes', "
+            "value: []}]) + [JSONPatch{…}], or in a Policy an Overlay, which adds it",
+        )
+    ]
