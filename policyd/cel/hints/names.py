@@ -44,9 +44,7 @@ _WIDEST = 400  # fields that are looked at for one of that name
 
 def undeclared_hint(tree: Tree, pos: int, name: str) -> str:
     """Return the remedy for a name that is not declared."""
-    for node, above in tree.nodes:
-        if node.pos != pos:
-            continue
+    for node, above in tree.at(pos):
         if isinstance(node, Call) and name in (node.function, _full(node)):
             return _function_hint(tree, node)
         if isinstance(node, StructExpr) and node.type_name == name:
@@ -125,13 +123,12 @@ def _newer(tree: Tree, call: Call) -> str:
 
 def field_hint(tree: Tree, pos: int, field: str) -> str:
     """Return the remedy for a field that a type does not have."""
-    for node, above in tree.nodes:
-        if node.pos == pos:
-            held = _holder(node, field)
-            if held is not None:
-                of = tree.type(held)
-                of = of.params[0] if of.name == "optional_type" else of
-                return _field_hint(tree, of, held, field, above)
+    for node, _ in tree.at(pos):
+        whole = _holder(node, field)
+        if whole is not None:
+            of = tree.type(whole)
+            of = of.params[0] if of.name == "optional_type" else of
+            return _field_hint(tree, of, whole, field)
     return ""
 
 
@@ -144,7 +141,7 @@ def _holder(node: Expr, field: str) -> Expr | None:
     return None
 
 
-def _field_hint(tree: Tree, of: Type, held: Expr, field: str, above: tuple[Expr, ...]) -> str:
+def _field_hint(tree: Tree, of: Type, whole: Expr, field: str) -> str:
     names = list(tree.scope.provider.fields(of))
     close = near(field, names)
     if of == VARIABLES:
@@ -156,9 +153,9 @@ def _field_hint(tree: Tree, of: Type, held: Expr, field: str, above: tuple[Expr,
         return f"did you mean {close}?"
     deeper = _deeper(tree, of, field)
     if deeper:
-        return f"did you mean {shown(held, '…')}.{deeper}?"
+        return f"did you mean {shown(whole, '…')}.{deeper}?"
     if field in ("length", "size", "count"):
-        return f"write size({shown(held)})"
+        return f"write size({shown(whole)})"
     return f"known fields: {listed(names)}" if names else ""
 
 

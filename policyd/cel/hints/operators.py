@@ -4,6 +4,7 @@ from policyd.cel.hints.stream import Mistake, MistakeRules, SourcePieces, short
 from policyd.cel.syntax.lexer import EOF, JUNK
 
 _COMPARE = "write == to compare"
+_SLICE_PIECES = 20  # at most, of a slice
 _SLICE = "write list.slice(1, 3) (Kubernetes 1.34), or string.substring(1, 3)"
 _ONE_VALUE = "an expression is one value: combine conditions with &&, or write several validations"
 # How the operators of CEL are called that begin no expression and end none.
@@ -66,18 +67,9 @@ def arrow(s: SourcePieces, at: int) -> Mistake | None:
     name = s.text(at - 1) if s[at - 1].kind == "IDENTIFIER" else "x"
     method = s.text(at - 3) if s.text(at - 2) == "(" else ""
     method = _METHODS.get(method, method or "all")
-    body = short(s.between(at + 2, _end_of_body(s, at + 2)), "…")
+    body = short(s.between(at + 2, s.end_of_part(at + 2)), "…")
     what = f"CEL has no functions written with {sign}"
     return Mistake(s[at].pos, what, f"write list.{method}({name}, {body})")
-
-
-def _end_of_body(s: SourcePieces, at: int) -> int:
-    depth = 0
-    for number in range(at, len(s)):
-        depth += (s.text(number) in ("(", "[", "{")) - (s.text(number) in (")", "]", "}"))
-        if depth < 0:
-            return number
-    return len(s)
 
 
 def ampersand(s: SourcePieces, at: int) -> Mistake | None:
@@ -99,25 +91,25 @@ def bar(s: SourcePieces, at: int) -> Mistake | None:
 
 def question(s: SourcePieces, at: int) -> Mistake | None:
     """``?.``, ``?[``, ``??`` and ``?:`` of other languages; a condition with one value."""
-    pos, path = s[at].pos, s.path_before(at)
+    pos = s[at].pos
     if s.are(at, "?", "."):
         after = s.path_after(at + 1)
         name = short(after[1:], "b")
         what = "the optional selection of CEL is .? and not ?."
-        return Mistake(pos, what, f"write {short(path, 'a')}.?{name}.orValue(…)")
+        return Mistake(pos, what, f"write {_path(s, at)}.?{name}.orValue(…)")
     if s.are(at, "?", "?") or s.are(at, "?", ":"):
-        head, dot, name = path.rpartition(".")
+        head, dot, name = s.path_before(at).rpartition(".")
         optional = f"{head}.?{name}" if dot and name.isidentifier() else "a.?b"
         other = short(s.text(at + 2), "…")
         sign = s.text(at) + s.text(at + 1)
         instead = f"write {short(optional, 'a.?b')}.orValue({other})"
         return Mistake(pos, f"CEL has no operator {sign}", instead)
-    if s.are(at, "?", "[") and s.glued(at) and ":" not in map(s.text, range(at, len(s))):
+    if s.are(at, "?", "[") and s.glued(at) and s.last_colon < at:
         index = s.closing(at + 1)
         inner = short(s.between(at + 2, index), "0") if index else "0"
         what = "the optional index of CEL is [?0] and not ?[0]"
-        return Mistake(pos, what, f"write {short(path, 'a')}[?{inner}].orValue(…)")
-    if s.ends_value(at - 1) and ":" not in map(s.text, range(at, len(s))):
+        return Mistake(pos, what, f"write {_path(s, at)}[?{inner}].orValue(…)")
+    if s.ends_value(at - 1) and s.last_colon < at:
         what = "a condition with ? needs a value for false, too"
         return Mistake(pos, what, "write CONDITION ? VALUE : OTHER")
     return None
@@ -131,11 +123,9 @@ def bracket(s: SourcePieces, at: int) -> Mistake | None:
         return _every_item(s, at, at + 3, "CEL has no index [*]")
     if s.text(at + 1) == "]":
         return _every_item(s, at, at + 2, "CEL has no index []")
-    close, depth, parts = s.closing(at), 0, []
-    for number in range(at + 1, close or at):
-        depth += (s.text(number) in ("(", "[", "{")) - (s.text(number) in (")", "]", "}"))
-        if depth == 0:
-            parts.append(s.text(number))
+    close = s.closing(at)
+    inside = range(at + 1, min(close or at, at + _SLICE_PIECES))
+    parts = [s.text(number) for number in inside if s.depth(number) == s.depth(at) + 1]
     if ":" in parts and "?" not in parts:
         return Mistake(s[at].pos, "CEL has no slices", _SLICE)
     return None
@@ -152,14 +142,16 @@ def _every_item(s: SourcePieces, at: int, after: int, what: str) -> Mistake:
 
 
 def dot(s: SourcePieces, at: int) -> Mistake | None:
-    path, following = short(s.path_before(at), "a"), s[at + 1]
+    following = s[at + 1]
     if following.text == "*":
         return _every_item(s, at, at + 2, "CEL has no wildcard .*")
     if following.kind == "STRING":
-        return Mistake(s[at].pos, "a field is not in quotes", f"write {path}[{following.text}]")
+        return Mistake(
+            s[at].pos, "a field is not in quotes", f"write {_path(s, at)}[{following.text}]"
+        )
     if following.text in ("in", "true", "false", "null"):
         what = f"'{following.text}' is a keyword of CEL"
-        return Mistake(following.pos, what, f"write {path}['{following.text}']")
+        return Mistake(following.pos, what, f"write {_path(s, at)}['{following.text}']")
     if following.text == ".":
         return Mistake(following.pos, "CEL has no operator ..", "write the whole path")
     if following.kind == EOF:
@@ -167,13 +159,14 @@ def dot(s: SourcePieces, at: int) -> Mistake | None:
     return None
 
 
+def _path(s: SourcePieces, at: int) -> str:
+    return short(s.path_before(at), "a")
+
+
 def comma(s: SourcePieces, at: int) -> Mistake | None:
-    depth = 0
-    for number in range(at):
-        depth += (s.text(number) in ("(", "[", "{")) - (s.text(number) in (")", "]", "}"))
     if s.text(at + 1) == ")":
         return Mistake(s[at].pos, "a ',' before ')' is not allowed", "remove the ','")
-    if depth == 0:
+    if s.depth(at) == 0:
         return Mistake(s[at].pos, "an expression cannot contain ','", f"remove it; {_ONE_VALUE}")
     return None
 

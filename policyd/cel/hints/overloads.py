@@ -31,8 +31,8 @@ _Hinter = Callable[[Tree, Call, list[str], list[Type]], str]
 
 def overload_hint(tree: Tree, pos: int, function: str) -> str:
     """Return the remedy for a call whose operands have the wrong types."""
-    for node, _ in tree.nodes:
-        if node.pos == pos and isinstance(node, Call) and node.function == function:
+    for node, _ in tree.at(pos):
+        if isinstance(node, Call) and node.function == function:
             texts = [shown(each) for each in operands(node)]
             types = [tree.type(each) for each in operands(node)]
             hint = operator_hint(node, texts, types)

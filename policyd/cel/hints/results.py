@@ -101,8 +101,8 @@ def _string(text: str, found: Type) -> str:
 
 def mismatch_hint(tree: Tree, pos: int, wanted: str, found: str) -> str:
     """Return the remedy for ``expected type … but found …``."""
-    for node, above in tree.nodes:
-        if node.pos != pos or tree.type(node).display() != found:
+    for node, above in tree.at(pos):
+        if tree.type(node).display() != found:
             continue
         parent = above[0] if above else None
         if isinstance(parent, ListExpr | MapExpr):
@@ -129,27 +129,27 @@ def _condition(node: Expr, found: Type) -> str:
 
 def selection_hint(tree: Tree, pos: int) -> str:
     """Return the remedy for a field of a value that has none: ``list.length``, ``list.name``."""
-    for node, _ in tree.nodes:
-        field, held = getattr(node, "field", ""), getattr(node, "operand", None)
+    for node, _ in tree.at(pos):
+        field, whole = getattr(node, "field", ""), getattr(node, "operand", None)
         if isinstance(node, Call) and node.function == "_?._":
-            held = node.args[0]
+            whole = node.args[0]
             field = str(getattr(node.args[1], "value", ""))
-        if node.pos != pos or held is None:
+        if whole is None:
             continue
-        found = tree.type(held)
+        found = tree.type(whole)
         if field.lower() in ("length", "size", "len", "count"):
-            return f"write size({shown(held)})"
+            return f"write size({shown(whole)})"
         if found.kind is Kind.LIST:
-            whole = shown(held, "list")
+            name = shown(whole, "list")
             return (
-                f"a list has no fields: write {whole}[0].{field}, {whole}.all(x, x.{field} …) "
-                f"or {whole}.map(x, x.{field})"
+                f"a list has no fields: write {name}[0].{field}, {name}.all(x, x.{field} …) "
+                f"or {name}.map(x, x.{field})"
             )
         overloads = tree.scope.functions.get(field, ())
         if any(each.member for each in overloads):
-            return f"write {shown(held)}.{field}()"
+            return f"write {shown(whole)}.{field}()"
         if found.name == "kubernetes.Quantity":
-            return f"write {shown(held)}.asInteger(), .asApproximateFloat() or .compareTo(…)"
+            return f"write {shown(whole)}.asInteger(), .asApproximateFloat() or .compareTo(…)"
         return f"a {found.display()} has no fields"
     return ""
 

@@ -1,6 +1,6 @@
 """The pieces of source that is not CEL, and the mistakes that are found in them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from policyd.cel.syntax.lexer import BAD_STRING, EOF, KEYWORDS, Token, pieces
@@ -10,6 +10,7 @@ _CONSTANTS = KEYWORDS - {"in"}
 NAMES_AND_VALUES = _NUMBERS | _CONSTANTS | {"IDENTIFIER", "STRING", "BYTES", BAD_STRING}
 _ENDS = NAMES_AND_VALUES | {"ESC_IDENTIFIER", ")", "]", "}"}
 _OPEN = {"(": ")", "[": "]", "{": "}"}
+_LONGEST = 100  # pieces of a path: no longer one is shown
 _CLOSE = {close: open_ for open_, close in _OPEN.items()}
 
 
@@ -30,6 +31,10 @@ class SourcePieces:
     def __init__(self, text: str) -> None:
         self.source = text
         self._pieces = pieces(text)
+        self._partners, self._depths = _brackets(self._pieces)
+        self.last_colon = max(
+            (n for n, each in enumerate(self._pieces) if each.text == ":"), default=-1
+        )
 
     def __len__(self) -> int:
         return len(self._pieces) - 1
@@ -73,7 +78,11 @@ class SourcePieces:
     def start_before(self, index: int) -> int:
         """Return the first piece of the path that ends before a piece."""
         start = index
-        while start > 0 and self[start - 1].kind != EOF and (start == index or self.glued(start)):
+        while (
+            start > max(0, index - _LONGEST)
+            and self[start - 1].kind != EOF
+            and (start == index or self.glued(start))
+        ):
             piece = self[start - 1]
             if piece.text in ("]", ")"):
                 opening = self.opening(start - 1)
@@ -104,21 +113,34 @@ class SourcePieces:
 
     def opening(self, index: int) -> int | None:
         """Return the index of the bracket that a closing one belongs to."""
-        depth = 0
-        for number in range(index, -1, -1):
-            depth += (self[number].text in _CLOSE) - (self[number].text in _OPEN)
-            if depth == 0:
-                return number
-        return None
+        return self._partners.get(index)
 
     def closing(self, index: int) -> int | None:
         """Return the index of the bracket that closes an opening one."""
-        depth = 0
-        for number in range(index, len(self)):
-            depth += (self[number].text in _OPEN) - (self[number].text in _CLOSE)
-            if depth == 0:
-                return number
-        return None
+        return self._partners.get(index)
+
+    def depth(self, index: int) -> int:
+        """Return how many brackets are open before a piece."""
+        return self._depths[min(index, len(self))]
+
+    def end_of_part(self, index: int) -> int:
+        """Return the index of the bracket that ends the part that a piece is in."""
+        depth = self.depth(index)
+        return next((n for n in range(index, len(self)) if self.depth(n + 1) < depth), len(self))
+
+
+def _brackets(tokens: Sequence[Token]) -> tuple[dict[int, int], list[int]]:
+    """Return the partner of each bracket that has one, and the open brackets before each piece."""
+    partners: dict[int, int] = {}
+    depths, open_ = [], list[int]()
+    for number, token in enumerate(tokens):
+        depths.append(len(open_))
+        if token.text in _OPEN:
+            open_.append(number)
+        elif token.text in _CLOSE and open_:
+            partners[number] = open_.pop()
+            partners[partners[number]] = number
+    return partners, depths
 
 
 # A rule looks at the pieces from one index on.

@@ -9,6 +9,7 @@ from policyd.cel.hints.stream import Mistake, Rule, SourcePieces, bracket_mistak
 from policyd.cel.hints.words import WORDS, reserved
 
 _MOST = 5
+_MOST_SEEN = 50  # of all kinds together: each may have a look at all of the source
 _RESERVED = "reserved identifier: "
 
 
@@ -29,13 +30,13 @@ def mistakes(text: str) -> list[Mistake]:
     """
     stream = SourcePieces(text)
     found: dict[str, Mistake] = {}
-    end = 0
+    end = seen = 0
     for at in range(len(stream)):
         mistake = _at(stream, at) if stream[at].pos >= end else None
         if mistake is not None:
             found.setdefault(mistake.summary, mistake)
-            end = mistake.end
-            if len(found) == _MOST:
+            end, seen = mistake.end, seen + 1
+            if len(found) == _MOST or seen == _MOST_SEEN:
                 break
     if not found:
         whole = nothing(stream) or bracket_mistake(stream) or neighbours(stream)

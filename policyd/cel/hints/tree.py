@@ -1,6 +1,6 @@
 """The checked tree of an expression with errors: what is at a place, and of which type."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -21,6 +21,7 @@ class Tree:
     checked: Checked
     scope: Scope
     nodes: Sequence[tuple[Expr, tuple[Expr, ...]]]
+    _places: Mapping[int, Sequence[tuple[Expr, tuple[Expr, ...]]]]
 
     @classmethod
     def of(cls, checked: Checked, scope: Scope) -> "Tree":
@@ -31,7 +32,14 @@ class Tree:
             found.append((node, above))
             # Four levels are what a hint looks at; all of them would be quadratic.
             stack += [(child, (node, *above[:3])) for child in children(node)]
-        return cls(checked, scope, found)
+        places: dict[int, list[tuple[Expr, tuple[Expr, ...]]]] = {}
+        for each in found:
+            places.setdefault(each[0].pos, []).append(each)
+        return cls(checked, scope, found, places)
+
+    def at(self, pos: int) -> Sequence[tuple[Expr, tuple[Expr, ...]]]:
+        """Return the nodes at a place."""
+        return self._places.get(pos, ())
 
     def type(self, node: Expr) -> Type:
         return self.checked.types.get(node.id, DYN)

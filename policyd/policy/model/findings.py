@@ -97,7 +97,9 @@ def _unknown_field(path: FieldPath, model: type[BaseModel]) -> FormProblem:
     name = str(path[-1])
     known = sorted(_model_at(model, path[:-1]))
     near = difflib.get_close_matches(name, known, n=1)
-    if path[:2] == ("spec", _POLICY_ONLY.get(name)):
+    if name.startswith("-"):
+        hint = f"write a blank after the '-': - {name[1:]}: …"
+    elif path[:2] == ("spec", _POLICY_ONLY.get(name)):
         hint = _WRITE_POLICY.format(name)
     elif near:
         hint = f"did you mean {near[0]}?"

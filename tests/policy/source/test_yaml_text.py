@@ -170,6 +170,11 @@ FORMS = [
 ]
 
 
+def test_a_dash_without_a_blank_is_named() -> None:
+    (_, found) = policy_problems("    -expression: 'true'\n")
+    assert found.hint == "write a blank after the '-': - expression: …"
+
+
 @pytest.mark.parametrize(("validation", "hint"), FORMS)
 def test_values_of_another_form(validation: str, hint: str) -> None:
     (found,) = policy_problems(validation)
