@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
+from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicyError, PolicySchemaError, Problem
 from policyd.observability.logs import Log
 from policyd.policy.live.store import LoadedPolicySet
@@ -73,7 +74,8 @@ def image_of(documents: Iterable[Document], breathe: Callable[[], None]) -> byte
     lines = [json.dumps({"form": _FORM})]
     for document in documents:
         if document.kind != "PolicyTest":
-            lines.append(json.dumps({"file": document.file, "object": document.raw}))
+            with deep_recursion():  # the encoder counts each level of an object
+                lines.append(json.dumps({"file": document.file, "object": document.raw}))
             breathe()
     return "".join(f"{line}\n" for line in lines).encode()
 
@@ -86,7 +88,10 @@ def objects_of(image: bytes) -> dict[str, list[dict[str, Any]]]:
         if json.loads(head) != {"form": _FORM}:
             raise ValueError(f"expected the form {_FORM!r}")
         for line in lines:
-            entry = json.loads(line)
+            with deep_recursion():
+                entry = json.loads(line)
+            if not isinstance(entry["file"], str):
+                raise TypeError("file must be a string")
             files.setdefault(entry["file"], []).append(entry["object"])
     except (ValueError, KeyError, TypeError) as error:
         message = f"its content is damaged: {type(error).__name__}: {error}"

@@ -55,10 +55,8 @@ class PolicyLoader:
         if errors and not policies.policies:
             raise PolicyError(errors)
         if self._keep and not errors:
-            self._image = (
-                policies.generation,
-                last_good.image_of(sources.documents, self._breathe),
-            )
+            image = last_good.image_of(sources.documents, self._breathe)
+            self._image = (policies.generation, image)
         return policies
 
     def image(self, generation: str) -> bytes:

@@ -9,9 +9,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli import policyd
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
+from policyd.policy.source.loader import load, load_saved
+from policyd.server.last_good import objects_of
+from policyd.server.loading import PolicyLoader
+from policyd.versions import NEWEST
 from tests.builders.objects import config_map, gadget_definition
 from tests.builders.policies import (
     CONFIG_MAPS,
@@ -101,6 +106,18 @@ def test_a_broken_start_serves_the_last_good_policies(
         assert server.metric("policyd_serving_last_good") == 0
 
 
+def test_the_same_policies_again_end_the_emergency(tmp_path: Path) -> None:
+    sources = write(tmp_path / "policies", a=denying("the first"))
+    with keeping(tmp_path, sources):
+        pass
+    write(sources, a=BROKEN)
+    with keeping(tmp_path, sources) as server:
+        assert shown(server)["servesLastGood"] is True
+        write(sources, a=denying("the first"))
+        until(lambda: shown(server)["servesLastGood"] is False, "the mended policies")
+        assert message(server, bad="x").endswith("the first")
+
+
 def test_what_a_reload_brings_is_kept_and_what_it_refuses_is_not(tmp_path: Path) -> None:
     sources = write(tmp_path / "policies", a=denying("the first"))
     with keeping(tmp_path, sources) as server:
@@ -147,6 +164,28 @@ CASE: JSONObject = {
 }
 
 
+def test_values_survive_as_they_were_read(tmp_path: Path) -> None:
+    deep = "{a: " * 990 + "1" + "}" * 990
+    values = f"[1e3, 0.1, -0.0, 2020-01-01, 123456789012345678901234567890, 'ü', {deep}]"
+    text = f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {values}"
+    sources = write(tmp_path / "policies", a=text, b=denying("no"))
+    loader = PolicyLoader(keep=True)
+    policies = loader.load([sources])
+    image = loader.image(policies.generation)
+    restored = loader.restore(image)
+    assert [each.name for each in restored.policies] == ["good"]
+    (read, _), (kept, _) = (
+        list(each)
+        for each in (
+            load([sources]).documents,
+            load_saved(objects_of(image), version=NEWEST).documents,
+        )
+    )
+    with deep_recursion():
+        assert repr(read.raw) == repr(kept.raw)
+    assert loader.image(policies.generation) == b""
+
+
 @pytest.mark.parametrize(
     ("content", "error"),
     [
@@ -156,6 +195,7 @@ CASE: JSONObject = {
         ('{"form": "policyd last-good 2"}', "content is damaged"),
         ('{"form": "policyd last-good 1"}\n{"file": "a", "obj', "content is damaged"),
         ('{"form": "policyd last-good 1"}\n{"file": "a", "object": 5}', "must be an object"),
+        ('{"form": "policyd last-good 1"}\n{"file": 5, "object": {}}', "content is damaged"),
         ('{"form": "policyd last-good 1"}\n', ""),
     ],
 )

@@ -136,8 +136,8 @@ class _Compiler:
         self.problems: list[Problem] = []
 
     def compile(self) -> CompiledPolicy | None:
-        """Return the policy, quarantined if it or a binding of it is broken; None if neither its
-        name nor its matchConstraints can be read.
+        """Return the policy, quarantined if it or a binding of it is broken; None if its name or
+        its matchConstraints cannot be read.
         """
         policy = self.document.model
         if not isinstance(policy, AnyPolicy):

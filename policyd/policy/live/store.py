@@ -303,9 +303,10 @@ class Store:
         self, policies: LoadedPolicySet | None, errors: tuple[str, ...], *, quiet: bool = False
     ) -> Reload:
         """Swap in a set, on the event loop's thread; the same sources change nothing."""
-        if policies is not None and _state(policies) != _state(self.current):
-            self._current, self._accepted = policies, frozenset(errors)
+        if policies is not None:
             self.serves_last_good = False
+            if _state(policies) != _state(self.current):
+                self._current, self._accepted = policies, frozenset(errors)
         attempt = Reload(not errors, self.current.generation, time(), errors)
         if quiet:
             self.last = attempt

@@ -12,6 +12,7 @@ from typing import Any
 
 import orjson
 
+from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicySchemaError, Problem
 from policyd.policy.model.kinds import KINDS, PolicyTest
 from policyd.policy.source.documents import Document, Sources
@@ -89,10 +90,11 @@ def load_saved(
     files: Mapping[str, Iterable[Mapping[str, Any]]], *, version: KubernetesVersion
 ) -> Sources:
     """Load objects that were loaded before and kept, by the names of their files."""
-    saved = [
-        SourceFile(name, name, "\n".join(map(json.dumps, objects)).encode())
-        for name, objects in files.items()
-    ]
+    with deep_recursion():  # the encoder counts each level of an object
+        saved = [
+            SourceFile(name, name, "\n".join(map(json.dumps, objects)).encode())
+            for name, objects in files.items()
+        ]
     return _load(saved, [], version)
 
 
