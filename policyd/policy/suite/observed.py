@@ -41,9 +41,13 @@ def corrected(expect: JSONObject, mismatches: Sequence[Mismatch], answer: CaseAn
         if each.key.startswith("auditAnnotations["):
             new["auditAnnotations"] = _annotations(expect["auditAnnotations"], answer)
         elif each.key == "allowed":
-            new |= {key: full[key] for key in ("allowed", "error", *_OF_DENIALS) if key in full}
+            new["allowed"] = full["allowed"]
             if full["allowed"]:
-                new = {key: value for key, value in new.items() if key not in _OF_DENIALS}
+                new |= dict.fromkeys(_OF_DENIALS)
+            elif not expect.keys() & {"message", "causes"}:
+                new |= _texts(answer)
+            if answer.errors and not answer.denials:
+                new[ERROR] = True
         elif each.key == ERROR:
             new[ERROR] = True if answer.errors else None
         elif each.key in ("message", "causes"):

@@ -5,7 +5,7 @@ A change is verified: the new text must say what the old one says, but for the c
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import yaml
@@ -16,6 +16,8 @@ from policyd.policy.source.places import Chunk
 from policyd.policy.source.splitting import read_located
 from policyd.policy.source.yaml_nodes import YamlError, compose
 from policyd.policy.suite.rendering import entry, inline
+
+_ALIAS = "comes from an alias; write it out"
 
 
 class SpliceError(ValueError):
@@ -93,27 +95,17 @@ class _Editor:
 
     def _step(self, node: yaml.Node, path: Sequence[str | int]) -> yaml.Node:
         for part in path:
-            inner: yaml.Node | None = None
-            if isinstance(node, yaml.SequenceNode) and isinstance(part, int):
-                inner = node.value[part]
-            elif isinstance(node, yaml.MappingNode):
-                inner = next((v for k, v in node.value if k.value == part), None)
-            if inner is None or self._is_elsewhere(inner, node):
-                raise SpliceError(f"{part}: comes from an alias; write it out")
-            node = inner
+            found = next((each for each in _children(node) if each[0] == part), None)
+            if found is None or found[2]:
+                raise SpliceError(f"{part}: {_ALIAS}")
+            node = found[1]
         return node
 
     def _addition(self, mapping: yaml.MappingNode, key: str, value: Any) -> _Splice:
         if not mapping.value:
             at = self._offset(mapping.start_mark) + 1
             return _Splice(at, at, self._in_flow(mapping, key, value))
-        last_key, last = mapping.value[-1]
-        if self._is_elsewhere(last, mapping):
-            end = self._end_of_line(self._offset(last_key.end_mark))
-            if mapping.flow_style:
-                raise SpliceError(f"{last_key.value}: comes from an alias; write it out")
-        else:
-            end = self._end(last)
+        end = self._end_of_children(mapping)
         if mapping.flow_style:
             return _Splice(end, end, f", {self._in_flow(mapping, key, value)}")
         indent = mapping.value[0][0].start_mark.column
@@ -123,8 +115,8 @@ class _Editor:
     def _replacement(
         self, mapping: yaml.MappingNode, key: yaml.Node, old: yaml.Node, value: Any
     ) -> _Splice:
-        if self._is_elsewhere(old, mapping):
-            raise SpliceError(f"{key.value}: comes from an alias; write it out")
+        if _is_alias(key, old):
+            raise SpliceError(f"{key.value}: {_ALIAS}")
         start, end = self._offset(old.start_mark), self._end(old)
         if mapping.flow_style:
             shown = inline(value, as_json=self._is_json(mapping))
@@ -141,8 +133,8 @@ class _Editor:
 
     def _removal(self, mapping: yaml.MappingNode, key: yaml.Node, value: yaml.Node) -> _Splice:
         start = self._offset(key.start_mark)
-        if self._is_elsewhere(value, mapping):
-            raise SpliceError(f"{key.value}: comes from an alias; write it out")
+        if _is_alias(key, value):
+            raise SpliceError(f"{key.value}: {_ALIAS}")
         end = self._end(value)
         if mapping.flow_style:
             rest = self._text[end:]
@@ -166,13 +158,6 @@ class _Editor:
         holder = mapping if mapping.value else self._root
         return str(holder.value[0][0].style) == '"'
 
-    def _is_elsewhere(self, node: yaml.Node, parent: yaml.Node) -> bool:
-        """Whether a node is an alias: its text is where the anchor is."""
-        return not (
-            parent.start_mark.index <= node.start_mark.index
-            and node.end_mark.index <= parent.end_mark.index
-        )
-
     def _end(self, node: yaml.Node) -> int:
         """Return the offset after the last character of a value."""
         end = self._offset(node.end_mark)
@@ -182,11 +167,22 @@ class _Editor:
             return end
         if not isinstance(node, yaml.CollectionNode) or node.flow_style or not node.value:
             return end
-        last = node.value[-1]
-        key, value = last if isinstance(last, tuple) else (last, last)
-        if self._is_elsewhere(value, node):
-            return self._end_of_line(self._offset(key.end_mark))
-        return self._end(value)
+        return self._end_of_children(node)
+
+    def _end_of_children(self, node: yaml.CollectionNode) -> int:
+        """Return the offset after the last value of a mapping or list."""
+        _, last, is_alias = list(_children(node))[-1]
+        if not is_alias:
+            return self._end(last)
+        end = self._offset(node.end_mark)
+        if node.flow_style:
+            return len(self._text[: end - 1].rstrip().removesuffix(","))
+        while True:  # a block ends where the next one begins: after blank lines and comments
+            head = self._text[:end].rstrip()
+            line = head.rfind("\n") + 1
+            if not head[line:].lstrip().startswith("#"):
+                return len(head)
+            end = line
 
     def _end_of_line(self, offset: int) -> int:
         found = self._text.find("\n", offset)
@@ -195,6 +191,23 @@ class _Editor:
 
     def _offset(self, mark: yaml.Mark) -> int:
         return int(self._lines[mark.line + self._chunk.line] + mark.column)
+
+
+def _children(node: yaml.Node) -> Iterator[tuple[str | int, yaml.Node, bool]]:
+    """Yield key or index, value, and whether the value is an alias, whose text is elsewhere."""
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield str(key.value), value, _is_alias(key, value)
+    elif isinstance(node, yaml.SequenceNode):
+        before = node.start_mark.index
+        for index, item in enumerate(node.value):
+            yield index, item, item.start_mark.index < before
+            before = max(before, item.end_mark.index)
+
+
+def _is_alias(key: yaml.Node, value: yaml.Node) -> bool:
+    """Whether a value begins before its key: an anchor comes before its aliases."""
+    return bool(value.start_mark.index < key.start_mark.index)
 
 
 def _is_inline(node: yaml.Node) -> bool:

@@ -1,5 +1,7 @@
 """``policyd test --update``: what was observed is written, and the rest of the file is kept."""
 
+import re
+import shutil
 from pathlib import Path
 from textwrap import dedent
 
@@ -11,6 +13,7 @@ from click.testing import CliRunner
 from policyd.cli import policyd
 from tests.builders.objects import pod
 from tests.builders.policies import demand, json_patch, overlay, policy, suite
+from tests.shared import ROOT
 
 POLICIES = [
     policy(
@@ -35,6 +38,8 @@ metadata: {name: s}   # its name
 policies: [policies.json]
 cases:
 """
+OPPOSITE = {"true": "allowed: false", "false": "allowed: true"}
+ONE_LINE = re.compile(r"  expect: \{.*\}")
 META = "apiVersion: v1, kind: Pod, metadata: {name: NAME, labels: {team: TEAM}, annotations: {note: 'on'}}"
 
 
@@ -119,6 +124,17 @@ ROWS: list[tuple[str, str, str]] = [
      "  - {name: a, set: {metadata.labels.team: red}, expect: {allowed: false, message: red}}\n"
      "  - name: b  # row\n    set: {metadata.labels.team: red}\n    expect: {message: red}\n"
      "  - name: c\n"),
+    ("an alias at its end",
+     f"- name: a\n  request:\n    operation: UPDATE\n    object: &it {a_pod()}\n"
+     "    oldObject: *it\n\n# next\n- name: b\n  request:\n    options: {a: [1, &x {b: c}, *x]}\n"
+     "    object: *it  # last\n  # still\n",
+     f"- name: a\n  request:\n    operation: UPDATE\n    object: &it {a_pod()}\n"
+     "    oldObject: *it\n  expect: {allowed: true}\n\n# next\n- name: b\n  request:\n"
+     "    options: {a: [1, &x {b: c}, *x]}\n    object: *it  # last\n"
+     "  expect: {allowed: true}\n  # still\n"),
+    ("a denial whose message is right",
+     f"- name: a\n  request: {{object: {a_pod('red')}}}\n  expect: {{message: re, allowed: true}}\n",
+     f"- name: a\n  request: {{object: {a_pod('red')}}}\n  expect: {{message: re, allowed: false}}\n"),
     ("rows without any",
      f"- name: t\n  request: {{object: {a_pod()}}}\n  table: [{{name: a}}]\n",
      f"- name: t\n  request: {{object: {a_pod()}}}\n"
@@ -314,3 +330,27 @@ def test_other_errors_of_a_suite_are_reported(tmp_path: Path) -> None:
     _, output = run(tmp_path, text, "--update")
     assert "did you mean name?" in output
     assert (tmp_path / "suite.yaml").read_text() == text
+
+
+def test_the_suites_of_the_library_are_restored(tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    shutil.copytree(ROOT / "policies", folder, symlinks=True)
+    suites = {file: file.read_text() for file in folder.rglob("suite.yaml")}
+    for file, text in suites.items():
+        wrong = re.sub("allowed: (true|false)", lambda match: OPPOSITE[match[1]], text)
+        assert wrong != text
+        file.write_text(wrong)
+    result = CliRunner().invoke(policyd, ["test", str(folder), "--update"])
+    assert result.exit_code == 0, result.output
+    assert {file: file.read_text() for file in suites} == suites
+
+
+def test_expectations_of_the_library_can_be_written_again(tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    shutil.copytree(ROOT / "policies", folder, symlinks=True)
+    for file in folder.rglob("suite.yaml"):
+        kept = [line for line in file.read_text().split("\n") if not ONE_LINE.fullmatch(line)]
+        file.write_text("\n".join(kept))
+    result = CliRunner().invoke(policyd, ["test", str(folder), "--update"])
+    assert result.exit_code == 0, result.output
+    assert "warning" not in result.output
