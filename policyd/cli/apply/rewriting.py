@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import Path
 
 from policyd.cel.syntax.recursion import deep_recursion
-from policyd.cli.apply.splicing import CannotSplice, Edit, Splicer, edited, same
+from policyd.cli.apply.splicing import CannotSplice, Splice, Splicer, edited, same
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.documents import Document
@@ -49,7 +49,7 @@ def rewritten(text: str, documents: Iterable[Rewritten]) -> str:
                 # Blanks stand for what precedes a JSON value on its line.
                 blanks = len(chunk.text) - len(chunk.text.lstrip(" ")) if _is_flow(chunk) else 0
                 start = starts[chunk.line]
-                edits.append(Edit(start + blanks, start + len(chunk.text), new[blanks:]))
+                edits.append(Splice(start + blanks, start + len(chunk.text), new[blanks:]))
     return edited(text, edits)
 
 
@@ -75,7 +75,7 @@ def _with_breaks_of(chunk: Chunk, text: str) -> str:
 
 def _spliced(chunk: Chunk, members: Sequence[Rewritten]) -> str:
     splicer = Splicer(chunk.text)
-    edits: list[Edit] = []
+    edits: list[Splice] = []
     for each in members:
         node = each.document.origin.node()
         if node is None:

@@ -21,7 +21,7 @@ class CannotSplice(Exception):
     """The text has a form that an edit cannot keep; the document has to be written anew."""
 
 
-class Edit(NamedTuple):
+class Splice(NamedTuple):
     """Replace the characters from ``start`` to ``end`` by ``text``."""
 
     start: int
@@ -29,7 +29,7 @@ class Edit(NamedTuple):
     text: str
 
 
-def edited(text: str, edits: Sequence[Edit]) -> str:
+def edited(text: str, edits: Sequence[Splice]) -> str:
     """Return the text with all edits, which must not overlap. Raises CannotSplice if they do.
 
     Edits at one place stay in their order: inner values come first.
@@ -62,7 +62,7 @@ class Splicer:
         self._text = text
         self._json = text.lstrip()[:1] in ("{", "[")
 
-    def edits(self, node: yaml.Node, before: JSON, after: JSON) -> Iterator[Edit]:
+    def edits(self, node: yaml.Node, before: JSON, after: JSON) -> Iterator[Splice]:
         """Yield the edits of the value at ``node``. Raises CannotSplice."""
         if same(before, after):
             return
@@ -78,13 +78,13 @@ class Splicer:
             raise CannotSplice
         if isinstance(node, yaml.CollectionNode) and not node.flow_style:
             raise CannotSplice
-        yield Edit(node.start_mark.index, _end(self._text, node), self._inline(after, node))
+        yield Splice(node.start_mark.index, _end(self._text, node), self._inline(after, node))
 
     # Mappings
 
     def _mapping(
         self, node: yaml.MappingNode, before: JSONObject, after: JSONObject
-    ) -> Iterator[Edit]:
+    ) -> Iterator[Splice]:
         entries = {key.value: (key, value) for key, value in node.value}
         gone = [name for name in before if name not in after]
         if any(name not in entries for name in gone):
@@ -101,7 +101,7 @@ class Splicer:
 
     def _entry(
         self, node: yaml.MappingNode, entry: _Entry, before: JSON, after: JSON
-    ) -> Iterator[Edit]:
+    ) -> Iterator[Splice]:
         """Yield the edits of a value, or one that replaces key and value as a whole."""
         key, value = entry
         try:
@@ -109,13 +109,13 @@ class Splicer:
         except CannotSplice:
             start, end = value.start_mark.index, _end(self._text, value)
             if node.flow_style:
-                yield Edit(start, end, (" " if start == end else "") + self._inline(after, value))
+                yield Splice(start, end, (" " if start == end else "") + self._inline(after, value))
                 return
             start = key.start_mark.index
             text = _indented(dump({key.value: after}), key.start_mark.column)
-            yield Edit(start, end, text.lstrip(" "))
+            yield Splice(start, end, text.lstrip(" "))
 
-    def _removed(self, node: yaml.MappingNode, gone: Sequence[_Entry]) -> Iterator[Edit]:
+    def _removed(self, node: yaml.MappingNode, gone: Sequence[_Entry]) -> Iterator[Splice]:
         """Yield an edit for each entry: of a block its lines, of a flow it and one comma."""
         if len(gone) == len(node.value) and gone:
             raise CannotSplice
@@ -125,15 +125,15 @@ class Splicer:
             if position + 1 < len(node.value):
                 following = node.value[position + 1][0].start_mark.index
                 if node.flow_style or not self._begins_line(start):
-                    yield Edit(start, following, "")
+                    yield Splice(start, following, "")
                     continue
             elif node.flow_style:
                 raise CannotSplice
             if not self._begins_line(start):
                 raise CannotSplice
-            yield Edit(self._line_start(start), self._next_line(end), "")
+            yield Splice(self._line_start(start), self._next_line(end), "")
 
-    def _added(self, node: yaml.MappingNode, added: JSONObject, alone: bool) -> Edit:
+    def _added(self, node: yaml.MappingNode, added: JSONObject, alone: bool) -> Splice:
         """Return the edit that adds entries after the last one."""
         if alone:
             raise CannotSplice
@@ -147,7 +147,7 @@ class Splicer:
             before = "\n" + " " * first.start_mark.column if lines else " "
             text = self._flow_entry(name, value, first.start_mark.column if lines else None)
             parts.append(f",{before}{text}")
-        return Edit(end, end, "".join(parts))
+        return Splice(end, end, "".join(parts))
 
     def _flow_entry(self, name: str, value: JSON, column: int | None) -> str:
         """Return ``name: value`` of a flow mapping; ``column``: JSON that has a line for each."""
@@ -163,7 +163,7 @@ class Splicer:
 
     def _sequence(
         self, node: yaml.SequenceNode, before: list[JSON], after: list[JSON]
-    ) -> Iterator[Edit]:
+    ) -> Iterator[Splice]:
         """Yield the edits of a list; items with names are the same items if their names are."""
         (old, new), named = _keys(before, after)
         matcher = SequenceMatcher(None, old, new, autojunk=False)
@@ -179,7 +179,7 @@ class Splicer:
 
     def _item(
         self, node: yaml.SequenceNode, index: int, before: JSON, after: JSON
-    ) -> Iterator[Edit]:
+    ) -> Iterator[Splice]:
         item: yaml.Node = node.value[index]
         try:
             yield from list(self.edits(item, before, after))
@@ -188,9 +188,9 @@ class Splicer:
                 text = self._inline(after, item)
             else:
                 text = _indented(dump(after), item.start_mark.column).lstrip(" ")
-            yield Edit(item.start_mark.index, _end(self._text, item), text)
+            yield Splice(item.start_mark.index, _end(self._text, item), text)
 
-    def _without(self, node: yaml.SequenceNode, indexes: range) -> Iterator[Edit]:
+    def _without(self, node: yaml.SequenceNode, indexes: range) -> Iterator[Splice]:
         for index in indexes:
             item = node.value[index]
             end = _end(self._text, item)
@@ -198,12 +198,12 @@ class Splicer:
                 if index + 1 >= len(node.value):
                     raise CannotSplice
                 following = node.value[index + 1].start_mark.index
-                yield Edit(item.start_mark.index, following, "")
+                yield Splice(item.start_mark.index, following, "")
                 continue
             dash = self._dash(node, index)
-            yield Edit(self._line_start(dash), self._next_line(end), "")
+            yield Splice(self._line_start(dash), self._next_line(end), "")
 
-    def _inserted(self, node: yaml.SequenceNode, index: int, added: list[JSON]) -> Edit:
+    def _inserted(self, node: yaml.SequenceNode, index: int, added: list[JSON]) -> Splice:
         """Return the edit that inserts items before the one at ``index``."""
         if node.flow_style:
             column = None
@@ -213,14 +213,14 @@ class Splicer:
             text = between.join(self._flow_item(each, column) for each in added)
             if index < len(node.value):
                 at = node.value[index].start_mark.index
-                return Edit(at, at, text + between)
+                return Splice(at, at, text + between)
             at = _end(self._text, node.value[-1])
-            return Edit(at, at, between + text)
+            return Splice(at, at, between + text)
         lines = _indented(dump(added), node.start_mark.column)
         if index:
             return self._lines_after(_end(self._text, node.value[index - 1]), lines)
         at = self._line_start(self._dash(node, 0))
-        return Edit(at, at, lines + "\n")
+        return Splice(at, at, lines + "\n")
 
     def _flow_item(self, value: JSON, column: int | None) -> str:
         if not self._json:
@@ -246,12 +246,12 @@ class Splicer:
             return json.dumps(value, ensure_ascii=False)
         return _flow([value])[1:-1]
 
-    def _lines_after(self, end: int, lines: str) -> Edit:
+    def _lines_after(self, end: int, lines: str) -> Splice:
         """Return the edit that adds lines after the line of ``end``, with its comment."""
         at = self._next_line(end)
         if at == end or self._text[at - 1] != "\n":
-            return Edit(at, at, "\n" + lines)
-        return Edit(at, at, lines + "\n")
+            return Splice(at, at, "\n" + lines)
+        return Splice(at, at, lines + "\n")
 
     def _next_line(self, end: int) -> int:
         """Return the start of the next line; only a comment may follow on this one."""

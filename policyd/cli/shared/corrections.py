@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from policyd.errors import Problem
-from policyd.policy.lint.fixes.editing import Edit, corrected
+from policyd.policy.lint.fixes.editing import Correction, corrected
 from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import SourceFile
 
@@ -25,12 +25,12 @@ def corrected_files(
     files: Sequence[SourceFile],
     looked: Looked,
     look: Callable[[Sequence[SourceFile]], Looked],
-) -> tuple[Sequence[SourceFile], list[Edit], Looked]:
+) -> tuple[Sequence[SourceFile], list[Correction], Looked]:
     """Return the files with all corrections, the corrections, and what ``look`` finds then.
 
     A correction may reveal another: a policy with errors gets no advice.
     """
-    edits = list[Edit]()
+    edits = list[Correction]()
     for _ in range(_ROUNDS):
         files, more = _correct(files, looked[1])
         if not more:
@@ -59,7 +59,7 @@ def diff(before: SourceFile, after: SourceFile) -> str:
     )
 
 
-def edit_text(edit: Edit) -> str:
+def edit_text(edit: Correction) -> str:
     """Format an edit for the terminal."""
     problem = edit.problem
     place = f"{problem.file}:{problem.line}:{problem.column}"
@@ -68,13 +68,13 @@ def edit_text(edit: Edit) -> str:
 
 def _correct(
     files: Sequence[SourceFile], problems: Iterable[Problem]
-) -> tuple[list[SourceFile], list[Edit]]:
+) -> tuple[list[SourceFile], list[Correction]]:
     """Return the files with the certain corrections of the problems, and the edits made."""
     by_file: dict[str, list[Problem]] = {}
     for problem in problems:
         if problem.fix is not None:
             by_file.setdefault(problem.file, []).append(problem)
-    result, edits = [], list[Edit]()
+    result, edits = [], list[Correction]()
     for file in files:
         listed = by_file.get(file.name, [])
         if listed and not file.name.endswith(".gz"):

@@ -17,7 +17,7 @@ _FURTHEST = 3  # characters before a string that is quoted in a quoted expressio
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class Correction:
     """The replacement of ``old`` by ``new`` at an offset of a text, for a problem."""
 
     problem: Problem
@@ -31,7 +31,7 @@ class Corrected:
     """A text with its corrections, in the order of the text."""
 
     text: str
-    edits: tuple[Edit, ...]
+    edits: tuple[Correction, ...]
 
 
 def corrected(name: str, text: str, problems: Iterable[Problem]) -> Corrected:
@@ -43,7 +43,7 @@ def corrected(name: str, text: str, problems: Iterable[Problem]) -> Corrected:
     starts = [0]
     for line in text.split("\n"):
         starts.append(starts[-1] + len(line) + 1)
-    edits: dict[int, Edit] = {}
+    edits: dict[int, Correction] = {}
     for problem in problems:
         edit = _edit(problem, problem.fix, text, starts) if problem.fix is not None else None
         if edit is not None:
@@ -55,7 +55,7 @@ def corrected(name: str, text: str, problems: Iterable[Problem]) -> Corrected:
     return Corrected(result, chosen)
 
 
-def _edit(problem: Problem, fix: Fix, text: str, starts: list[int]) -> Edit | None:
+def _edit(problem: Problem, fix: Fix, text: str, starts: list[int]) -> Correction | None:
     """Return the replacement for a correction; None if the text has something else there."""
     if not 0 < problem.line < len(starts):
         return None
@@ -67,13 +67,13 @@ def _edit(problem: Problem, fix: Fix, text: str, starts: list[int]) -> Edit | No
             if after.isalnum() or after in ("-", "_"):
                 return None  # only the start of a longer word
             plain = before not in _QUOTES and not is_plain_string(fix.new)
-            return Edit(problem, offset, fix.old, f'"{fix.new}"' if plain else fix.new)
+            return Correction(problem, offset, fix.old, f'"{fix.new}"' if plain else fix.new)
         if text[offset : offset + 1] not in _QUOTES:
             return None
     return None
 
 
-def _applied(text: str, edits: Iterable[Edit]) -> str:
+def _applied(text: str, edits: Iterable[Correction]) -> str:
     pieces, end = [], 0
     for edit in edits:
         if edit.offset >= end:
