@@ -32,7 +32,7 @@ OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 
 
 class GivenReview(NamedTuple):
-    """A review, and the manifest that it was built from; None if it was given as such."""
+    """A review, and the document from which it was read or built; None if it was read as bytes."""
 
     review: JSONObject
     document: Document | None
@@ -67,7 +67,7 @@ class RequestOptions:
         return bool(self.old or self.select) or self.requester != Requester()
 
     def read(self, file: BinaryIO) -> GivenReviews:
-        """Read the AdmissionReview in the file, or build one from each manifest in it that is
+        """Read the AdmissionReviews in the file, and build one from each manifest in it that is
         selected. What is not a Kubernetes object is skipped with a warning.
         """
         name = name_of(file)
@@ -77,19 +77,20 @@ class RequestOptions:
         documents = manifests.documents
         if not documents:
             raise ConfigError(f"no manifests in {name}")
-        if len(documents) == 1 and documents[0].kind == "AdmissionReview":
-            if self.for_manifests:
-                raise click.UsageError(
-                    f"{FOR_MANIFESTS} apply to manifests only: {name} is an AdmissionReview, which "
-                    "contains them"
-                )
-            return GivenReviews([GivenReview(documents[0].raw, None)], [])
+        if self.for_manifests and any(map(_is_review, documents)):
+            raise click.UsageError(
+                f"{FOR_MANIFESTS} apply to manifests only: {name} contains an AdmissionReview, "
+                "which has them"
+            )
         old = OldObjects(manifests, read_manifests(self.old).required(), self.requester)
         namespaces = [each.raw for each in documents if is_namespace(each)]
         if self.select is not None:
             documents = self.select.of(documents, self.requester, name)
-        reviews = [GivenReview(self.requester.review(e, old.of(e)), e) for e in documents]
-        return GivenReviews(reviews, namespaces)
+        reviews = [
+            each.raw if _is_review(each) else self.requester.review(each, old.of(each))
+            for each in documents
+        ]
+        return GivenReviews(list(map(GivenReview, reviews, documents)), namespaces)
 
     def read_one(self, file: BinaryIO) -> GivenReviews:
         """Do the same for a command that evaluates one request."""
@@ -114,6 +115,10 @@ class RequestOptions:
                 return None
             raise click.UsageError("--namespace-labels: the request has no namespace")
         return namespace(given.namespace, self.namespace_labels)
+
+
+def _is_review(document: Document) -> bool:
+    return document.kind == "AdmissionReview"
 
 
 def request_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -172,7 +172,7 @@ def test_review_is_taken_as_it_is(folder: Path) -> None:
     assert "matchConditions[0] no-jobs is false" in done.stdout
     done = explain(folder, "--user", "bob", pod=review)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "is an AdmissionReview, which contains them" in done.stderr
+    assert "contains an AdmissionReview, which has them" in done.stderr
 
 
 def test_json_has_every_part_with_value_type_and_cost(folder: Path) -> None:

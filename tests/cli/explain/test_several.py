@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from policyd.cli import policyd
+from policyd.policy.suite.reviews import build_review
 from tests.builders.policies import demand, policy, rule
 
 FILE = """\
@@ -141,6 +142,14 @@ def test_options_are_those_of_every_object(folder: Path) -> None:
     done = explain("all.yaml", *labels, "--old", "old.yaml")
     assert done.stdout.count("UPDATE Pod a in namespace shop") == 1
     assert done.stdout.count("CREATE Pod") == 3
+
+
+def test_several_reviews_are_explained_as_they_are() -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
+    reviews = [build_review(pod, user=user) for user in ("ann", "bob")]
+    done = explain("-", text="".join(map(json.dumps, reviews)))
+    users = [line for line in done.stdout.splitlines() if line.startswith("CREATE")]
+    assert [line.rpartition(" ")[2] for line in users] == ["ann", "bob"]
 
 
 def test_a_compressed_file_is_read(folder: Path) -> None:
