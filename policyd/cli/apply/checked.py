@@ -5,6 +5,7 @@ from typing import Any
 
 import jsonpatch
 
+from policyd.cel.syntax.recursion import deep_recursion
 from policyd.cli.shared.output import counted
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Admission, Violation
@@ -35,7 +36,8 @@ class CheckedObject:
         operations: Any = self.admission.patch
         raw = self.document.raw
         sent = raw if self.sent is None else self.sent
-        changed: JSONObject = jsonpatch.apply_patch(sent, operations)
+        with deep_recursion():
+            changed: JSONObject = jsonpatch.apply_patch(sent, operations)
         return _without_added(changed, sent, raw)
 
     @property

@@ -160,6 +160,15 @@ def test_the_namespace_of_the_request_is_not_written(
     assert yaml.safe_load(done.stdout).get("metadata") == metadata
 
 
+def test_an_object_may_be_as_deep_as_in_a_request() -> None:
+    policies(MUTATES)
+    deep = '{"a":' * 950 + "1" + "}" * 950
+    text = f'{{"apiVersion": "v1", "kind": "Pod", "metadata": {{"name": "a"}}, "spec": {deep}}}\n'
+    done = run("--mutated", "-", "--diff", text=text)
+    assert done.exit_code == 0, done.exception
+    assert done.stdout == text.replace('"name": "a"', '"name": "a", "labels": {"team": "a"}')
+
+
 def test_several_files_are_one_stream() -> None:
     policies(MUTATES)
     Path("one.json").write_text(json.dumps(yaml.safe_load(POD)))
