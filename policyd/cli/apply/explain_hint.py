@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
@@ -37,6 +38,8 @@ def explain_hint(checked: Sequence[CheckedObject], context: click.Context) -> st
         return ""
     first = denied[0]
     document = first.document
+    if document.file != "-" and not Path(document.file).is_file():
+        return ""  # a pipe such as <(command), which cannot be read again
     words = ["policyd", "explain", *_options(first, context)]
     if not any(word == _LABELS for word in words):
         words += _labels(first, [each.document for each in checked])

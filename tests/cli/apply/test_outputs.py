@@ -290,6 +290,12 @@ def test_the_command_that_explains_has_the_options_of_the_run(folder: Path) -> N
     assert "--old" not in line and "--namespace-labels env=test" in line
 
 
+def test_a_pipe_of_the_shell_cannot_be_read_again() -> None:
+    done = shell("policyd apply -p policies.json <(cat two.yaml)")
+    assert (done.returncode, "explain" in done.stderr) == (1, False), done.stderr
+    assert "a bad name" in done.stdout
+
+
 def test_nothing_denied_needs_no_explanation() -> None:
     assert run("pod.yaml").stderr == "1 object: 1 admitted, 0 denied\n"
     assert "explain" not in run("two.yaml", "--format", "json").stderr
