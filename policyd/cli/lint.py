@@ -78,7 +78,7 @@ def _rule_names(
 def _explain_rule(context: click.Context, parameter: click.Parameter, name: str | None) -> None:
     if name is not None:
         if name not in RULES:
-            reason = f"there is no rule {name!r}; {nearest(name)}"
+            reason = f"there is no rule {name!r}; {nearest(name, most=3)}"
             raise click.BadParameter(reason, context, parameter)
         click.echo(explanation(name))
         context.exit()

@@ -155,7 +155,11 @@ def test_files_without_a_correction_are_not_written(file: Path) -> None:
     [
         (["--fix", "-"], "--fix corrects files: save standard input to a file first"),
         (["--diff", "x.yaml"], "--diff needs --fix"),
-        (["--explain", "unguarded-feild"], "did you mean unguarded-field?"),
+        (
+            ["--explain", "unknown-valu"],
+            "did you mean unknown-value or unknown-field or unquoted-value?",
+        ),
+        (["--explain", "zzz"], "policyd lint --rules lists the rules"),
         (["--fail-on", "warning", "x.yaml"], "'warning' is not one of 'error', 'advice'"),
     ],
 )

@@ -234,10 +234,12 @@ _RULES = (
 RULES: Mapping[str, LintRule] = {rule.name: rule for rule in _RULES}
 
 
-def nearest(name: str) -> str:
-    """Return ``did you mean X?`` for an unknown rule name."""
-    found = difflib.get_close_matches(name, RULES, n=1)
-    return f"did you mean {found[0]}?" if found else "policyd lint --rules lists the rules"
+def nearest(name: str, most: int = 1) -> str:
+    """Return ``did you mean X?`` for an unknown rule name; ``most``: how many names it offers."""
+    found = difflib.get_close_matches(name, RULES, n=most)
+    return (
+        f"did you mean {' or '.join(found)}?" if found else "policyd lint --rules lists the rules"
+    )
 
 
 def refused(name: str) -> str:

@@ -86,9 +86,10 @@ def _allowed(found: Sequence[Comparison], every: _Cases) -> _Allowed:
     values: set[str] = set()
     for comparison in found:
         read = comparison.read
-        if read is None or read.replaced or not read.schema.get("enum"):
+        listed = read.schema.get("enum") if read is not None else None
+        if read is None or read.replaced or not listed or not isinstance(listed, list):
             return _Allowed()
-        values.update(each for each in read.schema["enum"] if isinstance(each, str))
+        values.update(each for each in listed if isinstance(each, str))
         values.update(each for each in read.defaults if isinstance(each, str))
     return _Allowed(frozenset(values))
 

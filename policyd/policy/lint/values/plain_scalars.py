@@ -58,9 +58,10 @@ def _open_values(
     yield ("spec", "params"), ()
     kinds = kinds_of(policy.spec.match_constraints.resource_rules, run.typed.schemas)
     roots = [found.root.type for gvk in kinds if (found := schemas.lookup(*gvk)) is not None]
-    for index, _ in enumerate(policy.spec.validations):
-        for field in ("pattern", "anyPattern"):
-            yield ("spec", "validations", index, field), roots
+    for index, validation in enumerate(policy.spec.validations):
+        yield ("spec", "validations", index, "pattern"), roots
+        for number, _ in enumerate(validation.any_pattern or ()):
+            yield ("spec", "validations", index, "anyPattern", number), roots
     for mutation in mutations_of(document.raw):
         if mutation.kind.mutator is None:
             yield mutation.path, roots

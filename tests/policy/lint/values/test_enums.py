@@ -3,7 +3,7 @@
 import pytest
 
 from policyd.errors import Fix, Problem
-from policyd.json_types import JSONObject
+from policyd.json_types import JSON, JSONObject
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.values.enums import never_equal
 from tests.builders.objects import definition
@@ -142,6 +142,21 @@ def test_variables_conditions_and_mutations_are_checked_where_they_are_written()
         ("spec.validations[0].expression", Fix("always", "Always")),
         ("spec.mutations[0].applyConfiguration.expression", Fix("never", "Never")),
     ]
+
+
+@pytest.mark.parametrize("enum", [5, "safe", {"a": 1}, [], [1, None, {}], None])
+def test_an_enumeration_that_lists_no_strings_is_ignored(enum: JSON) -> None:
+    schema: JSONObject = {
+        "type": "object",
+        "properties": {"mode": {"type": "string", "enum": enum}},
+    }
+    expression = demand("object.spec.mode == 'safe'", "no")
+    match = {"resourceRules": [ENGINES]}
+    sources = loaded(
+        policy(matchConstraints=match, validations=[expression]),
+        definition("Engine", "example.com", schema),
+    )
+    assert never_equal(LintRun(sources)) == []
 
 
 def found_in(matched: JSONObject, expression: str) -> list[Problem]:

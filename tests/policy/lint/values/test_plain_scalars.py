@@ -35,6 +35,12 @@ FOUND = [
     (PATTERN % "{metadata: {labels: {=(a): 1.20}}}", "1.20", "1.2", True),
     (PATTERN % "{spec: {containers: [{env: [{name: a, value: n}]}]}}", "n", "false", True),
     (PATTERN % "{spec: {=(nodeSelector): {a: 1e3}}}", "1e3", "1000", True),
+    (
+        "  validations: [{message: m, anyPattern: [{metadata: {labels: {a: yes}}}]}]\n",
+        "yes",
+        "true",
+        True,
+    ),
     (OVERLAY % "{metadata: {annotations: {on: 'x'}}}", "on", "true", True),
     (OVERLAY % "{metadata: {annotations: {+(a): 1.20}}}", "1.20", "1.2", True),
     (DATA % "{a: Yes}", "Yes", "true", True),
@@ -46,6 +52,7 @@ RIGHT = [
     PARAMS % '{"on": "yes", b: \'1.20\'}',
     PARAMS % "{a: yesterday, b: north, c: 1.20.0, d: v1.20}",
     PATTERN % "{spec: {hostNetwork: no}}",  # a boolean of the schema
+    "  validations: [{message: m, anyPattern: [{spec: {hostNetwork: no}}, {spec: {hostPID: no}}]}]\n",
     PATTERN % "{spec: {=(volumes): [{=(configMap): {=(defaultMode): 0644}}]}}",
     OVERLAY % "{spec: {hostNetwork: off}}",
     DATA % "{a: 'y', b: text}",
