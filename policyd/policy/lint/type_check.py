@@ -9,11 +9,13 @@ get no warning.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from policyd.cel.hints.explaining import hint_at
 from policyd.cel.syntax.source import Issue, Source
 from policyd.errors import CelTypeError, Problem
 from policyd.mutation.schemas.schemas import Gvk
+from policyd.policy.kinds.plural import plural
 from policyd.policy.lint.run import LintRun
 from policyd.policy.lint.types.kinds import (
     Checkable,
@@ -48,7 +50,23 @@ def _check(document: Document, policy: Checkable, typed: TypedPolicies) -> Itera
         issues = {types.gvk: types.issues(text) for types in kinds if types.gvk is not None}
         reported = {gvk: found for gvk, found in _believable(text, issues).items() if found}
         if reported:
-            yield _problem(document, each.at, text, reported, kinds)
+            problem = _problem(document, each.at, text, reported, kinds)
+            other = "" if each.role.patches else _other_version(policy, text, reported, typed)
+            yield replace(problem, hint=other or problem.hint)
+
+
+def _other_version(
+    policy: Checkable, text: str, reported: Iterable[Gvk], typed: TypedPolicies
+) -> str:
+    """Return the hint at a version of a kind that has what the expression reads."""
+    for gvk in reported:
+        for version in typed.schemas.versions(gvk.group, plural(gvk.kind)):
+            other = gvk._replace(version=version)
+            known = version != gvk.version and typed.schemas.find(other) is not None
+            if known and not typed.of(policy, other).issues(text):
+                where = f"{gvk.group}/{version}".removeprefix("/")
+                return f"{where} has what the expression reads: write {version} in apiVersions"
+    return ""
 
 
 def _believable(text: str, issues: Mapping[Gvk, list[Issue]]) -> Mapping[Gvk, list[Issue]]:

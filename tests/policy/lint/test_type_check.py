@@ -189,3 +189,18 @@ def test_what_does_not_compile_is_left_to_the_compiler() -> None:
 def test_a_validating_admission_policy_is_checked_too() -> None:
     found = type_check(LintRun(loaded(vap(validations=[{"expression": "object.spec.nope == 1"}]))))
     assert [each.path for each in found] == ["spec.validations[0].expression"]
+
+
+@pytest.mark.parametrize(
+    ("field", "hint"),
+    [
+        ("metrics", "autoscaling/v2 has what the expression reads: write v2 in apiVersions"),
+        ("nowhere", ""),
+    ],
+)
+def test_another_version_that_has_the_field_is_suggested(field: str, hint: str) -> None:
+    scalers = rule("horizontalpodautoscalers", group="autoscaling", version="v1")
+    validations = [{"expression": f"object.spec.{field}.size() > 0", "message": "no"}]
+    sources = loaded(policy(matchConstraints={"resourceRules": [scalers]}, validations=validations))
+    (found,) = type_check(LintRun(sources))
+    assert found.hint == hint
