@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import click
 import orjson
 import pytest
 from click.testing import CliRunner
@@ -80,6 +81,21 @@ def test_json_is_a_list_of_problems(tmp_path: Path) -> None:
         *("message", "summary", "file", "line", "column", "path", "hint", "excerpt"),
         *("rule", "severity", "fix"),
     }
+
+
+def test_a_mistake_is_shown_in_plain_words_before_those_of_the_parser(tmp_path: Path) -> None:
+    validation = {"expression": "object.spec.hostNetwork = true", "message": "x"}
+    result = CliRunner().invoke(command, [write(tmp_path, policy(validations=[validation]))])
+    lines = click.unstyle(result.stdout).splitlines()
+    assert lines[0].endswith(
+        ": error: spec.validations[0].expression: an expression cannot contain '='"
+    )
+    assert lines[1:] == [
+        " | object.spec.hostNetwork = true",
+        " | ........................^",
+        "  hint: write == to compare",
+        "  parser: Syntax error: token recognition error at: '= '",
+    ]
 
 
 def test_advice_is_no_error(tmp_path: Path) -> None:

@@ -97,9 +97,7 @@ def _unknown_field(path: FieldPath, model: type[BaseModel]) -> FormProblem:
     name = str(path[-1])
     known = sorted(_model_at(model, path[:-1]))
     near = difflib.get_close_matches(name, known, n=1)
-    if name.startswith("-"):
-        hint = f"write a blank after the '-': - {name[1:]}: …"
-    elif path[:2] == ("spec", _POLICY_ONLY.get(name)):
+    if path[:2] == ("spec", _POLICY_ONLY.get(name)):
         hint = _WRITE_POLICY.format(name)
     elif near:
         hint = f"did you mean {near[0]}?"
@@ -141,6 +139,9 @@ def _type_hint(kind: str, value: object, path: FieldPath) -> str:
     if kind == "string_type" and isinstance(value, dict | list):
         signs = "{ … } as an object" if isinstance(value, dict) else "[ … ] as a list"
         return f"YAML reads {signs}: put the value in quotes, or on its own lines after '|'"
+    glued = next((key for key in value if key.startswith("-")), "") if type(value) is dict else ""
+    if kind == "tuple_type" and glued:
+        return f"write a blank after the '-': - {glued[1:]}: …"
     if kind == "tuple_type" and path[-1] == "variables" and isinstance(value, dict):
         name = next(iter(value), "NAME")
         return f"write a list of variables: - {{name: {name}, expression: …}}"

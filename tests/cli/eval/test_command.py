@@ -155,3 +155,20 @@ def test_lines_may_ask_for_what_policies_see(mode: str, expression: str, stage: 
     line = orjson.dumps(question)
     result = CliRunner().invoke(command, ["--jsonl"], input=line)
     assert orjson.loads(result.stdout).get("stage") == stage
+
+
+def test_jsonl_keeps_the_text_of_kubernetes_and_people_get_a_hint() -> None:
+    line = orjson.dumps({"expression": "1 = 1"}) + b"\n"
+    answer = orjson.loads(CliRunner().invoke(command, ["--jsonl"], input=line).stdout_bytes)
+    assert answer["error"].startswith(
+        "ERROR: <input>:1:3: Syntax error: token recognition error at: '= '\n | 1 = 1\n | ..^\nERROR: "
+    )
+    shown = CliRunner().invoke(command, ["1 = 1"])
+    assert shown.exit_code == 2
+    assert shown.stderr.splitlines() == [
+        "error: 1:3: an expression cannot contain '='",
+        " | 1 = 1",
+        " | ..^",
+        "  hint: write == to compare",
+        "  parser: Syntax error: token recognition error at: '= '",
+    ]

@@ -171,7 +171,7 @@ FORMS = [
 
 
 def test_a_dash_without_a_blank_is_named() -> None:
-    (_, found) = policy_problems("    -expression: 'true'\n")
+    (found,) = policy_problems("    -expression: 'true'\n")
     assert found.hint == "write a blank after the '-': - expression: …"
 
 
