@@ -195,7 +195,10 @@ def test_a_validating_admission_policy_is_checked_too() -> None:
     ("field", "hint"),
     [
         ("metrics", "autoscaling/v2 has what the expression reads: write v2 in apiVersions"),
-        ("nowhere", ""),
+        (
+            "nowhere",
+            "known fields: maxReplicas, minReplicas, scaleTargetRef, targetCPUUtilizationPercentage",
+        ),
     ],
 )
 def test_another_version_that_has_the_field_is_suggested(field: str, hint: str) -> None:
