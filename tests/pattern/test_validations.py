@@ -13,6 +13,7 @@ from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.source import loader
+from policyd.texts import cause_text
 from tests.builders.objects import deployment
 from tests.builders.policies import policy, rule
 from tests.policy_sets import POD, ask, load
@@ -76,12 +77,36 @@ def test_patterns_and_expressions_are_told_in_their_order() -> None:
         {"anyPattern": [{"metadata": {"name": "db-*"}}, {"spec": {"hostNetwork": True}}]},
     ]
     causes = ask(load(policy(validations=validations)))["status"]["details"]["causes"]
-    assert [cause["message"].removeprefix("policy 'p' denied request: ") for cause in causes] == [
+    texts = [cause_text(cause).replace("policy 'p' denied request: ", "") for cause in causes]
+    assert texts == [
         MISSING,
         "second",
         'pattern 1: metadata.name: expected db-*, found "web"; '
         "pattern 2: spec.hostNetwork: expected true, found nothing",
     ]
+
+
+LABELS = {"labels": {"a.io/x": "?*", "a.io/y": "?*"}}
+CONTAINERS: Any = {"containers": [{"name": "db", "image": "?*:?*"}]}
+
+
+@pytest.mark.parametrize(
+    ("validation", "field"),
+    [
+        ({"pattern": MEMORY}, "spec.containers[0].resources.limits.memory"),
+        ({"pattern": {"spec": CONTAINERS}}, "spec.containers[0]"),
+        ({"pattern": {"metadata": LABELS}}, "metadata.labels"),
+        ({"pattern": {"metadata": LABELS, "spec": CONTAINERS}}, ""),
+        ({"anyPattern": [MEMORY, {"spec": {"hostNetwork": True}}]}, "spec"),
+        ({"anyPattern": [{"spec": {"hostNetwork": True}}]}, "spec.hostNetwork"),
+    ],
+)
+def test_a_cause_names_the_field_that_all_places_have_in_common(
+    validation: JSONObject, field: str
+) -> None:
+    obj = {**POD, "metadata": {"name": "web", "namespace": "shop"}}
+    (cause,) = ask(load(policy(validations=[validation])), obj)["status"]["details"]["causes"]
+    assert cause.get("field", "") == field
 
 
 def test_paths_start_at_the_field_of_the_controller() -> None:

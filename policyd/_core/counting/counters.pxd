@@ -7,12 +7,13 @@ cpdef enum:
     AUDIT = 3
     ERROR = 4
     TIMEOUT = 5
+    EXEMPT = 6
 
 
 cdef class PolicyCounters:
     """The decisions of one policy, by name. Counters survive a reload of the policies."""
 
     cdef readonly str name
-    cdef long long[6] decisions
+    cdef long long[7] decisions
     cdef long long evaluation_ns
     cdef long long cost_units

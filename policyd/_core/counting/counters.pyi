@@ -6,8 +6,9 @@ WARN: int
 AUDIT: int
 ERROR: int
 TIMEOUT: int
+EXEMPT: int
 
-DECISIONS: tuple[str, str, str, str, str, str]
+DECISIONS: tuple[str, str, str, str, str, str, str]
 
 @type_check_only
 class Snapshot(TypedDict):

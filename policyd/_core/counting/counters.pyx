@@ -3,7 +3,7 @@
 They are read only when metrics are scraped. Only the thread of the event loop counts.
 """
 
-DECISIONS = ("admit", "deny", "warn", "audit", "error", "timeout")
+DECISIONS = ("admit", "deny", "warn", "audit", "error", "timeout", "exempt")
 
 
 cdef class PolicyCounters:
@@ -13,7 +13,7 @@ cdef class PolicyCounters:
 
     def count(self, int decision):
         """Count one decision, an index into DECISIONS."""
-        if not 0 <= decision < 6:
+        if not 0 <= decision < 7:
             raise IndexError(decision)
         self.decisions[decision] += 1
 
@@ -21,7 +21,7 @@ cdef class PolicyCounters:
         """All counters: ``decisions`` by name, ``seconds`` of evaluation, ``cost`` in units."""
         cdef int i
         return {
-            "decisions": {DECISIONS[i]: self.decisions[i] for i in range(6)},
+            "decisions": {DECISIONS[i]: self.decisions[i] for i in range(7)},
             "seconds": self.evaluation_ns / 1e9,
             "cost": self.cost_units,
         }

@@ -72,9 +72,9 @@ cdef class Pattern:
     cdef readonly PatternCheck guard
 
     cdef int test(self, object value, Activation act) except -1
-    cdef str explain(self, object value, str within, bint secret, Activation act)
+    cdef PatternReport explain(self, object value, str within, bint secret, Activation act)
     # Why a value fails, with paths below `within`.
-    cdef str explanation(self, object value, str within, Activation act)
+    cdef PatternReport explanation(self, object value, str within, Activation act)
 
 
 cdef class AnyPattern(Pattern):

@@ -3,7 +3,7 @@
 cimport cython
 
 from policyd._core.values.activation cimport Activation, activation, work
-from policyd._core.pattern.report cimport PatternReport, below
+from policyd._core.pattern.report cimport PatternReport, below, common
 from policyd._core.pattern.strings cimport Wildcard
 
 cdef enum:
@@ -203,12 +203,12 @@ cdef class Pattern:
             return SKIPPED
         return self.root.test(value, act)
 
-    cdef str explain(self, object value, str within, bint secret, Activation act):
+    cdef PatternReport explain(self, object value, str within, bint secret, Activation act):
         """Why the value does not fit, with paths below ``within``."""
         cdef PatternReport report = PatternReport()
         report.secret = secret
         self.root.explain(value, within, report, act)
-        return report.text()
+        return report
 
     def check(self, value, *, str within="", deadline=0):
         """Every place where the value does not fit; None if it fits or the pattern is skipped.
@@ -218,9 +218,9 @@ cdef class Pattern:
         cdef Activation act = activation(0, 0, deadline)
         if self.test(value, act) != FAILS:
             return None
-        return self.explanation(value, within, act)
+        return self.explanation(value, within, act).text()
 
-    cdef str explanation(self, object value, str within, Activation act):
+    cdef PatternReport explanation(self, object value, str within, Activation act):
         cdef bint secret = type(value) is dict and (<dict>value).get("kind") == "Secret"
         return self.explain(value, within, secret, act)
 
@@ -247,13 +247,16 @@ cdef class AnyPattern(Pattern):
             failed |= result == FAILS
         return FAILS if failed else SKIPPED
 
-    cdef str explain(self, object value, str within, bint secret, Activation act):
+    cdef PatternReport explain(self, object value, str within, bint secret, Activation act):
         cdef Pattern pattern
+        cdef PatternReport report
         cdef list reasons = []
+        cdef str field = None
         for number, pattern in enumerate(self.patterns, 1):
             if pattern.test(value, act) == FAILS:
-                why = pattern.explain(value, within, secret, act)
-                reasons.append(f"pattern {number}: {why}")
+                report = pattern.explain(value, within, secret, act)
+                reasons.append(f"pattern {number}: {report.text()}")
+                field = common(field, report.field)
             else:
                 reasons.append(f"pattern {number}: does not apply")
-        return "; ".join(reasons)
+        return PatternReport.saying("; ".join(reasons), field)

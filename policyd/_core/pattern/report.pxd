@@ -5,14 +5,25 @@ cdef enum:
 
 
 cdef class PatternReport:
-    """Collects places. With ``secret``, values of a Secret's data are not shown."""
+    """Collects places. With ``secret``, values of a Secret's data are not shown. ``field`` is the path
+    of the place, or the path that all places are below; "" if they have none in common.
+    """
 
     cdef list places
+    cdef str field
+    cdef str whole
     cdef Py_ssize_t more
     cdef bint secret
 
     cdef int add(self, str path, str expected, object value) except -1
     cdef str text(self)
+    # A report with a text of its own.
+    @staticmethod
+    cdef PatternReport saying(str whole, str field)
+
+
+# The path that both paths are below, or are; None for `one` if there is none yet.
+cdef str common(str one, str other)
 
 
 # The path of a key or item below another path.

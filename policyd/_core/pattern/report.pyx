@@ -23,17 +23,42 @@ cdef class PatternReport:
         self.places = []
 
     cdef int add(self, str path, str expected, object value) except -1:
+        path = cut(path, MAX_PATH)
+        self.field = common(self.field, path)
         if len(self.places) >= MAX_PLACES:
             self.more += 1
             return 0
         found = "a value" if self.secret and is_secret(path, value) else in_words(value)
         place = f"expected {expected}, found {found}"
-        self.places.append(f"{cut(path, MAX_PATH)}: {place}" if path else place)
+        self.places.append(f"{path}: {place}" if path else place)
         return 0
 
+    @staticmethod
+    cdef PatternReport saying(str whole, str field):
+        cdef PatternReport report = PatternReport.__new__(PatternReport)
+        report.whole, report.field = whole, field
+        return report
+
     cdef str text(self):
+        if self.whole is not None:
+            return self.whole
         joined = "; ".join(self.places)
         return f"{joined}; and {self.more} more" if self.more else joined
+
+
+cdef str common(str one, str other):
+    if one is None or one == other:
+        return other
+    cdef Py_ssize_t end = 0, i
+    cdef Py_ssize_t depth = 0  # a key in brackets may have dots
+    for i in range(min(len(one), len(other)) + 1):
+        ends = i == len(one) or one[i] in ".["
+        if depth == 0 and ends and (i == len(other) or other[i] in ".["):
+            end = i
+        if i == len(one) or i == len(other) or one[i] != other[i]:
+            break
+        depth += (one[i] == "[") - (one[i] == "]")
+    return one[:end]
 
 
 cdef bint is_secret(str path, object value) except -1:

@@ -8,6 +8,7 @@ from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation
 from policyd._core.pattern.checks cimport Pattern
+from policyd._core.pattern.report cimport PatternReport
 from policyd._core.plan.plan cimport Plan, Subject
 from policyd._core.eval.program cimport Program
 
@@ -20,6 +21,7 @@ cdef class PlannedValidation:
     cdef readonly Program message_program
     cdef readonly str message
     cdef readonly str reason
+    cdef readonly str field          # what the expression reads of the object, as a path
 
 
 cdef class ValidationOutcome:
@@ -27,18 +29,21 @@ cdef class ValidationOutcome:
 
     ``failures`` are (index, message, reason, is_error); ``annotations`` are (key, value);
     ``annotation_errors`` deny regardless of the actions; ``ignored`` are errors that failurePolicy
-    Ignore admits.
+    Ignore admits; ``lifted`` are the indexes of the failures that exceptions lift. ``fields`` are the
+    paths of the fields that failures are about, by index, where they are known.
     """
 
     cdef readonly list failures
     cdef readonly list annotations
     cdef readonly list annotation_errors
     cdef readonly list ignored
+    cdef readonly list lifted
+    cdef readonly dict fields
     cdef readonly bint timed_out
     cdef dict places        # the places where patterns do not fit, by index
 
     cdef bint empty(self)
-    cdef int misfit(self, Py_ssize_t index, str places, str reason) except -1
+    cdef int misfit(self, Py_ssize_t index, PatternReport report, str reason) except -1
     cdef str with_places(self, Py_ssize_t index, str message)
 
 

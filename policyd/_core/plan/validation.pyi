@@ -1,4 +1,4 @@
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any, final
 
 from policyd._core.counting.counters import PolicyCounters
@@ -13,6 +13,7 @@ class PlannedValidation:
     message_program: Program | None
     message: str
     reason: str
+    field: str
     def __init__(
         self,
         program: Program | None,
@@ -21,6 +22,7 @@ class PlannedValidation:
         message_program: Program | None,
         reason: str,
         pattern: Pattern | None = None,
+        field: str = "",
     ) -> None: ...
 
 @final
@@ -29,6 +31,8 @@ class ValidationOutcome:
     annotations: list[tuple[str, str]]
     annotation_errors: list[str]
     ignored: list[str]
+    lifted: list[int]
+    fields: dict[int, str]
     timed_out: bool
 
 @final
@@ -45,5 +49,5 @@ class ValidationPlan(Plan):
         annotations: Iterable[tuple[str, Program]],
     ) -> None: ...
     def run(
-        self, subject: Subject, params: Any, deadline: int, exempt: frozenset[int]
+        self, subject: Subject, params: Any, deadline: int, exempt: Container[int]
     ) -> ValidationOutcome | None: ...

@@ -9,6 +9,7 @@ from policyd._core.values.errors cimport CelError
 from policyd._core.counting.counters cimport ADMIT, PolicyCounters
 from policyd._core.go.strings cimport trim_space
 from policyd._core.pattern.checks cimport FAILS, Pattern
+from policyd._core.pattern.report cimport PatternReport
 from policyd._core.plan.plan cimport (
     LATE,
     PER_CALL_LIMIT,
@@ -40,6 +41,7 @@ cdef class PlannedValidation:
         Program message_program,
         str reason not None,
         Pattern pattern=None,
+        str field not None="",
     ):
         if (program is None) is (pattern is None):
             raise ValueError("a validation has either a program or a pattern")
@@ -50,6 +52,7 @@ cdef class PlannedValidation:
             self.message = f"failed expression: {trim_space(expression)}"
         self.message_program = message_program
         self.reason = reason
+        self.field = field
 
 
 @cython.final
@@ -61,18 +64,22 @@ cdef class ValidationOutcome:
         self.annotations = []
         self.annotation_errors = []
         self.ignored = []
+        self.lifted = []
+        self.fields = {}
 
     cdef bint empty(self):
         return not (
             self.failures or self.annotations or self.annotation_errors or self.ignored
-            or self.timed_out
+            or self.lifted or self.timed_out
         )
 
-    cdef int misfit(self, Py_ssize_t index, str places, str reason) except -1:
+    cdef int misfit(self, Py_ssize_t index, PatternReport report, str reason) except -1:
         """Add a failure of a pattern."""
         if self.places is None:
             self.places = {}
-        self.places[index] = places
+        self.places[index] = report.text()
+        if report.field:
+            self.fields[index] = report.field
         self.failures.append((index, None, reason, False))
         return 0
 
@@ -101,7 +108,7 @@ cdef str validation_error(PlannedValidation validation, CelError error):
 
 
 cdef object fit(Pattern pattern, Subject subject, Activation act):
-    """True, the places that do not fit, or the CelError in place of the object.
+    """True, the report of the places that do not fit, or the CelError in place of the object.
 
     Patterns use no budget: their cost is limited by their size and that of the object.
     """
@@ -116,8 +123,8 @@ cdef object fit(Pattern pattern, Subject subject, Activation act):
         raise TimedOut(str(exceeded)) from None
     try:
         return pattern.explanation(value, subject.within, act)
-    except DeadlineExceeded:
-        return "the object does not fit the pattern"  # no time left to find the places
+    except DeadlineExceeded:  # no time left to find the places
+        return PatternReport.saying("the object does not fit the pattern", "")
 
 
 @cython.final
@@ -146,8 +153,8 @@ cdef class ValidationPlan(Plan):
     def run(self, Subject subject not None, object params, int64_t deadline, exempt):
         """Evaluate the policy: a ValidationOutcome, or None for a plain admit, which is counted.
 
-        ``deadline`` is a time of perf_counter_ns (0: none), ``exempt`` the indexes of the
-        validations that do not apply.
+        ``deadline`` is a time of perf_counter_ns (0: none), ``exempt`` contains the indexes of the
+        validations that exceptions lift.
         """
         cdef int64_t started = now()
         cdef ValidationOutcome outcome
@@ -245,12 +252,20 @@ cdef class ValidationPlan(Plan):
                     value = fit(validation.pattern, subject, act)
             except TimedOut as late:
                 return self.late(outcome, str(late))
-            if value is True or index in exempt:
+            if value is True:
                 continue
             if outcome is None:
                 outcome = ValidationOutcome.__new__(ValidationOutcome)
-            if type(value) is str:
-                outcome.misfit(index, <str>value, validation.reason)
+            if index in exempt:
+                outcome.lifted.append(index)
+                continue
+            if validation.field:
+                within = subject.within
+                outcome.fields[index] = (
+                    f"{within}.{validation.field}" if within else validation.field
+                )
+            if type(value) is PatternReport:
+                outcome.misfit(index, <PatternReport>value, validation.reason)
             elif type(value) is CelError:
                 self.error(outcome, index, validation_error(validation, <CelError>value))
             else:

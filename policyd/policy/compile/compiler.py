@@ -254,7 +254,10 @@ def _validation(
     if program is None and pattern is None:
         return None
     reason = item.reason or _DEFAULT_REASON
-    return PlannedValidation(program, item.expression, item.message, message, reason, pattern)
+    field = expressions.field((*path, "expression"))
+    return PlannedValidation(
+        program, item.expression, item.message, message, reason, pattern, field
+    )
 
 
 def _pattern(item: ValidationModel) -> Pattern | None:

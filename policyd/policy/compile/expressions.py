@@ -21,8 +21,10 @@ from policyd.errors import CelCompileError, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import LITERAL
 from policyd.policy.compile.hints import in_policy
+from policyd.policy.compile.fields import ReadFields, read_fields
 from policyd.policy.model.expressions import (
     TEMPLATE,
+    VALIDATION,
     VARIABLE,
     ExpressionRole,
     PolicyExpression,
@@ -52,6 +54,8 @@ class Expressions:
         self._admission = partial(Environment.admission, params=has_params, version=version)
         self._environments: dict[tuple[bool, bool, bool], Environment] = {}
         self._variables: dict[str, Program] = {}
+        self._read: dict[str, ReadFields] = {}
+        self._fields: dict[FieldPath, str] = {}
         self._programs: dict[tuple[FieldPath, int], Program] = {}
         self._by_role: dict[ExpressionRole, list[Program]] = {}
         listed = tuple(expressions_of(document.raw))
@@ -71,6 +75,10 @@ class Expressions:
         is none, or it does not compile.
         """
         return self._programs.get((path, start))
+
+    def field(self, path: FieldPath) -> str:
+        """Return the field of the object that the validation at a path is about, or ""."""
+        return self._fields.get(path, "")
 
     def of_role(self, role: ExpressionRole) -> list[Program]:
         """Return the programs of all expressions of a role that compile, in order."""
@@ -101,6 +109,9 @@ class Expressions:
         if each.role is VARIABLE:
             self._layout.define(each.name, program)
             self._variables[each.name] = program
+            self._read[each.name] = read_fields(checked.expr, self._read)
+        elif each.role is VALIDATION:
+            self._fields[each.path] = read_fields(checked.expr, self._read).field
         self._programs[each.path, each.start] = program
         self._by_role.setdefault(each.role, []).append(program)
 

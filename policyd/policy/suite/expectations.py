@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from policyd.json_types import JSONObject
 from policyd.policy.model.suite import Expect
+from policyd.texts import cause_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ class CaseAnswer:
 def compare(expect: Expect, answer: CaseAnswer) -> Iterator[Mismatch]:
     """Yield every key set in ``expect`` that the answer does not meet."""
     status = answer.response.get("status", {})
-    causes = [cause.get("message", "") for cause in status.get("details", {}).get("causes", [])]
+    causes = [cause_text(cause) for cause in status.get("details", {}).get("causes", [])]
     for key, expected, exact in (
         ("allowed", expect.allowed, answer.response["allowed"]),
         ("code", expect.code, status.get("code")),
