@@ -1,13 +1,17 @@
-"""Limits for strings that are made from requests, and removal of characters that encoders refuse.
+"""Limits for strings that are made from requests, removal of characters that encoders refuse, and
+the text of a cause.
 
 Messages of policies go into responses, the log, captures and audit annotations, and an error may
 quote a key of a megabyte. Nothing here depends on the meaning of a string.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 # Characters of one message, error or reason. Kubernetes limits a messageExpression to 5 KiB.
 MAX_MESSAGE_CHARS = 8 * 2**10
+# Characters of the message of a denial, which has all denials; the first one is always included.
+MAX_STATUS_CHARS = 2 * 2**10
 # Characters of all further causes in one response; the first cause is always included.
 MAX_CAUSES_CHARS = 64 * 2**10
 # Characters of one value in a log line; tracebacks are the longest.
@@ -19,6 +23,11 @@ def bounded(string: str, limit: int = MAX_MESSAGE_CHARS) -> str:
     if len(string) <= limit:
         return string
     return f"{string[:limit]}… ({len(string) - limit} more characters)"
+
+
+def cause_text(cause: Mapping[str, Any]) -> str:
+    """A cause of a Status as kubectl prints it: the field, if it is known, before the message."""
+    return ": ".join(cause[key] for key in ("field", "message") if cause.get(key))
 
 
 def encodable(string: str) -> str:

@@ -2,9 +2,8 @@
 exceptions. Evaluates no expression.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
-from policyd._core.counting.counters import ADMIT
 from policyd._core.match.matcher import Hit, MatchInput
 from policyd._core.plan.plan import Subject
 from policyd._core.values.errors import CelError
@@ -15,6 +14,7 @@ from policyd.admission.subject import Subjects
 from policyd.errors import Unanswered
 from policyd.json_types import JSON
 from policyd.policy.compile.compiled import Binding, CompiledPolicy
+from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.compile.params import KnownParamKind, ParamError, without_type
 from policyd.policy.compile.policy_set import AGAIN, CompiledPolicySet
 from policyd.policy.kinds.controllers import CONTROLLERS
@@ -98,7 +98,6 @@ class Applicable:
         if policy.exemptions:
             lifted = self._exempt(policy, subject, findings)
             if lifted is None:
-                policy.counters.count(ADMIT)
                 return
             exempt = lifted
         for binding in policy.bindings:
@@ -215,20 +214,19 @@ class Applicable:
 
     def _exempt(
         self, policy: CompiledPolicy, subject: Subject, findings: Findings
-    ) -> frozenset[int] | None:
-        """Return the indexes of the validations that exceptions lift; None for the whole policy."""
-        request, lifted = self.request, set[int]()
+    ) -> Mapping[int, Exemption] | None:
+        """Return the exceptions that lift validations, by index; None if one lifts the policy."""
+        request = self.request
         labels = self._labels(policy, subject)
         who = (request.operation, request.namespace, request.name, request.user_info, labels)
         applying = [each for each in policy.exemptions if each.applies(*who)]
         if findings.observer is not None:
             findings.observer.exempted(policy, applying)
         for exemption in applying:
-            findings.verdict.exempt(policy.name, exemption.name, exemption.reason)
             if not exemption.validations:
+                findings.exempted(policy, exemption)
                 return None
-            lifted |= exemption.validations
-        return frozenset(lifted)
+        return {index: each for each in reversed(applying) for index in each.validations}
 
     def _labels(self, policy: CompiledPolicy, subject: Subject) -> dict[str, str] | None:
         """Return the labels of the object that the policy sees; None if they cannot be read."""

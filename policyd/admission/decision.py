@@ -11,10 +11,9 @@ import json
 import re
 from dataclasses import dataclass, field
 
-from policyd.admission.review import AdmissionRequest, AdmissionResponse
-from policyd.errors import StatusError
+from policyd.admission.review import AdmissionRequest, AdmissionResponse, Cause
+from policyd.admission.status import bounded_causes, details_of, message_of
 from policyd.policy.compile.compiled import CompiledPolicy
-from policyd.texts import MAX_CAUSES_CHARS, bounded
 
 REASON_CODES = {
     "Unauthorized": 401,
@@ -44,7 +43,8 @@ class Finding:
     """One violation or error of a policy for the request, under one binding and param.
 
     ``binding`` is None if the message names none. ``code`` 0 means the code follows from
-    ``reason``. ``error`` distinguishes an error from a false validation.
+    ``reason``. ``error`` distinguishes an error from a false validation. ``field`` is the path of
+    the field that it is about, if that is known.
     """
 
     policy: CompiledPolicy
@@ -55,16 +55,19 @@ class Finding:
     actions: tuple[str, ...] = ("Deny",)
     code: int = 0
     error: bool = False
+    field: str = ""
 
 
 @dataclass(slots=True)
 class Verdict:
     """The findings of all policies for one request, in the order of decisions; filled by
-    ``Findings``.
+    ``Findings``. ``refusal`` is the error that fails the request whatever failurePolicy says.
     """
 
     findings: list[Finding] = field(default_factory=list)
     annotations: dict[str, str] = field(default_factory=dict)
+    refusal: Finding | None = None
+    _exempted: set[tuple[str, ...]] | None = None
     _seen: dict[str, set[str]] | None = None
     _annotated: int = 0
 
@@ -88,9 +91,19 @@ class Verdict:
         seen.add(value)
 
     def exempt(self, policy: str, exemption: str, reason: str) -> None:
-        """Record that an exception lifted a violation."""
+        """Add the audit annotation of an exception."""
         text = f"{exemption}: {reason}" if reason else exemption
         self.annotations[annotation_key(f"exception.{policy}")] = text
+
+    def exempts_first(self, *key: str) -> bool:
+        """Return whether this is the first call with ``key``: a policy, or one of its exceptions.
+        Several params and the second round of mutations are about the same request.
+        """
+        if self._exempted is None:
+            self._exempted = set()
+        first = key not in self._exempted
+        self._exempted.add(key)
+        return first
 
 
 def annotation_key(key: str) -> str:
@@ -107,7 +120,11 @@ def annotation_key(key: str) -> str:
 def respond(
     request: AdmissionRequest, verdict: Verdict, generation: str, patch: bytes | None = None
 ) -> AdmissionResponse:
-    """Return the response for ``verdict``; only a Deny action denies the request."""
+    """Return the response for ``verdict``; only a Deny action denies the request, or an error that
+    fails it whatever failurePolicy says.
+    """
+    if verdict.refusal is not None:
+        return _refused(request, verdict.refusal, generation)
     if not verdict.findings:
         annotations = {**verdict.annotations, "generation": generation}
         return AdmissionResponse(request.uid, True, audit_annotations=annotations, patch=patch)
@@ -123,45 +140,49 @@ def respond(
             patch=patch,
         )
     first = denials[0]
-    texts = bounded_causes([_denial(finding) for finding in denials])
-    message = texts[0]
-    if first.policy.kind == "Policy" and len(texts) > 1:
-        message += f" (and {len(denials) - 1} more)"
     return AdmissionResponse(
         uid=request.uid,
         allowed=False,
         code=first.code or REASON_CODES.get(first.reason, 422),
         reason=first.reason,
-        message=message,
-        causes=tuple(texts),
+        message=message_of([_denial(finding) for finding in denials]),
+        causes=bounded_causes([_cause(finding) for finding in denials]),
+        details=details_of(request),
         warnings=warnings,
         audit_annotations=annotations,
     )
 
 
-def refused(request: AdmissionRequest, error: StatusError, generation: str) -> AdmissionResponse:
-    """Return the response for an error that fails the request whatever failurePolicy says."""
-    text = bounded(str(error))
-    message = f"Internal error occurred: {text}" if error.reason == "InternalError" else text
+def _refused(request: AdmissionRequest, refusal: Finding, generation: str) -> AdmissionResponse:
+    """Return the response for an error that fails the request; the policy that caused it follows
+    the text of Kubernetes.
+    """
+    bound = f" with binding '{refusal.binding}'" if refusal.binding is not None else ""
+    text = f"{refusal.message} (mutation of policy '{refusal.policy.name}'{bound})"
+    internal = refusal.reason == "InternalError"
     return AdmissionResponse(
         uid=request.uid,
         allowed=False,
-        code=error.code,
-        reason=error.reason,
-        message=message,
-        causes=(text,) if error.reason == "InternalError" else (),
+        code=refusal.code,
+        reason=refusal.reason,
+        message=f"Internal error occurred: {text}" if internal else text,
+        causes=(Cause(text),) if internal else (),
+        details=details_of(request),
         audit_annotations={"generation": generation},
     )
 
 
-def bounded_causes(texts: list[str]) -> list[str]:
-    """Return the first cause, the others that fit, and the number of causes left out."""
-    room = MAX_CAUSES_CHARS
-    for index, text in enumerate(texts[1:], 1):
-        room -= len(text)
-        if room < 0:
-            return [*texts[:index], f"… and {len(texts) - index} more"]
-    return texts
+def _cause(finding: Finding) -> Cause:
+    """Return a denial as a cause; that of a kind of Kubernetes has no field, as in Kubernetes."""
+    text, path = _denial(finding), finding.field
+    if not path or finding.policy.kind != "Policy":
+        return Cause(text)
+    # The message of a pattern has the path, too; kubectl prints the field before the message.
+    place = f"{path}: "
+    message = text.replace(f"({place}", "(", 1)
+    message = message.replace(f" denied request: {place}", " denied request: ", 1)
+    reason = "FieldValueInvalid" if finding.reason == "Invalid" and not finding.error else ""
+    return Cause(message, path, reason)
 
 
 def _denial(finding: Finding) -> str:

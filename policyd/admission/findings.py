@@ -5,19 +5,29 @@ Evaluates nothing. ``decision.py`` builds the response from the findings.
 """
 
 import logging
-from collections.abc import Callable
-from typing import Literal, TypeVar, TypeVarTuple
+from collections.abc import Callable, Mapping
+from typing import TypeVar, TypeVarTuple
 
-from policyd._core.counting.counters import ADMIT, AUDIT, DENY, ERROR, TIMEOUT, WARN
+from policyd._core.counting.counters import (
+    ADMIT,
+    AUDIT,
+    DENY,
+    ERROR,
+    EXEMPT,
+    TIMEOUT,
+    WARN,
+)
 from policyd._core.plan.plan import Stopped, TimedOut
 from policyd._core.plan.validation import ValidationOutcome
 from policyd.admission.confidential import WITHHELD, is_confidential
 from policyd.admission.decision import Finding, Verdict
+from policyd.admission.invocation import NO_VALIDATIONS
 from policyd.admission.observer import Observer
-from policyd.admission.recorder import Recorder
+from policyd.admission.recorder import Happening, Recorder, RequestEffect
 from policyd.admission.review import AdmissionRequest
 from policyd.errors import StatusError, Unanswered
 from policyd.policy.compile.compiled import Binding, CompiledPolicy
+from policyd.policy.compile.exemptions import Exemption
 from policyd.policy.model.suite import Webhook
 from policyd.texts import bounded
 
@@ -96,23 +106,47 @@ class Findings:
         finding = Finding(policy, name, text, actions=actions, code=code, error=True)
         self._add(finding, policy.fail)
 
-    def validated(
-        self, policy: CompiledPolicy, binding: Binding, outcome: ValidationOutcome
-    ) -> None:
-        """Add the outcome of a policy's validations under one binding and param."""
+    def refused(self, policy: CompiledPolicy, binding: Binding, error: StatusError) -> None:
+        """Add an error that fails the request whatever failurePolicy says."""
+        policy.counters.count(ERROR)
         name = None if policy.kind == "Policy" else binding.name
+        text = bounded(str(error))
+        finding = Finding(policy, name, text, error.reason, code=error.code, error=True)
+        self.verdict.refusal = finding
+        self._add(finding, True)
+
+    def exempted(self, policy: CompiledPolicy, exemption: Exemption) -> None:
+        """Record that an exception exempts the request from the whole policy."""
+        self._lifted(policy, exemption)
+        self._count(policy, EXEMPT)
+
+    def validated(
+        self,
+        policy: CompiledPolicy,
+        binding: Binding,
+        outcome: ValidationOutcome,
+        exempt: Mapping[int, Exemption] = NO_VALIDATIONS,
+    ) -> None:
+        """Add the outcome of a policy's validations under one binding and param; ``exempt`` are the
+        exceptions that lift validations, by index.
+        """
+        name = None if policy.kind == "Policy" else binding.name
+        actions, fields = binding.actions, outcome.fields
         for index, text, reason, error in outcome.failures:
-            self._add(
-                Finding(policy, name, bounded(text), reason, index, binding.actions, error=error),
-                True,
+            path = fields.get(index, "")
+            finding = Finding(
+                policy, name, bounded(text), reason, index, actions, error=error, field=path
             )
+            self._add(finding, True)
         for text in outcome.annotation_errors:
             self._add(Finding(policy, name, bounded(text), error=True), True)
         for text in outcome.ignored:
             self._add(Finding(policy, name, bounded(text), error=True), False)
         for key, value in outcome.annotations:
             self.verdict.annotate(policy.name, key, value)
-        policy.counters.count(_decision(outcome, binding.actions))
+        for index in outcome.lifted:
+            self._lifted(policy, exempt[index])
+        self._count(policy, _decision(outcome, actions))
 
     def guarded(
         self, policy: CompiledPolicy, work: Callable[[*_Arguments], _Result], *args: *_Arguments
@@ -135,26 +169,51 @@ class Findings:
         _log.error("policy %s: internal error", policy.name, exc_info=error)
         self.misconfigured(policy, "internal error: see the log of policyd", None)
 
+    def happened(
+        self,
+        what: Happening,
+        policy: CompiledPolicy,
+        message: str,
+        *,
+        effect: RequestEffect = "admitted",
+        exception: str = "",
+    ) -> None:
+        """Report what a policy did to the request, for the log."""
+        self.recorder.happened(
+            what,
+            self.request,
+            policy=policy.name,
+            generation=self.generation,
+            message=message,
+            effect=effect,
+            exception=exception,
+        )
+
     def _add(self, finding: Finding, counts: bool) -> None:
         """Add a finding; one that failurePolicy Ignore drops is only logged."""
         if counts:
             self._noted.append(finding)
         if self.observer is not None:
             self.observer.found(finding, counts)
-        what: Literal["denial", "warning", "error"] = "denial"
+        denied = counts and "Deny" in finding.actions
+        what: Happening = "denial" if denied else "warning"
         if finding.error:
             what = "error"
-        elif "Deny" not in finding.actions:
-            if "Warn" not in finding.actions:
-                return
-            what = "warning"
-        self.recorder.happened(
-            what,
-            self.request,
-            policy=finding.policy.name,
-            generation=self.generation,
-            message=finding.message,
-        )
+        elif not denied and "Warn" not in finding.actions:
+            return  # the audit log of the API server has it
+        effect: RequestEffect = "denied" if denied else "admitted"
+        self.happened(what, finding.policy, finding.message, effect=effect)
+
+    def _lifted(self, policy: CompiledPolicy, exemption: Exemption) -> None:
+        """Record that an exception lifted a violation, or a whole policy, once per request."""
+        if self.verdict.exempts_first(*policy.sort_key, exemption.name):
+            self.verdict.exempt(policy.name, exemption.name, exemption.reason)
+            self.happened("exemption", policy, exemption.reason, exception=exemption.name)
+
+    def _count(self, policy: CompiledPolicy, decision: int) -> None:
+        """Count a decision; an exemption only once per request."""
+        if decision != EXEMPT or self.verdict.exempts_first(*policy.sort_key):
+            policy.counters.count(decision)
 
 
 def _decision(outcome: ValidationOutcome, actions: tuple[str, ...]) -> int:
@@ -164,7 +223,7 @@ def _decision(outcome: ValidationOutcome, actions: tuple[str, ...]) -> int:
     if outcome.annotation_errors or outcome.ignored or any(f[3] for f in outcome.failures):
         return ERROR
     if not outcome.failures:
-        return ADMIT
+        return EXEMPT if outcome.lifted else ADMIT
     if "Deny" in actions:
         return DENY
     return WARN if "Warn" in actions else AUDIT

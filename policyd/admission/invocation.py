@@ -1,21 +1,24 @@
 """Invocation: one policy under one binding and param, the term of Kubernetes. Only data."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from policyd._core.match.matcher import Hit
 from policyd._core.plan.plan import Subject
 from policyd.json_types import JSON
 from policyd.policy.compile.compiled import Binding, CompiledPolicy
+from policyd.policy.compile.exemptions import Exemption
 
 Matched = tuple[CompiledPolicy, Hit]
-NO_VALIDATIONS: frozenset[int] = frozenset()
+NO_VALIDATIONS: Mapping[int, Exemption] = MappingProxyType({})
 
 
 class Invocation(NamedTuple):
     """One policy under one binding and param.
 
-    ``as_pod``: it sees the Pod of the object's template. ``exempt`` are the indexes of the
-    validations that exceptions lift.
+    ``as_pod``: it sees the Pod of the object's template. ``exempt`` are the exceptions that lift
+    validations, by the index of the validation.
     """
 
     policy: CompiledPolicy
@@ -24,7 +27,7 @@ class Invocation(NamedTuple):
     subject: Subject
     hit: Hit
     as_pod: bool
-    exempt: frozenset[int] = NO_VALIDATIONS
+    exempt: Mapping[int, Exemption] = NO_VALIDATIONS
 
 
 class InvocationKey(NamedTuple):

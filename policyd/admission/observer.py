@@ -44,11 +44,9 @@ class Observer(Protocol):
     ) -> None:
         """One mutation turned ``before`` into ``after``, or failed with ``error``."""
 
-    def invoked(
-        self, invocation: Invocation, *, again: bool, passed_over: bool, refused: str
-    ) -> None:
+    def invoked(self, invocation: Invocation, *, again: bool, passed_over: bool) -> None:
         """A mutating policy was invoked. ``again``: in the second round; ``passed_over``: only
-        errors of its matchConditions count. ``refused``: the reason why the whole request fails.
+        errors of its matchConditions count.
         """
 
     def found(self, finding: Finding, counts: bool) -> None:

@@ -14,7 +14,8 @@ Phase = Literal["decode", "queue", "match", "lookup", "evaluate", "patch", "enco
 ShedReason = Literal["requests", "bytes", "stalled", "deadline"]
 LookupKind = Literal["authorizer", "namespace", "param", "kind", "definition"]
 LookupResult = Literal["success", "error", "timeout"]
-Happening = Literal["denial", "warning", "error", "conflict"]
+Happening = Literal["denial", "warning", "error", "conflict", "exemption"]
+RequestEffect = Literal["denied", "admitted"]
 
 
 class Recorder(Protocol):
@@ -43,6 +44,9 @@ class Recorder(Protocol):
     def mutation_conflict(self, policy: str) -> None:
         """A policy changed a value that another policy had set."""
 
+    def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
+        """A request to the port of reviews was answered with an error instead of a review."""
+
     def happened(
         self,
         what: Happening,
@@ -51,8 +55,13 @@ class Recorder(Protocol):
         policy: str,
         generation: str,
         message: str,
+        effect: RequestEffect,
+        exception: str = "",
     ) -> None:
-        """A policy denied, warned, failed or changed another's value: one line of the log."""
+        """A policy denied, warned, failed, changed another's value or was lifted by an exception:
+        one line of the log. ``effect`` is what that did to the request; other policies may still
+        deny it.
+        """
 
 
 class NullRecorder:
@@ -81,6 +90,9 @@ class NullRecorder:
     def mutation_conflict(self, policy: str) -> None:
         """Record nothing."""
 
+    def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
+        """Record nothing."""
+
     def happened(
         self,
         what: Happening,
@@ -89,5 +101,7 @@ class NullRecorder:
         policy: str,
         generation: str,
         message: str,
+        effect: RequestEffect,
+        exception: str = "",
     ) -> None:
         """Record nothing."""

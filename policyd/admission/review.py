@@ -16,7 +16,7 @@ from policyd._core.json.tree import is_ordinary, normal
 from policyd.admission import partial
 from policyd.admission.partial import MAX_REVIEW_DEPTH, UNCOUNTED_BYTES
 from policyd.errors import ReviewError, UnreadableReview
-from policyd.texts import encodable_tree
+from policyd.texts import cause_text, encodable_tree
 
 __all__ = ["AdmissionRequest", "AdmissionResponse", "decode", "encode", "to_dict"]
 
@@ -24,8 +24,32 @@ API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 
 
+class Cause(NamedTuple):
+    """One denial in the details of a Status. ``field`` is the path of the field at fault, empty if
+    it is not known; ``reason`` is a CauseType of Kubernetes.
+    """
+
+    message: str
+    field: str = ""
+    reason: str = ""
+
+    @property
+    def text(self) -> str:
+        """Return the field, if it is known, and the message."""
+        return cause_text(self._asdict())
+
+
+class ObjectDetails(NamedTuple):
+    """The object in the details of a Status; ``kind`` is a resource, as in those of Kubernetes."""
+
+    name: str
+    group: str
+    kind: str
+
+
 class AdmissionResponse(NamedTuple):
-    """The response. ``code``, ``reason``, ``message``, ``causes`` are only sent with a denial.
+    """The response. ``code``, ``reason``, ``message``, ``causes`` and ``details`` are only sent
+    with a denial.
 
     ``patch`` is RFC 6902 as JSON bytes.
     """
@@ -35,10 +59,11 @@ class AdmissionResponse(NamedTuple):
     code: int = 0
     reason: str = ""
     message: str = ""
-    causes: tuple[str, ...] = ()
+    causes: tuple[Cause, ...] = ()
     warnings: tuple[str, ...] = ()
     audit_annotations: Mapping[str, str] = MappingProxyType({})
     patch: bytes | None = None
+    details: ObjectDetails | None = None
 
 
 def decode(body: bytes | dict[str, Any]) -> AdmissionRequest:
@@ -93,8 +118,16 @@ def _status(response: AdmissionResponse) -> dict[str, Any]:
         status["reason"] = response.reason
     if response.code:
         status["code"] = response.code
+    details: dict[str, Any] = {}
+    if response.details is not None:
+        details = {key: value for key, value in response.details._asdict().items() if value}
     if response.causes:
-        status["details"] = {"causes": [{"message": cause} for cause in response.causes]}
+        details["causes"] = [
+            {key: value for key, value in cause._asdict().items() if value}
+            for cause in response.causes
+        ]
+    if details:
+        status["details"] = details
     return status
 
 

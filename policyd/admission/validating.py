@@ -82,7 +82,7 @@ def _each(
                     findings.failed(policy, binding, str(in_vain))
                     outcome = None
             if outcome is not None:
-                findings.validated(policy, binding, outcome)
+                findings.validated(policy, binding, outcome, exempt)
             if findings.observer is not None:
                 findings.observer.validated(invocation)
     except Exception as error:

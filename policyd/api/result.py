@@ -41,8 +41,9 @@ class ReviewResult:
 
     ``code`` (an HTTP status), ``reason`` and ``message`` are those of the Status that the API
     server's client sees, without the ``RESOURCE "NAME" is forbidden: `` that the API server puts in
-    front; 0 and empty if allowed. ``warnings`` are the Warning headers. ``audit_annotations`` are
-    those in the webhook's response: the API server prefixes each key with the webhook's name.
+    front; 0 and empty if allowed. ``message`` has a line for each denial. ``warnings`` are the
+    Warning headers. ``audit_annotations`` are those in the webhook's response: the API server
+    prefixes each key with the webhook's name.
 
     ``patch`` is the JSON Patch (RFC 6902) of the mutating webhook, a list of operations like
     ``{"op": "add", "path": "/metadata/labels", "value": {}}``; empty if nothing changed.
@@ -65,7 +66,8 @@ class ReviewResult:
     violations: tuple[PolicyViolation, ...] = ()
 
     def __repr__(self) -> str:
-        parts = ["allowed" if self.allowed else f"denied {self.code} {self.reason}: {self.message}"]
+        first_line = self.message.partition("\n")[0]
+        parts = ["allowed" if self.allowed else f"denied {self.code} {self.reason}: {first_line}"]
         if len(parts[0]) > _SHOWN_CHARS:
             parts[0] = parts[0][:_SHOWN_CHARS] + "…"
         for count, name in (

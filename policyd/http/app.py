@@ -16,7 +16,15 @@ from policyd.http.admin_gate import AdminGate, App
 from policyd.http.endpoints import AsyncReviewEvaluator, ReviewEvaluator, Reviews, ReviewSink
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
-from policyd.http.messages import ASGIScope, Receive, Send, not_found
+from policyd.http.messages import (
+    ASGIScope,
+    Receive,
+    Send,
+    not_found,
+    nothing_at,
+    path_of,
+    peer_of,
+)
 from policyd.http.routes import ROUTES, route_of_policy
 from policyd.http.status import MetricsRenderer, Status
 from policyd.policy.live.store import Store
@@ -25,11 +33,19 @@ from policyd.policy.live.store import Store
 class Application:
     """The ASGI app."""
 
-    def __init__(self, reviews: Reviews, admin: App, store: Store, lifecycle: Lifecycle) -> None:
+    def __init__(
+        self,
+        reviews: Reviews,
+        admin: App,
+        store: Store,
+        lifecycle: Lifecycle,
+        recorder: Recorder,
+    ) -> None:
         self._reviews = reviews
         self._admin = admin
         self._store = store
         self._lifecycle = lifecycle
+        self._recorder = recorder
 
     async def __call__(self, scope: ASGIScope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -39,6 +55,8 @@ class Application:
         path = scope["path"]
         route = ROUTES.get(path) or route_of_policy(path, self._store.current.policies)
         if route is None:
+            reason = str(nothing_at(scope))
+            self._recorder.rejected(404, peer_of(scope), path_of(scope), reason)
             await not_found(scope, receive, send, closing=self._lifecycle.draining)
         else:
             await self._reviews(scope, receive, send, *route)
@@ -87,4 +105,4 @@ def create_app(
     )
     admin.router.redirect_slashes = False
     gate = AdminGate(admin, settings.admin_host, settings.admin_token_file)
-    return Application(reviews, gate, store, lifecycle)
+    return Application(reviews, gate, store, lifecycle, recorder)

@@ -25,6 +25,8 @@ from policyd.http.messages import (
     Disconnected,
     Receive,
     Send,
+    path_of,
+    peer_of,
     refuse,
     respond,
 )
@@ -144,9 +146,12 @@ class Reviews:
         except ReviewError as error:
             result: RequestResult = "shed" if error.status == 503 else "bad_request"
             self._recorder.request(webhook, "", result, perf_counter_ns() - arrived)
+            self._recorder.rejected(error.status, peer_of(scope), path_of(scope), str(error))
             await refuse(scope, body, send, error, closing=self._lifecycle.draining)
         except Disconnected:
             self._recorder.request(webhook, "", "bad_request", perf_counter_ns() - arrived)
+            reason = "the client disconnected before its request was complete"
+            self._recorder.rejected(0, peer_of(scope), path_of(scope), reason)
         except Exception:
             # A defect of policyd before any policy was evaluated: the server responds with status
             # 500, and the failurePolicy of the webhook decides.

@@ -28,6 +28,8 @@ RETRY: Header = (b"retry-after", b"1")
 # connection.
 LINGER_SECONDS = 2.0
 LINGER_BYTES = 64 * 2**20
+# Characters of a path in errors and in the log.
+MAX_PATH_CHARS = 200
 
 
 class Disconnected(Exception):
@@ -177,7 +179,22 @@ async def refuse(
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
+def peer_of(scope: ASGIScope) -> str:
+    """Return the address of the client, "" if the server does not know it."""
+    return (scope.get("client") or ("",))[0]
+
+
+def path_of(scope: ASGIScope) -> str:
+    """Return the beginning of the path of a request."""
+    return unquote(scope["path"])[:MAX_PATH_CHARS]
+
+
+def nothing_at(scope: ASGIScope) -> ReviewError:
+    """Return the error for a path that this port does not serve."""
+    return ReviewError(f"nothing is served at {path_of(scope)} on this port", 404)
+
+
 async def not_found(scope: ASGIScope, receive: Receive, send: Send, *, closing: bool) -> None:
     """Respond 404, also to paths that only the other port serves."""
-    error = ReviewError(f"nothing is served at {unquote(scope['path'])[:200]} on this port", 404)
+    error = nothing_at(scope)
     await refuse(scope, Body(receive), send, error, closing=closing)

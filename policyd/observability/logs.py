@@ -1,4 +1,5 @@
-"""The log: one line for each denial, warning, error, conflict and reload, as JSON or text.
+"""The log: one line for each denial, warning, error, conflict, exemption and reload, as JSON or
+text. docs/run/logs.md lists the events and fields.
 
 Lines never contain objects of requests, nor policy messages about confidential ones. ``Bridge``
 writes records of Python's ``logging`` (Hypercorn, asyncio, defects of the engine) to the same log.
@@ -13,6 +14,8 @@ from typing import Literal, Protocol
 import orjson
 
 from policyd.admission.confidential import WITHHELD, is_confidential
+from policyd.admission.metadata import controller_of, metadata_string
+from policyd.admission.recorder import RequestEffect
 from policyd.admission.review import AdmissionRequest
 from policyd.observability.log_writer import LogWriter, standard_error
 from policyd.texts import MAX_LOGGED_CHARS, bounded, encodable
@@ -94,23 +97,31 @@ class Log:
         policy: str,
         generation: str,
         message: str,
+        effect: RequestEffect,
+        exception: str = "",
     ) -> None:
-        """Log what a policy decided about a request: a denial, a warning, an error, a conflict.
+        """Log what a policy decided about a request: a denial, a warning, an error, a conflict, an
+        exemption. The owner is there because controllers, not users, create most Pods.
 
-        The message is withheld if it may quote the value of a Secret or a token.
+        The message is withheld if it may quote the value of a Secret or a token; the reason of an
+        exception is the policy's own.
         """
-        if is_confidential(request):
+        if not exception and is_confidential(request):
             message = WITHHELD
         group, version, resource = request.resource
         resource = f"{resource}/{request.sub_resource}" if request.sub_resource else resource
         fields: dict[str, Value] = {
             "uid": request.uid,
             "policy": policy,
+            "effect": effect,
+            "exception": exception,
             "generation": generation,
             "operation": request.operation,
             "resource": "/".join(part for part in (group, version, resource) if part),
             "namespace": request.namespace,
             "name": request.name,
+            "generateName": "" if request.name else metadata_string(request, "generateName"),
+            "owner": controller_of(request),
             "user": request.user_info.get("username"),
             "dryRun": request.dry_run or None,
         }
@@ -118,7 +129,12 @@ class Log:
         self._waiting = True
 
 
-_LEVELS: dict[str, LogLevel] = {"denial": "info", "warning": "info", "error": "error"}
+_LEVELS: dict[str, LogLevel] = {
+    "denial": "info",
+    "warning": "info",
+    "exemption": "info",
+    "error": "error",
+}
 
 
 class Bridge(logging.Handler):

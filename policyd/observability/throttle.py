@@ -1,11 +1,13 @@
-"""Limits how often log lines of one kind are written: at most once in a period."""
+"""Limits how often log lines of one kind are written."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from time import monotonic
 
 
 class Throttle:
-    """Decides whether something is logged now; remembers every kind of event."""
+    """Decides whether something is logged now, each kind once in a period; remembers every kind of
+    event.
+    """
 
     def __init__(self, seconds: float, clock: Callable[[], float] = monotonic) -> None:
         self._seconds = seconds
@@ -23,3 +25,32 @@ class Throttle:
             return 0
         self._logged[kind] = (now, 0)
         return since + 1
+
+
+class LineLimit:
+    """The same for kinds that clients choose: at most ``most`` lines in a period, each of another
+    kind. Forgets the kinds after the period.
+    """
+
+    def __init__(self, most: int, seconds: float, clock: Callable[[], float] = monotonic) -> None:
+        self._most = most
+        self._seconds = seconds
+        self._clock = clock
+        self._began = float("-inf")
+        self._logged: set[Hashable] = set()
+        self._suppressed = 0
+
+    def take(self, kind: Hashable) -> int | None:
+        """How many events, of all kinds, were not logged since the last one that was; None: do not
+        log this one.
+        """
+        now = self._clock()
+        if now - self._began >= self._seconds:
+            self._began = now
+            self._logged.clear()
+        if kind in self._logged or len(self._logged) >= self._most:
+            self._suppressed += 1
+            return None
+        self._logged.add(kind)
+        suppressed, self._suppressed = self._suppressed, 0
+        return suppressed

@@ -173,7 +173,9 @@ class Admitter:
         return Admission(
             allowed=last.allowed,
             message="" if last.allowed else last.message,
-            causes=() if last.allowed else last.causes or (last.message,),
+            causes=()
+            if last.allowed
+            else tuple(each.text for each in last.causes) or (last.message,),
             code=0 if last.allowed else last.code,
             violations=tuple(violations),
             warnings=tuple(each for one in answers for each in one.response.warnings),

@@ -77,10 +77,8 @@ class StoryObserver:
         kind = "Overlay" if mutation.mutator is None else type(mutation.mutator).__name__
         self._applied.append(Applied(number, kind, tuple(diff(before, after, None)), error))
 
-    def invoked(
-        self, invocation: Invocation, *, again: bool, passed_over: bool, refused: str
-    ) -> None:
-        visit = self._visit(invocation, again=again, refused=refused)
+    def invoked(self, invocation: Invocation, *, again: bool, passed_over: bool) -> None:
+        visit = self._visit(invocation, again=again)
         if visit.findings or not passed_over:
             self.of(invocation.policy).visits.append(visit)
 
@@ -103,7 +101,7 @@ class StoryObserver:
             actions=invocation.binding.actions,
             param=invocation.param,
             as_pod=invocation.as_pod,
-            lifted=invocation.exempt,
+            lifted=frozenset(invocation.exempt),
             expressions=tuple(map(steps, self._tracer.take())),
             mutations=applied,
             findings=tuple(finding for finding, counts in found if counts),

@@ -35,8 +35,7 @@ class Visit:
 
     ``validates``: by the validating webhook, the only one that checks patterns. ``again``:
     reinvoked because a later policy changed the object. ``lifted`` are the validations that
-    exceptions lift. ``ignored`` are errors that failurePolicy Ignore lets pass. ``refused``: the
-    request fails because of this, whatever failurePolicy says.
+    exceptions lift. ``ignored`` are errors that failurePolicy Ignore lets pass.
     """
 
     binding: str
@@ -50,7 +49,6 @@ class Visit:
     mutations: tuple[Applied, ...] = ()
     findings: tuple[Finding, ...] = ()
     ignored: tuple[Finding, ...] = ()
-    refused: str = ""
 
     @property
     def stopped(self) -> bool:
@@ -88,8 +86,6 @@ class PolicyStory:
         for action, outcome in _BY_ACTION:
             if any(action in each.actions for each in findings):
                 return outcome
-        if any(visit.refused for visit in self.visits):
-            return "denies"
         if not self.matched:
             return "not matched"
         if self.ignored or any(visit.ignored for visit in self.visits):

@@ -6,8 +6,12 @@ from typing import Any
 import pytest
 
 from policyd.admission.decision import Finding, Verdict, annotation_key, limited, respond
+from policyd.admission.review import AdmissionRequest, Cause, ObjectDetails, to_dict
+from policyd.admission.status import message_of
+from policyd.json_types import JSONObject
 from policyd.policy.compile.compiled import PolicyKind
 from tests.admission.samples import REQUEST, compiled_policy
+from tests.builders.reviews import request
 
 
 def answer(*findings: Finding) -> Any:
@@ -32,7 +36,11 @@ def test_denials_have_the_words_of_their_kind(
     kind: PolicyKind, binding: str | None, text: str
 ) -> None:
     response = answer(Finding(compiled_policy(kind), binding, "no"))
-    assert (response.allowed, response.message, response.causes) == (False, text, (text,))
+    assert (response.allowed, response.message, response.causes) == (
+        False,
+        text,
+        (Cause(text),),
+    )
 
 
 @pytest.mark.parametrize(
@@ -48,9 +56,96 @@ def test_every_violation_is_told_and_the_first_speaks() -> None:
         Finding(compiled_policy(name="a"), None, "one"),
         Finding(compiled_policy(name="b"), None, "two", "Forbidden"),
     )
-    assert response.message == "policy 'a' denied request: one (and 1 more)"
+    lines = ["policy 'a' denied request: one", "policy 'b' denied request: two"]
+    assert response.message.split("\n") == lines
     assert response.code == 422
-    assert response.causes == ("policy 'a' denied request: one", "policy 'b' denied request: two")
+    assert response.causes == tuple(map(Cause, lines))
+
+
+LONG = "x" * 900
+
+
+@pytest.mark.parametrize(
+    ("texts", "lines"),
+    [
+        (["a", "b", "c"], ["a", "b", "c"]),
+        (["a\n  b", "c\n  d"], ["a", "  b", "c d"]),  # only the first is as Kubernetes words it
+        (["a", "b", "a", "b"], ["a", "b"]),
+        (["0" + LONG, "1" + LONG, "2" + LONG, "3"], ["0" + LONG, "1" + LONG, "… and 2 more"]),
+        ([LONG * 9, "a"], [LONG * 9, "… and 1 more"]),
+    ],
+)
+def test_the_message_has_a_line_for_each_denial(texts: list[str], lines: list[str]) -> None:
+    assert message_of(texts).split("\n") == lines
+
+
+PATTERN = "use a tag (spec.image: expected *:*, found 1)"
+
+
+@pytest.mark.parametrize(
+    ("finding", "cause"),
+    [
+        (
+            Finding(compiled_policy(), None, PATTERN, field="spec.image"),
+            {
+                "field": "spec.image",
+                "message": "policy 'p' denied request: use a tag (expected *:*, found 1)",
+                "reason": "FieldValueInvalid",
+            },
+        ),
+        (
+            Finding(
+                compiled_policy(), None, "spec.image: expected a", "Forbidden", field="spec.image"
+            ),
+            {"field": "spec.image", "message": "policy 'p' denied request: expected a"},
+        ),
+        (
+            Finding(compiled_policy(), None, "no such key: a", error=True, field="spec"),
+            {"field": "spec", "message": "policy 'p' denied request: no such key: a"},
+        ),
+        (
+            Finding(compiled_policy("ValidatingAdmissionPolicy"), "b", "no", field="spec"),
+            {
+                "message": "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: no",
+            },
+        ),
+    ],
+    ids=["one place of a pattern", "no message", "an error", "Kubernetes names no field"],
+)
+def test_causes_name_the_field_once(finding: Finding, cause: JSONObject) -> None:
+    details = to_dict(answer(finding))["response"]["status"]["details"]
+    assert details == {"name": "p", "kind": "pods", "causes": [cause]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "details"),
+    [
+        ({"name": "web"}, ("web", "apps", "deployments")),
+        (
+            {"name": "", "object": {"metadata": {"generateName": "web-"}}},
+            ("web-", "apps", "deployments"),
+        ),
+        ({"name": "", "object": {"metadata": {"name": "a"}}}, ("a", "apps", "deployments")),
+        (
+            {"name": "", "object": None, "oldObject": {"metadata": {"name": "old"}}},
+            ("old", "apps", "deployments"),
+        ),
+        ({"name": "", "object": None}, ("Unknown", "apps", "deployments")),
+        ({"name": "", "object": {"metadata": {"name": 1}}}, ("Unknown", "apps", "deployments")),
+        (
+            {"name": "a", "requestResource": {"group": "", "version": "v1", "resource": "old"}},
+            ("a", "", "old"),
+        ),
+    ],
+)
+def test_details_describe_the_object_as_kubernetes_does(
+    fields: JSONObject, details: tuple[str, str, str]
+) -> None:
+    sent = request("apps/v1/deployments", "Deployment", uid="u", **fields)
+    response = respond(
+        AdmissionRequest(sent), Verdict([Finding(compiled_policy(), None, "no")]), "g"
+    )
+    assert response.details == ObjectDetails(*details)
 
 
 def test_only_deny_denies() -> None:

@@ -7,7 +7,14 @@ from typing import Any
 import orjson
 import pytest
 
-from policyd.admission.review import AdmissionResponse, decode, encode, to_dict
+from policyd.admission.review import (
+    AdmissionResponse,
+    Cause,
+    ObjectDetails,
+    decode,
+    encode,
+    to_dict,
+)
 from policyd.errors import ReviewError
 from tests import shared
 from tests.builders.reviews import review
@@ -211,17 +218,26 @@ def test_allowed_answer_holds_only_uid_and_allowed() -> None:
 
 
 def test_denial_has_status_and_causes() -> None:
-    response = AdmissionResponse("u", False, 422, "Invalid", "no", ("one", "two"))
+    causes = (Cause("one", "spec.a", "FieldValueInvalid"), Cause("two"))
+    details = ObjectDetails("web", "", "pods")
+    response = AdmissionResponse("u", False, 422, "Invalid", "no", causes, details=details)
     assert to_dict(response)["response"]["status"] == {
         "code": 422,
         "reason": "Invalid",
         "message": "no",
-        "details": {"causes": [{"message": "one"}, {"message": "two"}]},
+        "details": {
+            "name": "web",
+            "kind": "pods",
+            "causes": [
+                {"message": "one", "field": "spec.a", "reason": "FieldValueInvalid"},
+                {"message": "two"},
+            ],
+        },
     }
 
 
 def test_status_is_only_sent_with_a_denial() -> None:
-    response = AdmissionResponse("u", True, 422, "Invalid", "no", ("one",))
+    response = AdmissionResponse("u", True, 422, "Invalid", "no", (Cause("one"),))
     assert "status" not in to_dict(response)["response"]
 
 

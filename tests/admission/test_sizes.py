@@ -13,7 +13,7 @@ import pytest
 
 from policyd._core.json.encoded_size import MAX_PATCH_BYTES, json_bytes, patch_bytes
 from policyd.admission.decision import MAX_ANNOTATIONS_CHARS, Finding, Verdict, respond
-from policyd.admission.review import AdmissionResponse, decode, encode
+from policyd.admission.review import AdmissionResponse, Cause, decode, encode
 from policyd.errors import ReviewError
 from policyd.texts import MAX_CAUSES_CHARS, MAX_MESSAGE_CHARS, bounded, encodable
 from tests.admission.samples import (
@@ -166,9 +166,9 @@ def test_messages_and_annotations_are_cut() -> None:
     for n in range(1000):
         verdict.annotate("p", f"k{n % 10}", f"{n}{'y' * 20_000}")
     answer = respond(REQUEST, verdict, "g")
-    assert answer.message.endswith(" (and 99 more)")
+    assert answer.message.endswith("\n… and 99 more")
     kept = len(answer.causes) - 1
-    assert answer.causes[-1] == f"… and {100 - kept} more"
+    assert answer.causes[-1].text == f"… and {100 - kept} more"
     annotated = sum(map(len, answer.audit_annotations.values()))
     assert MAX_ANNOTATIONS_CHARS / 2 < annotated < MAX_ANNOTATIONS_CHARS + 2000
     assert "left out" in answer.audit_annotations["p.k9"]
@@ -185,7 +185,7 @@ def test_a_uid_has_a_maximum() -> None:
 
 @pytest.mark.parametrize("text", ["a\ud800", "\udc00\ud800", "\U0001f600\udfff"])
 def test_half_of_a_surrogate_pair_never_stops_an_answer(text: str) -> None:
-    causes = (text, text)
+    causes = (Cause(text), Cause(text, text))
     response = AdmissionResponse(text, False, 422, "Invalid", text, causes, (text,), {text: text})
     answer = orjson.loads(encode(response))["response"]
     shown = encodable(text)

@@ -101,14 +101,15 @@ def test_a_denial_has_the_status_that_the_client_sees() -> None:
     status = PolicySet.from_documents(*documents).review(REVIEW)["response"]["status"]
     assert not result.allowed
     assert (result.code, result.reason) == (422, "Invalid") == (status["code"], status["reason"])
-    assert result.message == "policy 'a' denied request: a 1 (and 1 more)" == status["message"]
+    lines = ["policy 'a' denied request: a 1", "policy 'b' denied request: b 0"]
+    assert result.message.split("\n") == lines
+    assert result.message == status["message"]
     assert result.violations == (
         PolicyViolation("a", "Policy", "", "a 1", "Invalid", ("Deny",), index=1),
         PolicyViolation("b", "Policy", "", "b 0", "Invalid", ("Deny",)),
     )
     assert repr(result) == (
-        "<ReviewResult denied 422 Invalid: policy 'a' denied request: a 1 (and 1 more), "
-        "2 violations>"
+        "<ReviewResult denied 422 Invalid: policy 'a' denied request: a 1, 2 violations>"
     )
 
 

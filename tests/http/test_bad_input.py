@@ -219,6 +219,6 @@ def test_reviews_are_not_served_on_the_plain_port(server: Process) -> None:
 
 
 def test_log_is_not_mixed_with_anything_else(server: Process, tmp_path: Path) -> None:
-    # "refused": the client of an old TLS, above.
+    # "refused": the client of an old TLS, above; "rejected": all the others.
     events = {line["event"] for line in server.lines()}
-    assert {"reload", "listening"} <= events <= {"reload", "listening", "refused"}
+    assert {"reload", "listening"} <= events <= {"reload", "listening", "refused", "rejected"}

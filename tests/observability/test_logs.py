@@ -2,6 +2,7 @@
 
 import io
 import logging
+from typing import Any
 
 import orjson
 import pytest
@@ -27,13 +28,14 @@ def test_denial_tells_who_and_what_but_never_the_object() -> None:
             object={"kind": "Deployment", "data": {"key": "hidden"}},
         )
     )
-    log.about("denial", request, policy="p", generation="g", message="no")
+    log.about("denial", request, policy="p", generation="g", message="no", effect="denied")
     assert orjson.loads(stream.getvalue()) == {
         "time": "2026-11-21T04:36:56.223Z",
         "level": "info",
         "event": "denial",
         "uid": "u-1",
         "policy": "p",
+        "effect": "denied",
         "generation": "g",
         "operation": "CREATE",
         "resource": "apps/v1/deployments/scale",
@@ -45,6 +47,59 @@ def test_denial_tells_who_and_what_but_never_the_object() -> None:
     }
 
 
+OWNERS = [
+    {"kind": "Node", "name": "n", "controller": False},
+    {"kind": "ReplicaSet", "name": "web-7d9f", "controller": True},
+]
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({}, {"name": "settings"}),
+        (
+            {
+                "name": "",
+                "object": {"metadata": {"generateName": "web-", "ownerReferences": OWNERS}},
+            },
+            {"generateName": "web-", "owner": "ReplicaSet/web-7d9f"},
+        ),
+        (
+            {"object": {"metadata": {"generateName": "settin", "ownerReferences": OWNERS}}},
+            {"name": "settings", "owner": "ReplicaSet/web-7d9f"},
+        ),
+        ({"object": {"metadata": {"ownerReferences": OWNERS[:1]}}}, {"name": "settings"}),
+        (
+            {"object": None, "oldObject": {"metadata": {"ownerReferences": OWNERS}}},
+            {"name": "settings", "owner": "ReplicaSet/web-7d9f"},
+        ),
+        ({"object": {"metadata": {"ownerReferences": 5}}}, {"name": "settings"}),
+        ({"name": "", "object": {"metadata": []}}, {}),
+    ],
+)
+def test_a_line_names_the_object_or_what_it_is_made_from(
+    changes: dict[str, Any], named: dict[str, str]
+) -> None:
+    log, stream = logged()
+    about = {"policy": "p", "generation": "g", "message": "no"}
+    log.about("denial", decode(review(**changes)), **about, effect="denied")
+    line = orjson.loads(stream.getvalue())
+    assert {key: line[key] for key in ("name", "generateName", "owner") if key in line} == named
+
+
+def test_the_reason_of_an_exception_is_no_value_of_a_secret() -> None:
+    log, stream = logged("text")
+    secret = decode(review(object={"kind": "Secret"}))
+    about = {"policy": "p", "generation": "g"}
+    why = {"message": "ticket 4711", "exception": "legacy"}
+    log.about("exemption", secret, **about, **why, effect="admitted")
+    log.about("warning", secret, **about, message="the value is x", effect="admitted")
+    exemption, warning = stream.getvalue().decode().splitlines()
+    assert exemption.startswith("2026-11-21T04:36:56.223Z INFO    exemption ticket 4711 uid=u-1")
+    assert " policy=p effect=admitted exception=legacy " in exemption
+    assert "withheld" in warning
+
+
 def test_what_policies_say_of_a_request_is_written_together() -> None:
     flushes = []
 
@@ -54,7 +109,8 @@ def test_what_policies_say_of_a_request_is_written_together() -> None:
 
     log = Log(Stream())
     for policy in ("a", "b"):
-        log.about("denial", decode(review()), policy=policy, generation="g", message="no")
+        about = {"policy": policy, "generation": "g", "message": "no"}
+        log.about("denial", decode(review()), **about, effect="denied")
     assert flushes == []
     log.flush()
     log.flush()

@@ -1,6 +1,7 @@
 """Every metric of docs/run/metrics.md, from the text of a scrape."""
 
 import re
+from itertools import product
 
 import pytest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families as openmetrics
@@ -9,6 +10,8 @@ from prometheus_client.parser import text_string_to_metric_families as prometheu
 from policyd.http.limits import InFlight, Peer, Reservation
 from policyd.observability.metrics import Exposition, PrometheusRecorder
 from policyd.server.connections import PortConnections
+from tests.builders.policies import labelling, map_, policy
+from tests.policy_sets import compiled
 from tests.server.fakes import FakePolicy, FakeSet
 from tests.shared import ROOT
 
@@ -156,6 +159,93 @@ def test_every_documented_metric_is_shown_and_every_shown_one_documented(
         if name.startswith("policyd_"):
             shown.add(re.sub(r"_(bucket|sum|count|created)$", "", name))
     assert shown == names
+
+
+KNOWN: dict[str, dict[str, tuple[str, ...]]] = {
+    "policyd_admission_requests_total": {
+        "webhook": ("validate", "mutate"),
+        "operation": ("CREATE", "UPDATE", "DELETE", "CONNECT"),
+        "result": ("allowed", "denied", "error"),
+    },
+    "policyd_admission_duration_seconds_count": {"webhook": ("validate", "mutate")},
+    "policyd_admission_phase_duration_seconds_count": {
+        "phase": ("decode", "queue", "match", "lookup", "evaluate", "patch", "encode")
+    },
+    "policyd_policies": {
+        "state": ("active", "quarantined"),
+        "kind": ("MutatingAdmissionPolicy", "Policy", "ValidatingAdmissionPolicy"),
+    },
+    "policyd_policy_decisions_total": {
+        "policy": ("m", "p"),
+        "decision": ("admit", "deny", "warn", "audit", "error", "timeout", "exempt"),
+    },
+    "policyd_policy_evaluation_seconds_total": {"policy": ("m", "p")},
+    "policyd_policy_cost_units_total": {"policy": ("m", "p")},
+    "policyd_patch_operations_total": {"policy": ("m", "p")},
+    "policyd_mutation_conflicts_total": {"policy": ("m", "p")},
+    "policyd_reloads_total": {"result": ("success", "error")},
+    "policyd_shed_requests_total": {"reason": ("requests", "bytes", "stalled", "deadline")},
+    "policyd_closed_connections_total": {
+        "port": ("reviews",),
+        "reason": (
+            *("client", "answered", "idle", "handshake", "refused", "head", "write", "flood"),
+            *("room", "full", "drain", "error"),
+        ),
+    },
+    "policyd_cluster_lookups_total": {
+        "question": ("authorizer", "namespace", "param", "kind", "definition"),
+        "result": ("success", "error", "timeout"),
+    },
+    "policyd_cluster_lookup_duration_seconds_count": {
+        "question": ("authorizer", "namespace", "param", "kind", "definition")
+    },
+    "policyd_captured_reviews_total": {"result": ("written", "dropped", "failed")},
+    "policyd_refused_clients_total": {
+        "reason": (
+            *("no_certificate", "expired", "unknown_authority", "purpose", "bad_certificate"),
+            *("name", "server_certificate", "protocol"),
+        )
+    },
+    "policyd_log_lines_lost_total": {},
+}
+
+
+LABEL = labelling("a", "'b'")
+
+
+class FreshStore:
+    """A store with one policy that may mutate, and one that may do both."""
+
+    current = compiled(map_("m", mutations=[LABEL]), policy("p", mutations=[LABEL]))
+
+
+@pytest.fixture
+def fresh() -> Exposition:
+    connections = {"reviews": PortConnections()}
+    return Exposition(PrometheusRecorder(), FreshStore(), InFlight(10, 10), connections=connections)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_series_with_known_labels_exist_from_the_start(fresh: Exposition, name: str) -> None:
+    labels = KNOWN[name]
+    found = {key for metric, key in samples(fresh, "") if metric == name}
+    for values in product(*labels.values()):
+        assert frozenset(zip(labels, values, strict=True)) in found
+
+
+def test_requests_that_were_not_evaluated_have_no_operation(fresh: Exposition) -> None:
+    found = samples(fresh, "")
+    for webhook, result in product(("validate", "mutate"), ("shed", "bad_request", "error")):
+        labels = {"webhook": webhook, "operation": "", "result": result}
+        assert found["policyd_admission_requests_total", frozenset(labels.items())] == 0
+
+
+def test_every_counter_is_in_the_table(fresh: Exposition) -> None:
+    text, _ = fresh.render("")
+    families = [each for each in prometheus(text.decode()) if each.name.startswith("policyd_")]
+    counters = {f"{each.name}_total" for each in families if each.type == "counter"}
+    histograms = {f"{each.name}_count" for each in families if each.type == "histogram"}
+    assert counters | histograms == KNOWN.keys() - {"policyd_policies"}
 
 
 def test_reload_sets_the_time_only_when_it_succeeds(recorder: PrometheusRecorder) -> None:

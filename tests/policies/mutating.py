@@ -9,7 +9,7 @@ import jsonpatch
 import orjson
 
 from policyd.admission import engine
-from policyd.admission.recorder import Happening, NullRecorder
+from policyd.admission.recorder import Happening, NullRecorder, RequestEffect
 from policyd.admission.review import AdmissionRequest, decode
 from policyd.json_types import JSONObject
 from policyd.policy.compile import compiler
@@ -48,6 +48,8 @@ class _Listener(NullRecorder):
         policy: str,
         generation: str,
         message: str,
+        effect: RequestEffect,
+        exception: str = "",
     ) -> None:
         self.told.append((what, policy, message))
 

@@ -123,19 +123,14 @@ class MutatedObject:
 
     def _observed(self, invocation: Invocation, deadline: int) -> bool:
         """Run ``_invoke`` and report it to the observer."""
-        refused = ""
         try:
             return self._invoke(invocation, deadline)
-        except StatusError as error:
-            refused = str(error)
-            raise
         finally:
             if self._observer is not None:
                 self._observer.invoked(
                     invocation,
                     again=self._again,
                     passed_over=self._passed_over(invocation),
-                    refused=refused,
                 )
 
     def _invoke(self, invocation: Invocation, deadline: int) -> bool:
@@ -186,6 +181,7 @@ class MutatedObject:
         except StatusError as failure:
             if self._observer is not None:
                 self._observer.mutated(invocation, mutation, target, target, str(failure))
+            self.findings.refused(policy, invocation.binding, failure)
             raise
         if self._observer is not None:
             text = "" if error is None else str(error)
@@ -280,13 +276,7 @@ class MutatedObject:
         conflict = self._conflicts.add(policy.name, operations, before, self.current)
         if conflict is not None:
             recorder.mutation_conflict(policy.name)
-            recorder.happened(
-                "conflict",
-                self.request,
-                policy=policy.name,
-                generation=self.findings.generation,
-                message=conflict.text,
-            )
+            self.findings.happened("conflict", policy, conflict.text)
 
 
 def _namespace_seen(plan: MutationPlan, subject: Subject) -> JSON:

@@ -13,7 +13,7 @@ import orjson
 from policyd._core.json.equality import equal
 from policyd._core.patch.apply import apply
 from policyd.admission.applicable import Applicable
-from policyd.admission.decision import refused, respond
+from policyd.admission.decision import respond
 from policyd.admission.findings import Findings
 from policyd.admission.invocation import Matched
 from policyd.admission.lookups.evaluations import Evaluation
@@ -40,8 +40,8 @@ def mutate(
     tree = MutatedObject(applicable, findings, deadline)
     try:
         yield from tree.mutate(matches)
-    except StatusError as error:
-        return refused(request, error, generation)
+    except StatusError:  # it is the refusal in the verdict
+        return respond(request, findings.verdict, generation)
     evaluated = clock()
     recorder.phase("evaluate", evaluated - started)
     patch = _patch(findings, tree) if tree.current is not request.object else None

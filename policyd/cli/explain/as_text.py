@@ -11,6 +11,7 @@ from policyd.cli.shared.values import cut
 from policyd.json_types import JSONObject
 from policyd.offline.matching import MatchReason
 from policyd.offline.stories import PolicyStory, WebhookStory
+from policyd.texts import cause_text
 
 _COLOURS = {
     "denies": "red",
@@ -84,7 +85,7 @@ def _decision(
 
 def _causes(status: JSONObject, names: Sequence[str], style: TreeStyle) -> Iterator[str]:
     """Yield the denials of the policies shown, and the number of the other denials."""
-    causes = [each["message"] for each in status.get("details", {}).get("causes", ())]
+    causes = [cause_text(each) for each in status.get("details", {}).get("causes", ())]
     causes = causes or [status["message"]]
     mine = [each for each in causes if any(f"'{name}'" in each for name in names)]
     if not style.everything or not mine or len(mine) == len(causes):

@@ -39,8 +39,6 @@ class VisitText:
             yield from self._applied(applied)
         for finding in self._unshown:
             yield f"  {styled('error' if finding.error else 'fails', fg='red')}: {finding.message}"
-        if visit.refused:
-            yield f"  {styled('error', fg='red')}: {visit.refused}"
         for finding in visit.ignored:
             yield f"  {styled('ignored (failurePolicy)', fg='yellow')}: {finding.message}"
 
@@ -157,7 +155,7 @@ def title(each: Steps, story: PolicyStory) -> str:
 
 def _did(visit: Visit) -> bool:
     changed = any(each.operations or each.error for each in visit.mutations)
-    return bool(changed or visit.findings or visit.ignored or visit.refused)
+    return bool(changed or visit.findings or visit.ignored)
 
 
 def _name_of(param: JSON) -> str:

@@ -8,8 +8,8 @@ from prometheus_client.metrics_core import Metric
 
 from policyd.observability.metrics.scrape import Scrape, counter, gauge, gauges
 
-_STATES = ("active", "quarantined")
-_KINDS = ("MutatingAdmissionPolicy", "Policy", "ValidatingAdmissionPolicy")
+KINDS = ("MutatingAdmissionPolicy", "Policy", "ValidatingAdmissionPolicy")
+STATES = ("active", "quarantined")
 
 
 def loaded(scrape: Scrape) -> Iterator[Metric]:
@@ -38,7 +38,7 @@ def loaded(scrape: Scrape) -> Iterator[Metric]:
         "policy",
         [([name], shot["cost"]) for name, shot in counters],
     )
-    states = dict.fromkeys(product(_STATES, _KINDS), 0)  # a series that is absent alerts nobody
+    states = dict.fromkeys(product(STATES, KINDS), 0)  # a series that is absent alerts nobody
     for policy in policies.policies:
         states[policy.state, policy.kind] += 1
     rows = [([*key], count) for key, count in sorted(states.items())]

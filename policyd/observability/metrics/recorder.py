@@ -8,11 +8,13 @@ from policyd.admission.recorder import (
     LookupKind,
     LookupResult,
     Phase,
+    RequestEffect,
     RequestResult,
     ShedReason,
 )
 from policyd.admission.review import AdmissionRequest
 from policyd.observability.logs import Log
+from policyd.observability.throttle import LineLimit
 from policyd.tls.handshakes import REFUSALS, Refusal
 
 WEBHOOKS = ("validate", "mutate")
@@ -24,8 +26,17 @@ QUESTIONS: tuple[LookupKind, ...] = (
     "kind",
     "definition",
 )
+LOOKUP_RESULTS: tuple[LookupResult, ...] = ("success", "error", "timeout")
+OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
+# Results of requests whose operation is known, and of those that were not evaluated.
+RESULTS: tuple[RequestResult, ...] = ("allowed", "denied", "error")
+UNREAD_RESULTS: tuple[RequestResult, ...] = ("shed", "bad_request", "error")
 CAPTURES = ("written", "dropped", "failed")
 SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "stalled", "deadline")
+
+# Log lines about rejected requests in a minute, each about another client or status.
+REJECTED_LINES = 20
+REJECTED_SECONDS = 60.0
 
 # Seconds: from a response without any policy to the longest timeout of the API server.
 DURATIONS = (
@@ -37,15 +48,28 @@ PHASE_DURATIONS = (5e-6, 10e-6, 25e-6, *DURATIONS)
 
 
 class PrometheusRecorder:
-    """Counts events, and logs those that people need to see."""
+    """Counts events, and logs those that people need to see. All labels that are known exist from
+    the start: ``increase()`` does not see the first event of a series that begins with it.
+    """
 
     def __init__(self, log: Log | None = None) -> None:
         self._log = log
-        self.requests: dict[tuple[str, str, str], int] = {}
+        self._rejected_lines = LineLimit(REJECTED_LINES, REJECTED_SECONDS)
+        self.requests: dict[tuple[str, str, str], int] = {
+            (webhook, operation, result): 0
+            for webhook in WEBHOOKS
+            for operation, results in (
+                *((each, RESULTS) for each in OPERATIONS),
+                ("", UNREAD_RESULTS),
+            )
+            for result in results
+        }
         self.durations = {webhook: Histogram(DURATIONS) for webhook in WEBHOOKS}
         self.phases = {phase: Histogram(PHASE_DURATIONS) for phase in PHASES}
         self.sheds = dict.fromkeys(SHED_REASONS, 0)
-        self.lookups: dict[tuple[str, str], int] = {}
+        self.lookups: dict[tuple[str, str], int] = {
+            (question, result): 0 for question in QUESTIONS for result in LOOKUP_RESULTS
+        }
         self.lookup_durations = {question: Histogram(DURATIONS) for question in QUESTIONS}
         self.captures = dict.fromkeys(CAPTURES, 0)
         self.refusals = dict.fromkeys(REFUSALS, 0)
@@ -74,7 +98,7 @@ class PrometheusRecorder:
 
     def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
         """A lookup in the cluster ended."""
-        self.lookups[what, result] = self.lookups.get((what, result), 0) + 1
+        self.lookups[what, result] += 1
         self.lookup_durations[what].observe(nanoseconds)
 
     def captured(self, outcome: str) -> None:
@@ -99,6 +123,22 @@ class PrometheusRecorder:
         """A policy changed a field that another policy had changed."""
         self.conflicts[policy] = self.conflicts.get(policy, 0) + 1
 
+    def rejected(self, status: int, peer: str, path: str, reason: str) -> None:
+        """A request was answered with an error instead of a review: log some of them."""
+        if self._log is None:
+            return
+        suppressed = self._rejected_lines.take((peer, status))
+        if suppressed is not None:
+            self._log.write(
+                "warning",
+                "rejected",
+                reason,
+                status=status or None,
+                peer=peer,
+                path=path,
+                suppressed=suppressed or None,
+            )
+
     def happened(
         self,
         what: Happening,
@@ -107,7 +147,17 @@ class PrometheusRecorder:
         policy: str,
         generation: str,
         message: str,
+        effect: RequestEffect,
+        exception: str = "",
     ) -> None:
-        """A policy denied, warned, failed or changed the work of another one: log a line."""
+        """A policy denied, warned, failed, changed another one's work or was lifted: log it."""
         if self._log is not None:
-            self._log.about(what, request, policy=policy, generation=generation, message=message)
+            self._log.about(
+                what,
+                request,
+                policy=policy,
+                generation=generation,
+                message=message,
+                effect=effect,
+                exception=exception,
+            )

@@ -1,10 +1,12 @@
 """Metrics of requests: answers, phases, changes, lookups, captures."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from prometheus_client.metrics_core import Metric
 
 from policyd.observability.metrics.scrape import Scrape, counter, histogram
+
+MUTATING = ("MutatingAdmissionPolicy", "Policy")
 
 
 def answered(scrape: Scrape) -> Iterator[Metric]:
@@ -37,14 +39,20 @@ def mutated(scrape: Scrape) -> Iterator[Metric]:
         "policyd_patch_operations",
         "JSON Patch operations made by policies.",
         "policy",
-        [([name], count) for name, count in sorted(recorder.patches.items())],
+        _by_policy(recorder.patches, scrape),
     )
     yield counter(
         "policyd_mutation_conflicts",
         "Requests in which a policy changed what another policy had changed.",
         "policy",
-        [([name], count) for name, count in sorted(recorder.conflicts.items())],
+        _by_policy(recorder.conflicts, scrape),
     )
+
+
+def _by_policy(counts: Mapping[str, int], scrape: Scrape) -> list[tuple[list[str], float]]:
+    """The counts of policies, with those that may mutate and have not yet."""
+    able = {each.name: 0 for each in scrape.policies.policies if each.kind in MUTATING}
+    return [([name], count) for name, count in sorted((able | dict(counts)).items())]
 
 
 def looked_up(scrape: Scrape) -> Iterator[Metric]:

@@ -282,9 +282,9 @@ def test_a_policy_waits_for_its_params_no_longer_than_its_timeout() -> None:
 def test_params_that_several_ask_for_are_waited_for_as_long_as_one_of_them_may() -> None:
     policies = compiled(limited("a", "p", timeoutSeconds=0.1), limited("b", "p"))
     response = reviewed(Slow(HERE), policies, deadline=perf_counter_ns() + 20 * SECOND)
-    assert [str(each).rpartition(": ")[2] for each in response.causes] == ["here", "here"]
+    assert [each.text.rpartition(": ")[2] for each in response.causes] == ["here", "here"]
     apart = compiled(limited("a", "p", timeoutSeconds=0.1), limited("b", "q"))
     response = reviewed(Slow(HERE, LATER), apart, deadline=perf_counter_ns() + 20 * SECOND)
-    first, second = (str(each) for each in response.causes)
+    first, second = (each.text for each in response.causes)
     assert "there was no answer in time" in first
     assert second.endswith("later")

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.admission.review import AdmissionRequest, AdmissionResponse, Cause
 from policyd.errors import PolicyError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import in_turn
@@ -67,7 +67,7 @@ def response(answer: JSONObject) -> AdmissionResponse:
         code=status.get("code", 0),
         reason=status.get("reason", ""),
         message=status.get("message", ""),
-        causes=tuple(each["message"] for each in causes),
+        causes=tuple(Cause(each["message"]) for each in causes),
         warnings=tuple(answer.get("warnings", ())),
         audit_annotations=answer.get("auditAnnotations", {}),
         patch=b64decode(answer["patch"]) if "patch" in answer else None,

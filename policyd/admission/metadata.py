@@ -1,0 +1,25 @@
+"""Read the metadata of a request's object, for answers and logs. An unreadable part is absent."""
+
+from typing import Any
+
+from policyd.admission.review import AdmissionRequest
+
+
+def metadata_string(request: AdmissionRequest, key: str) -> str:
+    """Return a string of the object's metadata, of oldObject's if there is no object, or ""."""
+    found = _metadata(request).get(key)
+    return found if isinstance(found, str) else ""
+
+
+def controller_of(request: AdmissionRequest) -> str:
+    """Return the owner that controls the object as ``KIND/NAME``, or ""."""
+    owners = _metadata(request).get("ownerReferences")
+    for owner in owners if isinstance(owners, list) else ():
+        if isinstance(owner, dict) and owner.get("controller") is True:
+            return f"{owner.get('kind')}/{owner.get('name')}"
+    return ""
+
+
+def _metadata(request: AdmissionRequest) -> dict[str, Any]:
+    found = (request.object or request.old_object or {}).get("metadata")
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,74 @@
+"""A mutation whose object does not decode: 500, named, counted and logged whatever failurePolicy is."""
+
+from typing import Any
+
+import pytest
+
+from policyd.admission import engine
+from policyd.admission.recorder import NullRecorder
+from policyd.admission.review import decode, to_dict
+from policyd.json_types import JSONObject
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.suite.reviews import build_review
+from tests.builders.objects import deployment
+from tests.builders.policies import DEPLOYMENTS, json_patch, labelling, map_, map_binding, policy
+from tests.policy_sets import compiled
+
+BROKEN = json_patch("[JSONPatch{op: 'add', path: '/metadata/labelz', value: {'a': 'b'}}]")
+TEXT = 'strict decoding error: unknown field "metadata.labelz"'
+
+
+class Told(NullRecorder):
+    """Keeps what happened."""
+
+    def __init__(self) -> None:
+        self.told: list[dict[str, Any]] = []
+
+    def happened(self, what: Any, request: Any, **about: Any) -> None:
+        del about["generation"]
+        self.told.append({"what": what, **about})
+
+
+def mutated(policies: CompiledPolicySet) -> tuple[JSONObject, list[dict[str, Any]]]:
+    recorder = Told()
+    request = decode(build_review(deployment()))
+    response = engine.review(policies, request, webhook="mutate", recorder=recorder)
+    return to_dict(response)["response"], recorder.told
+
+
+@pytest.mark.parametrize("failure_policy", ["Fail", "Ignore"])
+@pytest.mark.parametrize(
+    ("documents", "name", "shown"),
+    [
+        ([policy("t", DEPLOYMENTS, mutations=[BROKEN])], "t", "policy 't'"),
+        (
+            [map_("m", DEPLOYMENTS, mutations=[BROKEN]), map_binding(policyName="m")],
+            "m",
+            "policy 'm' with binding 'mb'",
+        ),
+    ],
+    ids=["Policy", "MutatingAdmissionPolicy"],
+)
+def test_a_refusal_names_its_policy(
+    documents: list[JSONObject], name: str, shown: str, failure_policy: str
+) -> None:
+    documents[0]["spec"]["failurePolicy"] = failure_policy
+    harmless = policy("a", DEPLOYMENTS, mutations=[labelling("a", "'b'")])
+    policies = compiled(*documents, harmless)
+    response, told = mutated(policies)
+    cause = f"{TEXT} (mutation of {shown})"
+    assert response["status"] == {
+        "code": 500,
+        "reason": "InternalError",
+        "message": f"Internal error occurred: {cause}",
+        "details": {
+            "name": "web",
+            "group": "apps",
+            "kind": "deployments",
+            "causes": [{"message": cause}],
+        },
+    }
+    line = {"what": "error", "policy": name, "message": TEXT, "effect": "denied", "exception": ""}
+    assert told == [line]
+    counted = {each.name: each.snapshot()["decisions"] for each in policies.counters()}
+    assert (counted[name]["error"], counted[name]["admit"], counted["a"]["error"]) == (1, 0, 0)
