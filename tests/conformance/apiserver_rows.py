@@ -3,6 +3,7 @@ them.
 """
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from tests.shared import CONFORMANCE, conformance, find
 Row = dict[str, Any]
 VERSIONS = tuple(map(str, RECORDED))
 CHANGED = ("vap-cel", "map")  # the files of which 1.37 answered rows otherwise
+_MUTATION_OF = re.compile(r" \(mutation of policy '[^']+'( with binding '[^']+')?\)$")
 _FAILURE_KEY = "validation.policy.admission.k8s.io/validation_failure"
 
 
@@ -104,7 +106,7 @@ def review_of(request: Row) -> Row:
 def answered(response: Row, version: str = VERSIONS[0]) -> Row:
     """An answer in the words of the rows. 1.36 keeps the first failure of a request only."""
     status = response.get("status", {})
-    causes = status.get("details", {}).get("causes", [])
+    message, cause = as_kubernetes(status) if status else (None, None)
     annotations = dict(response.get("auditAnnotations", {}))
     annotations.pop("generation", None)
     if "validation_failure" in annotations:
@@ -114,11 +116,26 @@ def answered(response: Row, version: str = VERSIONS[0]) -> Row:
         "allowed": response["allowed"],
         "code": status.get("code"),
         "reason": status.get("reason"),
-        "message": status.get("message"),
-        "cause": causes[0]["message"] if causes else None,
+        "message": message,
+        "cause": cause,
         "warnings": response.get("warnings", []),
         "auditAnnotations": annotations,
     }
+
+
+def as_kubernetes(status: Row) -> tuple[str, str | None]:
+    """The message and the first cause of a Status without what policyd adds to those of Kubernetes:
+    further denials after the first, each on a line, and the policy whose mutation fails the request.
+    """
+    causes = [each["message"] for each in status.get("details", {}).get("causes", [])]
+    if status["code"] >= 500:
+        named = [_MUTATION_OF.subn("", text) for text in (status["message"], *causes)]
+        assert all(count == 1 for _, count in named), status
+        (message, _), *others = named
+        return message, others[0][0] if others else None
+    first = str(causes[0])
+    assert (status["message"] + "\n").startswith(first + "\n"), status
+    return first, first
 
 
 def expected(expect: Row) -> Row:

@@ -13,6 +13,7 @@ import pytest
 from policyd.api.policy_set import PolicySet
 from policyd.policy.compile import compiler
 from policyd.policy.source import loader
+from tests.conformance.apiserver_rows import as_kubernetes
 
 Row = dict[str, Any]
 
@@ -31,7 +32,8 @@ def outcome(row: Row) -> Row:
     response = policies.review(review, webhook=row["webhook"])["response"]
     if not response["allowed"]:
         status = response["status"]
-        return {name: status[name] for name in ("code", "reason", "message")}
+        message, _ = as_kubernetes(status)
+        return {"code": status["code"], "reason": status["reason"], "message": message}
     operations = base64.b64decode(response["patch"]) if "patch" in response else b"[]"
     after = jsonpatch.apply_patch(request["object"], operations.decode())
     after["metadata"].pop("managedFields", None)
