@@ -3,9 +3,9 @@
     with cluster() as api:
         api.call("POST", "/api/v1/namespaces/default/configmaps", {...})
 
-The two programs are those of ``kubernetes.chosen()``, built from the Go module in
-``tests/e2e/apiserver`` (about four minutes the first time) unless ``$POLICYD_APISERVER_BIN`` names a
-folder that holds them. There are no controllers: no service accounts, no type checking, no pods
+The programs (these two and kubectl) are those of ``kubernetes.chosen()``, built from the Go module in
+``tests/e2e/apiserver`` (about five minutes the first time, less than one of them for kubectl) unless
+``$POLICYD_APISERVER_BIN`` names a folder that holds them. There are no controllers: no service accounts, no type checking, no pods
 that run. No tests here. ``python -m tests.e2e.cluster`` builds the programs and says where they are.
 """
 
@@ -30,18 +30,20 @@ from tests.shared import ROOT
 MODULE = ROOT / "tests/e2e/apiserver"
 BUILT = ROOT / "build/apiserver"
 BINARIES = "POLICYD_APISERVER_BIN"
+PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 READY_WITHIN = 60.0  # seconds; two suffice on an idle machine
 
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """A running API server: ``server`` is its address, ``folder`` holds certificates and logs;
-    ``version`` is that of Kubernetes, such as 1.37.
+    """A running API server: ``server`` is its address, ``folder`` holds certificates and logs,
+    ``programs`` those that it is made of; ``version`` is that of Kubernetes, such as 1.37.
     """
 
     server: str
     folder: Path
     version: str
+    programs: Path
 
     def client_context(self) -> ssl.SSLContext:
         """TLS as a member of system:masters."""
@@ -93,13 +95,13 @@ def cluster(folder: Path | None = None, flags: Sequence[str] = ()) -> Iterator[C
         )
         command = [str(programs / "kube-apiserver"), *apiserver_flags(folder, etcd, port), *flags]
         server = stack.enter_context(process(command, folder / "kube-apiserver.log"))
-        running = Cluster(f"https://127.0.0.1:{port}", folder, version)
+        running = Cluster(f"https://127.0.0.1:{port}", folder, version, programs)
         wait_until_ready(running, server)
         yield running
 
 
 def binaries() -> tuple[Path, str]:
-    """The folder of the two programs, built if need be, and the version of Kubernetes they are of.
+    """The folder of the programs, built if need be, and the version of Kubernetes they are of.
 
     kubernetes.Unavailable where they cannot be built.
     """
@@ -108,13 +110,14 @@ def binaries() -> tuple[Path, str]:
         return Path(named), version_of(Path(named))
     version = kubernetes.chosen()
     target = BUILT / version
-    if not all((target / name).exists() for name in ("etcd", "kube-apiserver")):
+    if not all((target / name).exists() for name in PROGRAMS):
         release = kubernetes.RELEASES[version]
         stamp = "k8s.io/component-base/version"
         major, minor = version.split(".")
         link = f"-s -w -X {stamp}.gitVersion={release}"
         link += f" -X {stamp}.gitMajor={major} -X {stamp}.gitMinor={minor}"
-        kubernetes.build(MODULE, version, target, "./etcd", "./kube-apiserver", link=link)
+        packages = [f"./{name}" for name in PROGRAMS]
+        kubernetes.build(MODULE, version, target, *packages, link=link)
     return target, version
 
 

@@ -20,6 +20,7 @@ from tests.builders.policies import rule
 from tests.e2e.builders import limiting
 from tests.e2e.client import Client
 from tests.e2e.cluster import BINARIES, Cluster, certificate, cluster
+from tests.e2e.kubectl import Kubectl, kubeconfig_document
 from tests.e2e.rights import bound, component, rights
 from tests.e2e.webhook import registered, serving, write
 from tests.server.process import Process, until
@@ -91,6 +92,13 @@ def install(api: Cluster, namespace: str, tmp_path: Path) -> Iterator[Install]:
         yield start
 
 
+@pytest.fixture
+def kubectl(api: Cluster, tmp_path: Path) -> Kubectl:
+    home = tmp_path / "home"
+    home.mkdir()
+    return Kubectl(api, home)
+
+
 @pytest.fixture(scope="session")
 def watching(api: Cluster) -> None:
     """Make the API server watch ConfigMaps throughout the run: the policy stays until the end.
@@ -127,19 +135,7 @@ def kubeconfig(api: Cluster, client: Client, tmp_path: Path) -> Iterator[Path]:
     made = [asker, binding, *rights()]
     for each in made:
         client.made(each)
-    document = {
-        "clusters": [
-            {"name": "a", "cluster": {"server": api.server, "certificate-authority": "ca.crt"}}
-        ],
-        "users": [
-            {
-                "name": "a",
-                "user": {"client-certificate": "policyd.crt", "client-key": "policyd.key"},
-            }
-        ],
-        "contexts": [{"name": "a", "context": {"cluster": "a", "user": "a"}}],
-        "current-context": "a",
-    }
+    document = kubeconfig_document(api, "ca.crt", "policyd.crt", "policyd.key")
     file = tmp_path / "kubeconfig"
     file.write_text(json.dumps(document))
     yield file

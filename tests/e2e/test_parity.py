@@ -24,11 +24,15 @@ def names(kind: str) -> list[str]:
 
 
 def decision(answer: Answer, name: str) -> Decision:
-    """Code, reason, message without its prefix, causes; of an admitted object only the code."""
+    """Code, reason, message without its prefix, causes; of an admitted object only the code. The
+    message is that of the first denial; policyd has the others after it, one per line.
+    """
     if answer.status == 201:
         return 201, "", "", ()
     message = answer.message.removeprefix(DENIED).removeprefix(f'pods "{name}" is forbidden: ')
-    return answer.status, answer.body["reason"], message, tuple(answer.causes)
+    first = answer.causes[0]
+    assert f"{message}\n".startswith(f"{first}\n")
+    return answer.status, answer.body["reason"], first, tuple(answer.causes)
 
 
 def test_each_policy_decides_as_in_the_api_server(

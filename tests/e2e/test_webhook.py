@@ -35,7 +35,7 @@ def test_every_denial_of_a_pod_is_told(install: Install, client: Client, namespa
     first = "policy 'a-privileged' denied request: privileged containers are not allowed"
     second = "policy 'b-latest' denied request: images need a version"
     assert (both.status, both.body["reason"]) == (422, "Invalid")
-    assert both.message == f"{DENIED}{first} (and 1 more)"
+    assert both.message == f"{DENIED}{first}\n{second}"
     assert both.causes == [first, second]
 
     one = client.create(pod(container(image="web:latest"), namespace=namespace))
