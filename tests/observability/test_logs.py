@@ -9,6 +9,7 @@ import pytest
 
 from policyd.admission.review import decode
 from policyd.observability.logs import Bridge, Log
+from policyd.observability.metrics import PrometheusRecorder
 from policyd.texts import MAX_LOGGED_CHARS
 from tests.builders.reviews import review
 
@@ -98,6 +99,19 @@ def test_the_reason_of_an_exception_is_no_value_of_a_secret() -> None:
     assert exemption.startswith("2026-11-21T04:36:56.223Z INFO    exemption ticket 4711 uid=u-1")
     assert " policy=p effect=admitted exception=legacy " in exemption
     assert "withheld" in warning
+
+
+def test_rejected_requests_are_lines_of_text_too() -> None:
+    log, stream = logged("text")
+    recorder = PrometheusRecorder(log)
+    for path in ("/a b", "/c"):
+        recorder.rejected(404, "10.0.0.7", path, "nothing is served there")
+    recorder.rejected(0, "10.0.0.7", "/validate", "the client disconnected")
+    lines = [line.partition("Z ")[2] for line in stream.getvalue().decode().splitlines()]
+    assert lines == [
+        "WARNING rejected nothing is served there status=404 peer=10.0.0.7 path=/a b",
+        "WARNING rejected the client disconnected peer=10.0.0.7 path=/validate suppressed=1",
+    ]
 
 
 def test_what_policies_say_of_a_request_is_written_together() -> None:

@@ -1,0 +1,84 @@
+"""Requests that get an error instead of a review: the log has them at a limited rate."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.builders.reviews import body
+from tests.server.process import Process, fake_server, until, write_sources
+
+LIMIT = 100_000
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Process]:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources, max_body_bytes=str(LIMIT), timeout="1s") as process:
+        yield process
+
+
+def rejected(server: Process, status: int | None) -> list[dict[str, Any]]:
+    return [line for line in server.lines("rejected") if line.get("status") == status]
+
+
+def stalls(server: Process) -> None:
+    with server.secure_socket() as sock:
+        sock.sendall(
+            b"POST /mutate?timeout=200ms HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{"
+        )
+        while sock.recv(65536):
+            pass
+
+
+def leaves(server: Process) -> None:
+    sock = server.secure_socket()
+    sock.sendall(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{")
+    until(lambda: server.metric("policyd_in_flight_requests") == 1, "the request")
+    sock.close()
+
+
+def gets(server: Process) -> None:
+    connection = server.connect()
+    connection.request("GET", "/validate")
+    connection.getresponse().read()
+    connection.close()
+
+
+ZIPPED = {"Content-Encoding": "gzip"}
+ROWS: list[tuple[int | None, str, str, Callable[[Process], object]]] = [
+    (400, "/validate", "the body is not JSON", lambda s: s.post("/validate?a=b", b"nonsense")),
+    (404, "/validat", "nothing is served at /validat", lambda s: s.post("/validat", body())),
+    (404, "/" + "x" * 199, "nothing is served at /x", lambda s: s.post("/" + "x" * 999, body())),
+    (405, "/validate", "expected a POST request", gets),
+    (408, "/mutate", "the body did not arrive in time", stalls),
+    (413, "/validate", f"larger than {LIMIT} bytes", lambda s: s.post("/validate", b" " * 200_000)),
+    (415, "/validate", "Content-Encoding", lambda s: s.post("/validate", body(), **ZIPPED)),
+    (None, "/validate", "the client disconnected", leaves),
+]
+
+
+@pytest.mark.parametrize(("status", "path", "reason", "act"), ROWS)
+def test_a_rejected_request_is_logged(
+    server: Process,
+    status: int | None,
+    path: str,
+    reason: str,
+    act: Callable[[Process], object],
+) -> None:
+    act(server)
+    (line,) = until(lambda: rejected(server, status), "the line")
+    assert reason in line.pop("message")
+    del line["time"]
+    want = {"event": "rejected", "level": "warning", "peer": "127.0.0.1", "path": path}
+    assert line == (want if status is None else {**want, "status": status})
+
+
+def test_a_flood_is_one_line_for_each_client_and_status(server: Process) -> None:
+    for _ in range(30):
+        server.post("/nothing", body())
+    server.post("/validate", b"{")
+    (line,) = until(lambda: rejected(server, 400), "the line")
+    assert line["suppressed"] == 29
+    assert len(rejected(server, 404)) == 1
