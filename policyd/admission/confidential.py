@@ -22,6 +22,8 @@ _PLAIN = frozenset({"apiVersion", "kind", "metadata", "type", "immutable"})
 # The prefix that policyd puts before a policy's own message.
 _POLICY = r"(?:\w+ '[^']*'|policy \"[^\"]*\")(?: with binding '[^']*')?"
 _PREFIX = re.compile(rf"(?:{_POLICY} denied request|Validation failed for {_POLICY}): ")
+# The policy that policyd puts after an error which fails the whole request.
+_MUTATION = re.compile(rf" \(mutation of {_POLICY}\)\Z")
 # Audit annotations that quote no object.
 _OWN_ANNOTATIONS = ("generation", "exception.")
 
@@ -75,9 +77,14 @@ def without_texts(answer: JSONObject) -> JSONObject:
 
 
 def without_text(text: str) -> str:
-    """Return a denial or warning without the policy's own message, which may quote the object."""
+    """Return a denial, warning or error without the policy's own message, which may quote the
+    object.
+    """
     prefix = _PREFIX.match(text)
-    return (prefix[0] if prefix else "") + REDACTED
+    if prefix:
+        return prefix[0] + REDACTED
+    suffix = _MUTATION.search(text)
+    return REDACTED + (suffix[0] if suffix else "")
 
 
 def _holds(value: Any) -> bool:

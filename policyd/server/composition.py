@@ -206,6 +206,7 @@ class Server:
     def _listeners(self, secure: socket.socket, plain: socket.socket) -> tuple[Listener, Listener]:
         app = ASGIWrapper(cast(ASGIFramework, self.app))
         config, context = _Config(), WorkerContext(None)
+        self.connections.on_malformed = self._malformed
 
         async def serve(connection: Connection) -> None:
             await connection.run(app, config, context)
@@ -293,6 +294,9 @@ class Server:
             self.log.write("error", "start", message, errors=errors)
         else:
             self.log.write("error", "start", str(error))
+
+    def _malformed(self, status: int, peer: str) -> None:
+        self.recorder.rejected(status, peer, "", "expected a request of HTTP/1.1")
 
     def _captured(self, outcome: CaptureOutcome, error: Exception | None) -> None:
         self.recorder.captured(outcome)

@@ -99,6 +99,8 @@ class PortConnections:
         self.closed = dict.fromkeys(REASONS, 0)
         # Called with the reason when a client is refused because of its certificate's name.
         self.on_refused = on_refused
+        # Called with status and address when a client gets an error that the app never sees.
+        self.on_malformed: Callable[[int, str], None] = lambda *_: None
         self._most = most
         self._end_incomplete = end_incomplete
         # Told to close for a new connection, and not closed yet.

@@ -38,6 +38,8 @@ from hypercorn.protocol.http_stream import HTTPStream
 
 from policyd.http.endpoints import ARRIVED
 
+# Key of the connection's state: called with the status and address of each malformed request.
+MALFORMED = "policyd.malformed"
 VERSIONS = (b"1.1", b"1.0")
 # A client may reset this many streams of a connection more than were answered: an API server resets
 # a stream when a request of its own client ends early. Each reset costs the server more than the
@@ -144,6 +146,10 @@ class Http1(H11Protocol):
                 state=self.connection_state,
             )
         )
+
+    async def _send_error_response(self, status_code: int) -> None:
+        self.connection_state[MALFORMED](status_code, self.client[0] if self.client else "")
+        await super()._send_error_response(status_code)
 
     async def _end(self) -> None:
         """Close the connection: its pieces are too small. Without a stream the rest of them is

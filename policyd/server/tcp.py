@@ -17,7 +17,7 @@ from hypercorn.typing import AppWrapper, ConnectionState
 from policyd.http.endpoints import PEER
 from policyd.http.limits import Peer
 from policyd.server.connections import CloseReason, PortConnections, Timeouts
-from policyd.server.http import Flooded, Http1, Http2
+from policyd.server.http import MALFORMED, Flooded, Http1, Http2
 from policyd.tls.certificates import has_name
 from policyd.tls.handshakes import is_trusted
 
@@ -242,7 +242,7 @@ class Connection(asyncio.Protocol):
             config,
             context,
             group,
-            ConnectionState({PEER: self.peer}),
+            ConnectionState({PEER: self.peer, MALFORMED: self._connections.on_malformed}),
             secure is not None,
             self._client,
             None,

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from policyd.admission import engine
-from policyd.admission.confidential import REDACTED, WITHHELD, is_confidential
+from policyd.admission.confidential import REDACTED, WITHHELD, is_confidential, without_text
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
 from policyd.admission.subject import Subjects
 from policyd.api.policy_set import PolicySet
@@ -201,3 +201,26 @@ def test_replay_compares_what_is_left_of_a_redacted_answer(tmp_path: Path, polic
     recorded = read_line(line("validate", asked, answer, datetime.now(UTC)))
     assert recorded.answered().reasons == {f"policy 'quotes' denied request: {REDACTED}"}
     assert PolicySet(policies).generation == policies.generation
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("policy 'p' denied request: secret", f"policy 'p' denied request: {REDACTED}"),
+        (
+            "policy \"m\" denied request: secret\npolicy 'p' denied request: secret",
+            f'policy "m" denied request: {REDACTED}',
+        ),
+        (
+            "Internal error occurred: unknown field \"secret\" (mutation of policy 'p')",
+            f"{REDACTED} (mutation of policy 'p')",
+        ),
+        (
+            "unknown field 'secret' (mutation of policy 'm' with binding 'b')",
+            f"{REDACTED} (mutation of policy 'm' with binding 'b')",
+        ),
+        ("secret", REDACTED),
+    ],
+)
+def test_a_text_keeps_the_policy_only(text: str, kept: str) -> None:
+    assert without_text(text) == kept

@@ -46,6 +46,18 @@ def gets(server: Process) -> None:
     connection.close()
 
 
+def babbles(server: Process) -> None:
+    with server.secure_socket() as sock:
+        sock.sendall(b"\x00\x01\x02 nonsense\r\n\r\n")
+        assert sock.recv(65536).startswith(b"HTTP/1.1 400")
+
+
+def speaks_http2(server: Process) -> None:
+    with server.secure_socket() as sock:
+        sock.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        assert sock.recv(65536).startswith(b"HTTP/1.1 505")
+
+
 ZIPPED = {"Content-Encoding": "gzip"}
 ROWS: list[tuple[int | None, str, str, Callable[[Process], object]]] = [
     (400, "/validate", "the body is not JSON", lambda s: s.post("/validate?a=b", b"nonsense")),
@@ -55,6 +67,8 @@ ROWS: list[tuple[int | None, str, str, Callable[[Process], object]]] = [
     (408, "/mutate", "the body did not arrive in time", stalls),
     (413, "/validate", f"larger than {LIMIT} bytes", lambda s: s.post("/validate", b" " * 200_000)),
     (415, "/validate", "Content-Encoding", lambda s: s.post("/validate", body(), **ZIPPED)),
+    (400, "", "expected a request of HTTP/1.1", babbles),
+    (505, "", "expected a request of HTTP/1.1", speaks_http2),
     (None, "/validate", "the client disconnected", leaves),
 ]
 
@@ -71,8 +85,9 @@ def test_a_rejected_request_is_logged(
     (line,) = until(lambda: rejected(server, status), "the line")
     assert reason in line.pop("message")
     del line["time"]
-    want = {"event": "rejected", "level": "warning", "peer": "127.0.0.1", "path": path}
-    assert line == (want if status is None else {**want, "status": status})
+    want: dict[str, Any] = {"event": "rejected", "level": "warning", "peer": "127.0.0.1"}
+    want |= {key: value for key, value in (("path", path), ("status", status)) if value}
+    assert line == want
 
 
 def test_a_flood_is_one_line_for_each_client_and_status(server: Process) -> None:
