@@ -20,8 +20,8 @@ from policyd.cel.trace.tracing import plan_traced
 from policyd.errors import CelCompileError, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import LITERAL
-from policyd.policy.compile.hints import in_policy
 from policyd.policy.compile.fields import ReadFields, read_fields
+from policyd.policy.compile.hints import in_policy
 from policyd.policy.model.expressions import (
     TEMPLATE,
     VALIDATION,
