@@ -15,7 +15,7 @@ from policyd.admission.decision import Finding
 from policyd.admission.engine import evaluate
 from policyd.admission.findings import Findings
 from policyd.admission.lookups.sources import NamespaceSource, ParamSource
-from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode
+from policyd.admission.review import AdmissionRequest, AdmissionResponse, Cause, decode
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.ignored import ErrorRecorder, IgnoredError
@@ -107,7 +107,7 @@ class Admission:
 
     allowed: bool
     message: str
-    causes: tuple[str, ...]
+    causes: tuple[Cause, ...]
     code: int
     violations: tuple[Violation, ...]
     warnings: tuple[str, ...]
@@ -173,9 +173,7 @@ class Admitter:
         return Admission(
             allowed=last.allowed,
             message="" if last.allowed else last.message,
-            causes=()
-            if last.allowed
-            else tuple(each.text for each in last.causes) or (last.message,),
+            causes=() if last.allowed else last.causes or (Cause(last.message),),
             code=0 if last.allowed else last.code,
             violations=tuple(violations),
             warnings=tuple(each for one in answers for each in one.response.warnings),

@@ -15,6 +15,7 @@ import orjson
 from policyd._core.json.equality import equal
 from policyd._core.patch.apply import apply
 from policyd.admission.confidential import without_text
+from policyd.admission.review import Cause
 from policyd.errors import ReviewError
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.admitting import BOTH, Admitter
@@ -28,7 +29,7 @@ _WEBHOOKS: Mapping[JSON, tuple[Webhook, ...]] = {"mutate": ("mutate",), "validat
 
 @dataclass(frozen=True, slots=True)
 class ComparedDecision:
-    """The comparable part of a response; ``reasons`` are the messages of a denial's causes."""
+    """The comparable part of a response; ``reasons`` are the texts of a denial's causes."""
 
     allowed: bool
     reasons: frozenset[str]
@@ -70,7 +71,7 @@ class Recorded:
         after = None if self.redacted else admission.after
         return ComparedDecision(
             admission.allowed,
-            self._texts(admission.causes),
+            self._reasons(admission.causes),
             self._texts(admission.warnings),
             after,
         )
@@ -86,10 +87,14 @@ class Recorded:
             after = apply(orjson.loads(b64decode(self.response["patch"])), after)
         return ComparedDecision(
             bool(self.response.get("allowed")),
-            self._texts(_causes(self.response)),
+            self._reasons(_causes(self.response)),
             self._texts(self.response.get("warnings") or ()),
             after,
         )
+
+    def _reasons(self, causes: Iterable[Cause]) -> frozenset[str]:
+        """Return denials for comparison; those of redacted requests were recorded without field."""
+        return self._texts(each.message if self.redacted else each.text for each in causes)
 
     def _texts(self, texts: Iterable[str]) -> frozenset[str]:
         """Return denials or warnings for comparison; for redacted requests their policies only."""
@@ -148,10 +153,12 @@ def _policy_in(text: str) -> str:
     return named.group(1) if named else ""
 
 
-def _causes(response: JSONObject) -> tuple[str, ...]:
-    """Return the messages of a denial, one for each violation; empty if allowed."""
+def _causes(response: JSONObject) -> tuple[Cause, ...]:
+    """Return the causes of a denial, one for each violation; empty if allowed."""
     if response.get("allowed"):
         return ()
     status = response.get("status") or {}
     causes = (status.get("details") or {}).get("causes") or [status]
-    return tuple(str(cause.get("message", "")) for cause in causes)
+    return tuple(
+        Cause(str(cause.get("message", "")), str(cause.get("field") or "")) for cause in causes
+    )

@@ -94,7 +94,7 @@ def explain(
 DENIED = """\
 CREATE Pod web in namespace shop by policyd
 DENIED 422 Invalid by the validating webhook
-  policy 'tagged' denied request: images need a tag
+  spec.containers: policy 'tagged' denied request: images need a tag
 
 -- validate --
 denies: Policy tagged  policies.yaml:4
