@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from policyd.admission.decision import Finding
-from policyd.admission.recorder import Happening, NullRecorder
+from policyd.admission.recorder import Happening, NullRecorder, RequestEffect
 from policyd.admission.review import AdmissionRequest
 
 
@@ -29,6 +29,8 @@ class ErrorRecorder(NullRecorder):
         policy: str,
         generation: str,
         message: str,
+        effect: RequestEffect,
+        exception: str = "",
     ) -> None:
         """Record an error."""
         if what == "error":

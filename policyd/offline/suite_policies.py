@@ -5,7 +5,7 @@ from functools import partial
 
 from policyd.admission import engine
 from policyd.admission.authorizer import Authorizer, StaticAuthorizer
-from policyd.admission.recorder import Happening, NullRecorder, Recorder
+from policyd.admission.recorder import Happening, NullRecorder, Recorder, RequestEffect
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dict
 from policyd.errors import PolicyError
 from policyd.json_types import JSONObject
@@ -93,6 +93,8 @@ class CaseNotes(NullRecorder):
         policy: str,
         generation: str,
         message: str,
+        effect: RequestEffect,
+        exception: str = "",
     ) -> None:
         """Note a denial or an error; a second round of mutations may repeat one."""
         if what == "denial":

@@ -217,6 +217,7 @@ class FreshStore:
     """A store with one policy that may mutate, and one that may do both."""
 
     current = compiled(map_("m", mutations=[LABEL]), policy("p", mutations=[LABEL]))
+    serves_last_good = False
 
 
 @pytest.fixture

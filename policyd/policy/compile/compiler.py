@@ -16,6 +16,8 @@ from policyd.errors import PolicyError, Problem
 from policyd.json_types import JSON, FieldPath, JSONObject
 from policyd.pattern import Pattern, compile_any_pattern, compile_pattern
 from policyd.policy.compile.bindings import PolicyBindings, problems_of
+from policyd.policy.compile.broken.quarantine import quarantined
+from policyd.policy.compile.broken.unmodelled import expression_problems
 from policyd.policy.compile.compiled import (
     Binding,
     CompiledMutation,
@@ -29,9 +31,7 @@ from policyd.policy.compile.missing_schemas import merges, missing
 from policyd.policy.compile.overlays import KnownKinds, OverlayCompiler, bind, needed
 from policyd.policy.compile.params import Namespaces, ParamStore
 from policyd.policy.compile.policy_set import CompiledPolicySet, CounterRegistry
-from policyd.policy.compile.quarantine import quarantined
 from policyd.policy.compile.reuse import made_of, reusable
-from policyd.policy.compile.unmodelled import expression_problems
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.model import kinds as model
 from policyd.policy.model.expressions import CONDITION, mutations_of

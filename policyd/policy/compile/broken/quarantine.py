@@ -6,9 +6,9 @@ from typing import get_args
 from policyd._core.counting.counters import PolicyCounters
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
+from policyd.policy.compile.broken.readable import readable_constraints
 from policyd.policy.compile.compiled import CompiledPolicy, PolicyKind
 from policyd.policy.compile.match_rules import NOTHING, controller_rules, match_rules
-from policyd.policy.compile.readable import readable_constraints
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source.documents import Document
 

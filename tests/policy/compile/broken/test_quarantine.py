@@ -6,10 +6,10 @@ import pytest
 
 from policyd._core.match.matcher import MatchInput
 from policyd.json_types import JSON, JSONObject
+from policyd.policy.compile.broken.readable import readable_constraints
 from policyd.policy.compile.compiler import compile_sources
 from policyd.policy.compile.match_rules import match_rules
 from policyd.policy.compile.policy_set import CompiledPolicySet
-from policyd.policy.compile.readable import readable_constraints
 from policyd.policy.source.loader import load_text
 from tests.builders.policies import map_, map_binding, policy, vap, vap_binding
 from tests.builders.reviews import request
