@@ -36,7 +36,7 @@ spec:
       object.spec.containers.all(c,
         c.imagePullPolicy != "always")
   - message: c
-    expression: "object.kind != \\"pod\\""
+    expression: "object.kind != \\"pod\\" || !has(object.spec.os)"
   - message: d
     pattern: {metadata: {=(labels): {=(a): yes, =(b): 1.20}}}
 """
@@ -63,7 +63,7 @@ spec:
       object.spec.containers.all(c,
         c.imagePullPolicy != "Always")
   - message: c
-    expression: "object.kind != \\"Pod\\""
+    expression: "object.kind != \\"Pod\\" || !has(object.spec.os)"
   - message: d
     pattern: {metadata: {=(labels): {=(a): "yes", =(b): "1.20"}}}
 """
@@ -86,7 +86,7 @@ def test_everything_that_is_certain_is_corrected_and_printed(file: Path) -> None
     assert f'{file}:4:18: fixed: yes is now "yes" [invalid]\n' in result.stdout
     assert f"{file}:11:20: fixed: Create is now CREATE [invalid]\n" in result.stdout
     assert f"{file}:13:9: fixed: pod is now pods [no-such-resource]\n" in result.stdout
-    assert f"{file}:17:48: fixed: always is now Always [impossible-value]\n" in result.stdout
+    assert f"{file}:17:47: fixed: always is now Always [impossible-value]\n" in result.stdout
     assert result.stdout.count(": fixed: ") == 11
     assert "unused-variable" in result.stdout  # what remains
     assert "1 document: 0 errors, 1 advice" in result.stderr

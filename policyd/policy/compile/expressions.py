@@ -103,7 +103,6 @@ class Expressions:
             for problem in error.problems:
                 hinted = in_policy(problem, each, self._names, cut)
                 outer = _in_string(self.document.raw, each, hinted)
-                outer = replace(outer, hint=outer.hint or _HINTS.get(problem.message, ""))
                 self.problems.append(self.document.placed(outer, each.at))
             return
         if each.role is VARIABLE:
@@ -148,13 +147,6 @@ class Expressions:
 
 
 # How to write the literals that Kubernetes checks when it compiles an expression.
-_HINTS = {
-    "invalid duration argument": "write numbers with the units h, m, s, ms: duration('1h30m')",
-    "invalid timestamp argument": "write date, time and zone: timestamp('2027-03-31T00:00:00Z')",
-    "invalid matches argument": "write a pattern of RE2, which has no (?=…), (?!…) and \\1",
-}
-
-
 def at_offset(problem: Problem, text: str, offset: int) -> Problem:
     """Move a problem of a part of a string, at an offset, to its place in the string."""
     source = Source(text)
