@@ -29,6 +29,7 @@ OTHERS = {
     "--post-renderer": "helm",
     "--runtime-config": "kube-apiserver",
     "--server-side": "kubectl",
+    "--tail": "kubectl",
 }
 # Files in which a flag stands for policyd's unless the table above names its program. Elsewhere
 # (loadtest, tools, the Makefile) only the flags of lines that run policyd are.

@@ -144,7 +144,7 @@ def test_all_documents_but_suites_are_kept(tmp_path: Path) -> None:
     with keeping(tmp_path, sources) as server:
         assert server.lines("reload")[0].get("errors") is None
     head, *lines = (tmp_path / "kept").read_text().splitlines()
-    assert json.loads(head) == {"form": "policyd last-good 1"}
+    assert json.loads(head) == {"form": "last-good policies 1"}
     kept = [json.loads(line)["object"] for line in lines]
     assert kept == [*documents[:-1], vap("v")]
     write(sources, a="kind: [")
@@ -193,10 +193,10 @@ def test_values_survive_as_they_were_read(tmp_path: Path) -> None:
         ("", "content is damaged"),
         ("not JSON", "content is damaged"),
         ('{"form": "policyd last-good 2"}', "content is damaged"),
-        ('{"form": "policyd last-good 1"}\n{"file": "a", "obj', "content is damaged"),
-        ('{"form": "policyd last-good 1"}\n{"file": "a", "object": 5}', "must be an object"),
-        ('{"form": "policyd last-good 1"}\n{"file": 5, "object": {}}', "content is damaged"),
-        ('{"form": "policyd last-good 1"}\n', ""),
+        ('{"form": "last-good policies 1"}\n{"file": "a", "obj', "content is damaged"),
+        ('{"form": "last-good policies 1"}\n{"file": "a", "object": 5}', "must be an object"),
+        ('{"form": "last-good policies 1"}\n{"file": 5, "object": {}}', "content is damaged"),
+        ('{"form": "last-good policies 1"}\n', ""),
     ],
 )
 def test_without_usable_content_a_broken_policy_follows_its_failure_policy(
