@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from policyd._core.schema.types import Field
+from policyd._core.schema.types import Field, SchemaType
 from policyd.json_types import JSONObject
 from policyd.mutation.schemas.type_builder import Builder
 
@@ -39,13 +39,15 @@ class KindSchema:
     """The schema of one kind.
 
     ``root`` is its type; ``native``: it has a Go type, so results must decode; ``mergeable``:
-    ApplyConfiguration supports it (not kinds that only subresources have).
+    ApplyConfiguration supports it (not kinds that only subresources have). ``structural`` is the
+    part of a custom resource's schema that its defaults follow from.
     """
 
     gvk: Gvk
     root: Field
     native: bool
     mergeable: bool
+    structural: JSONObject | None = None
 
     @property
     def list_keys(self) -> ListKeys:
@@ -150,6 +152,10 @@ class Table:
             self._built[gvk] = built
         return built
 
+    def definition_of(self, kind: SchemaType) -> str:
+        """Return the name of the definition that a type was built from; "" if it has no name."""
+        return self._builder.definitions.get(kind, "")
+
     def definition(self, name: str) -> JSONObject:
         schema: JSONObject = json.loads(self._lines[name])["schema"]
         return schema
@@ -164,7 +170,20 @@ def custom_kinds(document: JSONObject, table: Table) -> Iterable[KindSchema]:
             continue
         gvk = Gvk(spec["group"], version["name"], spec["names"]["kind"])
         root = Builder(table.definition).field(as_object(as_published(schema)), preserve=False)
-        yield KindSchema(gvk, root, native=False, mergeable=True)
+        yield KindSchema(gvk, root, native=False, mergeable=True, structural=outline(schema))
+
+
+def outline(schema: JSONObject) -> JSONObject:
+    """Return what defaults follow from in a structural schema: no descriptions, no rules."""
+    kept: JSONObject = {word: schema[word] for word in ("default", "nullable") if word in schema}
+    for word in ("items", "additionalProperties"):
+        if isinstance(schema.get(word), Mapping):
+            kept[word] = outline(schema[word])
+    if "properties" in schema:
+        kept["properties"] = {
+            name: outline(member) for name, member in schema["properties"].items()
+        }
+    return kept
 
 
 def as_published(schema: JSONObject) -> JSONObject:

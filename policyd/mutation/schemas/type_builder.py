@@ -45,12 +45,14 @@ class Builder:
     def __init__(self, definition: Callable[[str], JSONObject]) -> None:
         self._definition = definition
         self._named: dict[str, SchemaType] = {}
+        self.definitions: dict[SchemaType, str] = {}  # the names of the types built from a $ref
         self.anything = deduced()
 
     def named(self, name: str) -> SchemaType:
         found = self._named.get(name)
         if found is None:
             found = self._named[name] = SchemaType()
+            self.definitions[found] = name
             if name == QUANTITY:
                 found.scalar = Scalar.UNTYPED
             elif name == RAW_EXTENSION:
@@ -69,6 +71,7 @@ class Builder:
             kind = SchemaType()
             if name:
                 copy_type(self.named(name), kind)
+                self.definitions[kind] = name
                 kind.atomic = kind.atomic if overridden is None else overridden == "atomic"
             else:
                 self.fill(kind, schema, preserve=preserve)

@@ -1,0 +1,59 @@
+"""Defaults of custom resources: ``default`` in the structural schema of their definition.
+
+The rules are those of k8s.io/apiextensions-apiserver, pkg/apiserver/schema/defaulting: null for a
+field that is not nullable is replaced by the default, or removed if there is none.
+"""
+
+from policyd.json_types import JSON, JSONObject
+from policyd.mutation.schemas.schemas import KindSchema
+from policyd.offline.defaulting.go_values import UndecodableError, copied, decode, printed
+
+
+def with_structural_defaults(obj: JSONObject, kind: KindSchema) -> JSONObject:
+    """Return a custom resource with the defaults of its schema; its metadata has a Go type."""
+    result: JSONObject = copied(obj)
+    metadata = kind.root.type.fields["metadata"]
+    if "metadata" in result:
+        try:
+            result["metadata"] = printed(decode(obj["metadata"], metadata), metadata.type)
+        except UndecodableError:
+            return obj
+    _apply(result, kind.structural)
+    return result
+
+
+def _apply(value: JSON, schema: JSON) -> None:
+    if not isinstance(schema, dict):
+        return
+    if isinstance(value, dict):
+        _apply_map(value, schema)
+    elif isinstance(value, list):
+        items = schema.get("items")
+        for index, each in enumerate(value):
+            if _is_refused(each, items):
+                value[index] = copied(_default(items))
+            _apply(value[index], items)
+
+
+def _apply_map(value: JSONObject, schema: JSONObject) -> None:
+    members: JSONObject = schema.get("properties") or {}
+    for name, member in members.items():
+        if _default(member) is not None and (name not in value or _is_refused(value[name], member)):
+            value[name] = copied(_default(member))
+    for name in list(value):
+        below = members[name] if name in members else schema.get("additionalProperties")
+        if _is_refused(value[name], below):
+            if _default(below) is None:
+                del value[name]
+                continue
+            value[name] = copied(_default(below))
+        _apply(value[name], below)
+
+
+def _default(schema: JSON) -> JSON:
+    return schema.get("default") if isinstance(schema, dict) else None
+
+
+def _is_refused(value: JSON, schema: JSON) -> bool:
+    """Whether this is null where the schema does not allow it."""
+    return value is None and isinstance(schema, dict) and schema.get("nullable") is not True

@@ -1,0 +1,152 @@
+"""Decode an object into the values of its Go type, and print them again. Adds no defaults.
+
+Decoding a struct gives it the structs that it always has; printing adds the fields that Go prints
+although they are empty (``resources: {}``) and drops those that Go omits. Fields that the schema
+does not have are kept: a newer Kubernetes may know them.
+"""
+
+from policyd._core.schema.types import Decoding, Field, SchemaType
+from policyd.json_types import JSON, JSONObject
+
+_ZEROS: dict[Decoding, JSON] = {
+    Decoding.GO_STRING: "",
+    Decoding.GO_BOOL: False,
+    Decoding.INT32: 0,
+    Decoding.INT64: 0,
+    Decoding.FLOAT: 0,
+}
+_TYPES: dict[Decoding, type] = {
+    Decoding.GO_STRING: str,
+    Decoding.GO_BOOL: bool,
+    Decoding.INT32: int,
+    Decoding.INT64: int,
+}
+
+
+class UndecodableError(Exception):
+    """A value does not fit its type: the API server refuses the object before admission."""
+
+
+def decode(value: JSON, field: Field) -> JSON:
+    """Return a copy of the value as its Go type holds it. Raises UndecodableError."""
+    kind = field.type
+    decoding = kind.decoding
+    if value is None:
+        value = zero(field)
+        if decoding != Decoding.STRUCT:
+            return value
+    if decoding == Decoding.STRUCT:
+        return _struct(_object(value), kind)
+    if decoding == Decoding.MAP:
+        entry = _inner(kind.extra)
+        return {key: decode(member, entry) for key, member in _object(value).items()}
+    if decoding == Decoding.LIST:
+        if not isinstance(value, list):
+            raise UndecodableError
+        item = _inner(kind.item)
+        return [decode(each, item) for each in value]
+    if decoding == Decoding.LEAF:
+        return _leaf(value, kind)
+    if isinstance(value, float) and value.is_integer() and decoding in _TYPES:
+        value = int(value)
+    wanted = _TYPES.get(decoding)
+    if wanted is not None and type(value) is not wanted:
+        raise UndecodableError
+    return copied(value)
+
+
+def printed(value: JSON, kind: SchemaType) -> JSON:
+    """Return a decoded value as Go prints it."""
+    if isinstance(value, dict):
+        if kind.decoding == Decoding.STRUCT:
+            return _printed_struct(value, kind)
+        if kind.decoding == Decoding.MAP:
+            entry = _inner(kind.extra).type
+            return {key: printed(member, entry) for key, member in value.items()}
+    if isinstance(value, list) and kind.decoding == Decoding.LIST:
+        item = _inner(kind.item).type
+        return [printed(each, item) for each in value]
+    return value
+
+
+def zero(field: Field) -> JSON:
+    """Return the value that Go gives a field that is not set."""
+    kind = field.type
+    if kind.decoding == Decoding.STRUCT:
+        return {}
+    if kind.decoding == Decoding.LEAF:
+        return _leaf(None, kind)
+    return _ZEROS.get(kind.decoding)
+
+
+def _struct(value: JSONObject, kind: SchemaType) -> JSONObject:
+    out: JSONObject = {}
+    for name, member in value.items():
+        field = kind.fields.get(name)
+        if field is None:
+            out[name] = copied(member)
+        elif member is not None or not field.pointer:
+            out[name] = decode(member, field)
+    for name, field in kind.fields.items():
+        if name not in out and not field.pointer and field.type.decoding == Decoding.STRUCT:
+            out[name] = decode({}, field)
+    return out
+
+
+def _printed_struct(value: JSONObject, kind: SchemaType) -> JSONObject:
+    out: JSONObject = {}
+    for name, member in value.items():
+        field = kind.fields.get(name)
+        if field is None:
+            out[name] = member
+            continue
+        after = printed(member, field.type)
+        if field.pointer or not field.omitted or not _is_omitted(after, field):
+            out[name] = after
+    for name, field in kind.fields.items():
+        if name in out:
+            continue
+        if field.pointer:
+            if not field.omitted:
+                out[name] = None
+        elif name not in value:
+            empty = printed(zero(field), field.type)
+            if not field.omitted or not _is_omitted(empty, field):
+                out[name] = empty
+    return out
+
+
+def _is_omitted(value: JSON, field: Field) -> bool:
+    """Whether Go omits the value of a field with omitempty or omitzero."""
+    if field.type.decoding in (Decoding.STRUCT, Decoding.LEAF):
+        # For omitempty a struct is never empty; leaves but bytes are structs.
+        return not value and (field.omitted_zero or field.go == "[]uint8")
+    return not value and field.go != "runtime.RawExtension"
+
+
+def _leaf(value: JSON, kind: SchemaType) -> JSON:
+    if kind.leaf is None:
+        return copied(value)
+    try:
+        return kind.leaf(value)
+    except (ValueError, TypeError):
+        raise UndecodableError from None
+
+
+def _object(value: JSON) -> JSONObject:
+    if not isinstance(value, dict):
+        raise UndecodableError
+    return value
+
+
+def _inner(field: Field | None) -> Field:
+    return Field(SchemaType()) if field is None else field
+
+
+def copied(value: JSON) -> JSON:
+    """Return a deep copy of a JSON value."""
+    if isinstance(value, dict):
+        return {key: copied(member) for key, member in value.items()}
+    if isinstance(value, list):
+        return [copied(each) for each in value]
+    return value

@@ -1,0 +1,45 @@
+"""The defaults of Kubernetes' types, by the names of their definitions in OpenAPI.
+
+``VALUES`` are fields with a fixed default. A function of ``FUNCTIONS``, or of ``VERSIONED`` if not
+all versions have it, gets a decoded value and adds what depends on other fields. All follow
+``pkg/apis/GROUP/VERSION/defaults.go``.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from policyd.json_types import JSON, JSONObject
+from policyd.offline.defaulting.rules import core, groups, pod_resources, pods, volumes, workloads
+from policyd.versions import OLDEST, KubernetesVersion
+
+DefaultRule = Callable[[JSONObject], None]
+_PARTS = (core, pods, volumes, workloads, groups)
+VALUES: Mapping[str, Mapping[str, JSON]] = {
+    name: fields for part in _PARTS for name, fields in part.VALUES.items()
+}
+FUNCTIONS: Mapping[str, tuple[DefaultRule, ...]] = {
+    name: functions for part in _PARTS for name, functions in part.FUNCTIONS.items()
+}
+
+
+class VersionedRule(NamedTuple):
+    """A rule of Kubernetes from ``since`` on, or of those before ``before``."""
+
+    rule: DefaultRule
+    since: KubernetesVersion = OLDEST
+    before: KubernetesVersion | None = None
+
+    def holds(self, version: KubernetesVersion) -> bool:
+        """Whether this version has the rule."""
+        return self.since <= version and (self.before is None or version < self.before)
+
+
+_V1_37 = KubernetesVersion(1, 37)
+VERSIONED: Mapping[str, VersionedRule] = {
+    "io.k8s.api.core.v1.Pod": VersionedRule(pod_resources.pod_resources, before=_V1_37),
+    "io.k8s.api.apps.v1.StatefulSetUpdateStrategy": VersionedRule(
+        workloads.unavailable_replica, since=_V1_37
+    ),
+    "io.k8s.api.storage.v1.CSIDriverSpec": VersionedRule(groups.csi_scheduling, since=_V1_37),
+    "io.k8s.api.storage.v1.CSINode": VersionedRule(groups.csi_node_status, since=_V1_37),
+}

@@ -1,0 +1,151 @@
+"""Defaults of the other groups: networking, rbac, storage, scheduling, admission, resource and
+more.
+"""
+
+from policyd.json_types import JSON, JSONObject
+
+_API = "io.k8s.api."
+_ADMISSION = _API + "admissionregistration."
+_NETWORK = _API + "networking.v1."
+_RBAC = "rbac.authorization.k8s.io"
+_FLOW = _API + "flowcontrol.v1."
+_CRD = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
+
+
+def network_policy(obj: JSONObject) -> None:
+    """Ingress always, Egress if there are rules for it."""
+    spec: JSONObject = obj["spec"]
+    if not spec.get("policyTypes"):
+        spec["policyTypes"] = ["Ingress", *(["Egress"] if spec.get("egress") else [])]
+
+
+def subject(obj: JSONObject) -> None:
+    """Users and groups have the API group of RBAC."""
+    if not obj.get("apiGroup") and obj.get("kind") in ("User", "Group"):
+        obj["apiGroup"] = _RBAC
+
+
+def device_request(obj: JSONObject) -> None:
+    """One device, unless all are wanted."""
+    obj["allocationMode"] = obj.get("allocationMode") or "ExactCount"
+    if obj["allocationMode"] == "ExactCount":
+        obj["count"] = obj.get("count") or 1
+
+
+def class_request(obj: JSONObject) -> None:
+    """The same, for a request that names a class."""
+    if obj.get("deviceClassName"):
+        device_request(obj)
+
+
+def device(obj: JSONObject) -> None:
+    """What later versions have in the device itself is here in ``basic``."""
+    obj.setdefault("basic", {})
+
+
+def custom_resource_definition(obj: JSONObject) -> None:
+    """Names that follow from the kind, and the version that is stored."""
+    names: JSONObject = obj["spec"]["names"]
+    kind = names.get("kind") or ""
+    names["singular"] = names.get("singular") or kind.lower()
+    if kind:
+        names["listKind"] = names.get("listKind") or f"{kind}List"
+    if not obj["status"].get("storedVersions"):
+        stored = [each for each in obj["spec"].get("versions") or () if each.get("storage")]
+        if stored:
+            obj["status"]["storedVersions"] = [stored[0].get("name") or ""]
+
+
+def conversion(obj: JSONObject) -> None:
+    """A webhook without any field is none."""
+    webhook = obj.get("webhook")
+    if webhook is None or webhook.get("clientConfig"):
+        return
+    if webhook.get("conversionReviewVersions") is None:
+        del obj["webhook"]
+
+
+def csi_scheduling(obj: JSONObject) -> None:
+    obj.setdefault("preventPodSchedulingIfMissing", False)
+
+
+def csi_node_status(obj: JSONObject) -> None:
+    """A field that is never absent, though empty."""
+    obj.setdefault("status", {})
+
+
+_SELECTORS: dict[str, JSON] = {
+    "matchPolicy": "Equivalent",
+    "namespaceSelector": {},
+    "objectSelector": {},
+}
+_WEBHOOK: dict[str, JSON] = {**_SELECTORS, "failurePolicy": "Fail", "timeoutSeconds": 10}
+_PORT: dict[str, JSON] = {"port": 443}
+VALUES: dict[str, dict[str, JSON]] = {
+    _ADMISSION + "v1.ValidatingWebhook": _WEBHOOK,
+    _ADMISSION + "v1.MutatingWebhook": {**_WEBHOOK, "reinvocationPolicy": "Never"},
+    _ADMISSION + "v1.RuleWithOperations": {"scope": "*"},
+    _ADMISSION + "v1.ServiceReference": _PORT,
+    _ADMISSION + "v1.ValidatingAdmissionPolicySpec": {"failurePolicy": "Fail"},
+    **{
+        f"{_ADMISSION}{version}.{name}": values
+        for version in ("v1", "v1beta1", "v1alpha1")
+        for name, values in (
+            ("MutatingAdmissionPolicySpec", {"failurePolicy": "Fail"}),
+            ("MatchResources", _SELECTORS),
+            ("NamedRuleWithOperations", {"scope": "*"}),
+        )
+    },
+    _CRD + "CustomResourceDefinitionSpec": {"conversion": {"strategy": "None"}},
+    _CRD + "ServiceReference": _PORT,
+    "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.ServiceReference": _PORT,
+    _API + "authentication.v1.TokenRequestSpec": {"expirationSeconds": 3600},
+    _API + "certificates.v1beta1.PodCertificateRequestSpec": {"maxExpirationSeconds": 86400},
+    _API + "discovery.v1.EndpointPort": {"name": "", "protocol": "TCP"},
+    _FLOW + "FlowSchemaSpec": {"matchingPrecedence": 1000},
+    _FLOW + "ExemptPriorityLevelConfiguration": {
+        "nominalConcurrencyShares": 0,
+        "lendablePercent": 0,
+    },
+    _FLOW + "LimitedPriorityLevelConfiguration": {
+        "nominalConcurrencyShares": 30,
+        "lendablePercent": 0,
+    },
+    _FLOW + "QueuingConfiguration": {"handSize": 8, "queues": 64, "queueLengthLimit": 50},
+    _NETWORK + "NetworkPolicyPort": {"protocol": "TCP"},
+    _NETWORK + "IngressClassParametersReference": {"scope": "Cluster"},
+    _API + "rbac.v1.RoleRef": {"apiGroup": _RBAC},
+    _API + "scheduling.v1.PriorityClass": {"preemptionPolicy": "PreemptLowerPriority"},
+    _API + "scheduling.v1alpha2.PodGroupSpec": {"disruptionMode": "Pod"},
+    _API + "storage.v1.StorageClass": {
+        "reclaimPolicy": "Delete",
+        "volumeBindingMode": "Immediate",
+    },
+    _API + "storage.v1.CSIDriverSpec": {
+        "attachRequired": True,
+        "podInfoOnMount": False,
+        "storageCapacity": False,
+        "fsGroupPolicy": "ReadWriteOnceWithFSType",
+        "volumeLifecycleModes": ["Persistent"],
+        "requiresRepublish": False,
+        "seLinuxMount": False,
+    },
+    _API + "resource.v1alpha3.ResourcePoolStatusRequestSpec": {"limit": 100},
+    **{
+        f"{_API}resource.{version}.DeviceToleration": {"operator": "Equal"}
+        for version in ("v1", "v1beta1", "v1beta2", "v1alpha3")
+    },
+}
+FUNCTIONS = {
+    _NETWORK + "NetworkPolicy": (network_policy,),
+    _API + "rbac.v1.Subject": (subject,),
+    _CRD + "CustomResourceDefinition": (custom_resource_definition,),
+    _CRD + "CustomResourceConversion": (conversion,),
+    _API + "resource.v1beta1.Device": (device,),
+    _API + "resource.v1beta1.DeviceRequest": (class_request,),
+    **{
+        f"{_API}resource.{version}.{name}": (device_request,)
+        for version in ("v1", "v1beta1", "v1beta2")
+        for name in ("ExactDeviceRequest", "DeviceSubRequest")
+    },
+}

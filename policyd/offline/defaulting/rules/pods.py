@@ -1,0 +1,88 @@
+"""Defaults of Pods and of Pod templates."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from policyd.json_types import JSONObject
+from policyd.offline.defaulting.rules.images import pull_policy
+
+_CORE = "io.k8s.api.core.v1."
+
+
+def pod(obj: JSONObject) -> None:
+    """What only Pods have, not the templates of their controllers."""
+    spec: JSONObject = obj["spec"]
+    seconds = spec.get("terminationGracePeriodSeconds")
+    if seconds is not None and seconds < 0:
+        spec["terminationGracePeriodSeconds"] = 1
+    spec.setdefault("enableServiceLinks", True)
+    for container in _containers(spec):
+        resources: JSONObject = container["resources"]
+        if resources.get("limits") is not None:
+            resources["requests"] = {**resources["limits"], **(resources.get("requests") or {})}
+        if spec.get("hostNetwork"):
+            for port in container.get("ports") or ():
+                port["hostPort"] = port.get("hostPort") or port.get("containerPort") or 0
+
+
+def _containers(spec: JSONObject) -> Iterator[Any]:
+    for field in ("containers", "initContainers"):
+        yield from spec.get(field) or ()
+
+
+def pod_spec(obj: JSONObject) -> None:
+    """The two names of the service account are one."""
+    name = obj.get("serviceAccountName") or obj.get("serviceAccount")
+    if name:
+        obj["serviceAccountName"] = obj["serviceAccount"] = name
+
+
+def pod_status(obj: JSONObject) -> None:
+    """The address and the list of addresses agree."""
+    address, listed = obj.get("podIP"), obj.get("podIPs")
+    if address:
+        if not listed or listed[0].get("ip") != address:
+            obj["podIPs"] = [{"ip": address}]
+    elif listed:
+        obj["podIP"] = listed[0].get("ip") or ""
+
+
+def container(obj: JSONObject) -> None:
+    """The pull policy follows the tag of the image."""
+    if not obj.get("imagePullPolicy"):
+        obj["imagePullPolicy"] = pull_policy(obj.get("image") or "")
+
+
+_CONTAINER = {
+    "terminationMessagePath": "/dev/termination-log",
+    "terminationMessagePolicy": "File",
+}
+VALUES = {
+    _CORE + "PodSpec": {
+        "dnsPolicy": "ClusterFirst",
+        "restartPolicy": "Always",
+        "securityContext": {},
+        "terminationGracePeriodSeconds": 30,
+        "schedulerName": "default-scheduler",
+    },
+    _CORE + "Container": _CONTAINER,
+    _CORE + "EphemeralContainer": _CONTAINER,
+    _CORE + "ContainerPort": {"protocol": "TCP"},
+    _CORE + "Probe": {
+        "timeoutSeconds": 1,
+        "periodSeconds": 10,
+        "successThreshold": 1,
+        "failureThreshold": 3,
+    },
+    _CORE + "HTTPGetAction": {"path": "/", "scheme": "HTTP"},
+    _CORE + "GRPCAction": {"service": ""},
+    _CORE + "ObjectFieldSelector": {"apiVersion": "v1"},
+    _CORE + "FileKeySelector": {"optional": False},
+}
+FUNCTIONS = {
+    _CORE + "Pod": (pod,),
+    _CORE + "PodSpec": (pod_spec,),
+    _CORE + "PodStatus": (pod_status,),
+    _CORE + "Container": (container,),
+    _CORE + "EphemeralContainer": (container,),
+}

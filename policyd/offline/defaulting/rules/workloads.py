@@ -1,0 +1,141 @@
+"""Defaults of the groups apps, batch, autoscaling and policy."""
+
+from typing import Any
+
+from policyd.json_types import JSON, JSONObject
+
+_APPS = "io.k8s.api.apps.v1."
+_BATCH = "io.k8s.api.batch.v1."
+_AUTOSCALING = "io.k8s.api.autoscaling."
+_MOST = 2**31 - 1
+# Of a Job, not of the template in a CronJob.
+_JOB: JSONObject = {"completionMode": "NonIndexed", "suspend": False, "manualSelector": False}
+_GENERATION = "deprecated.daemonset.template.generation"
+_METRICS = "autoscaling.alpha.kubernetes.io/metrics"
+_CPU_PERCENT = 80
+_UP: JSONObject = {
+    "stabilizationWindowSeconds": 0,
+    "selectPolicy": "Max",
+    "policies": [
+        {"type": "Pods", "value": 4, "periodSeconds": 15},
+        {"type": "Percent", "value": 100, "periodSeconds": 15},
+    ],
+}
+_DOWN: JSONObject = {
+    "selectPolicy": "Max",
+    "policies": [{"type": "Percent", "value": 100, "periodSeconds": 15}],
+}
+
+
+def deployment_strategy(obj: JSONObject) -> None:
+    _rolling_update(obj, {"maxUnavailable": "25%", "maxSurge": "25%"})
+
+
+def daemon_set_strategy(obj: JSONObject) -> None:
+    _rolling_update(obj, {"maxUnavailable": 1, "maxSurge": 0})
+
+
+def _rolling_update(obj: JSONObject, defaults: JSONObject) -> None:
+    obj["type"] = obj.get("type") or "RollingUpdate"
+    if obj["type"] == "RollingUpdate":
+        obj["rollingUpdate"] = {**defaults, **(obj.get("rollingUpdate") or {})}
+    elif obj.get("rollingUpdate") is not None:  # not used, but printed as numbers
+        obj["rollingUpdate"] = {**dict.fromkeys(defaults, 0), **obj["rollingUpdate"]}
+
+
+def stateful_set_strategy(obj: JSONObject) -> None:
+    """A type that is given without a rollingUpdate stays without."""
+    if not obj.get("type"):
+        obj["type"] = "RollingUpdate"
+        obj.setdefault("rollingUpdate", {})
+    if obj["type"] == "RollingUpdate" and obj.get("rollingUpdate") is not None:
+        obj["rollingUpdate"].setdefault("partition", 0)
+
+
+def unavailable_replica(obj: JSONObject) -> None:
+    """Kubernetes 1.37 says how many may be unavailable."""
+    if obj["type"] == "RollingUpdate" and obj.get("rollingUpdate") is not None:
+        obj["rollingUpdate"].setdefault("maxUnavailable", 1)
+
+
+def daemon_set(obj: JSONObject) -> None:
+    """The number of a field that apps/v1 no longer has is an annotation."""
+    annotations = obj["metadata"].get("annotations") or {}
+    obj["metadata"]["annotations"] = {_GENERATION: "0", **annotations}
+
+
+def stateful_set_spec(obj: JSONObject) -> None:
+    """Claims have their own kind."""
+    for claim in obj.get("volumeClaimTemplates") or ():
+        claim |= {"kind": "PersistentVolumeClaim", "apiVersion": "v1"}
+
+
+def job(obj: JSONObject) -> None:
+    """Completions, retries and the labels of the template."""
+    spec: JSONObject = obj["spec"]
+    obj["spec"] |= {**_JOB, **spec}
+    if "completions" not in spec and "parallelism" not in spec:
+        spec["completions"] = 1
+    spec.setdefault("parallelism", 1)
+    spec.setdefault("backoffLimit", _MOST if "backoffLimitPerIndex" in spec else 6)
+    labels: Any = spec["template"]["metadata"].get("labels")
+    if labels is not None and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = labels
+    failed = "Failed" if "podFailurePolicy" in spec else "TerminatingOrFailed"
+    spec.setdefault("podReplacementPolicy", failed)
+
+
+def cpu_autoscaler(obj: JSONObject) -> None:
+    """CPU is the metric if there is none."""
+    if _METRICS not in (obj["metadata"].get("annotations") or {}):
+        obj["spec"].setdefault("targetCPUUtilizationPercentage", _CPU_PERCENT)
+
+
+def autoscaler(obj: JSONObject) -> None:
+    """CPU is the metric if there is none; rules that are given are completed."""
+    spec: JSONObject = obj["spec"]
+    if not spec.get("metrics"):
+        target = {"type": "Utilization", "averageUtilization": _CPU_PERCENT}
+        spec["metrics"] = [{"type": "Resource", "resource": {"name": "cpu", "target": target}}]
+    behavior: Any = spec.get("behavior")
+    if behavior is not None:
+        for field, rules in (("scaleUp", _UP), ("scaleDown", _DOWN)):
+            given = behavior.get(field) or {}
+            kept = {key: value for key, value in given.items() if value is not None}
+            behavior[field] = {**rules, **kept}
+
+
+_SPEC: dict[str, JSON] = {"replicas": 1, "revisionHistoryLimit": 10}
+VALUES: dict[str, dict[str, JSON]] = {
+    _APPS + "DeploymentSpec": {**_SPEC, "progressDeadlineSeconds": 600},
+    _APPS + "DaemonSetSpec": {"revisionHistoryLimit": 10},
+    _APPS + "StatefulSetSpec": {
+        **_SPEC,
+        "podManagementPolicy": "OrderedReady",
+        "persistentVolumeClaimRetentionPolicy": {},
+    },
+    _APPS + "StatefulSetPersistentVolumeClaimRetentionPolicy": {
+        "whenDeleted": "Retain",
+        "whenScaled": "Retain",
+    },
+    _APPS + "ReplicaSetSpec": {"replicas": 1},
+    _BATCH + "CronJobSpec": {
+        "concurrencyPolicy": "Allow",
+        "suspend": False,
+        "successfulJobsHistoryLimit": 3,
+        "failedJobsHistoryLimit": 1,
+    },
+    _BATCH + "PodFailurePolicyOnPodConditionsPattern": {"status": "True"},
+    _AUTOSCALING + "v1.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
+    _AUTOSCALING + "v2.HorizontalPodAutoscalerSpec": {"minReplicas": 1},
+}
+FUNCTIONS = {
+    _APPS + "DeploymentStrategy": (deployment_strategy,),
+    _APPS + "DaemonSetUpdateStrategy": (daemon_set_strategy,),
+    _APPS + "StatefulSetUpdateStrategy": (stateful_set_strategy,),
+    _APPS + "DaemonSet": (daemon_set,),
+    _APPS + "StatefulSetSpec": (stateful_set_spec,),
+    _BATCH + "Job": (job,),
+    _AUTOSCALING + "v1.HorizontalPodAutoscaler": (cpu_autoscaler,),
+    _AUTOSCALING + "v2.HorizontalPodAutoscaler": (autoscaler,),
+}

@@ -1,0 +1,53 @@
+"""Manifests of every kind get the defaults that real API servers gave them, as webhooks saw them.
+
+``python -m tests.e2e.record_defaults`` recorded the rows.
+"""
+
+from functools import cache
+
+import pytest
+
+from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Schemas
+from policyd.offline.defaulting.defaults import Defaults
+from policyd.versions import RECORDED, KubernetesVersion
+from tests.builders.samples import (
+    DEFINITIONS,
+    MANIFESTS,
+    comparable,
+    every_kind,
+    rows_of,
+)
+from tests.shared import rows
+
+
+@cache
+def recorded(version: str) -> dict[tuple[str, str], list[JSONObject]]:
+    found: dict[tuple[str, str], list[JSONObject]] = {}
+    for row in rows(rows_of(version)):
+        manifest = row["manifest"]
+        found.setdefault((manifest["apiVersion"], manifest["kind"]), []).append(row)
+    return found
+
+
+CASES = [(version, kind) for version in RECORDED for kind in recorded(str(version))]
+
+
+@pytest.mark.parametrize(
+    ("version", "kind"), CASES, ids=[f"{version} {'/'.join(kind)}" for version, kind in CASES]
+)
+def test_defaults_are_those_of_the_api_server(
+    version: KubernetesVersion, kind: tuple[str, str]
+) -> None:
+    defaults = Defaults(Schemas.builtin().with_crds(DEFINITIONS), version)
+    for row in recorded(str(version))[kind]:
+        found = defaults.applied(row["manifest"])
+        assert comparable(found) == comparable(row["object"]), row["manifest"]
+        assert comparable(defaults.applied(found)) == comparable(found), "applied twice"
+
+
+def test_every_kind_of_the_schemas_was_recorded() -> None:
+    kinds = {(each.api_version, each.kind) for each in every_kind()}
+    assert kinds <= set(recorded("1.36"))
+    written = {(each["apiVersion"], each["kind"]) for each in MANIFESTS}
+    assert written <= set(recorded("1.36"))
