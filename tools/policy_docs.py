@@ -14,12 +14,14 @@ from typing import Any
 import yaml
 
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.json_types import JSONObject
 from policyd.offline.admitting import in_turn
 from policyd.offline.suite_policies import SuitePolicies, together
 from policyd.policy.compile import compiler
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
 from policyd.policy.suite import runner
+from policyd.policy.suite.expectations import CaseAnswer
 
 ROOT = Path(__file__).resolve().parent.parent
 LIBRARY = ROOT / "policies"
@@ -187,7 +189,11 @@ def example(entry: Entry) -> str:
             answers.append(response)
             return response
 
-        return lambda review, webhooks: together(in_turn(review, webhooks, call))
+        def admit(review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool) -> CaseAnswer:
+            defaults = policies.defaults if defaulted else None
+            return together(in_turn(review, webhooks, call, defaults), defaults=defaults)
+
+        return admit
 
     runner.run(
         document,

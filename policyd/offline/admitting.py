@@ -2,7 +2,7 @@
 validating one. For commands that do this with many objects; the responses are the server's.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -18,6 +18,7 @@ from policyd.admission.lookups.sources import NamespaceSource, ParamSource
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, Cause, decode
 from policyd.admission.subject import Subjects
 from policyd.json_types import JSON, JSONObject
+from policyd.offline.defaulting.defaults import Defaults
 from policyd.offline.ignored import ErrorRecorder, IgnoredError
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.suite import Webhook
@@ -28,7 +29,10 @@ _EFFECTS: Mapping[str, Effect] = {"Deny": "deny", "Warn": "warn", "Audit": "audi
 
 
 class WebhookAnswer(NamedTuple):
-    """One webhook's response. ``operations`` are its patch, ``after`` is the patched object."""
+    """One webhook's response. ``operations`` are its patch, ``after`` is the patched object.
+
+    If defaults are applied to a manifest, ``before`` and ``after`` are without them.
+    """
 
     webhook: Webhook
     response: AdmissionResponse
@@ -41,11 +45,14 @@ def in_turn(
     review: Mapping[str, JSON] | bytes,
     webhooks: tuple[Webhook, ...],
     call: Callable[[AdmissionRequest, Webhook], AdmissionResponse],
+    defaults: Defaults | None = None,
 ) -> Iterator[WebhookAnswer]:
     """Call the webhooks one after the other: each gets the object as the previous one left it, and
     a denial ends the sequence. Raises ReviewError if ``review`` is not an AdmissionReview.
+    ``defaults`` are those that its objects, which are manifests, lack.
     """
-    turns = Turns(decode(review if isinstance(review, bytes) else dict(review)), webhooks)
+    request = decode(review if isinstance(review, bytes) else dict(review))
+    turns = Turns(request, webhooks, defaults)
     for request, webhook in turns:
         yield turns.add(call(request, webhook))
 
@@ -53,9 +60,20 @@ def in_turn(
 class Turns:
     """The requests of webhooks that are called one after the other. The caller calls them,
     synchronously or not, and adds each response before it takes the next request.
+
+    Like the API server, it applies ``defaults`` before the first webhook and after each change.
     """
 
-    def __init__(self, request: AdmissionRequest, webhooks: tuple[Webhook, ...]) -> None:
+    def __init__(
+        self,
+        request: AdmissionRequest,
+        webhooks: tuple[Webhook, ...],
+        defaults: Defaults | None = None,
+    ) -> None:
+        self._defaults = defaults
+        self._manifest = request.object
+        if defaults is not None:
+            request = AdmissionRequest(defaults.request(request.raw), request.unreadable)
         self._request = request
         self._webhooks = webhooks
         self._webhook = webhooks[0]
@@ -69,16 +87,27 @@ class Turns:
 
     def add(self, response: AdmissionResponse) -> WebhookAnswer:
         """Add the response to the latest request; return it with the patched object."""
-        request = self._request
-        before = after = request.object
+        before = self._manifest
         operations: list[JSONObject] = []
         if response.patch is not None:
             operations = orjson.loads(response.patch)
-            after = apply(operations, before)
-            raw = {**request.raw, "object": after}
-            self._request = AdmissionRequest(raw, request.unreadable)
+            operations = self._change(operations, apply(operations, self._request.object))
         self._allowed = response.allowed
-        return WebhookAnswer(self._webhook, response, before, operations, after)
+        return WebhookAnswer(self._webhook, response, before, operations, self._manifest)
+
+    def _change(self, operations: list[JSONObject], after: JSON) -> list[JSONObject]:
+        """Take over the patched object; return the operations as they change the manifest."""
+        request = self._request
+        changed = after
+        if self._defaults is None:
+            self._manifest = after
+        else:
+            operations, self._manifest = self._defaults.changes(
+                self._manifest, request.object, after
+            )
+            changed = self._defaults.applied(after)
+        self._request = AdmissionRequest({**request.raw, "object": changed}, request.unreadable)
+        return operations
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +148,8 @@ class Admission:
 
 class Admitter:
     """Evaluates requests with compiled policies. ``authorizer`` answers the checks of expressions;
-    ``namespaces`` and ``params`` replace the policies' own sources.
+    ``namespaces`` and ``params`` replace the policies' own sources. ``defaults`` are applied to
+    every request: only for manifests, as the objects of an API server have theirs.
     """
 
     def __init__(
@@ -129,8 +159,10 @@ class Admitter:
         *,
         namespaces: NamespaceSource | None = None,
         params: ParamSource | None = None,
+        defaults: Defaults | None = None,
     ) -> None:
         self._policies = policies
+        self._defaults = defaults
         self._authorizer = authorizer
         self._namespaces: NamespaceSource = namespaces or policies.namespaces
         self._params: ParamSource = params or policies.params
@@ -138,7 +170,19 @@ class Admitter:
     def knowing(self, namespace: JSONObject) -> "Admitter":
         """Return the same with one more Namespace object beside those of the sources."""
         policies = self._policies.with_namespace(namespace)
-        return Admitter(policies, self._authorizer, params=self._params)
+        return Admitter(policies, self._authorizer, params=self._params, defaults=self._defaults)
+
+    def defaulting(self, manifests: Iterable[JSONObject]) -> "Admitter":
+        """Return the same for manifests, which lack the API server's defaults; among them may be
+        the definitions of their kinds.
+        """
+        return Admitter(
+            self._policies,
+            self._authorizer,
+            namespaces=self._namespaces,
+            params=self._params,
+            defaults=Defaults.of(self._policies, manifests),
+        )
 
     def admit(
         self,
@@ -168,7 +212,7 @@ class Admitter:
                 violations.extend(_violations(finding))
             return response
 
-        answers = list(in_turn(review, webhooks, call))
+        answers = list(in_turn(review, webhooks, call, self._defaults))
         last = answers[-1].response
         return Admission(
             allowed=last.allowed,

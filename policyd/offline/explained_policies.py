@@ -41,14 +41,19 @@ class ExplainedPolicies:
         explainer = Explainer.of_sources(suite_sources(suite, whole))
         return cls(explainer, take, suite_authorizer(suite))
 
-    def admit(self, review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
+    def admit(
+        self, review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool
+    ) -> CaseAnswer:
         """Return the combined response of the webhooks, called in order; raises ReviewError."""
         answers, notes = [], CaseNotes()
-        explained = self._explainer.explained(review, webhooks, self._authorizer, notes)
+        defaults = self._explainer.defaults() if defaulted else None
+        explained = self._explainer.explained(
+            review, webhooks, self._authorizer, recorder=notes, defaults=defaults
+        )
         for answer, story in explained:
             answers.append(answer)
             self._take(story)
-        return together(answers, notes)
+        return together(answers, notes, defaults)
 
     def admitting(self, state: CaseState) -> Admit:
         """Return ``admit`` of the same policies in a cluster with this state."""

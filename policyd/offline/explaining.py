@@ -19,6 +19,7 @@ from policyd.admission.subject import Subjects
 from policyd.errors import InternalError
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.admitting import BOTH, WebhookAnswer, in_turn
+from policyd.offline.defaulting.defaults import Defaults
 from policyd.offline.matching import MatchReason, why
 from policyd.offline.observing import Notes, StoryObserver
 from policyd.offline.stories import PolicyStory, WebhookStory
@@ -60,6 +61,10 @@ class Explainer:
         """The names of the policies, in the order of decisions."""
         return tuple(policy.name for policy in self._plain.policies)
 
+    def defaults(self, manifests: Iterable[JSONObject] = ()) -> Defaults:
+        """Return the defaults of the kinds that the policies know, or that manifests define."""
+        return Defaults.of(self._plain, manifests)
+
     def knowing(self, namespace: JSONObject) -> "Explainer":
         """Return the same with one more Namespace object."""
         return self.changed(lambda policies: policies.with_namespace(namespace))
@@ -73,20 +78,27 @@ class Explainer:
         review: Mapping[str, JSON] | bytes,
         webhooks: Iterable[Webhook] = BOTH,
         authorizer: Authorizer | None = None,
+        *,
+        defaults: Defaults | None = None,
     ) -> list[WebhookStory]:
         """Return the stories of the webhooks, called one after the other as the API server does:
         the validating one sees the object that the mutating one returned. A denial is the last.
+        ``defaults`` are those that the objects lack, if the review was built from manifests.
 
         Raises ReviewError.
         """
-        return [story for _, story in self.explained(review, webhooks, authorizer)]
+        return [
+            story for _, story in self.explained(review, webhooks, authorizer, defaults=defaults)
+        ]
 
     def explained(
         self,
         review: Mapping[str, JSON] | bytes,
         webhooks: Iterable[Webhook],
         authorizer: Authorizer | None,
+        *,
         recorder: Recorder | None = None,
+        defaults: Defaults | None = None,
     ) -> Iterator[tuple[WebhookAnswer, WebhookStory]]:
         """Do the same as ``explain``, with the response of each webhook; ``recorder`` gets what
         happens.
@@ -98,7 +110,7 @@ class Explainer:
             policies.append(stories)
             return response
 
-        for each in in_turn(review, tuple(webhooks), call):
+        for each in in_turn(review, tuple(webhooks), call, defaults):
             response = to_dict(each.response)["response"]
             yield (
                 each,

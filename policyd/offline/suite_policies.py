@@ -10,6 +10,7 @@ from policyd.admission.review import AdmissionRequest, AdmissionResponse, to_dic
 from policyd.errors import PolicyError
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import WebhookAnswer, in_turn
+from policyd.offline.defaulting.defaults import Defaults
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.model.kinds import PolicyTest
@@ -50,6 +51,11 @@ class SuitePolicies:
         """The names of the policies, in the order of decisions."""
         return tuple(policy.name for policy in self._compiled.policies)
 
+    @property
+    def defaults(self) -> Defaults:
+        """The defaults of the kinds that the policies know."""
+        return Defaults.of(self._compiled)
+
     def call(
         self, request: AdmissionRequest, webhook: Webhook, recorder: Recorder | None = None
     ) -> AdmissionResponse:
@@ -62,11 +68,14 @@ class SuitePolicies:
             authorizer=self._authorizer,
         )
 
-    def admit(self, review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
+    def admit(
+        self, review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool = False
+    ) -> CaseAnswer:
         """Return the combined response of the webhooks, called in order; raises ReviewError."""
         notes = CaseNotes()
         call = partial(self.call, recorder=notes)
-        return together(in_turn(review, webhooks, call), notes)
+        defaults = self.defaults if defaulted else None
+        return together(in_turn(review, webhooks, call, defaults), notes, defaults)
 
     def knowing(self, state: CaseState) -> "SuitePolicies":
         """Return the same policies in a cluster with this state."""
@@ -117,7 +126,11 @@ def authorizer_in(state: CaseState, usual: Authorizer | None) -> Authorizer | No
     return usual if state.authorizer is None else StaticAuthorizer(state.authorizer)
 
 
-def together(answers: Iterable[WebhookAnswer], notes: CaseNotes | None = None) -> CaseAnswer:
+def together(
+    answers: Iterable[WebhookAnswer],
+    notes: CaseNotes | None = None,
+    defaults: Defaults | None = None,
+) -> CaseAnswer:
     """Combine the responses of the webhooks, and what was noted about them, into the form that a
     case of a suite checks.
     """
@@ -136,7 +149,8 @@ def together(answers: Iterable[WebhookAnswer], notes: CaseNotes | None = None) -
     if notes is not None and response is not None and not (response.allowed or denials or errors):
         # A mutation whose result the API server would not accept: no policy is at fault alone.
         errors = (CaseNote("mutations", response.message),)
-    return CaseAnswer(shown, tuple(warnings), annotations, patch, after, denials, errors)
+    completed = None if defaults is None else defaults.applied
+    return CaseAnswer(shown, tuple(warnings), annotations, patch, after, denials, errors, completed)
 
 
 def suite_authorizer(suite: Document) -> Authorizer | None:

@@ -132,7 +132,7 @@ def test_labels_of_the_namespace_are_given(tmp_path: Path) -> None:
         ),
         (("--namespace-labels", "a=b"), NO_NAMESPACE, "the request has no namespace"),
         ((), json.dumps(MANIFEST), "AdmissionReview"),
-        (("--user", "bob"), "{}", "--user, --group and --namespace require --object"),
+        (("--user", "bob"), "{}", "--group, --namespace and --no-defaults require --object"),
         (("--object", "--jsonl"), "{}", "--object (one manifest) and --jsonl"),
     ],
 )

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.json_types import JSONObject
 from policyd.offline.admitting import in_turn
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.offline.suite_policies import together as together_of
@@ -19,6 +20,7 @@ from policyd.policy.compile import compiler
 from policyd.policy.model.suite import Webhook
 from policyd.policy.source import loader
 from policyd.policy.suite import runner
+from policyd.policy.suite.expectations import CaseAnswer
 from tests.policies.mutating import mutated, together, with_object
 from tests.shared import ROOT
 
@@ -68,7 +70,11 @@ def asked(folder: Path, asking: Webhook = "validate") -> tuple[SuitePolicies, li
                 reviews.append({**REVIEW, "request": request.raw})
             return policies.call(request, webhook)
 
-        return lambda review, webhooks: together_of(in_turn(review, webhooks, call))
+        def admit(review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool) -> CaseAnswer:
+            defaults = policies.defaults if defaulted else None
+            return together_of(in_turn(review, webhooks, call, defaults), defaults=defaults)
+
+        return admit
 
     runner.run(
         document,

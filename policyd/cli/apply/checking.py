@@ -33,6 +33,7 @@ class ManifestOptions:
     """What to check and where to write the results of mutations.
 
     ``labels`` are those of every namespace. ``mutated``: print the manifests to standard output.
+    ``defaults``: evaluate manifests with the API server's defaults.
     """
 
     resources: tuple[Path, ...]
@@ -41,6 +42,7 @@ class ManifestOptions:
     labels: dict[str, str] | None = None
     output_dir: Path | None = None
     mutated: bool = False
+    defaults: bool = True
 
     @property
     def given(self) -> bool:
@@ -62,6 +64,8 @@ def check_manifests(
         raise ConfigError(f"no manifests in {', '.join(map(str, options.resources))}")
     old = read_manifests(options.old, options.excluded).required()
     before = OldObjects(manifests, old, requester)
+    if options.defaults:
+        admitter = admitter.defaulting(each.raw for each in manifests.documents)
     checked = list(_check(admitter, manifests.documents, before, requester, options.labels))
     tally = Tally(
         skipped_files=manifests.skipped_files,

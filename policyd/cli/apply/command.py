@@ -15,7 +15,7 @@ from policyd.cli.apply.output import FORMATS, ReportOptions
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.policies import policies_option, require_policies
-from policyd.cli.shared.request import GROUP, NAMESPACE_LABELS, OLD, OPERATION, USER
+from policyd.cli.shared.request import DEFAULTS, GROUP, NAMESPACE_LABELS, OLD, OPERATION, USER
 from policyd.cli.shared.sarif import ReportRule
 from policyd.cli.shared.version import version_option
 from policyd.offline.admitting import Admitter
@@ -59,8 +59,8 @@ Exit status: 0 if every object is admitted, 1 if at least one is denied, also by
 are checked all the same), 3 if no object is denied but part of the cluster could not be read.
 """
 _OF_MANIFESTS = (
-    "RESOURCES, --operation, --old, --exclude, --namespace-labels, --output-dir and --mutated "
-    "cannot be combined with --cluster"
+    "RESOURCES, --operation, --old, --exclude, --namespace-labels, --no-defaults, --output-dir and "
+    "--mutated cannot be combined with --cluster"
 )
 
 
@@ -72,6 +72,7 @@ _OF_MANIFESTS = (
 @GROUP
 @NAMESPACE_LABELS
 @authorizer_option
+@DEFAULTS
 @click.option(
     "--format",
     "form",
@@ -131,6 +132,7 @@ def command(
     groups: tuple[str, ...],
     namespace_labels: dict[str, str] | None,
     authorizer: Authorizer | None,
+    defaults: bool,
     form: str,
     diff: bool,
     fail_on: tuple[str, ...],
@@ -157,7 +159,9 @@ def command(
     policy files do not contain are read from the cluster. Authorizer checks query the cluster if
     --user is given.
     """
-    options = ManifestOptions(resources, old, excluded, namespace_labels, output_dir, mutated)
+    options = ManifestOptions(
+        resources, old, excluded, namespace_labels, output_dir, mutated, defaults
+    )
     if cluster is not None and (operation or options.given):
         raise click.UsageError(_OF_MANIFESTS)
     if cluster is None and not resources:

@@ -26,9 +26,13 @@ _COLOURS = {
 _ORDER = tuple(_COLOURS)
 
 
-def text(stories: Sequence[WebhookStory], request: JSONObject, style: TreeStyle) -> Iterator[str]:
+def text(
+    stories: Sequence[WebhookStory], request: JSONObject, style: TreeStyle, *, defaulted: bool
+) -> Iterator[str]:
     """Yield the lines of the whole explanation; the webhook that denied comes first."""
-    yield from _decision(stories, request, style)
+    first, *others = _decision(stories, request, style)
+    yield f"{first}, with the API server's defaults" if defaulted else first
+    yield from others
     denied = not stories[-1].response["allowed"]
     for story in reversed(stories) if denied else stories:
         if story.policies:

@@ -103,7 +103,7 @@ def command(
     subexpression, then the other policies, with the reason why they did not act.
     """
     sources = require_policies(require(load(paths, version=version)), paths)
-    given, namespaces = request.read(file)
+    given, namespaces, objects = request.read(file)
     explainer = Explainer.of_sources(sources)
     everything = only is not None or len(explainer.names) == 1
     if only is not None and only not in explainer.names:
@@ -111,10 +111,12 @@ def command(
         raise ConfigError(f"--policy {only}: no such policy; there are: {known}")
     for known_namespace in namespaces:
         explainer = explainer.knowing(known_namespace)
+    defaults = explainer.defaults(objects) if request.defaults else None
     for number, each in enumerate(given):
         namespace = request.namespace(each, several=len(given) > 1)
         chosen = explainer if namespace is None else explainer.knowing(namespace)
-        stories = chosen.explain(each.review, _WEBHOOKS[webhook], authorizer)
+        lacking = defaults if each.is_built else None
+        stories = chosen.explain(each.review, _WEBHOOKS[webhook], authorizer, defaults=lacking)
         if only is not None:
             stories = [story.only(only) for story in stories]
         if form == "json":
@@ -123,7 +125,8 @@ def command(
         if len(given) > 1:
             click.echo(("\n" if number else "") + _heading(each))
         style = TreeStyle(_width(), everything)
-        click.echo("\n".join(text(stories, each.review.get("request") or {}, style)))
+        sent = each.review.get("request") or {}
+        click.echo("\n".join(text(stories, sent, style, defaulted=lacking is not None)))
 
 
 def _heading(given: GivenReview) -> str:

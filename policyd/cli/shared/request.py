@@ -44,12 +44,18 @@ class GivenReview(NamedTuple):
         name = request.get("namespace") if isinstance(request, dict) else None
         return name if isinstance(name, str) else ""
 
+    @property
+    def is_built(self) -> bool:
+        """Whether it was built from a manifest, which lacks the API server's defaults."""
+        return self.document is not None and not _is_review(self.document)
+
 
 class GivenReviews(NamedTuple):
-    """The reviews of a file, and the Namespace objects in it."""
+    """The reviews of a file, the Namespace objects in it, and all its objects."""
 
     reviews: list[GivenReview]
     namespaces: list[JSONObject]
+    objects: list[JSONObject]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +66,13 @@ class RequestOptions:
     old: tuple[Path, ...] = ()
     namespace_labels: dict[str, str] | None = None
     select: Selection | None = None
+    defaults: bool = True
 
     @property
     def for_manifests(self) -> bool:
         """Whether there is an option that an AdmissionReview cannot have."""
-        return bool(self.old or self.select) or self.requester != Requester()
+        given = self.old or self.select or not self.defaults
+        return bool(given) or self.requester != Requester()
 
     def read(self, file: BinaryIO) -> GivenReviews:
         """Read the AdmissionReviews in the file, and build one from each manifest in it that is
@@ -84,13 +92,14 @@ class RequestOptions:
             )
         old = OldObjects(manifests, read_manifests(self.old).required(), self.requester)
         namespaces = [each.raw for each in documents if is_namespace(each)]
+        objects = [each.raw for each in documents]
         if self.select is not None:
             documents = self.select.of(documents, self.requester, name)
         reviews = [
             each.raw if _is_review(each) else self.requester.review(each, old.of(each))
             for each in documents
         ]
-        return GivenReviews(list(map(GivenReview, reviews, documents)), namespaces)
+        return GivenReviews(list(map(GivenReview, reviews, documents)), namespaces, objects)
 
     def read_one(self, file: BinaryIO) -> GivenReviews:
         """Do the same for a command that evaluates one request."""
@@ -134,10 +143,11 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
         default_namespace: str | None,
         namespace_labels: dict[str, str] | None,
         select: Selection | None,
+        defaults: bool,
         **others: Any,
     ) -> Any:
         requester = Requester(operation, user, groups, default_namespace)
-        given = RequestOptions(requester, old, namespace_labels, select)
+        given = RequestOptions(requester, old, namespace_labels, select, defaults)
         return function(request=given, **others)
 
     made: Callable[..., Any] = command
@@ -146,7 +156,7 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
-FOR_MANIFESTS = "--select, --operation, --old, --user, --group and --namespace"
+FOR_MANIFESTS = "--select, --operation, --old, --user, --group, --namespace and --no-defaults"
 OPERATION = click.option(
     "--operation",
     type=click.Choice(OPERATIONS),
@@ -183,7 +193,16 @@ NAMESPACE_LABELS = click.option(
     callback=lambda context, parameter, text: None if text is None else _labels(text),
     help="Set the labels of the request's namespace, for namespaceSelector and namespaceObject.",
 )
-_OPTIONS = (SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, NAMESPACE_LABELS)
+DEFAULTS = click.option(
+    "--no-defaults",
+    "defaults",
+    is_flag=True,
+    flag_value=False,
+    default=True,
+    help="Evaluate manifests as they are, without the defaults that the API server adds before "
+    "admission.",
+)
+_OPTIONS = (SELECT, OPERATION, OLD, USER, GROUP, NAMESPACE, NAMESPACE_LABELS, DEFAULTS)
 
 
 def name_of(file: BinaryIO) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from policyd.cli.shared.output import counted
+from policyd.cli.shared.request import DEFAULTS
 from policyd.cli.shared.version import version_option
 from policyd.cli.test.last_failed import failed_before, note_failures
 from policyd.cli.test.output import FORMATS, SuiteResults, write
@@ -99,6 +100,7 @@ coverage is too low (--coverage-min), 2 if a policy or suite is invalid.
     help="Choose the output format. json is a list with one object per case (under the key cases "
     "with --coverage).",
 )
+@DEFAULTS
 @version_option()
 def command(
     *,
@@ -113,6 +115,7 @@ def command(
     least: float | None,
     watch: bool,
     form: str,
+    defaults: bool,
     version: KubernetesVersion,
 ) -> None:
     """Run the test suites in PATHS against your policies.
@@ -121,7 +124,15 @@ def command(
     policies under policies:; without that field it tests all policies in PATHS together.
     """
     observed = coverage or least is not None
-    options = RunOptions(_pattern(pattern), explain, require_tests, observed, least or 0.0, version)
+    options = RunOptions(
+        _pattern(pattern),
+        explain,
+        require_tests,
+        observed,
+        least or 0.0,
+        version,
+        defaults=defaults,
+    )
     if require_tests and (pattern is not None or last_failed):
         option = "--last-failed" if pattern is None else "--run"
         raise click.UsageError(f"--require-tests needs every case: remove {option}")

@@ -25,6 +25,7 @@ class RunOptions:
     least: float = 0.0
     version: KubernetesVersion = NEWEST
     only: Mapping[str, frozenset[str]] | None = None
+    defaults: bool = True
 
     @property
     def observes(self) -> bool:
@@ -51,7 +52,12 @@ def run(sources: Sources, suites: Sequence[Document], options: RunOptions) -> Su
     """Run these suites."""
     seen = Coverage() if options.observes else None
     runner = SuiteRunner(
-        sources, select=options.select, only=options.only, explain=options.explain, coverage=seen
+        sources,
+        select=options.select,
+        only=options.only,
+        explain=options.explain,
+        coverage=seen,
+        defaults=options.defaults,
     )
     ran = tuple(runner.run(suites))
     policies = () if seen is None else tuple(seen.policies())

@@ -58,8 +58,10 @@ class SuiteRunner:
         only: Mapping[str, frozenset[str]] | None = None,
         explain: bool = False,
         coverage: Coverage | None = None,
+        defaults: bool = True,
     ) -> None:
         self._sources = sources
+        self._defaults = defaults
         self._whole = compiler.compile_strict(sources)
         self._select = select
         self._only = only
@@ -94,7 +96,14 @@ class SuiteRunner:
             )
         if self._coverage is not None:
             self._coverage.expect(suite_sources(document, self._sources).documents)
-        return _SuitePolicies(document, self._sources, policies, self._explain, self._coverage)
+        return _SuitePolicies(
+            document,
+            self._sources,
+            policies,
+            explain=self._explain,
+            coverage=self._coverage,
+            defaults=self._defaults,
+        )
 
 
 class _SuitePolicies:
@@ -105,8 +114,10 @@ class _SuitePolicies:
         document: Document,
         sources: Sources,
         policies: SuitePolicies,
+        *,
         explain: bool,
         coverage: Coverage | None,
+        defaults: bool,
     ) -> None:
         self._document = document
         self._sources = sources
@@ -115,6 +126,7 @@ class _SuitePolicies:
         self._coverage = coverage
         self._stories: list[WebhookStory] = []
         self._witness: ExplainedPolicies | None = None
+        self._defaults = defaults
 
     def run(self, case: SuiteCase) -> CaseRun:
         result = self._run(case, self._coverage is not None)
@@ -140,7 +152,13 @@ class _SuitePolicies:
                     self._document, self._sources, self._record
                 )
             evaluator = self._witness
-        return runner.run_case(self._document, case, evaluator.admit, evaluator.admitting)
+        return runner.run_case(
+            self._document,
+            case,
+            evaluator.admit,
+            within=evaluator.admitting,
+            defaults=self._defaults,
+        )
 
     def _record(self, story: WebhookStory) -> None:
         self._stories.append(story)

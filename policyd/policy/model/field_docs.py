@@ -40,6 +40,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "apiVersion": "policyd.dev/v1",
         "kind": "PolicyTest: requests and the expected answers of policies.",
         "policies": "Policy files or directories, relative to the suite. Default: all policies.",
+        "defaults": "false evaluates objects without the API server's defaults. Default: true.",
         "cases": "The test cases.",
     },
     "PolicySpec": {
@@ -184,6 +185,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "name": "The name of the test case.",
         "webhook": "Run only this webhook. Default: mutate, then validate the result.",
         "idempotent": "false allows a second run of the mutations to change the object again.",
+        "defaults": "Replaces that of the suite.",
         "request": "The request; omitted fields are derived from the object.",
         "expect": "The expected answer; only the fields given are compared.",
         "table": "Variants of the request; each row is a test of its own.",
@@ -195,6 +197,7 @@ FIELDS: dict[str, dict[str, str]] = {
         "request": "Fields that replace those of the case's request.",
         "expect": "The expected answer, instead of that of the case.",
         "idempotent": "Replaces that of the case.",
+        "defaults": "Replaces that of the case.",
     },
     "SuiteRequest": {
         "operation": "Default: CREATE; DELETE with only an oldObject; UPDATE with both objects.",

@@ -62,6 +62,11 @@ class SuiteRequest(Model):
     review: dict[str, Any] | None = None
     review_file: str | None = None
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is an AdmissionReview rather than built from manifests."""
+        return self.review is not None or self.review_file is not None
+
 
 def _one_or_many(value: object) -> object:
     """A single text stands for a list of one."""
@@ -150,6 +155,7 @@ class TableRow(ClusterState):
     """One variant of a case: its request with some fields changed.
 
     Paths of ``set`` and ``remove`` lead into the object: ``spec.containers[0].image``.
+    ``defaults`` replaces the case's.
     """
 
     name: str = ""
@@ -158,13 +164,14 @@ class TableRow(ClusterState):
     request: SuiteRequest = SuiteRequest()
     expect: Expect | None = None
     idempotent: bool | None = None
+    defaults: bool | None = None
 
 
 class Case(ClusterState):
     """One test, or with a ``table`` one test for each row.
 
     What was mutated is mutated once more, and that must change nothing; ``idempotent: false`` says
-    that it does.
+    that it does. ``defaults`` replaces the suite's.
     """
 
     model_config = ConfigDict(
@@ -174,6 +181,7 @@ class Case(ClusterState):
     name: str = ""
     webhook: Webhook | None = None
     idempotent: bool = True
+    defaults: bool | None = None
     request: SuiteRequest = SuiteRequest()
     expect: Expect | None = None
     table: Many[TableRow] | None = None
@@ -195,9 +203,13 @@ class PolicyTest(ClusterState, Object):
 
     ``authorizer`` answers what expressions ask of theirs: the first rule that fits decides, and
     where none does, it is not allowed. Without it their checks are errors.
+
+    The objects of requests get the defaults of the API server, but for whole reviews;
+    ``defaults: false`` leaves them as they are.
     """
 
     api_version: Literal["policyd.dev/v1"]
     kind: Literal["PolicyTest"]
     policies: Many[GoString] | None = None
+    defaults: bool = True
     cases: Many[Case] = ()

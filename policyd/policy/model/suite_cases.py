@@ -31,6 +31,7 @@ class SuiteCase:
     expect: Expect | None
     webhook: Webhook | None
     idempotent: bool
+    defaults: bool
     states: tuple[ClusterState, ...]
     changes: Mapping[str, Any]
     removed: tuple[str, ...]
@@ -48,6 +49,7 @@ def cases_of(suite: PolicyTest) -> Iterator[SuiteCase]:
                 case.expect,
                 case.webhook,
                 case.idempotent,
+                suite.defaults if case.defaults is None else case.defaults,
                 (suite, case),
                 {},
                 (),
@@ -57,6 +59,7 @@ def cases_of(suite: PolicyTest) -> Iterator[SuiteCase]:
 
 
 def _of_row(suite: PolicyTest, case: Case, row: TableRow, path: FieldPath) -> SuiteCase:
+    given = (each for each in (row.defaults, case.defaults) if each is not None)
     return SuiteCase(
         f"{case.name}/{row.name}",
         path,
@@ -64,6 +67,7 @@ def _of_row(suite: PolicyTest, case: Case, row: TableRow, path: FieldPath) -> Su
         case.expect if row.expect is None else row.expect,
         case.webhook,
         case.idempotent if row.idempotent is None else row.idempotent,
+        next(given, suite.defaults),
         (suite, case, row),
         row.changes,
         row.remove,

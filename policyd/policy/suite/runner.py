@@ -26,11 +26,13 @@ from policyd.policy.suite.requests import review_of
 from policyd.policy.suite.reviews import namespace
 from policyd.policy.suite.state import USUAL, CaseState, state_of
 
-# (AdmissionReview, webhooks) -> the combined answer of the webhooks, called in order.
-Admit = Callable[[JSONObject, tuple[Webhook, ...]], CaseAnswer]
+# (AdmissionReview, webhooks, whether its objects are manifests that lack the API server's defaults)
+# -> the combined answer of the webhooks, called in order.
+Admit = Callable[[JSONObject, tuple[Webhook, ...], bool], CaseAnswer]
 # The state of the cluster for one case -> the same policies in that cluster.
 Within = Callable[[CaseState], Admit]
-
+# The same as ``Admit`` for one case, whose defaults are decided.
+_Call = Callable[[JSONObject, tuple[Webhook, ...]], CaseAnswer]
 
 # The key of a Mismatch if a second run of the mutations changes their own result.
 IDEMPOTENT = "idempotent"
@@ -65,7 +67,7 @@ def run(
     select: re.Pattern[str] | None = None,
 ) -> list[CaseResult]:
     """Return the results of all cases (whose ``suite/case`` name ``select`` matches), in order."""
-    return [run_case(document, case, admit, within) for case in selected(document, select)]
+    return [run_case(document, case, admit, within=within) for case in selected(document, select)]
 
 
 def selected(document: Document, select: re.Pattern[str] | None = None) -> list[SuiteCase]:
@@ -78,15 +80,24 @@ def selected(document: Document, select: re.Pattern[str] | None = None) -> list[
 
 
 def run_case(
-    document: Document, case: SuiteCase, admit: Admit, within: Within | None = None
+    document: Document,
+    case: SuiteCase,
+    admit: Admit,
+    *,
+    within: Within | None = None,
+    defaults: bool = True,
 ) -> CaseResult:
-    """Return the result of one case."""
+    """Return the result of one case. ``defaults`` False: manifests get no defaults, whatever the
+    suite says.
+    """
     start = perf_counter_ns()
     answer: CaseAnswer | None = None
     mismatches: tuple[Mismatch, ...] = ()
     error = ""
     try:
-        answer, mismatches = _compared(document, case, admit, within)
+        # A whole review has its defaults already.
+        defaulted = defaults and case.defaults and not case.request.is_whole
+        answer, mismatches = _compared(document, case, admit, within, defaulted)
     except (CaseError, PolicydError, OSError) as wrong:
         error = str(wrong)
     return CaseResult(
@@ -132,7 +143,7 @@ def _differing(result: CaseResult) -> str:
 
 
 def _compared(
-    document: Document, case: SuiteCase, admit: Admit, within: Within | None
+    document: Document, case: SuiteCase, admit: Admit, within: Within | None, defaulted: bool
 ) -> tuple[CaseAnswer, tuple[Mismatch, ...]]:
     if case.expect is None:
         raise CaseError("the case expects nothing")
@@ -146,8 +157,12 @@ def _compared(
             raise CaseError("params, namespaces and authorizer cannot be set for these policies")
         admit = within(state)
     webhooks: tuple[Webhook, ...] = (case.webhook,) if case.webhook else ("mutate", "validate")
-    answer = _answer(review, webhooks, admit)
-    return answer, (*compare(case.expect, answer), *_run_again(case, review, answer, admit))
+
+    def call(review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
+        return admit(review, webhooks, defaulted)
+
+    answer = _answer(review, webhooks, call)
+    return answer, (*compare(case.expect, answer), *_run_again(case, review, answer, call))
 
 
 def _namespace(review: JSONObject, labels: dict[str, str]) -> JSONObject:
@@ -157,12 +172,12 @@ def _namespace(review: JSONObject, labels: dict[str, str]) -> JSONObject:
     return namespace(name, labels)
 
 
-def _answer(review: JSONObject, webhooks: tuple[Webhook, ...], admit: Admit) -> CaseAnswer:
+def _answer(review: JSONObject, webhooks: tuple[Webhook, ...], call: _Call) -> CaseAnswer:
     """Return the combined answer of the webhooks; the patch is applied by another library than the
     one that created it.
     """
     try:
-        answer = admit(review, webhooks)
+        answer = call(review, webhooks)
     except PatchError as error:
         raise CaseError(f"the patch does not apply: {error}") from None
     if not answer.patch:
@@ -171,7 +186,7 @@ def _answer(review: JSONObject, webhooks: tuple[Webhook, ...], admit: Admit) -> 
 
 
 def _run_again(
-    case: SuiteCase, review: JSONObject, answer: CaseAnswer, admit: Admit
+    case: SuiteCase, review: JSONObject, answer: CaseAnswer, call: _Call
 ) -> Iterator[Mismatch]:
     """Run the mutations again on their result: they must not change it, or with
     ``idempotent: false`` must change it.
@@ -179,7 +194,7 @@ def _run_again(
     again: list[JSONObject] | str = []
     if answer.patch:
         sent = {**review, "request": {**review["request"], "object": answer.object}}
-        second = _answer(sent, ("mutate",), admit)
+        second = _answer(sent, ("mutate",), call)
         if not second.response["allowed"]:
             again = str(second.response["status"]["message"])
         elif second.patch and not same(second.object, answer.object):

@@ -252,7 +252,8 @@ def explained(*arguments: str, text: str | None = None) -> tuple[str, str]:
 def test_the_command_that_explains_runs_as_it_is(folder: Path) -> None:
     line, said = explained("two.yaml")
     assert line == "policyd explain -p policies.json two.yaml --select Pod/shop/bad"
-    assert said.startswith("CREATE Pod bad in namespace shop by policyd\nDENIED 422")
+    request = "CREATE Pod bad in namespace shop by policyd, with the API server's defaults"
+    assert said.startswith(f"{request}\nDENIED 422")
     (folder / "it's bad.yaml").write_text(BAD)
     line, said = explained("it's bad.yaml")
     assert line == """policyd explain -p policies.json 'it'"'"'s bad.yaml'"""
@@ -277,10 +278,11 @@ def test_the_command_that_explains_has_the_options_of_the_run(folder: Path) -> N
     (folder / "old/a.yaml").write_text(f"{BAD}---\n{POD}".replace(", namespace: shop", ""))
     (folder / "new.yaml").write_text(f"{BAD}---\n{POD}".replace(", namespace: shop", ""))
     flags = ["--user", "bob", "--group", "a", "--group=b", "-n", "mail", "--old", "old"]
-    flags += ["--namespace-labels", "env=prod", "--authorizer", "rules.yaml"]
+    flags += ["--namespace-labels", "env=prod", "--authorizer", "rules.yaml", "--no-defaults"]
     line, said = explained("new.yaml", *flags, "--kubernetes-version", "1.36", "--fail-on", "warn")
     assert "UPDATE by bobb in mailprod" in said
     assert "--kubernetes-version 1.36" in line and "--fail-on" not in line
+    assert "--no-defaults" in line and "with the API server's defaults" not in said
     (folder / "one.yaml").write_text(BAD.replace("bad", "new"))
     rest = ["--user", "bob", "--group", "a", "--group", "b", "--authorizer", "rules.yaml"]
     labelled = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {env: test}}\n"

@@ -57,14 +57,17 @@ def explain(*arguments: str, text: str | None = None) -> Result:
     return CliRunner().invoke(policyd, ["explain", "-p", "policy.json", *arguments], input=text)
 
 
+BY = " by policyd, with the API server's defaults"
+
+
 def objects(done: Result) -> list[str]:
     """The first line of each explanation, and its second."""
     assert done.exit_code == 0, f"{done.output}{done.exception}"
     lines = done.stdout.splitlines()
     return [
-        f"{line.removeprefix('CREATE ').removesuffix(' by policyd')} {lines[at + 1][:7].strip()}"
+        f"{line.removeprefix('CREATE ').removesuffix(BY)} {lines[at + 1][:7].strip()}"
         for at, line in enumerate(lines)
-        if line.endswith(" by policyd")
+        if line.endswith(BY)
     ]
 
 

@@ -50,7 +50,9 @@ class Judge:
         }
         self.asked: list[tuple[str, JSONObject]] = []
 
-    def __call__(self, review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
+    def __call__(
+        self, review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool
+    ) -> CaseAnswer:
         return together(in_turn(review, webhooks, self.call))
 
     def call(self, request: AdmissionRequest, webhook: Webhook) -> AdmissionResponse:
@@ -330,7 +332,7 @@ def test_labels_of_the_namespace_need_someone_who_takes_them() -> None:
 
 
 def test_a_judge_that_refuses_the_review_fails_the_case_only() -> None:
-    def refuse(review: JSONObject, webhooks: tuple[Webhook, ...]) -> CaseAnswer:
+    def refuse(review: JSONObject, webhooks: tuple[Webhook, ...], defaulted: bool) -> CaseAnswer:
         raise ReviewError("no uid")
 
     result = run(loaded(suite()).documents[0], refuse)[0]
