@@ -12,7 +12,7 @@ from tests.e2e.balancer import balancer
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.e2e.load import Load, load
-from tests.e2e.webhook import registered, serving, write
+from tests.e2e.webhook import counted, registered, serving, write
 from tests.server.process import Process, until
 
 
@@ -107,6 +107,5 @@ def test_restarts_one_after_another_reset_no_connection(
 
 def requests(server: Process) -> float:
     """Reviews answered without an error."""
-    lines = [each for each in server.get("/metrics")[1].splitlines() if "requests_total{" in each]
-    assert not [each for each in lines if 'result="error"' in each]
-    return sum(float(each.rpartition(" ")[2]) for each in lines)
+    assert counted(server, 'result="error"') == 0
+    return counted(server, 'result="')

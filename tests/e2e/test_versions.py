@@ -10,7 +10,7 @@ from tests.e2e.builders import validating
 from tests.e2e.client import Answer, Client, audit
 from tests.e2e.cluster import Cluster
 from tests.e2e.in_tree import HOOK, TREE, both
-from tests.e2e.webhook import registered, serving, write
+from tests.e2e.webhook import counted, registered, serving, write
 from tests.server.process import Process
 
 REVIEWS: tuple[tuple[str, str, JSONObject], ...] = (
@@ -24,9 +24,7 @@ REVIEWS: tuple[tuple[str, str, JSONObject], ...] = (
 
 def reviews(server: Process) -> float:
     """How many validating reviews were answered so far."""
-    lines = server.get("/metrics")[1].splitlines()
-    counted = [each for each in lines if "requests_total{" in each and 'webhook="validate"' in each]
-    return sum(float(each.rpartition(" ")[2]) for each in counted)
+    return counted(server, 'webhook="validate"')
 
 
 def test_reviews_of_rights_reach_no_webhook_since_1_37(
