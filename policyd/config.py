@@ -42,7 +42,7 @@ class Settings:
     )
     last_good: Path | None = setting(
         None,
-        Path,
+        units.file,
         "Keep the last policies that loaded without an error in this file, and serve them if the "
         "policies are broken at start.",
     )
@@ -68,19 +68,21 @@ class Settings:
         many=True,
     )
     admin_token_file: Path | None = setting(
-        None, Path, "Require the bearer token in this file for /metrics and /policies."
+        None, units.file, "Require the bearer token in this file for /metrics and /policies."
     )
     tls_cert: Path | None = setting(
-        None, Path, "Serve with this PEM certificate chain; it is reloaded when the file changes."
+        None,
+        units.file,
+        "Serve with this PEM certificate chain; it is reloaded when the file changes.",
     )
     tls_key: Path | None = setting(
-        None, Path, "Use this PEM private key of the certificate; it is reloaded too."
+        None, units.file, "Use this PEM private key of the certificate; it is reloaded too."
     )
     self_signed: bool = setting(
         False, units.switch, "Generate a certificate for localhost at start, for development."
     )
     client_ca: Path | None = setting(
-        None, Path, "Require client certificates signed by the authority in this PEM file."
+        None, units.file, "Require client certificates signed by the authority in this PEM file."
     )
     client_name: tuple[str, ...] = setting(
         (), str, "Accept only client certificates with this name; may be repeated.", many=True
@@ -140,7 +142,7 @@ class Settings:
         "Look up authorizer checks, namespaces, params and CRDs in the Pod's own cluster.",
     )
     kubeconfig: Path | None = setting(
-        None, Path, "Look them up in the cluster of this kubeconfig file's current context."
+        None, units.file, "Look them up in the cluster of this kubeconfig file's current context."
     )
     kubernetes_version: KubernetesVersion | None = setting(
         None,
@@ -149,7 +151,7 @@ class Settings:
         f"the connected cluster, else {NEWEST}.",
     )
     capture: Path | None = setting(
-        None, Path, "Record reviews and answers in this directory, for policyd replay."
+        None, units.directory, "Record reviews and answers in this directory, for policyd replay."
     )
     capture_max_bytes: int = setting(
         256 * 2**20, units.size, "Keep this much of recorded reviews; delete the oldest first."

@@ -5,6 +5,7 @@ Every parser raises ValueError with the words that follow "expected"; its caller
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 _DURATION_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+", re.ASCII)
@@ -54,6 +55,16 @@ def switch(string: str) -> bool:
     if string.lower() in {"0", "false", "no", "off"}:
         return False
     raise ValueError("true or false")
+
+
+def file(string: str) -> Path:
+    """The path of a file, which need not exist."""
+    return Path(string)
+
+
+def directory(string: str) -> Path:
+    """The path of a directory, which need not exist."""
+    return Path(string)
 
 
 @dataclass(frozen=True, slots=True)

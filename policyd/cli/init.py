@@ -23,7 +23,9 @@ Exit status: 0 on success, 2 if a file already exists.
 
 
 @click.command("init", epilog=_EPILOG)
-@click.argument("directory", required=False, type=click.Path(file_okay=False, path_type=Path))
+@click.argument(
+    "directory", required=False, metavar="[DIR]", type=click.Path(file_okay=False, path_type=Path)
+)
 @click.option(
     "--form",
     type=click.Choice(list(_NAMES)),
@@ -32,9 +34,9 @@ Exit status: 0 on success, 2 if a file already exists.
     help="Choose whether the policy validates or mutates.",
 )
 def command(directory: Path | None, form: str) -> None:
-    """Create a first policy and its test suite in DIRECTORY, as a starting point for your own.
+    """Create a first policy and its test suite in DIR, as a starting point for your own.
 
-    The policy is named after DIRECTORY, which is created if it does not exist. The default is
+    The policy is named after DIR, which is created if it does not exist. The default is
     policies/require-team-label, or policies/default-no-token with --form mutation. Existing files
     are never overwritten.
     """
@@ -45,7 +47,7 @@ def command(directory: Path | None, form: str) -> None:
         raise click.BadParameter(f"{name!r} is not a valid policy name: {'; '.join(wrong)}")
     there = [str(folder / file) for file in _FILES if (folder / file).exists()]
     if there:
-        raise ConfigError(f"{', '.join(there)}: already exists; choose another DIRECTORY")
+        raise ConfigError(f"{', '.join(there)}: already exists; choose another DIR")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for file in _FILES:

@@ -73,7 +73,7 @@ class _Changed:
     "captures",
     nargs=-1,
     required=True,
-    metavar="CAPTURE…",
+    metavar="PATHS...",
     type=click.Path(path_type=Path, allow_dash=True),
 )
 @version_option()
@@ -89,7 +89,7 @@ def command(
 ) -> None:
     """Evaluate recorded AdmissionReviews with new policies and report which decisions change.
 
-    CAPTURE is a file or directory that policyd serve --capture recorded, or any file with one JSON
+    PATHS are files and directories that policyd serve --capture recorded, or files with one JSON
     AdmissionReview per line (.jsonl or .jsonl.gz); - is standard input. A review that does not
     record its webhook is mutated and then validated. Captures omit the values of Secrets, so
     policies that read them may decide differently than they did.

@@ -25,8 +25,8 @@ Exit status: 0 after SIGTERM or SIGINT, 2 if a setting is invalid or no policy c
 @click.command("serve", epilog=_EPILOG)
 @click.option(
     "--config",
-    type=click.Path(path_type=Path),
-    metavar="PATH",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
     help="Read settings from this YAML file.  [POLICYD_CONFIG]",
 )
 @settings_options

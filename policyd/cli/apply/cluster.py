@@ -152,12 +152,12 @@ _OPTIONS = (
     click.option(
         "--cluster",
         is_flag=True,
-        help="Check the objects in a cluster instead of RESOURCES. The cluster is only read.",
+        help="Check the objects in a cluster instead of PATHS. The cluster is only read.",
     ),
     click.option(
         "--kubeconfig",
         type=click.Path(dir_okay=False, path_type=Path),
-        metavar="PATH",
+        metavar="FILE",
         help="Connect to the cluster of this kubeconfig file.  [default: $KUBECONFIG, "
         "~/.kube/config, or the cluster of the Pod]",
     ),

@@ -59,7 +59,7 @@ Exit status: 0 if every object is admitted, 1 if at least one is denied, also by
 are checked all the same), 3 if no object is denied but part of the cluster could not be read.
 """
 _OF_MANIFESTS = (
-    "RESOURCES, --operation, --old, --exclude, --namespace-labels, --no-defaults, --output-dir and "
+    "PATHS, --operation, --old, --exclude, --namespace-labels, --no-defaults, --output-dir and "
     "--mutated cannot be combined with --cluster"
 )
 
@@ -104,7 +104,7 @@ _OF_MANIFESTS = (
 @click.option(
     "--output-dir",
     type=click.Path(file_okay=False, path_type=Path),
-    metavar="PATH",
+    metavar="DIR",
     help="Write the files that mutations change to files of the same names in this directory. "
     "Comments and formatting are kept where possible.",
 )
@@ -122,7 +122,9 @@ _OF_MANIFESTS = (
 )
 @cluster_options
 @version_option(of_cluster=True)
-@click.argument("resources", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@click.argument(
+    "resources", nargs=-1, metavar="[PATHS]...", type=click.Path(path_type=Path, allow_dash=True)
+)
 def command(
     *,
     paths: tuple[Path, ...],
@@ -147,11 +149,11 @@ def command(
 ) -> None:
     """Check manifests offline, or scan a live cluster.
 
-    Each manifest in RESOURCES is checked as if it were created now: mutated, then validated.
-    RESOURCES are files and directories of YAML or JSON; - is standard input. The items of a List
+    Each manifest in PATHS is checked as if it were created now: mutated, then validated.
+    PATHS are files and directories of YAML or JSON; - is standard input. The items of a List
     are checked one by one. Files in a directory that contain no Kubernetes object, such as Helm
     values, are skipped with a warning. Namespace labels come from --namespace-labels or from
-    Namespace objects in RESOURCES or in the policies.
+    Namespace objects in PATHS or in the policies.
 
     With --cluster, the objects in a cluster are checked instead, as if each were created now as it
     is: validated, but not mutated. Only the resources that the policies match are read. Objects
@@ -165,7 +167,7 @@ def command(
     if cluster is not None and (operation or options.given):
         raise click.UsageError(_OF_MANIFESTS)
     if cluster is None and not resources:
-        raise click.UsageError("Missing argument 'RESOURCES...' (or --cluster).")
+        raise click.UsageError("Missing argument 'PATHS...' (or --cluster).")
     if cluster is None and diff and form not in ("text", "json"):
         raise click.UsageError(f"--diff requires --format text or json, not {form}")
     if version is None:

@@ -92,7 +92,7 @@ _AUTHORIZER_HINT = "set the answers of authorizer checks with --authorizer PATH"
 @click.option(
     "--load",
     type=click.File("rb"),
-    metavar="PATH",
+    metavar="FILE",
     help="Load `object` from this file; use it to start a session without EXPRESSION.",
 )
 @click.option(

@@ -78,7 +78,7 @@ _MIN_WIDTH, _MAX_WIDTH = 80, 120
     show_default=True,
     help="Choose the output format. json has each expression as a tree with values and costs.",
 )
-@click.argument("file", default="-", type=click.File("rb"), metavar="REVIEW|MANIFEST")
+@click.argument("file", default="-", type=click.File("rb"), metavar="[FILE]")
 @version_option()
 def command(
     *,
@@ -93,7 +93,7 @@ def command(
 ) -> None:
     """Explain why each policy acted or did not act on a request.
 
-    The file is JSON or YAML; - is standard input. It contains an AdmissionReview, or manifests. A
+    FILE is JSON or YAML; - is standard input. It contains an AdmissionReview, or manifests. A
     CREATE request is built from each manifest (see --operation, --old, --user, --group and
     --namespace); the items of a List are explained one by one. Labels of namespaces come from
     --namespace-labels, or from Namespace objects in the file or in the policies. With --format json

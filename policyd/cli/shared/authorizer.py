@@ -16,8 +16,8 @@ def authorizer_option(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the argument ``authorizer`` (a StaticAuthorizer or None) to a command."""
     return click.option(
         "--authorizer",
-        type=click.Path(path_type=Path),
-        metavar="PATH",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
         callback=_read,
         help="Answer authorizer checks from the list of rules in this file (as under authorizer: "
         "in a suite). Without it, authorizer checks fail.",

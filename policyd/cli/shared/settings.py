@@ -15,13 +15,21 @@ SHORT = {"policies": "-p"}
 _METAVARS: dict[Callable[[str], Any], str] = {
     Path: "PATH",
     str: "NAME",
+    units.file: "FILE",
+    units.directory: "DIR",
     units.address: "HOST:PORT",
     units.count: "NUMBER",
     units.duration: "DURATION",
-    units.log_format: "json|text",
+    units.log_format: "[json|text]",
     units.positive_duration: "DURATION",
     units.size: "BYTES",
     versions.supported: "VERSION",
+}
+# What a shell completes as the value of a flag. The value itself is checked where it is read.
+_COMPLETED: dict[Callable[[str], Any], click.Path] = {
+    Path: click.Path(),
+    units.file: click.Path(dir_okay=False),
+    units.directory: click.Path(file_okay=False),
 }
 
 
@@ -39,8 +47,16 @@ def _option(each: Field[Any]) -> Callable[[Callable[..., Any]], Callable[..., An
     doc = f"{each.metadata['doc']}  [{PREFIX}{each.name.upper()}{_default(each.default, read)}]"
     if isinstance(each.default, bool):
         return click.option(f"{flag}/--no-{flag[2:]}", each.name, default=None, help=doc)
-    many, metavar = each.metadata["many"], _METAVARS[read]
-    return click.option(*names, each.name, multiple=many, default=None, metavar=metavar, help=doc)
+    completed = _COMPLETED.get(read)
+    return click.option(
+        *names,
+        each.name,
+        multiple=each.metadata["many"],
+        default=None,
+        metavar=_METAVARS[read],
+        help=doc,
+        shell_complete=completed and completed.shell_complete,
+    )
 
 
 def _default(value: Any, read: Callable[[str], Any]) -> str:

@@ -209,7 +209,7 @@ MISUSED = [
     (["--cluster", "--mutated"], "cannot be combined with --cluster"),
     (["pod.yaml", "--diff", "--format", "sarif"], "--diff requires --format text or json"),
     (["--kubeconfig", "x", "pod.yaml"], "require --cluster"),
-    ([], "Missing argument 'RESOURCES...' (or --cluster)."),
+    ([], "Missing argument 'PATHS...' (or --cluster)."),
 ]
 
 

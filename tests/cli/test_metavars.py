@@ -1,0 +1,83 @@
+"""What ``--help`` calls the values of options and arguments names their types."""
+
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import click
+import pytest
+
+from policyd import units
+from policyd.cli import COMMANDS, policyd
+from policyd.cli.shared.settings import settings_options
+from policyd.config import Settings
+
+READERS = {Path: "PATH", units.file: "FILE", units.directory: "DIR"}
+# What every other value is called; a choice lists its values.
+OTHERS = {
+    "BYTES", "DURATION", "EXPRESSION", "GLOB", "HOST:PORT", "KEY=VALUE,…", "KIND",
+    "KIND/[NAMESPACE/]NAME", "NAME", "NAME=JSON", "NUMBER", "PERCENT", "REGEX", "RULE", "RULE,…",
+    "VERSION", "WHEN",
+}  # fmt: skip
+
+
+def parameters() -> Iterator[tuple[str, click.Context, click.Parameter]]:
+    context = click.Context(policyd)
+    for each in policyd.params:
+        yield "policyd", context, each
+    for name in COMMANDS:
+        command = policyd.get_command(context, name)
+        assert command is not None
+        inner = click.Context(command, context, info_name=name)
+        yield from ((name, inner, each) for each in command.params)
+
+
+ALL = [
+    pytest.param(context, each, id=f"{name} {each.opts[-1]}")
+    for name, context, each in parameters()
+    if not getattr(each, "is_flag", False)
+]
+
+
+def kind_of(name: str, each: click.Parameter) -> str:
+    """FILE, DIR or PATH for what takes a path, and else an empty string."""
+    if isinstance(each.type, click.File):
+        return "FILE"
+    if isinstance(each.type, click.Path):
+        return {(True, False): "FILE", (False, True): "DIR", (True, True): "PATH"}[
+            (each.type.file_okay, each.type.dir_okay)
+        ]
+    read = {field.name: field.metadata["read"] for field in fields(Settings)}
+    return READERS.get(read.get(each.name or ""), "") if name == "serve" else ""
+
+
+@pytest.mark.parametrize(("context", "each"), ALL)
+def test_a_metavar_names_the_type(context: click.Context, each: click.Parameter) -> None:
+    shown = each.make_metavar(context).replace("...", "")
+    kind = kind_of(context.info_name or "", each)
+    if kind:
+        plural = "S" if each.nargs == -1 else ""
+        assert shown in (kind + plural, f"[{kind}{plural}]")
+    else:
+        assert shown.strip("[]") in OTHERS or "|" in shown
+
+
+@pytest.mark.parametrize(("context", "each"), ALL)
+def test_a_shell_completes_paths(context: click.Context, each: click.Parameter) -> None:
+    wanted = {"FILE": "file", "DIR": "dir", "PATH": "file", "": None}
+    kind = kind_of(context.info_name or "", each)
+    offered = {item.type for item in each.shell_complete(context, "x")}
+    assert (offered & {"file", "dir"} or {None}) == {wanted[kind]}
+
+
+def test_a_setting_of_a_path_says_which() -> None:
+    @click.command("sample")
+    @settings_options
+    def sample() -> None: ...
+
+    found = {each.name: each.make_metavar(click.Context(sample)) for each in sample.params}
+    assert {name for name, text in found.items() if text == "DIR"} == {"capture"}
+    assert {name for name, text in found.items() if text == "PATH"} == {"policies"}
+    assert {name for name, text in found.items() if text == "FILE"} == {
+        "admin_token_file", "client_ca", "kubeconfig", "last_good", "tls_cert", "tls_key",
+    }  # fmt: skip
