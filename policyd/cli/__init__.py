@@ -12,7 +12,8 @@ import click
 import click.shell_completion
 
 from policyd import __version__
-from policyd.cli.shared.color import color_option, preferred
+from policyd.cli.shared.terminal.color import color_option, preferred
+from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.errors import PolicydError
 
 # Name: (module with the click command ``command``, its line in the help).
@@ -51,10 +52,10 @@ _PROJECT = "policyd.project"  # the key of the file, or None, in the context
 _WITHOUT_PROJECT = ("serve", "completion")
 _EPILOG = """\b
 Examples:
-  policyd init                                # create policies/require-team-label
-  policyd test policies/                      # run its suite
-  policyd apply -p policies/ deploy/          # check manifests without a cluster
-  policyd serve -p policies/ --self-signed    # try the webhook on this machine
+  policyd init                               # create a policy and its suite
+  policyd test policies/                     # run its suite
+  policyd apply -p policies/ deploy/         # check manifests offline
+  policyd serve -p policies/ --self-signed   # try the webhook on this machine
 
 \b
 A project's defaults for options of commands, in policyd.yaml at its root:
@@ -180,6 +181,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except click.Abort:
         sys.exit(INTERRUPTED)
     except PolicydError as error:
-        click.echo(f"Error: {error}", err=True)
+        echo_wrapped(f"Error: {error}", err=True)
         sys.exit(error.exit_code)
     sys.exit(status)

@@ -6,8 +6,8 @@ from click.shell_completion import get_completion_class
 _SHELLS = ("bash", "zsh", "fish")
 _EPILOG = """\b
 Examples:
-  source <(policyd completion bash)                     # in this shell, or in ~/.bashrc
-  policyd completion zsh > ~/.zfunc/_policyd            # with fpath+=~/.zfunc before compinit
+  source <(policyd completion bash)    # in this shell, or in ~/.bashrc
+  policyd completion zsh > ~/.zfunc/_policyd   # for fpath+=~/.zfunc
   policyd completion fish > ~/.config/fish/completions/policyd.fish
 
 Exit status: 0 on success, 2 if the shell is not supported.

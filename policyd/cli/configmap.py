@@ -33,7 +33,8 @@ _EPILOG = """\b
 Examples:
   policyd configmap policies/ | kubectl apply --server-side -f -
   policyd configmap policies/ --output deploy/policies.yaml
-  policyd configmap policies/ namespaces.yaml --name team-policies --namespace shop
+  policyd configmap policies/ namespaces.yaml \\
+      --name team-policies --namespace shop
 
 Exit status: 0 on success, 2 if a policy is invalid, there is none, or they do not fit.
 """

@@ -15,6 +15,7 @@ from policyd.cli.shared.output import counted, echo_json, echo_problems
 from policyd.cli.shared.policies import NO_POLICIES_HINT, without_policies
 from policyd.cli.shared.reports import ReportEntry, github
 from policyd.cli.shared.sarif import ReportRule, echo_sarif
+from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import VERSION, version_option
 from policyd.errors import PolicyError, Problem
 from policyd.offline.suite_policies import SuitePolicies
@@ -41,22 +42,23 @@ Examples:
   kustomize build overlays/prod | policyd lint -
   policyd lint --strict policies/
   policyd lint --disable wildcard,no-binding policies/
-  policyd lint --fail-on advice policies/                 # exit status 1 for advice, too
-  policyd lint --fix --diff policies/                     # show what --fix would correct
+  policyd lint --fail-on advice policies/  # exit status 1 for advice, too
+  policyd lint --fix --diff policies/      # show what --fix would correct
   policyd lint --fix policies/
-  policyd lint policies/ --format github                  # annotate lines in a GitHub workflow
+  policyd lint policies/ --format github   # annotate lines in a workflow
   policyd lint policies/ --format sarif > policyd.sarif   # for code scanning
-  policyd lint policies/ --format json | jq '.[] | select(.severity == "error")'
-  policyd lint --target 1.30 policies/                    # what Kubernetes 1.30 would reject
+  policyd lint policies/ --format json | \\
+      jq '.[] | select(.severity == "error")'
+  policyd lint --target 1.30 policies/     # what 1.30 would reject
   policyd lint --rules
   policyd lint --explain unguarded-field
 
 \b
 To disable advice in a file (policyd lint --rules lists all rules):
   # policyd-lint: disable=wildcard the reason
-  Above the first line of a file, the comment applies to the file; above the first line of a
-  document, to that document; anywhere else, to the field or list item on its line or on the next
-  line, with everything in it.
+  Above the first line of a file, the comment applies to the file; above the
+  first line of a document, to that document; anywhere else, to the field or
+  list item on its line or on the next line, with everything in it.
 
 Exit status: 0 if there are no errors (advice counts only with --fail-on advice), 1 if there are, 2
 if an option is invalid. With --fix, only what remains counts; with --diff nothing is corrected.
@@ -86,9 +88,10 @@ def _explain_rule(context: click.Context, parameter: click.Parameter, name: str 
 
 def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if wanted:
-        width = max(map(len, RULES))
+        width, columns = max(map(len, RULES)), terminal_width()
         for name, rule in sorted(RULES.items(), key=lambda item: (item[1].severity, item[0])):
-            click.echo(f"{name:{width}}  {rule.severity:6}  {rule.about}")
+            cells = (f"{name:{width}}", f"{rule.severity:6}")
+            click.echo(table_row(cells, rule.about, columns))
         context.exit()
 
 

@@ -15,6 +15,7 @@ from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import counted, echo_json, styled
 from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.progress import with_progress
+from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError, ReviewError
 from policyd.json_types import JSONObject
@@ -28,9 +29,9 @@ from policyd.versions import KubernetesVersion
 _COLOURS = {"now denied": "red", "now admitted": "green"}
 _EPILOG = """\b
 Examples:
-  policyd serve -p policies/ --capture /var/lib/policyd/capture     # record, then:
+  policyd serve -p policies/ --capture /var/lib/policyd/capture   # record
   policyd replay capture/ -p policies-new/ --against policies/
-  policyd replay capture/ -p policies-new/          # compare with the recorded answers
+  policyd replay capture/ -p policies-new/   # compare with recorded answers
   policyd replay reviews.jsonl.gz -p new/ --against old/ -v
 
 Exit status: 0 if no decision changes, 1 if at least one does, 2 if the input or a policy is
@@ -163,16 +164,17 @@ def _table(found: list[_Changed], verbose: bool) -> None:
     groups = [list(members) for _, members in groupby(ordered, _sort)]
     rows = [(each, len(group)) for group in groups for each in (group if verbose else group[:1])]
     width = max(len("POLICY"), *(len(each.change.policy) for each in found), 0)
+    columns = terminal_width()
     if rows:
-        click.echo(f"{'CHANGE':<14}  {'COUNT':>5}  {'POLICY':<{width}}  EXAMPLE")
+        heads = (f"{'CHANGE':<14}", "COUNT", f"{'POLICY':<{width}}")
+        click.echo(table_row(heads, "EXAMPLE", columns))
     for each, times in rows:
         change = each.change
         what = styled(f"{change.what:<14}", fg=_COLOURS.get(change.what, "yellow"))
         message = " ".join(change.message.split())
-        click.echo(
-            f"{what}  {1 if verbose else times:>5}  {change.policy or '-':<{width}}  "
-            f"{each.request} ({each.place}): {message}"
-        )
+        cells = (what, f"{1 if verbose else times:>5}", f"{change.policy or '-':<{width}}")
+        example = f"{each.request} ({each.place}): {message}"
+        click.echo(table_row(cells, example, columns))
 
 
 def _sort(changed: _Changed) -> tuple[int, str]:

@@ -13,10 +13,11 @@ from policyd.server import signals
 
 _EPILOG = """\b
 Examples:
-  policyd serve -p policies/ --self-signed                 # try it on this machine
+  policyd serve -p policies/ --self-signed           # try it on this machine
   policyd serve -p policies/ --tls-cert tls.crt --tls-key tls.key
   policyd serve --config server.yaml --capture /var/lib/policyd/capture
-  POLICYD_LOG_FORMAT=text policyd serve -p policies/ --self-signed --bind 127.0.0.1:8443
+  POLICYD_LOG_FORMAT=text policyd serve -p policies/ --self-signed \\
+      --bind 127.0.0.1:8443
 
 Exit status: 0 after SIGTERM or SIGINT, 2 if a setting is invalid or no policy can be loaded.
 """

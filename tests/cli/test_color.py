@@ -4,7 +4,7 @@ import pytest
 from click.testing import CliRunner
 
 from policyd.cli import policyd
-from policyd.cli.shared.color import preferred
+from policyd.cli.shared.terminal.color import preferred
 
 ENVIRONMENTS = {
     "nothing": ({}, None),

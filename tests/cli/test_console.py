@@ -2,12 +2,9 @@
 
 import json
 import os
-import pty
 import re
-import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,8 +13,8 @@ import pytest
 
 from policyd.cli import COMMANDS
 from policyd.policy.suite.reviews import build_review
+from tests.cli.terminal import SCRIPT, environment, in_terminal
 
-SCRIPT = Path(sys.executable).with_name("policyd")
 pytestmark = pytest.mark.skipif(
     not SCRIPT.exists(), reason=f"policyd is not installed: no {SCRIPT} (make build installs it)"
 )
@@ -57,11 +54,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def environment(**more: str) -> dict[str, str]:
-    """Nothing of the tests' own environment that could change what is written."""
-    return {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "TERM": "xterm-256color", **more}
-
-
 def run(
     *arguments: str, cwd: Path, text: str = "", **more: str
 ) -> subprocess.CompletedProcess[str]:
@@ -76,32 +68,6 @@ def run(
         timeout=60,
         check=False,
     )
-
-
-def in_terminal(*arguments: str, cwd: Path, **more: str) -> str:
-    """What a person would see."""
-    leader, follower = pty.openpty()
-    process = subprocess.Popen(
-        [SCRIPT, *arguments],
-        cwd=cwd,
-        env=environment(**more),
-        stdin=follower,
-        stdout=follower,
-        stderr=follower,
-    )
-    os.close(follower)
-    seen = b""
-    try:
-        while True:
-            ready, _, _ = select.select([leader], [], [], 60)
-            assert ready, seen
-            seen += os.read(leader, 65536)
-    except OSError:  # the other end is closed
-        pass
-    finally:
-        os.close(leader)
-        process.wait(60)
-    return seen.decode()
 
 
 def test_every_command_has_a_way_to_work() -> None:

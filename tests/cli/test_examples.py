@@ -143,7 +143,7 @@ def test_an_example_that_is_not_run_has_options_that_exist(
     example: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(folder)
-    words = shlex.split(example, comments=True)
+    words = shlex.split(example.replace("\\\n", ""), comments=True)
     words = words[words.index("policyd") + 1 :]
     if ">" in words:
         words = words[: words.index(">")]

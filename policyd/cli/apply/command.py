@@ -28,18 +28,21 @@ _EPILOG = """\b
 Examples:
   policyd apply -p policies/ deploy/
   helm template chart/ | policyd apply -p policies/ -
-  policyd apply -p policies/ pod.yaml --old pod-before.yaml --user alice --group dev
-  policyd apply -p policies/ deploy/ --exclude values.yaml --exclude 'templates/*'
+  policyd apply -p policies/ pod.yaml --old pod-before.yaml \\
+      --user alice --group dev
+  policyd apply -p policies/ deploy/ --exclude values.yaml \\
+      --exclude 'templates/*'
   policyd apply -p policies/ deploy/ --namespace shop --fail-on warn
   policyd apply -p policies/ deploy/ --diff --output-dir mutated/
   helm template chart/ | policyd apply -p policies/ --mutated - > mutated.yaml
-  policyd apply -p policies/ deploy/ --format github     # or junit, sarif, json
+  policyd apply -p policies/ deploy/ --format github   # or junit, sarif, json
 
 \b
 What is in a cluster (requires pip install 'policyd[cluster]'):
   policyd apply -p policies/ --cluster
   policyd apply -p policies/ --cluster -n shop -n mail --diff
-  policyd apply -p policies/ --cluster --context prod --format json > findings.json
+  policyd apply -p policies/ --cluster --context prod --format json \\
+      > findings.json
 
 \b
 In GitHub code scanning:
@@ -48,10 +51,10 @@ In GitHub code scanning:
 \b
 What RESULT says:
   denied    a policy denies the object
-  error     a policy could not be evaluated, so the object is denied (failurePolicy Fail)
+  error     a policy could not be evaluated, which denies (failurePolicy Fail)
   warning   a policy warns (validationActions Warn)
   audit     a policy only audits (validationActions Audit)
-  ignored   a policy could not be evaluated; that has no effect (failurePolicy Ignore)
+  ignored   a policy could not be evaluated; no effect (failurePolicy Ignore)
   admitted  no policy denies the object (with -v)
 
 Exit status: 0 if every object is admitted, 1 if at least one is denied, also by an error (see also

@@ -11,6 +11,7 @@ from policyd.cli.apply.checked import CheckedObject, Tally, TextOptions
 from policyd.cli.shared.output import echo_json, shortest, styled
 from policyd.cli.shared.reports import ReportEntry, ReportLevel, github, junit
 from policyd.cli.shared.sarif import ReportRule, echo_sarif
+from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.errors import Problem
 from policyd.json_types import JSONObject
 from policyd.offline.admitting import Violation
@@ -68,8 +69,9 @@ def _text(checked: Sequence[CheckedObject], style: TextOptions) -> None:
         if not any(row[_PLACE] for row in rows):
             table = [row[:_PLACE] + row[_PLACE + 1 :] for row in table]
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        columns = terminal_width(err=style.err)
         for row in table:
-            click.echo(_line(row, widths[:-1]).rstrip(), err=style.err)
+            click.echo(_line(row, widths[:-1], columns), err=style.err)
     if style.diff:
         for each in checked:
             for line in diff_lines(each):
@@ -107,11 +109,11 @@ def _joined(message: str) -> str:
     return " ".join(message.split())
 
 
-def _line(row: Row, widths: Sequence[int]) -> str:
+def _line(row: Row, widths: Sequence[int], columns: int | None) -> str:
     cells = [f"{text:<{width}}" for text, width in zip(row, widths, strict=False)]
     colour = _COLOURS.get(row[0])
     first = styled(cells[0], fg=colour) if colour else cells[0]
-    return "  ".join((first, *cells[1:], row[-1]))
+    return table_row((first, *cells[1:]), row[-1], columns)
 
 
 def _as_json(checked: CheckedObject, style: TextOptions) -> JSONObject:

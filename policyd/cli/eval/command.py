@@ -35,11 +35,12 @@ Examples:
   policyd eval --load pod.yaml
   policyd eval --cost 'object.spec.containers.all(c, c.image != "")' pod.yaml
   policyd eval 'object.spec.containers.map(c, c.image)' pod.yaml
-  kubectl get pod web -o json | policyd eval 'quantity(object.spec.containers[0]
-      .resources.limits.memory).isLessThan(quantity("1Gi"))' -
+  kubectl get pod web -o json | policyd eval \\
+      'object.spec.containers.all(c, has(c.resources.limits))' -
   policyd eval 'object.x < limit' --var 'object={"x": 1}' --var limit=10
   policyd eval --authorizer rules.yaml --user bob \\
-      'authorizer.group("apps").resource("deployments").check("create").allowed()'
+      'authorizer.group("apps").resource("deployments")
+      .check("create").allowed()'
   echo '{"expression": "1 + x", "variables": {"x": 2}}' | policyd eval --jsonl
 
 \b
@@ -55,8 +56,9 @@ An interactive session (policyd eval without EXPRESSION):
 \b
 Lines of --jsonl, one JSON object each:
   in   {"expression": CEL, "variables": {NAME: JSON}}
-       optional: "mode": "vap" types request and namespaceObject as in validating policies,
-       "mode": "map" as in mutating policies (Object{…}, JSONPatch{…});
+       optional: "mode": "vap" types request and namespaceObject as in
+       validating policies, "mode": "map" as in mutating policies (Object{…},
+       JSONPatch{…});
        "version": "1.36" sets the Kubernetes version of this line
   out  {"value": JSON, "type": "int", "cost": 3}
        {"error": STRING, "stage": "compile", "run" or "question"}
@@ -70,7 +72,7 @@ Exit status: 0 for a value, 1 for a run-time error, 2 if the expression does not
 MODES = ("", "vap", "map")
 _NAMES = ("object", "oldObject", "request", "namespaceObject", "params", "variables")
 _NO_AUTHORIZER = "no such attribute(s): authorizer"
-_AUTHORIZER_HINT = "set the answers of authorizer checks with --authorizer PATH"
+_AUTHORIZER_HINT = "set the answers of authorizer checks with --authorizer FILE"
 
 
 @click.command("eval", epilog=_EPILOG)

@@ -16,6 +16,7 @@ from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.output import echo_json, shortest, styled
 from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.request import GivenReview, RequestOptions, request_options
+from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
@@ -29,23 +30,25 @@ Examples:
   policyd explain -p policies/ review.json
   policyd explain -p policies/ deployment.yaml --namespace-labels env=prod
   policyd explain -p policies/ --policy require-limits pod.yaml
-  policyd explain -p policies/ pod.yaml --old pod-before.yaml --user alice --group dev
-  policyd explain -p policies/ deploy/all.yaml                # each object in the file
+  policyd explain -p policies/ pod.yaml --old pod-before.yaml \\
+      --user alice --group dev
+  policyd explain -p policies/ deploy/all.yaml     # each object in the file
   policyd explain -p policies/ deploy/all.yaml --select Deployment/web
   kubectl get pod web -o json | policyd explain -p policies/ -
-  policyd explain -p policies/ pod.yaml --format json | jq '.webhooks[].policies[].outcome'
+  policyd explain -p policies/ pod.yaml --format json | \\
+      jq '.webhooks[].policies[].outcome'
 
 \b
 How to read the output:
-  denies: Policy require-limits  policies/limits.yaml:4     the policy, its result and its place
-      match: resourceRules[0] matches                       why the policy was evaluated
-    x validations[0] = false  (cost 12)                     + is true, x is false, ! is an error
+  denies: Policy require-limits  limits.yaml:4   the policy, result and place
+      match: resourceRules[0] matches            why the policy was evaluated
+    x validations[0] = false  (cost 12)          + true, x false, ! an error
         message: every container needs a memory limit
         | object.spec.containers.all(c, has(c.resources.limits))
-        object.spec.containers = [{"name": "web"}, …        each subexpression and its value
-      > [1] c = {"name": "log", "resources": {}}            > marks the deciding iteration
+        object.spec.containers = [{"name": "we…  the value of a subexpression
+      > [1] c = {"name": "log"}                  > is the deciding iteration
             has(c.resources.limits) = false
-  - only-deployments: resourceRules[0]: resources …         why a policy was not evaluated
+  - only-deployments: resourceRules[0]: kind …   why a policy did nothing
 
 Exit status: 0 if the request was explained (even if it is denied), 2 if the input or a policy is
 invalid.
@@ -126,7 +129,7 @@ def command(
             click.echo(("\n" if number else "") + _heading(each))
         style = TreeStyle(_width(), everything)
         sent = each.review.get("request") or {}
-        click.echo("\n".join(text(stories, sent, style, defaulted=lacking is not None)))
+        echo_wrapped("\n".join(text(stories, sent, style, defaulted=lacking is not None)))
 
 
 def _heading(given: GivenReview) -> str:

@@ -7,13 +7,14 @@ from typing import Any
 import click
 import orjson
 
-from policyd.cli.shared.color import preferred
+from policyd.cli.shared.terminal.color import preferred
+from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.errors import Problem
 
 
 def styled(text: str, **style: Any) -> str:
     """Color a string unless NO_COLOR is set; ``--color always`` overrides it, and ``click.echo``
-    drops the color where ``shared/color`` decided so.
+    drops the color where ``terminal/color`` decided so.
     """
     context = click.get_current_context(silent=True)
     if preferred() is False and not (context and context.color):
@@ -47,7 +48,7 @@ def problem_details(problem: Problem) -> Iterator[str]:
 def echo_problems(problems: Iterable[Problem], *, err: bool = False) -> None:
     """Print each problem as text."""
     for problem in problems:
-        click.echo(problem_text(problem), err=err)
+        echo_wrapped(problem_text(problem), err=err)
 
 
 def echo_skipped(problems: Iterable[Problem]) -> None:
@@ -55,7 +56,7 @@ def echo_skipped(problems: Iterable[Problem]) -> None:
     for problem in problems:
         place = styled(f"{problem.file}:{problem.line}:{problem.column}", bold=True)
         message = problem.message.removeprefix("Required value: ")
-        click.echo(f"{place}: {styled('warning', fg='yellow')}: skipped: {message}", err=True)
+        echo_wrapped(f"{place}: {styled('warning', fg='yellow')}: skipped: {message}", err=True)
 
 
 def echo_json(value: Any, *, err: bool = False) -> None:

@@ -34,14 +34,13 @@ Examples:
 
 \b
 How to read a failure:
-  --- FAIL: limits/no limit is denied (0.00s)       the suite and the case
-      suite.yaml:9: allowed                         the place, and the fields that differ
+  --- FAIL: limits/no limit is denied (0.00s)        the suite and the case
+      suite.yaml:9: allowed                          the place, what differs
                    expected  found
           allowed  false     true
-        admits: Policy require-limits  policy.yaml:4     what the policies did, as
-            match: resourceRules[0] matches              policyd explain shows it
+        admits: Policy require-limits  policy.yaml:4 what the policies did,
+            match: resourceRules[0] matches          as explain shows it
 
-\b
 Coverage counts outcomes over all cases that ran: each validation, matchCondition and selector that
 was true and that was false, and each resource rule, binding, mutation, exception and audit
 annotation that applied. Outcomes that never occurred are listed. An error is neither true nor

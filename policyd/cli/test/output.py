@@ -11,6 +11,7 @@ import click
 from policyd.cli.shared.output import counted, echo_json, problem_text, styled
 from policyd.cli.shared.reports import ReportEntry, github, junit
 from policyd.cli.shared.sarif import ReportRule, echo_sarif
+from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.test.failure import deciding
 from policyd.cli.test.mismatches import compared
@@ -63,7 +64,7 @@ class SuiteResults:
 def write(form: str, results: SuiteResults, verbose: bool) -> None:
     """Print the run in one of FORMATS."""
     if form == "text":
-        click.echo("\n".join(text(results, verbose)))
+        echo_wrapped("\n".join(text(results, verbose)))
     elif form == "json":
         echo_json(_json(results))
     elif form == "junit":

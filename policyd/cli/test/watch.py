@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.test.last_failed import note_failures
 from policyd.cli.test.output import SuiteResults, text
 from policyd.cli.test.run import RunOptions, run, suites_of
@@ -81,7 +82,7 @@ class SuiteWatcher:
             self._test(None if self._status == _BROKEN else touched)
         except PolicydError as error:
             self._status = _BROKEN
-            click.echo(f"Error: {error}")
+            echo_wrapped(f"Error: {error}")
         click.echo(styled("watching for changes; press Ctrl-C to stop", dim=True))
         sys.stdout.flush()
 
@@ -119,7 +120,7 @@ class SuiteWatcher:
                 lines.append(f"{styled('FAIL', fg='red')}  {key[0]}  {count} before")
         everything = replace(results, suites=tuple(self._known.values()))
         self._status = 0 if everything.passed else 1
-        click.echo("\n".join(lines))
+        echo_wrapped("\n".join(lines))
 
 
 async def _first(states: AsyncGenerator[Fingerprint, None]) -> None:
