@@ -20,6 +20,7 @@ from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.cli.shared.tree import TreeStyle
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
 from policyd.offline.admitting import BOTH
 from policyd.offline.explaining import Explainer
 from policyd.policy.source.loader import load, require
@@ -99,8 +100,10 @@ def command(
     FILE is JSON or YAML; - is standard input. It contains an AdmissionReview, or manifests. A
     CREATE request is built from each manifest (see --operation, --old, --user, --group and
     --namespace); the items of a List are explained one by one. Labels of namespaces come from
-    --namespace-labels, or from Namespace objects in the file or in the policies. With --format json
-    there is one JSON document for each object.
+    --namespace-labels, or from Namespace objects in FILE or in the policies.
+
+    With --format json there is one JSON document per object: a jq filter works for one and for
+    many, and jq -s makes a list of them. If there are several, each has file, line and object.
 
     The decision comes first, then the policies that caused it, with the value of every
     subexpression, then the other policies, with the reason why they did not act.
@@ -123,13 +126,21 @@ def command(
         if only is not None:
             stories = [story.only(only) for story in stories]
         if form == "json":
-            echo_json(stories_json(stories))
+            echo_json({**(_place(each) if len(given) > 1 else {}), **stories_json(stories)})
             continue
         if len(given) > 1:
             click.echo(("\n" if number else "") + _heading(each))
         style = TreeStyle(_width(), everything)
         sent = each.review.get("request") or {}
         echo_wrapped("\n".join(text(stories, sent, style, defaulted=lacking is not None)))
+
+
+def _place(given: GivenReview) -> JSONObject:
+    """Return what tells the JSON of one of several objects apart; a review has its uid."""
+    document = given.document
+    if document is None:
+        return {}
+    return {"file": document.file, "line": document.place()[0], "object": document.label}
 
 
 def _heading(given: GivenReview) -> str:

@@ -130,9 +130,16 @@ def test_json_is_one_document_for_each_object() -> None:
     text, decoder, found = explain("all.yaml", "--format", "json").stdout, json.JSONDecoder(), []
     while text.strip():
         value, end = decoder.raw_decode(text.lstrip())
-        found.append(value["allowed"])
+        found.append((value["file"], value["line"], value["object"], value["allowed"]))
         text = text.lstrip()[end:]
-    assert found == [True, True, False, True, True]
+    assert [row[-1] for row in found] == [True, True, False, True, True]
+    assert found[0][:3] == ("all.yaml", 2, "Pod shop/a")
+    assert len({row[1] for row in found}) == len(found)
+
+
+def test_json_of_a_single_object_has_no_place() -> None:
+    done = explain("all.yaml", "--select", "Pod/b", "--format", "json")
+    assert set(json.loads(done.stdout)) == {"allowed", "webhooks"}
 
 
 def test_options_are_those_of_every_object(folder: Path) -> None:
