@@ -19,6 +19,10 @@ FOLDER = Path(__file__).resolve().parent.parent / "docs" / "reference" / "comman
 WIDTH = 120
 # The mark with which click leaves a block unwrapped.
 _VERBATIM = "\b\n"
+_TERMINALS = """\
+In a terminal, long lines of text output are wrapped to its width, with hanging indents (`COLUMNS`
+overrides the width). Excerpts of sources are not wrapped. In a pipe or a file, nothing is wrapped:
+`grep` finds whole lines."""
 _GENERATED = "<!-- Generated from `policyd {name} --help` by tools/make_command_docs.py -->"
 
 
@@ -45,7 +49,8 @@ def _commands() -> Iterator[tuple[str, click.Command]]:
 def _contents() -> str:
     rows = [f"| [`policyd {name}`]({name}.md) | {line} |" for name, (_, line) in COMMANDS.items()]
     head = "# Commands\n\nEach page contains the output of `policyd COMMAND --help`.\n\n"
-    return head + "\n".join(("| command | purpose |", "|---|---|", *rows)) + "\n"
+    table = "\n".join(("| command | purpose |", "|---|---|", *rows))
+    return f"{head}{table}\n\n{_TERMINALS}\n"
 
 
 def _sections(path: str, command: click.Command, level: int = 1) -> Iterator[str]:

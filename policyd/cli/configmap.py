@@ -92,7 +92,7 @@ def command(
     output: Path | None,
     version: KubernetesVersion,
 ) -> None:
-    """Pack policies into the ConfigMap that policyd mounts in a cluster.
+    """Pack policies into the ConfigMap that policyd mounts in a cluster, and print it as YAML.
 
     PATHS are files and directories of YAML or JSON; - is standard input. They are loaded and
     compiled first, so that no broken policy is packed. Every document is kept as it is written,

@@ -150,7 +150,7 @@ def command(
     version: KubernetesVersion | None,
     resources: tuple[Path, ...],
 ) -> None:
-    """Check manifests offline, or scan a live cluster.
+    """Check manifests offline, or scan a live cluster, and list what your policies find.
 
     Each manifest in PATHS is checked as if it were created now: mutated, then validated.
     PATHS are files and directories of YAML or JSON; - is standard input. The items of a List

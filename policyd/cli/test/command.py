@@ -117,7 +117,7 @@ def command(
     defaults: bool,
     version: KubernetesVersion,
 ) -> None:
-    """Run the test suites in PATHS against your policies.
+    """Run the test suites in PATHS against your policies and explain each failed case.
 
     A suite (kind PolicyTest) lists requests and the expected answers. It names the files of its
     policies under policies:; without that field it tests all policies in PATHS together.
