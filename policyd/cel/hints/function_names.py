@@ -66,6 +66,8 @@ ALIASES: Mapping[str, str] = {
     **_rows(_TYPE, "typeof isstring isint isnumber isbool islist ismap isarray istype"),
     **_rows(_SORT, "sorted orderby"),
     **_rows("{0}.distinct()", "unique uniq dedupe"),
+    **_rows("{0}.asApproximateFloat()", "asfloat asdouble approximatefloat"),
+    **_rows("{0}.asInteger()", "asint aslong asnumber"),
     **_rows("quantity({0})", "parsequantity resourcequantity resource toquantity"),
     **_rows("semver({0})", "version parseversion semvercompare"),
     **_rows("duration({0})", "parseduration toduration"),
@@ -77,7 +79,7 @@ ALIASES: Mapping[str, str] = {
     **_rows(_NO_CODE, "base64 base64decode base64encode sha256 md5 hash tojson fromjson parsejson"),
 }
 # Functions of the namespaces of other languages, by namespace.
-NAMESPACES = frozenset(("strings", "string", "regex", "regexp", "math", "list", "array", "time"))
+NAMESPACES = frozenset(("strings", "string", "regex", "regexp", "math", "list", "array", "time", "net", "resource"))
 # Arguments and what macros do with them.
 MACROS: Mapping[str, str] = {
     "all": "list.all(x, CONDITION)",

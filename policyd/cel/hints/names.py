@@ -11,7 +11,7 @@ from policyd.cel.syntax.macros import INTRODUCED, RECEIVER_MACROS, known_macro
 from policyd.cel.syntax.recursion import children
 from policyd.cel.types.functions import declarations
 from policyd.cel.types.structs import REQUEST, VARIABLES
-from policyd.cel.types.types import Kind, Type
+from policyd.cel.types.types import Kind, Type, is_optional
 
 _REQUEST_FIELDS: Mapping[str, str] = {
     "object": "write object",
@@ -37,6 +37,7 @@ _REQUEST_FIELDS: Mapping[str, str] = {
     "version": "write request.resource.version",
     "apiVersion": "write request.kind.version",
 }
+_USERS, _USER_FIELDS = ("user", "serviceAccount"), ("username", "groups", "uid", "extra")
 _MACRO_NAMES = frozenset((*MACROS, *(name for name, _ in RECEIVER_MACROS)))
 _DEEPEST = 3
 _WIDEST = 400  # fields that are looked at for one of that name
@@ -64,20 +65,24 @@ def _function_hint(tree: Tree, call: Call) -> str:
     if newer:
         return newer
     if name in MACROS:
-        return _macro_hint(call, texts)
+        return _macro_hint(tree, call, texts)
     if name == "has":
         return "write has(a.b): it takes one field"
     functions = [each for each in tree.scope.functions if each[0].isalpha()]
     close = near(name, [*functions, *MACROS])
     if close and close.lower() == name.replace("_", "").lower():
         return f"write {styled_call(tree, close, texts)}"
+    if call.target is None and len(texts) == 2 and texts[0][:1] in "'\"" and "regex" in name.lower():
+        texts.reverse()  # the pattern comes first in JMESPath and Rego
     known = alias(name, texts)
     return known or (f"did you mean {close}?" if close else "")
 
 
-def _macro_hint(call: Call, texts: list[str]) -> str:
+def _macro_hint(tree: Tree, call: Call, texts: list[str]) -> str:
     """Return the remedy for a macro with the wrong arguments."""
     form = MACROS[call.function]
+    if call.target is not None and not call.args and is_optional(tree.type(call.target)):
+        return f"write {held(texts[0])}.hasValue()"
     if call.target is None and len(call.args) == 1 and call.function == "exists":
         return f"write has({texts[0]}) for a field, {form} for a list"
     if call.target is None and len(call.args) == 3:
@@ -123,11 +128,14 @@ def _newer(tree: Tree, call: Call) -> str:
 
 def field_hint(tree: Tree, pos: int, field: str) -> str:
     """Return the remedy for a field that a type does not have."""
-    for node, _ in tree.at(pos):
+    for node, above in tree.at(pos):
         whole = _holder(node, field)
         if whole is not None:
             of = tree.type(whole)
             of = of.params[0] if of.name == "optional_type" else of
+            outer = getattr(above[0], "field", "") if above else ""
+            if of == REQUEST and field in _USERS and outer in _USER_FIELDS:
+                return f"write request.userInfo.{outer}"
             return _field_hint(tree, of, whole, field)
     return ""
 

@@ -11,6 +11,7 @@ from policyd.cel.types.types import (
     DURATION,
     DYN,
     INT,
+    JSON_PATCH,
     STRING,
     TIMESTAMP,
     UINT,
@@ -195,6 +196,10 @@ def _lists(o: OperatorUse) -> str:
     at = next((number for number, t in enumerate(o.types) if t.kind is Kind.LIST), None)
     if at is None:
         return ""
+    if all(t.kind is Kind.LIST for t in o.types):
+        if JSON_PATCH in (t.params[0] for t in o.types):
+            return "write JSONPatch{op: 'add', path: '/spec/x', value: …} for each operation, no map"
+        return o.write(1, f"dyn({o.texts[1]})") if o.sign == "+" else ""
     if o.sign == "+":
         return o.write(1 - at, f"[{o.texts[1 - at]}]")
     return o.write(at, f"size({o.texts[at]})") if o.call.function in _ORDERED else ""

@@ -53,7 +53,25 @@ def equals(s: SourcePieces, at: int) -> Mistake | None:
         return Mistake(s[at - 1].pos, what, f"{_COMPARE}, or declare it under variables")
     if before in ("+", "-", "*", "/"):
         return Mistake(s[at - 1].pos, f"CEL cannot assign with {before}=", _COMPARE)
+    if s[at - 1].kind == "IDENTIFIER" and _in_struct(s, at - 2):
+        return Mistake(pos, "an expression cannot contain '='", f"write {s.text(at - 1)}: …")
     return Mistake(pos, "an expression cannot contain '='", _COMPARE)
+
+
+def _in_struct(s: SourcePieces, at: int) -> bool:
+    """Whether a field of ``Object{…}`` may follow this piece."""
+    depth = 0
+    if s.text(at) not in ("{", ","):
+        return False
+    while at >= 0:
+        text = s.text(at)
+        if text in ("(", "[", "{"):
+            if depth == 0:
+                return text == "{"
+            depth -= 1
+        depth += text in (")", "]", "}")
+        at -= 1
+    return False
 
 
 def arrow(s: SourcePieces, at: int) -> Mistake | None:

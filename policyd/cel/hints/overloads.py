@@ -24,6 +24,7 @@ from policyd.cel.types.types import (
 )
 
 _SIGNATURES = 3
+_CIDR = "net.CIDR"
 
 # The call, its operands as text and their types.
 _Hinter = Callable[[Tree, Call, list[str], list[Type]], str]
@@ -109,6 +110,8 @@ def _membership(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> 
             return f"in looks for keys, which are {whole.params[0].display()}: convert {texts[0]}"
         if whole.kind is Kind.STRUCT:
             return f"write has({texts[1]}.FIELD)"
+        if whole.name == _CIDR:
+            return _contained(texts[1], texts[0], types[0])
         return f"write {texts[0]} == {texts[1]}; in takes a list or a map"
     if call.function == "_[_]":
         whole, index = types
@@ -121,7 +124,18 @@ def _membership(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> 
         return f"write {texts[1]} in {texts[0]}"
     if call.function == "contains" and types and types[0].kind is Kind.MAP and len(types) == 2:
         return f"write {texts[1]} in {texts[0]}"
+    if call.function == "contains" and types and types[0].name == _CIDR and len(types) == 2:
+        return _contained(*texts, types[1])
     return ""
+
+
+def _contained(cidr: str, text: str, t: Type) -> str:
+    """Return how to ask whether a CIDR contains an address or another CIDR."""
+    of_range = f"{held(cidr)}.containsCIDR({text})"
+    if t.name == _CIDR:
+        return f"write {of_range}"
+    of_address = f"write {held(cidr)}.containsIP({text})"
+    return of_address if t.name == "net.IP" else f"{of_address} for an address, {of_range} for a range"
 
 
 def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
@@ -140,6 +154,10 @@ def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:
     lacking = [each for each in other if each.member and len(each.args) == len(types) + 1]
     if lacking and not any(len(each.args) == len(types) for each in same):
         return f"write x.{name}({', '.join(texts)})"
+    if name == "string" and len(types) == 1 and types[0].kind is Kind.LIST:
+        return f"write {held(texts[0])}.join(', ')"
+    if name == "or" and member and is_optional(types[0]) and len(types) == 2:
+        return f"write {held(texts[0])}.orValue({texts[1]})"
     if name == "join" and len(types) == 2 and types[1].kind is Kind.LIST:
         return f"write {texts[1]}.join({texts[0]})"
     if name in ("int", "uint", "double") and types == [BOOL]:

@@ -64,6 +64,8 @@ def _bool(expr: Expr, text: str, found: Type) -> str:
         return "write a comparison, such as a.b == null, or true"
     if found == JSON_PATCH or is_patch_object(found.name):
         return "a validation cannot change objects: write mutations"
+    if found.name == "kubernetes.authorization.Decision":
+        return f"write {held(text)}.allowed()"
     return "write a comparison, or call a function that gives a bool"
 
 
@@ -150,7 +152,20 @@ def selection_hint(tree: Tree, pos: int) -> str:
             return f"write {shown(whole)}.{field}()"
         if found.name == "kubernetes.Quantity":
             return f"write {shown(whole)}.asInteger(), .asApproximateFloat() or .compareTo(…)"
-        return f"a {found.display()} has no fields"
+        if found == STRING or is_optional(found):
+            keyed = _keyed(shown(whole, ""), field)
+            if keyed:
+                return keyed
+        return f"the type {found.display()} has no fields"
+    return ""
+
+
+def _keyed(text: str, field: str) -> str:
+    """Return the remedy for a key with dots: ``labels.app.kubernetes``."""
+    for name in ("labels", "annotations"):
+        base, found, key = text.partition(f"{name}.")
+        if found:
+            return f"write the whole key in brackets: {base}{name}['{key.strip('?')}.{field}…']"
     return ""
 
 

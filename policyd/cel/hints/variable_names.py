@@ -147,6 +147,9 @@ def of_namespace(tree: Tree, call: Call) -> str:
         return f"did you mean {close}?"
     if name.lower() not in NAMESPACES:
         return f"did you mean {close}?" if close else ""
+    function = near(call.function, functions)
+    if function.lower() == call.function.lower() and name.lower() in ("net", "resource"):
+        return f"write {function}({', '.join(map(shown, call.args))})"
     if call.function in functions and call.args:
         rest = ", ".join(map(shown, call.args[1:]))
         return f"write {shown(call.args[0])}.{call.function}({rest})"
@@ -166,6 +169,8 @@ def type_hint(tree: Tree, node: StructExpr) -> str:
         return "write JSONPatch{op: 'add', path: '/spec/x', value: …}"
     if root.lower() in ("object", "obj"):
         return f"write Object{name[len(root) :]}{{…}}"
+    if _patches(tree):
+        return "write the path of the field, such as Object.spec.containers{…}, or a map"
     return "write a map: {'key': value}"
 
 

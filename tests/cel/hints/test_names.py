@@ -51,6 +51,13 @@ HINTS = [
     ("default(object.a, 1)", "write a.?b.orValue(1)"),
     ("(object.a + object.b).lower()", "write (object.a + object.b).lowerAscii()"),
     ("now()", "has no clock"),
+    ("regex_match('^a', object.name)", "write object.name.matches('^a')"),
+    ("resource.Quantity(object.a).isInteger()", "write quantity(object.a)"),
+    ("net.cidr(object.a).isMask()", "write cidr(object.a)"),
+    ("quantity(object.a).asFloat()", "write quantity(object.a).asApproximateFloat()"),
+    ("object.?a.exists()", "write object.?a.hasValue()"),
+    ("'a' in request.user.groups", "write request.userInfo.groups"),
+    ("request.user.username == 'a'", "write request.userInfo.username"),
     # Variables
     ("variables.ctr.size()", "declared: containers, name"),
     ("variables.container.size()", "did you mean variables.containers?"),
