@@ -44,8 +44,20 @@ def _erred(each: Mismatch) -> Iterator[str]:
         return
     yield "error: the policy erred, and the case does not expect it"
     yield from (f"  {styled(text, fg='red')}" for text in each.found)
-    yield "  Guard the field with has() or .? in the policy, or write error: true in the case if"
-    yield "  the error is intended."
+    yield from _remedy(" ".join(map(str, each.found)))
+
+
+def _remedy(text: str) -> Iterator[str]:
+    """Say what to change in the policy or the suite for the text of an error."""
+    if "authorizer: there is no cluster" in text:
+        yield "  Add rules to the suite under authorizer:, as in"
+        yield "  authorizer: [{user: ann, verb: create, resource: pods}]"
+    elif "no params found" in text:
+        yield "  Add the object to the suite under params:, or correct name and namespace of the"
+        yield "  paramRef: without namespace it is that of the request."
+    else:
+        yield "  Guard the field with has() or .? in the policy, or write error: true in the case if"
+        yield "  the error is intended."
 
 
 def _is_tree(each: Mismatch) -> bool:

@@ -45,7 +45,8 @@ def check_policy(policy: Policy) -> Iterator[FormProblem]:
         yield from invalid(("spec", "timeoutSeconds"), timeout, [wrong])
     if spec.pod_controllers and not _matches_pods(spec.match_constraints):
         wrong = "no resource rule matches pods, so podControllers has no effect"
-        yield from invalid(("spec", "podControllers"), True, [wrong])
+        hint = "write apiGroups: [''], apiVersions: [v1], resources: [pods] in a rule"
+        yield FormProblem(("spec", "podControllers"), f"Invalid value: true: {wrong}", hint)
     validation_names = [validation.name for validation in spec.validations]
     yield from duplicates(("spec", "validations"), validation_names, "name")
     yield from _check_exceptions(spec.exceptions, validation_names)

@@ -54,6 +54,7 @@ class Expressions:
         self._admission = partial(Environment.admission, params=has_params, version=version)
         self._environments: dict[tuple[bool, bool, bool], Environment] = {}
         self._variables: dict[str, Program] = {}
+        self._broken_variables: list[str] = []
         self._read: dict[str, ReadFields] = {}
         self._fields: dict[FieldPath, str] = {}
         self._programs: dict[tuple[FieldPath, int], Program] = {}
@@ -103,7 +104,12 @@ class Expressions:
             for problem in error.problems:
                 hinted = in_policy(problem, each, self._names, cut)
                 outer = _in_string(self.document.raw, each, hinted)
+                if self._broken_variables and problem.message.startswith(_NO_VARIABLES):
+                    first = ", ".join(self._broken_variables)
+                    outer = replace(outer, hint=f"correct the variable {first} first")
                 self.problems.append(self.document.placed(outer, each.at))
+            if each.role is VARIABLE:
+                self._broken_variables.append(each.name)
             return
         if each.role is VARIABLE:
             self._layout.define(each.name, program)
@@ -146,7 +152,7 @@ class Expressions:
         return plan_traced(checked, self._layout, self._tracer, label=each.at, variable=variable)
 
 
-# How to write the literals that Kubernetes checks when it compiles an expression.
+_NO_VARIABLES = "undeclared reference to 'variables'"
 def at_offset(problem: Problem, text: str, offset: int) -> Problem:
     """Move a problem of a part of a string, at an offset, to its place in the string."""
     source = Source(text)

@@ -16,6 +16,7 @@ from policyd.errors import Fix
 from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
 from policyd.policy.model.base import aliases
+from policyd.policy.model.other_fields import field_instead, value_instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,8 @@ def _unknown_field(path: FieldPath, model: type[BaseModel]) -> FormProblem:
     near = difflib.get_close_matches(name, known, n=1)
     if path[:2] == ("spec", _POLICY_ONLY.get(name)):
         hint = _WRITE_POLICY.format(name)
+    elif instead := field_instead(model.__name__, path):
+        hint = instead
     elif near:
         hint = f"did you mean {near[0]}?"
     elif known:
@@ -119,7 +122,8 @@ def _unsupported_value(path: FieldPath, value: object, error: ErrorDetails) -> F
     if path[-1] == "patchType" and isinstance(value, str) and value in _OWN_KINDS:
         return FormProblem(path, message, _WRITE_POLICY.format(_OWN_KINDS[value]))
     fix = Fix(value, near) if near and isinstance(value, str) else None
-    return FormProblem(path, message, f"write {near}" if near else "", fix=fix)
+    write = near or (value_instead(path, value) if isinstance(value, str) else "")
+    return FormProblem(path, message, f"write {write}" if write else "", fix=fix)
 
 
 def _named(value: object) -> str:
@@ -145,6 +149,9 @@ def _type_hint(kind: str, value: object, path: FieldPath) -> str:
     if kind == "tuple_type" and path[-1] == "variables" and isinstance(value, dict):
         name = next(iter(value), "NAME")
         return f"write a list of variables: - {{name: {name}, expression: …}}"
+    if kind == "model_type" and path[-2:-1] in (("matchConditions",), ("validations",)):
+        name = "name: NAME, " if path[-2] == "matchConditions" else ""
+        return f"write {{{name}expression: …}}"
     if kind == "tuple_type":
         return "write [a, b], or one item per line after '- '"
     return ""
