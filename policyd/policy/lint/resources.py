@@ -84,11 +84,20 @@ class _RuleAdvice:
         for index, group in enumerate(self.rule.api_groups):
             if group in own:
                 continue
-            hint = _group_hint(group, own)
+            hint = _group_hint(group, own) or self._longer_group(group)
             if hint or "." not in group:  # the group of a CRD must contain a dot
                 fix = _group_fix(group, own)
                 message = f"API group {group!r} does not exist"
                 yield self._finding("apiGroups", index, message, hint, fix=fix)
+
+    def _longer_group(self, group: str) -> str:
+        """Return the remedy for the end of a group that defines a resource of the rule."""
+        longer = sorted(
+            home
+            for home, plural in self.known
+            if plural in self.rule.resources and home.endswith(f".{group}")
+        )
+        return f"write {longer[0]}" if longer else ""
 
     def _versions(self) -> Iterator[FormProblem]:
         homes = [self._homes(resource) for resource in self.rule.resources]
@@ -122,7 +131,8 @@ class _RuleAdvice:
         subresources = sorted({each for home in homes for each in home.subresources})
         if not homes:
             fix = self._resource_fix(name)
-            if (fix or self._certain()) and not self._was_there(name):
+            # The plural of a CRD has no dot.
+            if (fix or self._certain() or "." in name) and not self._was_there(name):
                 where = " and ".join(group or "the core group" for group in self.rule.api_groups)
                 message = f"resource {name!r} does not exist in {where}"
                 hint = f"write {fix.new}: rules name the plural" if fix else ""
@@ -214,6 +224,11 @@ class _RuleAdvice:
         return Fix(name, found.pop()) if len(found) == 1 else None
 
     def _resource_hint(self, name: str) -> str:
+        for (group, plural), resource in sorted(self.known.items()):
+            if name in resource.subresources and group in self.rule.api_groups:
+                return f"write {plural}/{name}" if plural == "pods" else ""
+            if name == f"{plural}.{group}":
+                return f"write {plural}; the group belongs in apiGroups: [{group}]"
         here = [each for group, each in self.known if group in self.rule.api_groups]
         for (group, plural), resource in sorted(self.known.items()):
             if plural not in here and name.lower() in resource.aliases:

@@ -60,6 +60,7 @@ MISTAKES = [
     # Signs at the start of a value
     ("a: !x.y && b\n", (1, 4), "begins with ! is a YAML tag", "'!x.y && b'"),
     ("a: !x.all(c, c.y)\n", (1, 4), "begins with ! is a YAML tag", "'!x.all(c, c.y)'"),
+    ("a: [*]\n", (1, 5), "begins with * is a YAML alias", "'*'"),
     ("a: *x\n", (1, 4), "begins with * is a YAML alias", "'*x'"),
     ("a: && b\n", (1, 4), "begins with & is a YAML anchor", "'&& b'"),
     ("a: %x\n", (1, 4), "cannot begin with %", "'%x'"),

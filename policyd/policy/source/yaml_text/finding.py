@@ -36,6 +36,8 @@ def _candidates(
         rows.append(values.block(row) if row.value[:1] in ("|", ">") else values.sign(row))
     elif "scanning a tag" in problem:
         rows.append(values.tag(lines[began[0] - 1], began))
+    elif "scanning an alias" in problem:
+        rows += [values.sign(row), values.tag(lines[began[0] - 1], began)]
     elif "expected ',' or" in problem:
         rows += [values.sign(row), _flow(lines, (line, column), began)]
     elif "could not find expected ':'" in problem:

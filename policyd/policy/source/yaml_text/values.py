@@ -43,9 +43,9 @@ def in_brackets(line: str, column: int) -> Explanation:
 
 
 def tag(line: str, began: tuple[int, int]) -> Explanation:
-    """A tag that is not valid, at its place."""
+    """A tag or alias that is not valid, at its place."""
     value = line[began[1] - 1 :].rstrip("}] ")
-    return Explanation(_SIGNS["!"], quoted(value), (), began)
+    return Explanation(_SIGNS[value[0]], quoted(value), (), began)
 
 
 def _closes(value: str) -> bool:
