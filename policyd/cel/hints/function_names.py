@@ -79,7 +79,9 @@ ALIASES: Mapping[str, str] = {
     **_rows(_NO_CODE, "base64 base64decode base64encode sha256 md5 hash tojson fromjson parsejson"),
 }
 # Functions of the namespaces of other languages, by namespace.
-NAMESPACES = frozenset(("strings", "string", "regex", "regexp", "math", "list", "array", "time", "net", "resource"))
+NAMESPACES = frozenset(
+    ("strings", "string", "regex", "regexp", "math", "list", "array", "time", "net", "resource")
+)
 # Arguments and what macros do with them.
 MACROS: Mapping[str, str] = {
     "all": "list.all(x, CONDITION)",

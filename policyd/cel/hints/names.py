@@ -72,7 +72,12 @@ def _function_hint(tree: Tree, call: Call) -> str:
     close = near(name, [*functions, *MACROS])
     if close and close.lower() == name.replace("_", "").lower():
         return f"write {styled_call(tree, close, texts)}"
-    if call.target is None and len(texts) == 2 and texts[0][:1] in "'\"" and "regex" in name.lower():
+    if (
+        call.target is None
+        and len(texts) == 2
+        and texts[0][:1] in "'\""
+        and "regex" in name.lower()
+    ):
         texts.reverse()  # the pattern comes first in JMESPath and Rego
     known = alias(name, texts)
     return known or (f"did you mean {close}?" if close else "")

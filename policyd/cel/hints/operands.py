@@ -198,7 +198,9 @@ def _lists(o: OperatorUse) -> str:
         return ""
     if all(t.kind is Kind.LIST for t in o.types):
         if JSON_PATCH in (t.params[0] for t in o.types):
-            return "write JSONPatch{op: 'add', path: '/spec/x', value: …} for each operation, no map"
+            return (
+                "write JSONPatch{op: 'add', path: '/spec/x', value: …} for each operation, no map"
+            )
         return o.write(1, f"dyn({o.texts[1]})") if o.sign == "+" else ""
     if o.sign == "+":
         return o.write(1 - at, f"[{o.texts[1 - at]}]")

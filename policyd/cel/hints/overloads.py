@@ -135,7 +135,9 @@ def _contained(cidr: str, text: str, t: Type) -> str:
     if t.name == _CIDR:
         return f"write {of_range}"
     of_address = f"write {held(cidr)}.containsIP({text})"
-    return of_address if t.name == "net.IP" else f"{of_address} for an address, {of_range} for a range"
+    return (
+        of_address if t.name == "net.IP" else f"{of_address} for an address, {of_range} for a range"
+    )
 
 
 def _style(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> str:

@@ -156,6 +156,9 @@ def _reasons(story: PolicyStory) -> Iterator[str]:
             yield from (f"      {line}" for line in bound.more)
     for name, count in story.params:
         yield f"    params{f' of {name}' if name else ''}: {count} found"
+        if not count:
+            yield "      paramRef selects none: check its name and namespace (by default that of the"
+            yield "      request), or add the object to the policies"
 
 
 def policy_lines(story: PolicyStory, style: TreeStyle) -> Iterator[str]:

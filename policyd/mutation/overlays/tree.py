@@ -22,6 +22,7 @@ _CONDITION = re.compile(r"\(.+\)")
 # Kyverno's variables, which would be plain strings here; not the braces of other templates.
 _FOREIGN = re.compile(
     r"\{\{-?\s*(?:@|(?:request|element|elementIndex|images|target|serviceAccount\w*)\b)"
+    r"|\$\((?:object|oldObject|request|params|variables)\b"
 )
 LITERAL = "a ${ that is no expression is written $${"
 NO_EXPRESSION = "a condition is a pattern and holds no expression; matchConditions can use CEL"
@@ -304,7 +305,8 @@ class OverlayReader:
         if "${" not in text:
             if _FOREIGN.search(text):
                 hint = "write CEL: ${request.namespace}, ${object.metadata.name}"
-                self.faults.append(Fault(path, "Kyverno's variables are not known here", hint))
+                what = "Kyverno's variables are" if "{{" in text else "$(…) is"
+                self.faults.append(Fault(path, f"{what} not known here", hint))
             return OverlayLeaf(text, path)
         parts: list[str | OverlayExpression] = []
         types: list[Type] = []

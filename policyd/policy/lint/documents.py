@@ -16,7 +16,9 @@ from policyd.policy.model.kinds import (
     AnyBinding,
     AnyPolicy,
     Exception_,
+    MutatingAdmissionPolicy,
     Policy,
+    ValidatingAdmissionPolicy,
 )
 from policyd.policy.model.labels import labels_of
 from policyd.policy.model.match import MatchResources
@@ -168,12 +170,24 @@ def _bound(sources: Sources) -> Iterator[tuple[str, str]]:
 
 def _dangling_bindings(sources: Sources) -> Iterator[Problem]:
     """Report bindings of missing policies: the API server accepts them, but they have no effect."""
-    names = {(document.kind, document.name) for document in sources.of_kind(*_NEEDS_BINDING)}
+    policies = {(each.kind, each.name): each.model for each in sources.of_kind(*_NEEDS_BINDING)}
     for document in sources.documents:
         if isinstance(document.model, AnyBinding):
             kind = document.kind.removesuffix("Binding")
             name = document.model.spec.policy_name
-            if (kind, name) not in names:
+            policy = policies.get((kind, name))
+            if isinstance(policy, ValidatingAdmissionPolicy | MutatingAdmissionPolicy):
+                if policy.spec.param_kind is not None and document.model.spec.param_ref is None:
+                    finding = FormProblem(
+                        ("spec",),
+                        f"{kind} {name!r} has paramKind, but the binding has no paramRef: "
+                        "params is null",
+                        "add paramRef: {name: NAME, namespace: NAMESPACE, "
+                        "parameterNotFoundAction: Deny}",
+                        rule="missing-param-ref",
+                    )
+                    yield document.problem(finding, "advice")
+            elif (kind, name) not in policies:
                 finding = FormProblem(
                     ("spec", "policyName"),
                     f"{kind} {name!r} does not exist: the binding has no effect",

@@ -29,6 +29,8 @@ _SETTLED = frozenset(
     }
 )
 _OBJECT = re.compile(r"\bobject\b")
+# The variables of Kyverno, shells and overlays, and a string of CEL with a plus behind it.
+_TEMPLATE = re.compile(r"\{\{|\$\{|\$\(|^'[^']*' \+ ")
 
 Validating = ValidatingAdmissionPolicy | Policy
 
@@ -61,6 +63,13 @@ def _messages(validations: Sequence[Validation]) -> Iterator[FormProblem]:
                 "no message: users will see the raw expression when they are denied",
                 "add message or messageExpression: what is wrong, and how to fix it",
                 rule="missing-message",
+            )
+        if _TEMPLATE.search(validation.message):
+            yield FormProblem(
+                ("spec", "validations", index, "message"),
+                "users will see this as it is written: a message is not evaluated",
+                "write messageExpression: \"'… ' + object.metadata.name\"",
+                rule="literal-message",
             )
 
 

@@ -43,6 +43,9 @@ def exception(**fields: object) -> JSONObject:
 ROWS: list[tuple[str, list[JSONObject], list[tuple[str, str]]]] = [
     ("bound", [vap(), vap_binding()], []),
     ("own kind needs no binding", [policy()], []),
+    ("paramKind without paramRef", [
+        vap(paramKind={"apiVersion": "v1", "kind": "ConfigMap"}), vap_binding()],
+        [("missing-param-ref", "spec")]),
     ("unbound", [vap()], [("no-binding", "metadata.name")]),
     ("a binding of the other kind", [vap("m"), map_binding()], [
         ("no-binding", "metadata.name"), ("dangling-binding", "spec.policyName")]),

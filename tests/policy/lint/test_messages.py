@@ -30,6 +30,21 @@ MESSAGES: list[tuple[JSONObject, bool]] = [
 ]
 
 
+LITERAL = [
+    ("{{ request.object.metadata.name }} is wrong", True),
+    ("${object.metadata.name} is wrong", True),
+    ("$(object.metadata.name) is wrong", True),
+    ("'wrong: ' + object.metadata.name", True),
+    ("a message with 'quotes' + a plus, for $5", False),
+]
+
+
+@pytest.mark.parametrize(("message", "told"), LITERAL)
+def test_a_message_is_not_evaluated(message: str, told: bool) -> None:
+    expected = [("literal-message", "spec.validations[0].message")] if told else []
+    assert found_in(policy(validations=[{**OBJECT, "message": message}])) == expected
+
+
 @pytest.mark.parametrize(("validation", "told"), MESSAGES)
 def test_messages(validation: JSONObject, told: bool) -> None:
     expected = [("missing-message", "spec.validations[1]")] if told else []
