@@ -125,7 +125,7 @@ def _membership(tree: Tree, call: Call, texts: list[str], types: list[Type]) -> 
     if call.function == "contains" and types and types[0].kind is Kind.MAP and len(types) == 2:
         return f"write {texts[1]} in {texts[0]}"
     if call.function == "contains" and types and types[0].name == _CIDR and len(types) == 2:
-        return _contained(*texts, types[1])
+        return _contained(texts[0], texts[1], types[1])
     return ""
 
 

@@ -157,8 +157,8 @@ def _reasons(story: PolicyStory) -> Iterator[str]:
     for name, count in story.params:
         yield f"    params{f' of {name}' if name else ''}: {count} found"
         if not count:
-            yield "      paramRef selects none: check its name and namespace (by default that of the"
-            yield "      request), or add the object to the policies"
+            yield "      paramRef selects none: check its name and namespace (by default that of"
+            yield "      the request), or add the object to the policies"
 
 
 def policy_lines(story: PolicyStory, style: TreeStyle) -> Iterator[str]:

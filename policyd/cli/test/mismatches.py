@@ -56,7 +56,8 @@ def _remedy(text: str) -> Iterator[str]:
         yield "  Add the object to the suite under params:, or correct name and namespace of the"
         yield "  paramRef: without namespace it is that of the request."
     else:
-        yield "  Guard the field with has() or .? in the policy, or write error: true in the case if"
+        guard = "Guard the field with has() or .? in the policy"
+        yield f"  {guard}, or write error: true in the case if"
         yield "  the error is intended."
 
 
