@@ -56,6 +56,9 @@ def _rules(document: Document) -> Iterator[tuple[FieldPath, NamedRuleWithOperati
             yield ("spec", field, "excludeResourceRules", index), rule, exact
 
 
+_CONNECT = "CONNECT is for pods/exec, pods/attach, services/proxy and the like"
+
+
 @dataclass(frozen=True, slots=True)
 class _RuleAdvice:
     """Checks one match rule."""
@@ -153,9 +156,9 @@ class _RuleAdvice:
             yield self._finding("resources", index, message, "remove it")
         elif "*" not in operations and not seen.intersection(operations):
             message = f"{resource} does not support {' or '.join(operations)}"
-            yield self._finding(
-                "resources", index, message, f"it supports {', '.join(sorted(seen))}"
-            )
+            hint = f"it supports {', '.join(sorted(seen))}"
+            hint += f"; {_CONNECT}" if "CONNECT" in operations else ""
+            yield self._finding("resources", index, message, hint)
         wanted = {"Namespaced": True, "Cluster": False}.get(self.rule.scope)
         if wanted is not None and all(home.namespaced is (not wanted) for home in homes):
             where = "cluster-scoped" if wanted else "namespaced"
@@ -173,7 +176,7 @@ class _RuleAdvice:
             if operation not in seen and seen.intersection(operations):
                 hint = f"supported: {', '.join(sorted(seen))}"
                 if operation == "CONNECT":
-                    hint = "CONNECT is for pods/exec, pods/attach, services/proxy and the like"
+                    hint = _CONNECT
                 message = f"{operation} is not supported by {', '.join(named)}"
                 yield self._finding("operations", index, message, hint)
 
