@@ -40,7 +40,7 @@ NAMESPACE = "apiVersion: v1\nkind: Namespace\nmetadata: {name: shop, labels: {te
 POD = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\n"
 
 
-def policy(name: str, expression: str = "true") -> str:
+def policy_text(name: str, expression: str = "true") -> str:
     return POLICY.format(name=name, rules=RULES, expression=expression)
 
 
@@ -73,10 +73,10 @@ def mounted(config_map: dict[str, Any], folder: Path) -> Path:
 def tree(tmp_path: Path) -> Path:
     """Policies as people keep them: with suites, fixtures, several documents in a file, parameters."""
     files = {
-        "one/policy.yaml": policy("one"),
+        "one/policy.yaml": policy_text("one"),
         "one/suite.yaml": SUITE,
         "one/pod.yaml": POD,
-        "team/two.yaml": f"# all of a team\n{policy('two')}---\n{policy('three')}---\n{SUITE}",
+        "team/two.yaml": f"# all of a team\n{policy_text('two')}---\n{policy_text('three')}---\n{SUITE}",
         "namespaces.yaml": NAMESPACE,
     }
     for name, text in files.items():
@@ -100,20 +100,21 @@ def test_keys_are_names_of_policies_or_paths_and_comments_stay(tree: Path) -> No
     made = packed(str(tree))
     assert made["metadata"] == {"name": "policyd-policies", "namespace": "policyd"}
     assert sorted(made["data"]) == ["namespaces.yaml", "one.yaml", "team.two.yaml"]
-    assert made["data"]["one.yaml"] == policy("one")
+    assert made["data"]["one.yaml"] == policy_text("one")
     assert (
-        made["data"]["team.two.yaml"] == f"# all of a team\n{policy('two')}---\n{policy('three')}"
+        made["data"]["team.two.yaml"]
+        == f"# all of a team\n{policy_text('two')}---\n{policy_text('three')}"
     )
 
 
 def test_texts_are_written_as_blocks_that_people_can_edit(tree: Path) -> None:
     file = tree / "one" / "policy.yaml"
-    file.write_text(policy("one").replace("kept", "kept  \r"))
+    file.write_text(policy_text("one").replace("kept", "kept  \r"))
     assert "one.yaml: |\n    apiVersion: policyd.dev/v1" in run(str(tree))[1]
 
 
 def test_blanks_that_mean_something_stay(tree: Path, tmp_path: Path) -> None:
-    text = policy("one") + "  description: |\n    two  \n    lines\n"
+    text = policy_text("one") + "  description: |\n    two  \n    lines\n"
     (tree / "one" / "policy.yaml").write_text(text)
     (document,) = load([mounted(packed(str(tree / "one")), tmp_path / "mounted")]).documents
     assert document.raw["spec"]["description"] == "two  \nlines\n"
@@ -139,15 +140,15 @@ def test_the_library_fits_in_both_forms() -> None:
 
 
 WRONG = {
-    "a policy that does not compile": ({"a.yaml": policy("a", "object.")}, "a.yaml:8:"),
+    "a policy that does not compile": ({"a.yaml": policy_text("a", "object.")}, "a.yaml:8:"),
     "a syntax error": ({"a.yaml": "a: [\n"}, "a.yaml:2:"),
     "no policy": ({"a.yaml": NAMESPACE}, "no policies in "),
     "one key twice": (
-        {"a/b.yaml": policy("x") + "---\n" + policy("z"), "a.b.yaml": NAMESPACE},
+        {"a/b.yaml": policy_text("x") + "---\n" + policy_text("z"), "a.b.yaml": NAMESPACE},
         "a second file for the key a.b.yaml; rename it",
     ),
     "too large": (
-        {"a.yaml": policy("a") + "# " + "x" * 2**20},
+        {"a.yaml": policy_text("a") + "# " + "x" * 2**20},
         "1024 KiB of policies do not fit a ConfigMap of 1 MiB: use --gzip",
     ),
 }  # fmt: skip
@@ -164,7 +165,7 @@ def test_what_cannot_be_packed(files: dict[str, str], message: str, tmp_path: Pa
 
 
 def test_large_ones_need_server_side_apply(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text(policy("a") + "# " + "x" * 2**18)
+    (tmp_path / "a.yaml").write_text(policy_text("a") + "# " + "x" * 2**18)
     assert "without --server-side" in run(str(tmp_path))[1]
 
 

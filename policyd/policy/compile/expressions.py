@@ -153,6 +153,8 @@ class Expressions:
 
 
 _NO_VARIABLES = "undeclared reference to 'variables'"
+
+
 def at_offset(problem: Problem, text: str, offset: int) -> Problem:
     """Move a problem of a part of a string, at an offset, to its place in the string."""
     source = Source(text)
