@@ -25,8 +25,10 @@ FILES = [
 OTHERS = {
     "--admission-control-config-file": "kube-apiserver",
     "--feature-gates": "kube-apiserver",
+    "--ignore-not-found": "kubectl",
     "--pod": "an agent in an example",
     "--post-renderer": "helm",
+    "--prefix": "kubectl",
     "--runtime-config": "kube-apiserver",
     "--server-side": "kubectl",
     "--tail": "kubectl",
