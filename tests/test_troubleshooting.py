@@ -33,7 +33,7 @@ def quoted() -> dict[str, list[str]]:
     """The texts in the first column of the tables with a column "text", by section."""
     found: dict[str, list[str]] = {}
     for title, body in SECTION.findall(PAGE.read_text(encoding="utf-8")):
-        head, _, rows = body.partition("| text | meaning | what to do |\n|---|---|---|\n")
+        _, _, rows = body.partition("| text | meaning | what to do |\n|---|---|---|\n")
         if rows:
             table = rows.partition("\n\n")[0]
             cells = [row.split(" | ")[0] for row in table.splitlines()]
