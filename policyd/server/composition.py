@@ -217,10 +217,11 @@ class Server:
     def _listening(self, secure: socket.socket, plain: socket.socket) -> None:
         self.lifecycle.start_listening()
         reviews, admin = (f"{Address(*each.getsockname()[:2])}" for each in (secure, plain))
+        ready = self.store.current.policies or self.settings.allow_empty
         self.log.write(
-            "info",
+            "info" if ready else "warning",
             "listening",
-            "ready for admission requests",
+            "ready for admission requests" if ready else "not ready: there are no policies",
             reviews=f"https://{reviews}",
             admin=f"http://{admin}",
             generation=self.store.current.generation,
@@ -275,7 +276,7 @@ class Server:
             self.log.write(
                 "error",
                 "reload",
-                f"{len(attempt.errors)} errors in the policies; {kept}",
+                f"the policies have errors ({len(attempt.errors)}); {kept}",
                 generation=attempt.generation,
                 errors=list(attempt.errors),
                 quarantined=self._quarantined(),

@@ -22,6 +22,11 @@ def test_a_start_without_policies_is_not_ready_until_they_come(tmp_path: Path) -
         assert status == 503 and "hold no policies" in text
         assert server.metric("policyd_policy_set_empty") == 1
         assert server.metric('policyd_policies{kind="Policy",state="active"}') == 0
+        (listening,) = server.lines("listening")
+        assert (listening["level"], listening["message"]) == (
+            "warning",
+            "not ready: there are no policies",
+        )
         assert "no policies to serve" in server.lines("reload")[0]["message"]
         assert any("hold no policies" in str(row.get("errors")) for row in server.lines("reload"))
         write_policy(folder, "p", DENY)

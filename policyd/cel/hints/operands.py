@@ -32,11 +32,12 @@ _OF_QUANTITIES: Mapping[str, str] = {
     **_ORDERED,
     "_+_": "{0}.add({1})",
     "_-_": "{0}.sub({1})",
-    "_*_": "{0}.asApproximateFloat() * {1}.asApproximateFloat()",
-    "_/_": "{0}.asApproximateFloat() / {1}.asApproximateFloat()",
+    "_*_": "{0} * {1}",
+    "_/_": "{0} / {1}",
     "_==_": "{0} == {1}",
     "_!=_": "{0} != {1}",
 }
+_FACTORS = ("_*_", "_/_")
 _AMOUNTS = ("memory", "cpu", "storage")  # fields with quantities
 _COMPARISONS = frozenset((*_ORDERED, "_==_", "_!=_"))
 _ARITHMETIC = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_"))
@@ -102,7 +103,14 @@ def _quantities(o: OperatorUse) -> str:
         return ""
     if template is None:
         return ""
-    left, right = (made(kind, text, t) for text, t in zip(o.texts, o.types, strict=True))
+    operands = zip(o.texts, o.types, strict=True)
+    if o.call.function in _FACTORS:  # a quantity times a number is what people mean
+        factors = (
+            f"{text}.asApproximateFloat()" if t.name == QUANTITY else f"double({text})"
+            for text, t in operands
+        )
+        return f"write {f' {o.sign} '.join(factors)}"
+    left, right = (made(kind, text, t) for text, t in operands)
     return f"write {filled(template, (left, right))}"
 
 

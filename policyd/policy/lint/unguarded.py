@@ -36,6 +36,7 @@ from policyd.policy.model.expressions import (
 from policyd.policy.source.documents import Document
 
 FIELD, NULL = "unguarded-field", "null-object"
+_EQUALITY = {"_==_": "!", "_!=_": ""}  # with null: whether a field is missing, or there
 _MAX_STEPS = 50_000  # of one policy and kind: variables of variables may double at each level
 
 
@@ -105,6 +106,7 @@ class _Walk:
         self._found: list[_Hit] = []
         self._seen: set[tuple[str, Places]] = set()
         self._missing: set[Place] = set()
+        self._compared: dict[int, str] = {}  # operands of == null and != null: "!" or ""
         self._steps = 0
         self._paths = {each.name: each.at for each in self._of_role(VARIABLE)}
 
@@ -190,6 +192,10 @@ class _Walk:
             case Comprehension():
                 self._loop(node, there, loops)
             case _:
+                if isinstance(node, Call) and any(map(_is_null, node.args)):
+                    negated = _EQUALITY.get(node.function)
+                    if negated is not None:
+                        self._compared |= {each.id: negated for each in node.args}
                 for child in children(node):
                     self._visit(child, there, loops)
                 if isinstance(node, StructExpr) and node.type_name == "JSONPatch":
@@ -277,12 +283,17 @@ class _Walk:
             is_map, lacks = False, any(self._types.may_lack(each) for each in set(whole) - there)
         else:
             lacks = self._types.objects.may_lack(kind, name) or self._request_lacks(place)
+        negated = self._compared.get(node.id)
         if is_map:
             key = f"'{name}'"
             hint = f"write {key} in {text} && …, or {text}[?{key}].orValue(…)"
+            if negated is not None:
+                hint = f"write !({key} in {text})" if negated else f"write {key} in {text}"
             self._report(FIELD, node, f"{text}[{key}] may be missing", hint)
         elif lacks:
             hint = f"write has({text}.{name}) && …, or {text}.?{name}.orValue(…)"
+            if negated is not None:
+                hint = f"write {negated}has({text}.{name})"
             self._report(FIELD, node, f"{text}.{name} may be missing", hint)
 
     def _request_lacks(self, place: Place) -> bool:
@@ -296,6 +307,10 @@ class _Walk:
 
     def _report(self, rule: str, node: Expr, message: str, hint: str) -> None:
         self._found.append(_Hit(rule, self._text, node.pos, message, hint))
+
+
+def _is_null(node: Expr) -> bool:
+    return isinstance(node, Literal) and node.value is None
 
 
 def _is_made(name: str, loops: Loops) -> bool:
@@ -312,7 +327,7 @@ def _problem(document: Document, hit: _Hit, where: str) -> Problem:
         line=line,
         column=column,
         hint=hit.hint,
-        excerpt=source.excerpt(hit.pos),
+        excerpt=source.marked(hit.pos),
         rule=hit.rule,
         severity="advice",
     )

@@ -20,6 +20,8 @@ OPERANDS = [
     ("quantity(object.a) > quantity('1Gi')", "quantity(object.a).isGreaterThan(quantity('1Gi'))"),
     ("quantity(object.a) <= '1Gi'", "!quantity(object.a).isGreaterThan(quantity('1Gi'))"),
     ("quantity('1') / quantity('2')", "quantity('1').asApproximateFloat() / quantity('2')"),
+    ("quantity('1') * object.ratio", "quantity('1').asApproximateFloat() * double(object.ratio)"),
+    ("quantity('1') / 2", "quantity('1').asApproximateFloat() / double(2)"),
     ("quantity('1') + quantity('2')", "quantity('1').add(quantity('2'))"),
     ("quantity('1') == '2'", "quantity('1') == quantity('2')"),
     ("quantity(1)", "quantity('1')"),

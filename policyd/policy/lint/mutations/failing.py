@@ -153,7 +153,7 @@ def _problem(
         line=line,
         column=column,
         hint=finding.hint,
-        excerpt=source.excerpt(finding.pos),
+        excerpt=source.marked(finding.pos),
         rule=FAILING if fails else FRAGILE,
         severity="error" if fails else "advice",
     )

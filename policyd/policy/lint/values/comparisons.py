@@ -95,4 +95,4 @@ def problem_at(
     offset = text.index(each.text, each.start) + pos
     found = Problem(message, rule=rule, severity=severity, hint=hint, fix=fix)
     placed = document.placed(at_offset(found, text, offset), each.at)
-    return replace(placed, excerpt=Source(text).excerpt(offset))
+    return replace(placed, excerpt=Source(text).marked(offset))
