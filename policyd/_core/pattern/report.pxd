@@ -5,8 +5,8 @@ cdef enum:
 
 
 cdef class PatternReport:
-    """Collects places. With ``secret``, values of a Secret's data are not shown. ``field`` is the path
-    of the place, or the path that all places are below; "" if they have none in common.
+    """Collects places. With ``secret``, values of a Secret's data are not shown. ``field`` is the
+    path of the place, or the path that all places are below; "" if they have none in common.
     """
 
     cdef list places
@@ -17,6 +17,7 @@ cdef class PatternReport:
 
     cdef int add(self, str path, str expected, object value) except -1
     cdef str text(self)
+
     # A report with a text of its own.
     @staticmethod
     cdef PatternReport saying(str whole, str field)

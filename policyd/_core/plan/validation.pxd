@@ -29,8 +29,8 @@ cdef class ValidationOutcome:
 
     ``failures`` are (index, message, reason, is_error); ``annotations`` are (key, value);
     ``annotation_errors`` deny regardless of the actions; ``ignored`` are errors that failurePolicy
-    Ignore admits; ``lifted`` are the indexes of the failures that exceptions lift. ``fields`` are the
-    paths of the fields that failures are about, by index, where they are known.
+    Ignore admits; ``lifted`` are the indexes of the failures that exceptions lift. ``fields`` are
+    the paths of the fields that failures are about, by index, where they are known.
     """
 
     cdef readonly list failures
