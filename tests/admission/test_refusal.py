@@ -1,12 +1,15 @@
 """A mutation whose object does not decode: 500, named, counted and logged whatever failurePolicy is."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from policyd.admission import engine
+from policyd.admission.mutating.object import MutatedObject
 from policyd.admission.recorder import NullRecorder
 from policyd.admission.review import decode, to_dict
+from policyd.errors import StatusError
 from policyd.json_types import JSONObject
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.suite.reviews import build_review
@@ -72,3 +75,13 @@ def test_a_refusal_names_its_policy(
     assert told == [line]
     counted = {each.name: each.snapshot()["decisions"] for each in policies.counters()}
     assert (counted[name]["error"], counted[name]["admit"], counted["a"]["error"]) == (1, 0, 0)
+
+
+def test_such_an_error_without_a_refusal_admits_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*_: object) -> Iterator[None]:
+        yield from ()
+        raise StatusError(500, "InternalError", "out of place")
+
+    monkeypatch.setattr(MutatedObject, "mutate", failing)
+    with pytest.raises(StatusError, match="out of place"):
+        mutated(compiled(policy("a", DEPLOYMENTS, mutations=[labelling("a", "'b'")])))

@@ -40,7 +40,9 @@ def mutate(
     tree = MutatedObject(applicable, findings, deadline)
     try:
         yield from tree.mutate(matches)
-    except StatusError:  # it is the refusal in the verdict
+    except StatusError:
+        if findings.verdict.refusal is None:
+            raise  # without a refusal the response would admit
         return respond(request, findings.verdict, generation)
     evaluated = clock()
     recorder.phase("evaluate", evaluated - started)

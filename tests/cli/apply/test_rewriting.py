@@ -223,6 +223,7 @@ def test_json_stays_json(text: str, path: str, value: JSON) -> None:
     decoder, at = json.JSONDecoder(), 0
     while at < len(after.rstrip()):
         _, at = decoder.raw_decode(after, at + len(after[at:]) - len(after[at:].lstrip()))
+    assert at == len(after.rstrip())
 
 
 def test_json_with_a_line_for_each_field_keeps_its_form() -> None:
