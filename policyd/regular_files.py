@@ -1,4 +1,4 @@
-"""Reads regular files, up to a limit and without ever blocking on a pipe or terminal.
+"""Read regular files without ever blocking on a pipe or terminal, and replace them in one step.
 
 Opening a FIFO waits for a writer, and opening a device may have side effects. So the file type is
 checked before opening, and again on the open descriptor in case the file was replaced.
@@ -8,6 +8,7 @@ import os
 import stat
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import BinaryIO
 
 _KINDS = {
@@ -53,3 +54,20 @@ def _check(status: os.stat_result, path: str | Path, allowed: tuple[int, ...]) -
     if kind not in allowed:
         found = _KINDS.get(kind, "an unknown kind of file")
         raise NotRegular(0, f"expected a regular file, got {found}", str(path))
+
+
+def replace_file(path: Path, content: bytes, *, mode: int = 0o600) -> None:
+    """Replace a file, or create it; raises OSError.
+
+    A crash, a full disk or another process leaves the former content or a complete new one.
+    """
+    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as new:
+        try:
+            new.write(content)
+            new.flush()
+            os.fchmod(new.fileno(), mode)
+            os.fsync(new.fileno())
+            Path(new.name).replace(path)
+        except OSError:
+            Path(new.name).unlink(missing_ok=True)
+            raise

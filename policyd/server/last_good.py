@@ -5,10 +5,8 @@ The file has one line of JSON for each object of the sources, without suites. Co
 """
 
 import json
-import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
 
 from policyd.cel.syntax.recursion import deep_recursion
@@ -16,7 +14,7 @@ from policyd.errors import PolicyError, PolicySchemaError, Problem
 from policyd.observability.logs import Log
 from policyd.policy.live.store import LoadedPolicySet
 from policyd.policy.source.documents import Document
-from policyd.regular_files import open_regular
+from policyd.regular_files import open_regular, replace_file
 
 _FORM = "last-good policies 1"
 
@@ -44,7 +42,7 @@ class LastGoodFile:
         if not image:
             return
         try:
-            _write(self._path, image)
+            replace_file(self._path, image)
         except OSError as error:
             message = f"--last-good: {self._path} cannot be written: {error.strerror or error}"
             self._log.write("error", "last-good", message)
@@ -97,19 +95,3 @@ def objects_of(image: bytes) -> dict[str, list[dict[str, Any]]]:
         message = f"its content is damaged: {type(error).__name__}: {error}"
         raise PolicySchemaError([Problem(message)]) from None
     return files
-
-
-def _write(path: Path, image: bytes) -> None:
-    """Replace the file in one step, readable only by its owner.
-
-    A crash, a full disk or another process leaves the former content or a complete new one.
-    """
-    with NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as new:
-        try:
-            new.write(image)
-            new.flush()
-            os.fsync(new.fileno())
-            Path(new.name).replace(path)
-        except OSError:
-            Path(new.name).unlink(missing_ok=True)
-            raise

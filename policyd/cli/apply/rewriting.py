@@ -9,13 +9,14 @@ from itertools import groupby
 from pathlib import Path
 
 from policyd.cel.syntax.recursion import deep_recursion
-from policyd.cli.apply.splicing import CannotSplice, Splice, Splicer, edited, same
+from policyd.cli.apply.splicing import CannotSplice, Splice, Splicer, edited
 from policyd.errors import ConfigError
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.documents import Document
 from policyd.policy.source.places import Chunk, Origin
 from policyd.policy.source.splitting import NOT_AN_OBJECT, read_located, split
 from policyd.policy.source.yaml_output import dump
+from policyd.policy.suite.expectations import same
 
 _STDIN = "stdin.yaml"
 _SEPARATOR = "---\n"

@@ -13,6 +13,7 @@ import yaml
 
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.yaml_output import dump
+from policyd.policy.suite.expectations import same
 
 _Entry = tuple[yaml.Node, yaml.Node]
 
@@ -42,17 +43,6 @@ def edited(text: str, edits: Sequence[Splice]) -> str:
         parts += [text[at : edit.start], edit.text]
         at = edit.end
     return "".join([*parts, text[at:]])
-
-
-def same(one: JSON, other: JSON) -> bool:
-    """Whether two JSON values are equal; unlike in Python, true is not 1."""
-    if isinstance(one, bool) or isinstance(other, bool):
-        return one is other
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(map(same, one, other))
-    return bool(one == other)
 
 
 class Splicer:

@@ -1,9 +1,7 @@
 """Correct source files, as ``policyd lint --fix`` does, or show the change. Finds no problems."""
 
 import difflib
-import os
-import shutil
-import tempfile
+import stat
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +12,7 @@ from policyd.errors import Problem
 from policyd.policy.lint.fixes.editing import Correction, corrected
 from policyd.policy.source.documents import Sources
 from policyd.policy.source.files import SourceFile
+from policyd.regular_files import replace_file
 
 _BOM = b"\xef\xbb\xbf"
 _ROUNDS = 10
@@ -88,17 +87,9 @@ def _correct(
 
 
 def _write(file: SourceFile) -> None:
-    """Replace a file as a whole, with its mode; raises OSError. A link stays a link."""
+    """Replace a file with its mode; raises OSError. A link stays a link."""
     target = Path(file.real)
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=".policyd-")
-    try:
-        with os.fdopen(descriptor, "wb") as opened:
-            opened.write(file.data)
-        shutil.copymode(target, name)
-        Path(name).replace(target)
-    except OSError:
-        Path(name).unlink()
-        raise
+    replace_file(target, file.data, mode=stat.S_IMODE(target.stat().st_mode))
 
 
 def _lines(file: SourceFile) -> list[str]:

@@ -5,7 +5,7 @@ what it wrote. Runs no case.
 import copy
 import difflib
 import os
-import tempfile
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +24,7 @@ from policyd.policy.source.modelling import with_model
 from policyd.policy.suite.observed import corrected, observed
 from policyd.policy.suite.runner import IDEMPOTENT
 from policyd.policy.suite.splicing import ABSENT, Change, SpliceError, spliced
+from policyd.regular_files import replace_file
 
 _DRAFT: JSONObject = {"allowed": True}  # stands for an expectation that is not written yet
 _BOM = "\ufeff"
@@ -192,9 +193,6 @@ def _write(file: str, text: str) -> None:
     """Replace a file as a whole, with its mode; a link stays a link."""
     real = Path(os.path.realpath(file))
     try:
-        with tempfile.NamedTemporaryFile("wb", dir=real.parent, delete=False) as new:
-            new.write(text.encode("utf-8"))
-        Path(new.name).chmod(real.stat().st_mode)
-        Path(new.name).replace(real)
+        replace_file(real, text.encode("utf-8"), mode=stat.S_IMODE(real.stat().st_mode))
     except OSError as error:
         raise ConfigError(f"{file}: cannot be written: {error.strerror}") from None
