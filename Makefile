@@ -5,16 +5,22 @@ ifdef K8S
 export POLICYD_KUBERNETES = $(K8S)
 endif
 
-.PHONY: demo test fuzz-cel differential check build bench cov e2e clean
+.PHONY: demo test fuzz-cel fuzz asan differential check build bench bench-compare loadtest cov helm e2e node image audit tls-scan matrix clean
 
 demo: build            # a real server, real reviews, the answers explained
 	$(RUN)python tools/demo/run.py
 
-test: build            # every test; ends with pytest's summary
-	$(RUN)python -m pytest
+test: build            # every test, on all cores; ends with pytest's summary
+	$(RUN)python -m pytest -n auto --dist loadfile
 
 fuzz-cel: build        # random expressions, beside Kubernetes' own CEL: N=100000 SEED=7 K8S=1.36 (needs Go)
 	$(RUN)python -m tests.fuzz $(or $(N),20000) $(or $(SEED),1)
+
+fuzz: build            # coverage-guided, ten minutes for all targets: TIME=3600 TARGETS="reviews http1"
+	tools/fuzz $(or $(TIME),600) $(TARGETS)
+
+asan: build            # the tests of the core with AddressSanitizer and UndefinedBehaviorSanitizer
+	tools/asan
 
 differential: build    # the tests that ask Kubernetes' own CEL, of the version K8S=1.36
 	$(RUN)python -m pytest tests/fuzz
@@ -28,12 +34,42 @@ build:                 # .venv/bin/policyd and .venv/bin/python, the core compil
 bench: build           # every figure beside its target
 	$(RUN)python -m tests.bench
 
+bench-compare: build   # this tree beside the last tag, or BASE=ref, in turns (minutes: the other tree is built)
+	$(RUN)python -m tools.bench_compare $(if $(BASE),--base $(BASE)) $(OPTIONS)
+
+loadtest: build        # every shape of load by Locust, into build/loadtest; 20 minutes; Prometheus is built the first time
+	tests/node/cluster/programs.sh prometheus
+	$(RUN)python -m loadtest.campaign
+
 cov: build             # coverage of Python and Cython, in a traced copy of the tree
 	tools/cov
 
+helm:                  # for the tests of the chart, into build/node/bin; Go builds it (minutes)
+	tests/node/cluster/programs.sh helm
+
 e2e: build             # against a real kube-apiserver (K8S=1.36), which Go builds the first time (minutes)
 	$(RUN)python -m tests.e2e.cluster
-	POLICYD_E2E=1 $(RUN)python -m pytest -p tests.e2e.required tests/e2e
+	tools/e2e
+
+node: build            # on a real single-node Kubernetes, built the first time (minutes): installs, disruptions; as root
+	$(RUN)python -m tests.node.programs
+	POLICYD_NODE=1 $(RUN)python -m pytest -p tests.e2e.required tests/node -v
+
+image: build           # build/image/policyd-VERSION.oci.tar with its SBOM, without docker; DOCKER=1 builds with docker instead
+ifdef DOCKER
+	docker build -f deploy/Dockerfile -t policyd:$$($(RUN)python -m tools.image version) .
+else
+	$(RUN)python -m tools.image
+endif
+
+audit: build           # known vulnerabilities of what is locked; needs a database of them on the network
+	$(RUN)python -m tools.supply.audit
+
+tls-scan: build        # the TLS of a real server, graded by sslyze, which is installed below build/supply
+	$(RUN)python -m tools.supply.tls_scan
+
+matrix: build          # the wheel, built and tried with every Python from 3.11 to 3.14 that is here
+	$(RUN)python -m tools.supply.matrix
 
 clean:
 	git clean -fdX -e '!.venv'

@@ -13,7 +13,7 @@ from typing import Any
 
 from policyd import units, versions
 from policyd.errors import ConfigError
-from policyd.units import Address
+from policyd.units import Address, ConfigMapName, ServicePort
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
 
 PREFIX = "POLICYD_"
@@ -40,11 +40,17 @@ class Settings:
         units.switch,
         "Start and report ready even if there are no policies.",
     )
-    last_good: Path | None = setting(
+    policy_configmaps: str = setting(
+        "",
+        units.label_selector,
+        "Load policies from the ConfigMaps with these labels in --namespace too, and follow their "
+        "changes.",
+    )
+    last_good: Path | ConfigMapName | None = setting(
         None,
-        units.file,
-        "Keep the last policies that loaded without an error in this file, and serve them if the "
-        "policies are broken at start.",
+        units.file_or_config_map,
+        "Keep the last policies that loaded without an error in this file, or in this ConfigMap of "
+        "--namespace, and serve them if the policies are broken at start.",
     )
     watch_grace: float = setting(
         300.0,
@@ -52,7 +58,7 @@ class Settings:
         "Report not ready if policyd cannot watch its files for this long.",
     )
     bind: Address = setting(
-        Address("0.0.0.0", 8443),
+        Address("0.0.0.0", 8443),  # noqa: S104 - reviews come from other hosts
         units.address,
         "Listen for AdmissionReviews on this address, over TLS.",
     )
@@ -95,6 +101,9 @@ class Settings:
         units.size,
         "Reject larger reviews. The default fits two escaped objects of 3 MiB.",
     )
+    workers: int = setting(
+        1, units.count, "Answer requests with this many processes, which share the limits below."
+    )
     max_in_flight: int = setting(
         256, units.count, "Answer 503 with Retry-After beyond this many concurrent requests."
     )
@@ -121,12 +130,12 @@ class Settings:
     grace: float = setting(
         25.0,
         units.positive_duration,
-        "Exit within this time after SIGTERM; keep it below the Pod's 30 s.",
+        "Exit within this time after SIGTERM; keep it below terminationGracePeriodSeconds.",
     )
     drain: float = setting(
         5.0,
         units.duration,
-        "Keep listening this long after SIGTERM, closing each connection after its answer.",
+        "After SIGTERM keep listening until no request has arrived for this long.",
     )
     keep_alive: float = setting(
         120.0,
@@ -144,6 +153,47 @@ class Settings:
     kubeconfig: Path | None = setting(
         None, units.file, "Look them up in the cluster of this kubeconfig file's current context."
     )
+    namespace: str = setting(
+        "",
+        str,
+        "Work in this namespace, policyd's own. Defaults to the namespace of the Pod.",
+    )
+    register: bool = setting(
+        False,
+        units.switch,
+        "Create the webhook configurations when ready, and keep them in step with the policies.",
+    )
+    in_tree: str = setting(
+        "",
+        units.placement_mode,
+        "Let the API server enforce policies itself: auto where that costs less, only all of them, "
+        "never takes back what was placed. Without --register only follow what is placed.",
+    )
+    webhook_name: str = setting("policyd", units.object_name, "Name both configurations this.")
+    webhook_service: ServicePort = setting(
+        ServicePort("policyd", 443),
+        units.service_port,
+        "Register this Service of --namespace.",
+    )
+    webhook_url: str = setting(
+        "",
+        units.https_url,
+        "Register this URL instead of a Service, for a server outside of the cluster.",
+    )
+    manage_certificates: bool = setting(
+        False,
+        units.switch,
+        "Issue a CA and a serving certificate, keep them in a Secret, and rotate them.",
+    )
+    certificate_secret: str = setting(
+        "policyd-tls", units.object_name, "Keep the managed certificates in this Secret."
+    )
+    certificate_lifetime: float = setting(
+        90 * 86_400.0,
+        units.lifetime,
+        "Issue serving certificates that live this long, and a CA that lives ten times as long; "
+        "each is renewed after two thirds of its life.",
+    )
     kubernetes_version: KubernetesVersion | None = setting(
         None,
         versions.supported,
@@ -155,6 +205,18 @@ class Settings:
     )
     capture_max_bytes: int = setting(
         256 * 2**20, units.size, "Keep this much of recorded reviews; delete the oldest first."
+    )
+    trace_sample: float | str | None = setting(
+        None,
+        units.trace_sample,
+        "Trace this part of the requests (0 to 1), and those that a traced API server sends, or "
+        "only the latter: parent. 0, the default, is off. Needs the extra otel.",
+    )
+    otlp_endpoint: str = setting(
+        "",
+        units.http_url,
+        "Send traces to this OpenTelemetry collector, over OTLP/HTTP. Defaults to "
+        "OTEL_EXPORTER_OTLP_ENDPOINT.",
     )
     log_format: str = setting(
         "json", units.log_format, "Log one JSON object per line, or plain text."
@@ -168,6 +230,23 @@ class Settings:
             raise ConfigError(
                 "--tls-cert and --tls-key must be set together; one of them is missing"
             )
+        in_config_map = isinstance(self.last_good, ConfigMapName)
+        if self.manage_certificates and (self.self_signed or self.tls_cert):
+            other = "--self-signed" if self.self_signed else "--tls-cert"
+            raise ConfigError(f"--manage-certificates cannot be used with {other}")
+        for needed, flag in (
+            (self.register, "--register"),
+            (bool(self.in_tree), "--in-tree"),
+            (self.manage_certificates, "--manage-certificates"),
+            (bool(self.policy_configmaps), "--policy-configmaps"),
+            (in_config_map, f"--last-good {self.last_good}"),
+        ):
+            if needed and not (self.cluster or self.kubeconfig):
+                raise ConfigError(f"{flag} needs --cluster or --kubeconfig")
+            if needed and self.kubeconfig and not self.namespace:
+                raise ConfigError(f"{flag} with --kubeconfig needs --namespace")
+        if self.otlp_endpoint and self.trace_sample is None:
+            raise ConfigError("--otlp-endpoint needs --trace-sample")
         if self.client_name and not self.client_ca:
             raise ConfigError("--client-name needs --client-ca to verify client certificates")
 

@@ -6,6 +6,8 @@ Every parser raises ValueError with the words that follow "expected"; its caller
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 _DURATION_UNITS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
 _DURATION = re.compile(r"(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+", re.ASCII)
@@ -13,6 +15,22 @@ _DURATION_PART = re.compile(r"(?<![\d.])(\d++(?:\.\d*+)?|\.\d++)(ns|us|µs|ms|s|
 _SIZE_UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 _SIZE = re.compile(r"(\d+)\s*([kmg]i?)?b?", re.ASCII | re.IGNORECASE)
 _LARGEST_PORT = 65535
+_CONFIG_MAP = "configmap/"
+_DOMAIN = re.compile(
+    r"[a-z0-9](?:[-a-z0-9]*+(?<=[a-z0-9]))?(?:\.[a-z0-9](?:[-a-z0-9]*+(?<=[a-z0-9]))?)*+"
+)
+_LONGEST_CONFIG_MAP = 253
+# One requirement of a label selector, and the comma or the end after it.
+_TERM = re.compile(
+    r"[ ]*+(?P<not>!)?[ ]*+(?P<key>[-._/A-Za-z0-9]++)[ ]*+"
+    r"(?:(?P<equal>==|=|!=)[ ]*+(?P<value>[-._A-Za-z0-9]*+)"
+    r"|(?P<set>notin|in)[ ]*+\((?P<values>[^()]*+)\))?[ ]*+(?=,|\Z)",
+    re.ASCII,
+)
+_LABEL = re.compile(r"[a-z0-9](?:[-a-z0-9]*+(?<=[a-z0-9]))?", re.ASCII)
+_LONGEST_NAME = 253
+# Of a certificate: dates have whole seconds.
+SHORTEST_LIFE = 6.0
 
 
 def duration(string: str) -> float:
@@ -86,7 +104,126 @@ def address(string: str) -> Address:
         raise ValueError("HOST:PORT like 0.0.0.0:8443 or [::]:8443")
     if int(port) > _LARGEST_PORT:
         raise ValueError(f"a port of at most {_LARGEST_PORT}")
-    return Address(bare or "0.0.0.0", int(port))
+    return Address(bare or "0.0.0.0", int(port))  # noqa: S104 - what ":8443" means
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMapName:
+    """The name of a ConfigMap in policyd's namespace."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return f"{_CONFIG_MAP}{self.name}"
+
+
+def file_or_config_map(string: str) -> Path | ConfigMapName:
+    """Parse ``configmap/NAME``, or else the path of a file, which need not exist."""
+    if not string.startswith(_CONFIG_MAP):
+        return Path(string)
+    name = string.removeprefix(_CONFIG_MAP)
+    if len(name) > _LONGEST_CONFIG_MAP or not _DOMAIN.fullmatch(name):
+        raise ValueError("a file, or configmap/NAME with a name of lower case letters and digits")
+    return ConfigMapName(name)
+
+
+def label_selector(string: str) -> str:
+    """A label selector that is not empty, as ``kubectl -l`` takes it."""
+    selector_terms(string)
+    return string
+
+
+def selector_terms(string: str) -> dict[str, Any]:
+    """The LabelSelector of a selector such as ``a=b,c!=d,e in (f,g),!h``. Its keys and values are
+    not checked here.
+    """
+    found: list[dict[str, Any]] = []
+    at = 0
+    while at <= len(string):
+        term = _TERM.match(string, at)
+        operator = term and (term["equal"] or term["set"])
+        if term is None or (term["not"] and operator):
+            raise ValueError("a label selector like policyd.dev/policies=true or team in (a,b)")
+        one: dict[str, Any] = {"key": term["key"]}
+        if operator:
+            one["operator"] = "NotIn" if operator in ("!=", "notin") else "In"
+            values = [term["value"]] if term["equal"] else term["values"].split(",")
+            one["values"] = [each.strip() for each in values]
+        else:
+            one["operator"] = "DoesNotExist" if term["not"] else "Exists"
+        found.append(one)
+        at = term.end() + 1
+    return {"matchExpressions": found}
+
+
+@dataclass(frozen=True, slots=True)
+class ServicePort:
+    """A Service and its port."""
+
+    name: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"{self.name}:{self.port}"
+
+
+def service_port(string: str) -> ServicePort:
+    """Parse ``NAME`` or ``NAME:PORT``; the port defaults to 443."""
+    name, _, port = string.partition(":")
+    port = port or "443"
+    digits = port.isascii() and port.isdigit()
+    if not _LABEL.fullmatch(name) or not digits or not 0 < int(port) <= _LARGEST_PORT:
+        raise ValueError("NAME or NAME:PORT of a Service, like policyd:443")
+    return ServicePort(name, int(port))
+
+
+def object_name(string: str) -> str:
+    """The name of an object of Kubernetes."""
+    if len(string) > _LONGEST_NAME or not all(map(_LABEL.fullmatch, string.split("."))):
+        raise ValueError("a name of lower case letters, digits, - and .")
+    return string
+
+
+def https_url(string: str) -> str:
+    """A URL that an API server accepts for a webhook; without a slash at its end."""
+    url = urlsplit(string)  # ValueError: brackets that are no IPv6 address
+    bare = not (url.username or url.password or url.query or url.fragment)
+    if url.scheme != "https" or not url.hostname or not bare:
+        raise ValueError("a URL like https://policyd.example:8443")
+    return string.rstrip("/")
+
+
+def http_url(string: str) -> str:
+    """A URL of HTTP or HTTPS without credentials; without a slash at its end."""
+    url = urlsplit(string)  # ValueError: brackets that are no IPv6 address
+    bare = not (url.username or url.password or url.query or url.fragment)
+    if url.scheme not in {"http", "https"} or not url.hostname or not bare:
+        raise ValueError("a URL like http://collector:4318")
+    return string.rstrip("/")
+
+
+def trace_sample(string: str) -> float | str:
+    """``parent``, or a number from 0 to 1."""
+    if string == "parent":
+        return string
+    if not re.fullmatch(r"0|1|[01]?\.\d+", string, re.ASCII) or float(string) > 1:
+        raise ValueError("a number from 0 to 1 like 0.01, or parent")
+    return float(string)
+
+
+def lifetime(string: str) -> float:
+    """A duration of at least ``SHORTEST_LIFE`` seconds."""
+    seconds = duration(string)
+    if seconds < SHORTEST_LIFE:
+        raise ValueError(f"a duration of at least {SHORTEST_LIFE:.0f}s like 2160h")
+    return seconds
+
+
+def placement_mode(string: str) -> str:
+    """``auto``, ``never`` or ``only``."""
+    if string not in {"auto", "never", "only"}:
+        raise ValueError("auto, never or only")
+    return string
 
 
 def log_format(string: str) -> str:

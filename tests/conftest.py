@@ -1,5 +1,7 @@
 """Settings for all tests, and a summary of missing recorded data at the end of a run."""
 
+import os
+
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -10,6 +12,9 @@ settings.register_profile(
     "policyd", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("policyd")
+
+# Output for programs does not depend on the terminal of the tests; pytest-xdist sets its width.
+os.environ.pop("COLUMNS", None)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

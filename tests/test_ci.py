@@ -44,7 +44,7 @@ def run(folder: Path, **programs: str) -> tuple[int, list[str], str]:
     return done.returncode, made.read_text().splitlines(), done.stdout + done.stderr
 
 
-EVERYTHING = ["check", "e2e", "differential K8S=1.36", "test"]
+EVERYTHING = ["check", "helm", "e2e", "differential K8S=1.36", "test"]
 
 
 def test_with_go_everything_runs(tmp_path: Path) -> None:
@@ -98,4 +98,6 @@ def test_end_to_end_tests_must_pass(tmp_path: Path, tests: str, status: int, wan
 
 
 def test_make_e2e_uses_it() -> None:
-    assert "-m pytest -p tests.e2e.required tests/e2e" in (ROOT / "Makefile").read_text()
+    assert "\ttools/e2e\n" in (ROOT / "Makefile").read_text()
+    script = (ROOT / "tools/e2e").read_text()
+    assert "-m pytest -p tests.e2e.required)" in script and script.count('"${pytest[@]}"') == 2

@@ -9,7 +9,7 @@ import pytest
 from policyd import units
 from policyd.config import RESERVED, Settings, resolve
 from policyd.errors import ConfigError
-from policyd.units import Address
+from policyd.units import Address, ConfigMapName, ServicePort
 
 DURATIONS = [
     ("10s", 10.0),
@@ -64,6 +64,46 @@ def test_address(text: str, address: Address) -> None:
     assert units.address(text) == address
 
 
+def test_a_config_map_is_not_a_file() -> None:
+    assert units.file_or_config_map("configmap/a.b") == ConfigMapName("a.b")
+    assert str(ConfigMapName("a")) == "configmap/a"
+    assert units.file_or_config_map("./configmap/a") == Path("configmap/a")
+
+
+SELECTORS: list[tuple[str, list[tuple[str, str, list[str]]]]] = [
+    ("policyd.dev/policies=true", [("policyd.dev/policies", "In", ["true"])]),
+    ("a==b, c != d", [("a", "In", ["b"]), ("c", "NotIn", ["d"])]),
+    ("a in (b, c),d notin(e)", [("a", "In", ["b", "c"]), ("d", "NotIn", ["e"])]),
+    ("a,! b,in=x", [("a", "Exists", []), ("b", "DoesNotExist", []), ("in", "In", ["x"])]),
+    ("a=", [("a", "In", [""])]),
+]
+
+
+@pytest.mark.parametrize(("text", "terms"), SELECTORS)
+def test_a_selector_is_read_as_kubectl_reads_it(
+    text: str, terms: list[tuple[str, str, list[str]]]
+) -> None:
+    found = units.selector_terms(text)["matchExpressions"]
+    assert [(e["key"], e["operator"], e.get("values", [])) for e in found] == terms
+
+
+@pytest.mark.parametrize(
+    "text", ["", ",", "a in", "a in b", "a=b c", "a=b,", "a>1", "!a=b", "a(b)"]
+)
+def test_what_is_no_selector_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="a label selector like"):
+        units.label_selector(text)
+
+
+def test_a_service_has_a_port_of_its_own() -> None:
+    assert units.service_port("policyd") == ServicePort("policyd", 443)
+    assert units.service_port("a-b:8443") == ServicePort("a-b", 8443)
+
+
+def test_a_url_ends_without_a_slash() -> None:
+    assert units.https_url("https://policyd.example:8443/a/") == "https://policyd.example:8443/a"
+
+
 WRONG: list[tuple[dict[str, Any], str]] = [
     ({"bind": "8443"}, "--bind: expected HOST:PORT like"),
     ({"bind": "::1:8443"}, "--bind: expected HOST:PORT like"),
@@ -76,7 +116,35 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"log_format": "xml"}, "--log-format: expected json or text"),
     ({"self_signed": True, "tls_cert": "a"}, "--self-signed cannot be used with"),
     ({"tls_cert": "a"}, "--tls-cert and --tls-key must be set together"),
+    ({"policy_configmaps": "a in b"}, "--policy-configmaps: expected a label selector like"),
+    ({"policy_configmaps": "a"}, "--policy-configmaps needs --cluster or --kubeconfig"),
+    (
+        {"policy_configmaps": "a", "kubeconfig": "f"},
+        "--policy-configmaps with --kubeconfig needs --namespace",
+    ),
+    ({"last_good": "configmap/A"}, "--last-good: expected a file, or configmap/NAME"),
+    ({"last_good": "configmap/a"}, "--last-good configmap/a needs --cluster or --kubeconfig"),
     ({"client_name": ("x",)}, "--client-name needs --client-ca"),
+    ({"register": True}, "--register needs --cluster or --kubeconfig"),
+    ({"manage_certificates": True}, "--manage-certificates needs --cluster or --kubeconfig"),
+    (
+        {"register": True, "kubeconfig": "f"},
+        "--register with --kubeconfig needs --namespace",
+    ),
+    (
+        {"manage_certificates": True, "self_signed": True},
+        "--manage-certificates cannot be used with --self-signed",
+    ),
+    (
+        {"manage_certificates": True, "tls_cert": "a", "tls_key": "b"},
+        "--manage-certificates cannot be used with --tls-cert",
+    ),
+    ({"webhook_name": "A"}, "--webhook-name: expected a name of lower case letters"),
+    ({"webhook_service": "a:0"}, "--webhook-service: expected NAME or NAME:PORT"),
+    ({"webhook_service": "a.b"}, "--webhook-service: expected NAME or NAME:PORT"),
+    ({"webhook_url": "http://a"}, "--webhook-url: expected a URL like https://"),
+    ({"webhook_url": "https://a?b"}, "--webhook-url: expected a URL like https://"),
+    ({"certificate_lifetime": "5s"}, "--certificate-lifetime: expected a duration of at least 6s"),
 ]
 
 

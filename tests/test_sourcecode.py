@@ -18,11 +18,16 @@ MARKS = re.compile(r"\b(TODO|FIXME|XXX|NotImplementedError|stub)\b")
 BROAD = {
     "policyd/admission/findings.py": "failurePolicy decides, and it is logged",
     "policyd/admission/validating.py": "failurePolicy decides, and it is logged",
+    "policyd/admission/mutating/object.py": "failurePolicy decides, and it is logged",
     "policyd/admission/mutating/rounds.py": "failurePolicy decides, and it is logged",
     "policyd/api/lookups.py": "a program's lookup failed: failurePolicy decides, and it is logged",
     "policyd/http/endpoints.py": "counted and raised again",
+    "policyd/observability/tracing/export.py": "an export failed; it is counted and logged",
     "policyd/policy/live/watch.py": "inotify's library fails; looks go on without it, and it is logged",
     "policyd/server/health.py": "a watch failed; it is logged, counted and begun again",
+    "policyd/server/network/http1.py": "the app failed: status 500, and it is logged",
+    "policyd/server/in_cluster.py": "a controller failed; it is logged and begun again",
+    "policyd/server/edits/gate.py": "counted and raised again",
     "policyd/policy/live/store.py": "the reload fails, and says so; the set in use stays",
 }
 

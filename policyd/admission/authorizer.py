@@ -42,7 +42,7 @@ class StaticAuthorizer:
 
     def __init__(self, rules: Iterable[AuthorizerRule | Mapping[str, JSON]]) -> None:
         self._rules = tuple(
-            rule if isinstance(rule, AuthorizerRule) else AuthorizerRule.model_validate(dict(rule))
+            rule if isinstance(rule, AuthorizerRule) else AuthorizerRule.validated(dict(rule))
             for rule in rules
         )
 

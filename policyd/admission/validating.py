@@ -6,9 +6,10 @@ evaluated; the findings stay in order.
 
 from functools import partial
 
+from policyd._core.plan.simple import SimplePolicies
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
-from policyd.admission.invocation import NO_VALIDATIONS, Matched
+from policyd.admission.invocation import Matched
 from policyd.admission.lookups.deadlines import deadline_of
 from policyd.admission.lookups.evaluations import Evaluation, Paused, answered, together
 from policyd.errors import Unanswered
@@ -21,34 +22,49 @@ def validate(
 
     ``deadline`` is a ``perf_counter_ns`` time (0: none).
     """
-    usual = not applicable.by_template and findings.observer is None
-    subjects, following = applicable.subjects, findings
+    following = findings
     paused: list[Paused] = []
     parts: list[Findings] = []
-    seen, subject = None, None
-    for match in matches:
-        policy, hit = match
-        plan = policy.validation
-        if usual and policy.simple and plan is not None and not hit.error:
-            # The usual case, inlined: one binding without match rules of its own, and no params.
-            try:
-                if subject is None or hit is not seen:
-                    seen, subject = hit, subjects.subject(hit, False)
-                outcome = plan.run(subject, policy.params, deadline, NO_VALIDATIONS)
-                if outcome is not None:
-                    following.validated(policy, policy.bindings[0], outcome)
+    simple: SimplePolicies | None = None
+    if not applicable.by_template and findings.observer is None:
+        simple = SimplePolicies(matches, applicable.subjects.subject, deadline)
+    at = 0
+    while True:
+        if simple is not None:
+            at, done = _simple(simple, following, matches, at)
+            if done:
+                at += 1
                 continue
-            except Exception as error:
-                if not isinstance(error, Unanswered):  # evaluated again below
-                    following.broken(policy, error)
-                    continue
-        evaluation = _each(applicable, following, match, deadline)
+        if at == len(matches):
+            break
+        evaluation = _each(applicable, following, matches[at], deadline)
+        at += 1
         lookup = next(evaluation, None)
         if lookup is not None:
             paused.append(Paused(evaluation, lookup))
             following = findings.following()
             parts.append(following)
     return _rest(findings, paused, parts) if paused else None
+
+
+def _simple(
+    simple: SimplePolicies, findings: Findings, matches: list[Matched], at: int
+) -> tuple[int, bool]:
+    """Evaluate policies from ``at`` on while they are simple and admit the request. Return the
+    index of the next one, and whether it is done, too.
+    """
+    try:
+        at = simple.run(at)
+        if simple.outcome is None:
+            return at, False
+        policy = matches[at][0]
+        findings.validated(policy, policy.bindings[0], simple.outcome)
+    except Unanswered:
+        return simple.at, False  # evaluated again, with lookups
+    except Exception as error:
+        findings.broken(matches[simple.at][0], error)
+        return simple.at, True
+    return at, True
 
 
 def _rest(findings: Findings, paused: list[Paused], parts: list[Findings]) -> Evaluation[None]:

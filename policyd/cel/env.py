@@ -12,9 +12,6 @@ from policyd._core.eval.layout import Layout
 from policyd._core.eval.program import Program
 from policyd.cel.check.checker import check, check_all
 from policyd.cel.check.validators import validate
-from policyd.cel.hints.explaining import syntax_explained, types_explained
-from policyd.cel.hints.results import result_hint
-from policyd.cel.hints.tree import Tree
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Call, Checked, Literal
 from policyd.cel.syntax.parser import parse
@@ -125,13 +122,17 @@ class Environment:
         return checked
 
     def _explained(self, text: str, error: CelCompileError) -> list[Problem]:
+        # Imported here because most servers never need a hint.
+        from policyd.cel.hints.explaining import syntax_explained, types_explained
+        from policyd.cel.hints.tree import Tree
+
+        def tree() -> Tree:
+            scope = self.scope()
+            return Tree.of(check_all(text, parse(text, self.version), scope)[0], scope)
+
         if isinstance(error, CelSyntaxError):
             return syntax_explained(text, error.problems)
-        return types_explained(text, error.problems, lambda: self._tree(text))
-
-    def _tree(self, text: str) -> Tree:
-        scope = self.scope()
-        return Tree.of(check_all(text, parse(text, self.version), scope)[0], scope)
+        return types_explained(text, error.problems, tree)
 
     def compile(
         self, text: str, *, expect: tuple[Type, ...] = (), layout: Layout | None = None
@@ -189,6 +190,8 @@ def _unexpected(checked: Checked, expect: tuple[Type, ...]) -> CelTypeError:
     found = checked.result_type
     wanted = str(expect[0]) if len(expect) == 1 else f"one of [{' '.join(map(str, expect))}]"
     message = f"must evaluate to {wanted} but got {found}"
+    from policyd.cel.hints.results import result_hint
+
     hint = result_hint(checked.expr, found, expect)
     excerpt = Source(checked.text).marked(0)
     problem = Problem(message, line=1, column=1, hint=hint, excerpt=excerpt, rule="cel")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from policyd._core.match.labels import key_errors, value_errors
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
@@ -35,6 +36,7 @@ Examples:
   policyd configmap policies/ --output deploy/policies.yaml
   policyd configmap policies/ namespaces.yaml \\
       --name team-policies --namespace shop
+  policyd configmap policies/ --name team-shop -l policyd.dev/policies=true
 
 Exit status: 0 on success, 2 if a policy is invalid, there is none, or they do not fit.
 """
@@ -70,6 +72,15 @@ class PackedFile:
     help="Set the namespace of the ConfigMap.",
 )
 @click.option(
+    "-l",
+    "--label",
+    "labels",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Set a label of the ConfigMap; may be repeated. `policyd serve --policy-configmaps` "
+    "selects by labels.",
+)
+@click.option(
     "--gzip",
     "compressed",
     is_flag=True,
@@ -88,6 +99,7 @@ def command(
     paths: tuple[Path, ...],
     name: str,
     namespace: str,
+    labels: tuple[str, ...],
     compressed: bool,
     output: Path | None,
     version: KubernetesVersion,
@@ -105,12 +117,16 @@ def command(
         wrong = list(dns_subdomain(value))
         if wrong:
             raise click.BadParameter(f"{value!r} is not valid: {'; '.join(wrong)}", param_hint=flag)
+    labelled = dict(map(_label, labels))
     sources = load(paths, version=version)
     compiler.compile_strict(sources)
     packed = list(_files(sources))
     if not any(each.policies for each in packed):
         raise ConfigError(f"no policies in {', '.join(map(str, paths))}")
-    text = _config_map(_keyed(packed, paths), name, namespace, compressed=compressed)
+    metadata: JSONObject = {"name": name, "namespace": namespace}
+    if labelled:
+        metadata["labels"] = labelled
+    text = _config_map(_keyed(packed, paths), metadata, compressed=compressed)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -183,7 +199,16 @@ def _stem(file: str, paths: tuple[Path, ...]) -> str:
     return _BAD_IN_KEY.sub("-", inner).lstrip(".")
 
 
-def _config_map(keyed: dict[str, str], name: str, namespace: str, *, compressed: bool) -> str:
+def _label(text: str) -> tuple[str, str]:
+    key, equal, value = text.partition("=")
+    wrong = [*key_errors(key), *value_errors(value)] if equal else ["expected KEY=VALUE"]
+    if wrong:
+        message = f"{text!r} is not valid: {'; '.join(wrong)}"
+        raise click.BadParameter(message, param_hint="--label")
+    return key, value
+
+
+def _config_map(keyed: dict[str, str], metadata: JSONObject, *, compressed: bool) -> str:
     """Return the ConfigMap as YAML. Raises ConfigError if it would be too large."""
     packed = {
         f"{key}.gz" if compressed else key: gzip.compress(raw, mtime=0) if compressed else raw
@@ -195,7 +220,6 @@ def _config_map(keyed: dict[str, str], name: str, namespace: str, *, compressed:
         raise ConfigError(f"{size >> 10} KiB of policies do not fit a ConfigMap of 1 MiB: {remedy}")
     field, read = ("binaryData", b64encode) if compressed else ("data", bytes)
     data = {key: read(raw).decode() for key, raw in packed.items()}
-    metadata = {"name": name, "namespace": namespace}
     return _HEAD + dump(
         {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, field: data}
     )

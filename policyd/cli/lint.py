@@ -11,7 +11,7 @@ import orjson
 
 from policyd.cli.shared.corrections import corrected_files, edit_text, write_changed
 from policyd.cli.shared.corrections import diff as difference
-from policyd.cli.shared.output import counted, echo_json, echo_problems
+from policyd.cli.shared.output import counted, echo_json, echo_problems, format_option
 from policyd.cli.shared.policies import NO_POLICIES_HINT, without_policies
 from policyd.cli.shared.reports import ReportEntry, github
 from policyd.cli.shared.sarif import ReportRule, echo_sarif
@@ -97,12 +97,11 @@ def _list_rules(context: click.Context, parameter: click.Parameter, wanted: bool
 
 @click.command("lint", epilog=_EPILOG)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path, allow_dash=True))
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "sarif", "github"]),
-    default="text",
-    show_default=True,
+@format_option(
+    "text",
+    "json",
+    "sarif",
+    "github",
     help="Choose the output format. json is a list of objects with file, line, column, path, "
     "message, summary, hint, rule, severity and fix (old and new; null if there is no certain "
     "correction).",

@@ -12,9 +12,9 @@ import click
 
 from policyd.admission.authorizer import Authorizer
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.output import counted, echo_json, styled
+from policyd.cli.shared.output import counted, echo_json, format_option, styled
 from policyd.cli.shared.policies import policies_option, require_policies
-from policyd.cli.shared.progress import with_progress
+from policyd.cli.shared.terminal.progress import with_progress
 from policyd.cli.shared.terminal.wrapping import table_row, terminal_width
 from policyd.cli.shared.version import version_option
 from policyd.errors import ConfigError, ReviewError
@@ -62,12 +62,9 @@ class _Changed:
 @click.option(
     "-v", "--verbose", is_flag=True, help="List every changed request, not one example per change."
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
+@format_option(
+    "text",
+    "json",
     help="Choose the output format. json is a list with one object per changed request and policy.",
 )
 @click.argument(

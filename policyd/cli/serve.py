@@ -2,20 +2,27 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from policyd.cli.shared.settings import settings_options
+from policyd.collecting import collect_as_usual
 from policyd.config import PREFIX, Settings, resolve
 from policyd.errors import ConfigError
 from policyd.server import signals
+
+if TYPE_CHECKING:
+    from policyd.server.workers.supervisor import Supervisor
 
 _EPILOG = """\b
 Examples:
   policyd serve -p policies/ --self-signed           # try it on this machine
   policyd serve -p policies/ --tls-cert tls.crt --tls-key tls.key
   policyd serve --config server.yaml --capture /var/lib/policyd/capture
+  policyd serve --cluster --policy-configmaps policyd.dev/policies=true \\
+      --tls-cert tls.crt --tls-key tls.key
+  policyd serve -p policies/ --cluster --register --self-signed --in-tree auto
   POLICYD_LOG_FORMAT=text policyd serve -p policies/ --self-signed \\
       --bind 127.0.0.1:8443
 
@@ -44,19 +51,31 @@ def command(config: Path | None, **flags: Any) -> None:
     settings = resolve(flags, os.environ, _document(config), str(config))
     _check(settings)
     # Imported here because --help and invalid settings do not need it.
+    from policyd.tls.certificates import self_signed
+
+    certificate = self_signed(settings) if settings.self_signed else None
     from policyd.admission import engine
     from policyd.server.composition import Server
     from policyd.server.loading import PolicyLoader
 
-    loader = PolicyLoader(keep=settings.last_good is not None)
-    Server(
+    serve: type[Server] | type[Supervisor] = Server
+    if settings.workers > 1:
+        from policyd.server.workers import supervisor
+
+        serve = supervisor.Supervisor
+    loader = PolicyLoader(keep=settings.last_good is not None, exports=bool(settings.in_tree))
+    server = serve(
         settings,
         loader.load,
         engine.review,
         verify=loader.verify,
         image=loader.image,
         restore=loader.restore,
-    ).run()
+        sources=loader.sources,
+        certificate=certificate,
+    )
+    collect_as_usual()
+    server.run()
 
 
 def _document(config: Path | None) -> dict[str, Any]:
@@ -77,7 +96,7 @@ def _document(config: Path | None) -> dict[str, Any]:
 
 
 def _check(settings: Settings) -> None:
-    if not settings.policies:
+    if not settings.policies and not settings.policy_configmaps:
         raise ConfigError("no policies: name a file or directory with -p")
     for path in settings.policies:
         if not path.exists():
@@ -90,7 +109,7 @@ def _check(settings: Settings) -> None:
 def _check_last_good(settings: Settings) -> None:
     """Reject a file that cannot be written, or that would be read as a source."""
     file = settings.last_good
-    if file is None:
+    if not isinstance(file, Path):
         return
     if file.is_dir() or not file.parent.is_dir():
         raise ConfigError(f"--last-good {file}: expected a file in an existing directory")

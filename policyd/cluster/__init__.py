@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from policyd.errors import ConfigError
 
 if TYPE_CHECKING:
-    from policyd.cluster.client import ClusterClient
-    from policyd.cluster.definitions import ClusterDefinitions, ReportLookup
+    from policyd.cluster.client import ClusterClient, ReportLookup
+    from policyd.cluster.definitions import ClusterDefinitions
     from policyd.cluster.reader import ClusterReader
 
 
@@ -23,7 +23,7 @@ def connect(kubeconfig: Path | None, timeout: float) -> "ClusterClient":
     try:
         from policyd.cluster import client
     except ModuleNotFoundError as error:
-        raise _missing(error) from None
+        raise missing(error) from None
     return client.ClusterClient(client.configuration(kubeconfig), timeout)
 
 
@@ -32,11 +32,11 @@ def open_reader(kubeconfig: Path | None, context: str | None, timeout: float) ->
     try:
         from policyd.cluster import client, reader
     except ModuleNotFoundError as error:
-        raise _missing(error) from None
+        raise missing(error) from None
     return reader.ClusterReader(client.configuration(kubeconfig, context), timeout)
 
 
-def _missing(error: ModuleNotFoundError) -> Exception:
+def missing(error: ModuleNotFoundError) -> Exception:
     """The error to raise: a ConfigError with what to install if the client library is missing."""
     if error.name is None or error.name.partition(".")[0] not in ("lightkube", "httpx2"):
         return error

@@ -4,7 +4,9 @@ Independent of what was queried. A response beyond a limit raises ``InvalidAnswe
 it is kept.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import httpx2
 import orjson
@@ -20,12 +22,18 @@ MAX_ANSWER_BYTES = 8 * 2**20
 MAX_LIST_BYTES = 16 * 2**20
 # Bytes of one response to a command that a person runs, which reads pages of 500 objects.
 MAX_PAGE_BYTES = 256 * 2**20
+# Bytes of one event of a watch: an object of at most 3 MiB, its type and the end of the line.
+MAX_EVENT_BYTES = 3 * 2**20 + 1024
 # Nesting of objects and arrays: the same limit as for AdmissionReviews.
 _DEPTH = 1000
 
 
 class InvalidAnswer(ValueError):
     """A response is beyond a limit, or not what was queried; retrying is useless."""
+
+
+class AnswerTooLarge(InvalidAnswer):
+    """A response has more bytes than its limit."""
 
 
 class Budget:
@@ -38,30 +46,37 @@ class Budget:
         """Count a response; raises InvalidAnswer if there are too many bytes."""
         self._left -= size
         if self._left < 0:
-            raise InvalidAnswer(f"the response is larger than {self._most} bytes")
+            raise AnswerTooLarge(f"the response is larger than {self._most} bytes")
 
 
 class BoundedTransport(httpx2.AsyncBaseTransport):
-    """Sends requests with ``inner`` and stops reading a response after ``most`` bytes.
+    """Sends requests with ``inner`` and stops reading a response after ``most`` bytes; with None
+    never: a watch limits each of its events instead.
 
     Requests responses without Content-Encoding and refuses others, so that the bytes counted here
     are the bytes kept in memory: a compressed response may be a thousand times larger.
     """
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, most: int) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport, most: int | None) -> None:
         self._inner = inner
         self._most = most
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Return the response, not yet read."""
         request.headers["Accept-Encoding"] = "identity"
-        answer = await self._inner.handle_async_request(request)
+        connecting = _Connecting()
+        request.extensions = {**request.extensions, "trace": connecting}
+        try:
+            answer = await self._inner.handle_async_request(request)
+        except asyncio.CancelledError:
+            await connecting.close()
+            raise
         try:
             self._check(answer.headers)
         except InvalidAnswer:
             await answer.aclose()
             raise
-        if not isinstance(answer.stream, httpx2.AsyncByteStream):
+        if self._most is None or not isinstance(answer.stream, httpx2.AsyncByteStream):
             return answer
         return httpx2.Response(
             answer.status_code,
@@ -77,12 +92,34 @@ class BoundedTransport(httpx2.AsyncBaseTransport):
                 f"expected no Content-Encoding in the response, got {encoding[:40]!r}"
             )
         length = headers.get("Content-Length", "")
-        if length.isascii() and length.isdigit() and int(length[:20]) > self._most:
-            raise InvalidAnswer(f"the response is larger than {self._most} bytes")
+        most = self._most
+        if most is None or not (length.isascii() and length.isdigit()):
+            return
+        if int(length[:20]) > most:
+            raise AnswerTooLarge(f"the response is larger than {most} bytes")
 
     async def aclose(self) -> None:
         """Close all connections."""
         await self._inner.aclose()
+
+
+class _Connecting:
+    """Closes the connection of a request that is cancelled during the TLS handshake: httpcore2
+    leaves it open. It calls this object with each step of the request.
+    """
+
+    def __init__(self) -> None:
+        self._connection: Any = None
+
+    async def __call__(self, step: str, info: dict[str, Any]) -> None:
+        if step == "connection.connect_tcp.complete":
+            self._connection = info["return_value"]
+        elif step == "connection.start_tls.complete":
+            self._connection = None
+
+    async def close(self) -> None:
+        if self._connection is not None:
+            await self._connection.aclose()
 
 
 class _Limited(httpx2.AsyncByteStream):
@@ -108,7 +145,16 @@ def json_object(answer: httpx2.Response, kind: str) -> JSONObject:
     The kind is checked because an empty object would be taken for a namespace without labels, which
     no namespaceSelector selects.
     """
-    data = answer.content
+    found = decoded(answer.content)
+    if not str(found.get("kind")).endswith(kind):
+        raise InvalidAnswer(
+            f"expected a response of kind {kind}, got {str(found.get('kind'))[:40]!r}"
+        )
+    return found
+
+
+def decoded(data: bytes) -> JSONObject:
+    """The JSON object in these bytes; raises InvalidAnswer for anything else."""
     try:
         found = orjson.loads(data)
         found = found if is_ordinary(data, _DEPTH) else normal(found, _DEPTH)
@@ -118,10 +164,6 @@ def json_object(answer: httpx2.Response, kind: str) -> JSONObject:
         raise InvalidAnswer(f"the response is nested deeper than {_DEPTH} levels") from None
     if not isinstance(found, dict):
         raise InvalidAnswer("the response is not a JSON object")
-    if not str(found.get("kind")).endswith(kind):
-        raise InvalidAnswer(
-            f"expected a response of kind {kind}, got {str(found.get('kind'))[:40]!r}"
-        )
     return found
 
 

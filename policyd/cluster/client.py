@@ -6,7 +6,7 @@ this file configures it. The modules beside it implement the lookups and limit t
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
@@ -41,6 +41,10 @@ from policyd.policy.live.reach import Served
 from policyd.policy.source.loader import read_one
 
 Answer = TypeVar("Answer")
+# The level, name and value of an option of a socket.
+SocketOption = tuple[int, int, int]
+# Called after each request: whether it was answered, and after how many nanoseconds.
+ReportLookup = Callable[[bool, int], None]
 
 _TIMED_OUT = Failure("the API server did not answer in time")
 
@@ -211,7 +215,7 @@ class ClusterClient:
                         return await send()
                     except PROBLEMS as error:
                         last = Failure(describe(error))
-                        wait = _passing(error, next(pauses, None))
+                        wait = passing(error, next(pauses, None))
                     if wait is None:
                         return last
                     await asyncio.sleep(wait)
@@ -233,28 +237,38 @@ def trusted(config: SingleConfig) -> ssl.SSLContext:
     return verify_cluster(config.cluster, user, config.abs_file, trust_env=False)
 
 
-def transport(context: ssl.SSLContext, most: int) -> Any:
+def transport(
+    context: ssl.SSLContext, most: int | None, options: Sequence[SocketOption] = ()
+) -> Any:
     """Connections for one kind of lookup, with limits on their responses."""
     limits = httpx2.Limits(
         max_connections=CONNECTIONS,
         max_keepalive_connections=CONNECTIONS,
         keepalive_expiry=KEEP_ALIVE,
     )
-    inner = httpx2.AsyncHTTPTransport(verify=context, limits=limits, trust_env=False)
+    inner = httpx2.AsyncHTTPTransport(
+        verify=context, limits=limits, trust_env=False, socket_options=options or None
+    )
     return BoundedTransport(inner, most)
 
 
 def plain(
-    config: SingleConfig, context: ssl.SSLContext, timeout: float, most: int
+    config: SingleConfig,
+    context: ssl.SSLContext,
+    timeout: float,
+    most: int | None,
+    options: Sequence[SocketOption] = (),
 ) -> httpx2.AsyncClient:
     """A client that returns objects as they are sent: typed models drop unknown fields."""
     given = ConnectionParams(
-        timeout=httpx2.Timeout(timeout), trust_env=False, transport=transport(context, most)
+        timeout=httpx2.Timeout(timeout),
+        trust_env=False,
+        transport=transport(context, most, options),
     )
     return plain_client(config, given)
 
 
-def _passing(error: Exception, pause: float | None) -> float | None:
+def passing(error: Exception, pause: float | None) -> float | None:
     """Seconds until a retry; None if a retry is useless."""
     if pause is None:
         return None

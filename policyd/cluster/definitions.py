@@ -7,7 +7,7 @@ known: working policies continue to work while the API server is away.
 
 import asyncio
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import CancelledError
 from http import HTTPStatus
 from time import perf_counter_ns
@@ -17,7 +17,14 @@ import httpx2
 from lightkube.config.kubeconfig import SingleConfig
 
 from policyd.cluster.bounds import MAX_ANSWER_BYTES, InvalidAnswer, json_object, named
-from policyd.cluster.client import PROBLEMS, describe, plain, raise_for_status, trusted
+from policyd.cluster.client import (
+    PROBLEMS,
+    ReportLookup,
+    describe,
+    plain,
+    raise_for_status,
+    trusted,
+)
 from policyd.json_types import JSONObject
 from policyd.policy.live.definitions import EVERY, WantedDefinition, slim
 
@@ -32,8 +39,6 @@ ROUNDS = 5
 AT_A_TIME = 8
 # Definitions in one response: metadata may have annotations of 256 KiB each.
 _PAGE = "100"
-
-ReportLookup = Callable[[bool, int], None]
 
 
 class ClusterDefinitions:
@@ -67,6 +72,20 @@ class ClusterDefinitions:
         """Whether a definition that policies need is new or has changed since it was fetched."""
         wanted = self._wanted
         return bool(wanted and self._run(self._attempt(self._differing(wanted))))
+
+    @property
+    def wants(self) -> bool:
+        """Whether policies need any definition."""
+        return bool(self._wanted)
+
+    def outdated(self, versions: Mapping[str, str]) -> bool:
+        """Whether, by these versions of all definitions, one that policies need is new or has
+        changed since it was fetched.
+        """
+        return any(
+            version != self._versions.get(name) and _belongs(name, self._wanted)
+            for name, version in versions.items()
+        )
 
     def kubernetes(self) -> tuple[str, str]:
         """The version that the API server reports (v1.37.1), or "" and why it is not known."""
@@ -152,7 +171,7 @@ class ClusterDefinitions:
         crd = await self._get(f"{PATH}/{name}", "CustomResourceDefinition")
         if crd is not None and named(crd, name).get("spec"):
             self._known[name] = slim(crd)
-            self._versions[name] = _version(crd)
+            self._versions[name] = version_of(crd)
         return False
 
     async def _learn_version(self) -> bool:
@@ -174,7 +193,7 @@ class ClusterDefinitions:
 
     async def _differs(self, name: str) -> bool:
         found = await self._get(f"{PATH}/{name}", "", as_metadata="PartialObjectMetadata")
-        return found is not None and _version(named(found, name)) != self._versions.get(name)
+        return found is not None and version_of(named(found, name)) != self._versions.get(name)
 
     async def _names(self, wanted: frozenset[WantedDefinition]) -> list[str]:
         """The names of all wanted definitions; EVERY is looked up."""
@@ -228,7 +247,7 @@ class ClusterDefinitions:
         return self._made
 
 
-def _version(crd: JSONObject) -> str:
+def version_of(crd: JSONObject) -> str:
     """What changes with the definition, but not with its status."""
     metadata = crd["metadata"]
     return f"{metadata.get('uid')} {metadata.get('generation')}"

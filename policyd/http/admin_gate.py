@@ -11,14 +11,14 @@
 import hmac
 import ipaddress
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 
 import orjson
 
 from policyd.errors import ConfigError
-from policyd.http.messages import ASGIScope, Header, Receive, Send, respond
+from policyd.http.messages import App, ASGIScope, Header, Receive, Send, respond
 
 # Set in scope["state"]: whether the client may see error messages and file names.
 TRUSTED = "policyd.trusted"
@@ -29,8 +29,6 @@ RATE = 200.0
 BURST = 400
 # Addresses remembered before quiet ones are forgotten.
 REMEMBERED = 1024
-
-App = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 
 
 class AdminGate:

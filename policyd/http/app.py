@@ -4,7 +4,8 @@ One ASGI app serves both ports; ``scope["scheme"]`` tells them apart. Review pat
 TLS port only, everything else on the plain port only.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -12,11 +13,19 @@ from starlette.routing import Route
 
 from policyd.admission.recorder import Recorder
 from policyd.config import Settings
-from policyd.http.admin_gate import AdminGate, App
-from policyd.http.endpoints import AsyncReviewEvaluator, ReviewEvaluator, Reviews, ReviewSink
+from policyd.http.admin_gate import AdminGate
+from policyd.http.edits import edit_reviews
+from policyd.http.endpoints import (
+    AsyncReviewEvaluator,
+    Evaluated,
+    ReviewEvaluator,
+    Reviews,
+    ReviewSink,
+)
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
 from policyd.http.messages import (
+    App,
     ASGIScope,
     Receive,
     Send,
@@ -26,8 +35,9 @@ from policyd.http.messages import (
     peer_of,
 )
 from policyd.http.routes import ROUTES, route_of_policy
-from policyd.http.status import MetricsRenderer, Status
+from policyd.http.status import MetricsRenderer, PolicyPlaces, PolicyReach, Status
 from policyd.policy.live.store import Store
+from policyd.webhooks.stored import EDIT_PATH
 
 
 class Application:
@@ -40,8 +50,11 @@ class Application:
         store: Store,
         lifecycle: Lifecycle,
         recorder: Recorder,
+        *,
+        edits: Reviews | None = None,
     ) -> None:
         self._reviews = reviews
+        self._edits = edits
         self._admin = admin
         self._store = store
         self._lifecycle = lifecycle
@@ -54,7 +67,9 @@ class Application:
             return
         path = scope["path"]
         route = ROUTES.get(path) or route_of_policy(path, self._store.current.policies)
-        if route is None:
+        if route is None and path == EDIT_PATH and self._edits is not None:
+            await self._edits(scope, receive, send, "validate", None)
+        elif route is None:
             reason = str(nothing_at(scope))
             self._recorder.rejected(404, peer_of(scope), path_of(scope), reason)
             await not_found(scope, receive, send, closing=self._lifecycle.draining)
@@ -73,15 +88,23 @@ def create_app(
     lifecycle: Lifecycle,
     evaluate_async: AsyncReviewEvaluator | None = None,
     capture: ReviewSink | None = None,
-    stale_watches: Callable[[], Sequence[str]] = tuple,
+    unready: Callable[[], Sequence[str]] = tuple,
+    reached: Callable[[], Mapping[tuple[str, str], PolicyReach]] = dict,
+    check_edit: AsyncReviewEvaluator | None = None,
+    in_use: Callable[[Any], Evaluated] = lambda policies: policies,
+    placed: Callable[[], Mapping[tuple[str, str], PolicyPlaces]] = dict,
+    **shared: Any,
 ) -> Application:
     """Create the app for one store. ``evaluate`` is ``admission.engine.review``; ``evaluate_async``
     evaluates policies that need lookups in a cluster; ``capture`` records requests;
-    ``stale_watches`` describes watches that have failed for too long.
+    ``unready`` returns why the server is not ready, beside its policies and ports; ``reached`` what
+    reaches the policies, by kind and name; ``check_edit`` answers the reviews of ConfigMaps with
+    policies; ``in_use`` returns what is evaluated of a set, and ``placed`` where each policy runs.
+    ``shared``: what ``Status`` reports of several processes.
     """
     reviews = Reviews(
         evaluate,
-        lambda: store.current,
+        lambda: in_use(store.current),
         recorder,
         in_flight,
         lifecycle,
@@ -91,7 +114,7 @@ def create_app(
         evaluate_async=evaluate_async,
         capture=capture,
     )
-    status = Status(store, lifecycle, exposition, stale_watches)
+    status = Status(store, lifecycle, exposition, unready, reached, placed=placed, **shared)
     admin = Starlette(
         routes=[
             Route("/livez", status.live),
@@ -105,4 +128,7 @@ def create_app(
     )
     admin.router.redirect_slashes = False
     gate = AdminGate(admin, settings.admin_host, settings.admin_token_file)
-    return Application(reviews, gate, store, lifecycle, recorder)
+    edits = None
+    if check_edit is not None:
+        edits = edit_reviews(settings, check_edit, recorder, in_flight, lifecycle)
+    return Application(reviews, gate, store, lifecycle, recorder, edits=edits)

@@ -17,7 +17,7 @@ from policyd.admission.recorder import Recorder, RequestResult, ShedReason
 from policyd.admission.review import AdmissionRequest, AdmissionResponse, decode, encode
 from policyd.errors import ReviewError
 from policyd.http.lifecycle import Lifecycle
-from policyd.http.limits import InFlight, Peer, Reservation
+from policyd.http.limits import InFlight, Reservation
 from policyd.http.messages import (
     ASGIScope,
     Body,
@@ -30,15 +30,20 @@ from policyd.http.messages import (
     refuse,
     respond,
 )
+from policyd.http.turns import EvaluationTurns
 from policyd.policy.live.store import LoadedPolicy
 from policyd.units import duration
 
 LoadedPolicyFilter = Callable[[LoadedPolicy], bool]
 
-# Keys of scope["state"], set by server/http.py and server/tcp.py: perf_counter_ns when the head of
-# the request was read, and the Peer that sent it.
+# Keys of scope["state"], set by http.py and tcp.py of server/network: perf_counter_ns when the head
+# of the request was read, and the Peer that sent it.
 ARRIVED = "policyd.arrived"
 PEER = "policyd.peer"
+
+# How much of the body of a request that is shed is read before the answer, and for how long.
+SKIP_BYTES = 64 * 1024
+SKIP_NS = 100_000_000
 
 
 class Evaluated(Protocol):
@@ -112,6 +117,7 @@ class Reviews:
         self._in_flight = in_flight
         self._lifecycle = lifecycle
         self._deadlines = Deadlines()
+        self._turns = EvaluationTurns()
         self._timeout = timeout
         self._max_body_bytes = max_body_bytes
         self._body_ns = int(body_timeout * 1e9)
@@ -131,10 +137,19 @@ class Reviews:
         try:
             self._check(scope)
             deadline = arrived + _allowance_ns(scope["query_string"], self._timeout)
-            room = self._enter(state.get(PEER) or self._in_flight.unknown_peer)
+            room = self._in_flight.enter(state.get(PEER) or self._in_flight.unknown_peer)
+            if isinstance(room, str):
+                await self._skip(body)
+                raise self._shed(room)
             try:
                 await self._read(body, min(deadline, arrived + self._body_ns), room)
                 data = body.take_all()
+                turn = self._turns.take(room.peer, deadline)
+                if turn is False:
+                    raise self._shed("queue")
+                if turn is not None:
+                    await turn
+                # Not before its turn: answers that nobody reads may take the memory meanwhile.
                 await self._make_room(room, data)
                 answer = await self._review(data, webhook, only, arrived, deadline)
                 del data
@@ -172,17 +187,28 @@ class Reviews:
     def _too_large(self) -> ReviewError:
         return ReviewError(f"the AdmissionReview is larger than {self._max_body_bytes} bytes", 413)
 
-    def _enter(self, peer: Peer) -> Reservation:
-        room = self._in_flight.enter(peer)
-        if isinstance(room, str):
-            raise self._shed(room)
-        return room
-
     def _shed(self, reason: ShedReason) -> ReviewError:
         self._recorder.shed(reason)
         if reason == "stalled":
             return ReviewError("the body was incomplete when other requests needed its memory", 503)
+        if reason == "queue":
+            return ReviewError("too many requests wait to be evaluated in time; try again", 503)
         return ReviewError(f"too many {reason} in flight; try again", 503)
+
+    async def _skip(self, body: Body) -> None:
+        """Read and drop a small body that has probably arrived with its head: a response before the
+        end of the body costs more than the rest of a request that is shed.
+        """
+        task = self._deadlines.begin(perf_counter_ns() + SKIP_NS)
+        try:
+            while not body.complete and body.size < SKIP_BYTES:
+                await body.take()
+                body.take_all()
+        except asyncio.CancelledError:
+            if not self._deadlines.is_over(task):
+                raise
+        finally:
+            self._deadlines.end(task)
 
     async def _read(self, body: Body, deadline: int, room: Reservation) -> None:
         """Read the whole body, until the deadline and within its limits."""

@@ -43,7 +43,8 @@ class Peer:
         # In the order of arrival: the first is the oldest.
         self.incomplete: dict[Reservation, None] = {}
         # Its open connections, and those without a request under way; the first one has been idle
-        # for the longest time. Maintained by ``server/connections.py`` and ``server/tcp.py``.
+        # for the longest time. Maintained by ``connections.py`` and ``tcp.py`` of
+        # ``server/network``.
         self.connections = 0
         self.idle: dict[Any, None] = {}
 

@@ -17,6 +17,7 @@ ASGIScope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+App = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
 Header = tuple[bytes, bytes]
 
 JSON_TYPE = b"application/json"

@@ -1,6 +1,6 @@
 """Endpoints of the plain port: health, metrics, and the loaded policies. Read only."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Protocol
 
@@ -10,7 +10,7 @@ from starlette.responses import PlainTextResponse, Response
 
 from policyd.http.admin_gate import TRUSTED
 from policyd.http.lifecycle import Lifecycle
-from policyd.policy.live.store import LoadedPolicy, Store
+from policyd.policy.live.store import LoadedPolicy, LoadedPolicySet, Store
 
 # Rendering may use this part of the time, and this many seconds at once. Beyond that the previous
 # page is sent again: a client that requests metrics in a loop must not delay reviews.
@@ -25,9 +25,35 @@ class MetricsRenderer(Protocol):
         """The body of a scrape and its Content-Type."""
 
 
+class PolicyReach(Protocol):
+    """Whether webhook rules reach a policy: ``webhooks.reach.reached.Reached``."""
+
+    @property
+    def state(self) -> str:
+        """All, some or none of its requests."""
+
+    @property
+    def gaps(self) -> Sequence[str]:
+        """Which requests do not reach it."""
+
+
+# What the policies of a set with some names decided and spent, by name.
+PolicyCounts = Callable[[LoadedPolicySet, Container[str]], Mapping[str, Any]]
+
+
+def _counted(policies: LoadedPolicySet, names: Container[str]) -> Mapping[str, Any]:
+    return {each.name: each.snapshot() for each in policies.counters() if each.name in names}
+
+
+# Where a policy runs by webhook: the engine (``api-server`` or ``webhook``), and why there.
+PolicyPlaces = Mapping[str, tuple[str, str]]
+
+
 class Status:
-    """Reports the state of the server. ``stale_watches`` describes the changes that it may have
-    missed.
+    """Reports the state of the server. ``unready`` returns why it is not ready, beside its policies
+    and ports; ``reached`` what reaches the policies, and ``placed`` where they run, by kind and
+    name. One of several processes reports what all of them lack (``readiness``), and what all of
+    them counted for each policy (``counted``).
     """
 
     def __init__(
@@ -35,10 +61,19 @@ class Status:
         store: Store,
         lifecycle: Lifecycle,
         exposition: MetricsRenderer,
-        stale_watches: Callable[[], Sequence[str]] = tuple,
+        unready: Callable[[], Sequence[str]] = tuple,
+        reached: Callable[[], Mapping[tuple[str, str], PolicyReach]] = dict,
+        *,
+        placed: Callable[[], Mapping[tuple[str, str], PolicyPlaces]] = dict,
+        readiness: Callable[[Sequence[str]], Sequence[str]] = lambda missing: missing,
+        counted: PolicyCounts = _counted,
     ) -> None:
+        self._readiness = readiness
+        self._counted = counted
         self._store = store
-        self._stale_watches = stale_watches
+        self._unready = unready
+        self._reached = reached
+        self._placed = placed
         self._lifecycle = lifecycle
         self._exposition = exposition
         self._cache = RenderCache()
@@ -56,9 +91,9 @@ class Status:
         missing = [
             self._store.unready,
             "" if self._lifecycle.listening else "not listening",
-            *self._stale_watches(),
+            *self._unready(),
         ]
-        missing = [reason for reason in missing if reason]
+        missing = [*self._readiness([reason for reason in missing if reason])]
         message = "not ready: " + ", ".join(missing) if missing else "ok"
         return self._closing(PlainTextResponse(message, 503 if missing else 200))
 
@@ -103,16 +138,36 @@ class Status:
     def _shown(self, policies: Any, trusted: bool) -> dict[str, Any]:
         current = self._store.current
         names = {policy.name for policy in policies}
-        counters = {each.name: each.snapshot() for each in current.counters() if each.name in names}
+        reached, placed = self._reached(), self._placed()
+        counters = self._counted(current, names)
         return {
             "generation": current.generation,
             "kubernetesVersion": str(current.version),
             "lastReload": _reload(self._store, trusted),
             "servesLastGood": self._store.serves_last_good,
+            **self._config_maps(trusted),
             "policies": [
-                _policy(policy, counters.get(policy.name), trusted) for policy in policies
+                _policy(
+                    policy,
+                    counters.get(policy.name),
+                    reached.get((policy.kind, policy.name)),
+                    placed.get((policy.kind, policy.name)),
+                    trusted,
+                )
+                for policy in policies
             ],
         }
+
+    def _config_maps(self, trusted: bool) -> dict[str, Any]:
+        """The ConfigMaps that policies are read from. ``heldVersion``: a later edit has errors."""
+        bundles = self._store.bundles
+        if not bundles or not trusted:
+            return {}
+        shown: list[dict[str, Any]] = []
+        for each in bundles:
+            one = {"name": each.name, "resourceVersion": each.version, "files": each.files}
+            shown.append({**one, "heldVersion": each.held} if each.held else one)
+        return {"configMaps": shown}
 
 
 class RenderCache:
@@ -148,12 +203,27 @@ def _reload(store: Store, trusted: bool) -> dict[str, Any] | None:
     return {**shown, "errors": list(last.errors)} if trusted else shown
 
 
-def _policy(policy: LoadedPolicy, counters: Any, trusted: bool) -> dict[str, Any]:
+def _policy(
+    policy: LoadedPolicy,
+    counters: Any,
+    reached: PolicyReach | None,
+    placed: PolicyPlaces | None,
+    trusted: bool,
+) -> dict[str, Any]:
     shown: dict[str, Any] = {"name": policy.name, "kind": policy.kind, "state": policy.state}
     if trusted:
         shown["source"] = policy.source
         if policy.problem:
             shown["problem"] = policy.problem
+    if reached is not None:
+        shown["reached"] = reached.state
+        if reached.gaps:
+            shown["unreached"] = list(reached.gaps)
+    if placed is not None:
+        shown["placement"] = {
+            webhook: {"engine": engine, "why": why} if trusted else {"engine": engine}
+            for webhook, (engine, why) in placed.items()
+        }
     if counters is not None:
         shown["counters"] = {**counters}
     return shown

@@ -4,6 +4,7 @@ from typing import Any
 
 from policyd._core.go.printing import EMPTY
 from policyd._core.json.encoded_size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
+from policyd._core.plan.mutators import configuration_applied
 from policyd._core.schema.merge import MergeError, atomics, flawless, live_problems, merge, problems
 from policyd._core.schema.types import SchemaType
 from policyd._core.values.mutation_json import ConversionError, object_value
@@ -34,14 +35,20 @@ class ApplyConfiguration:
         target: Target,
         sources: tuple[object, ...] | None = None,
     ) -> JSONObject:
+        native = target.native
+        if native is not None and native.mergeable:
+            usual = configuration_applied(value, obj, native.root, sources)
+            if usual is not None:
+                return usual
         if not isinstance(value, StructValue):
             raise MutationError(
                 "type mismatch: ApplyConfiguration expression should evaluate to Object"
             )
-        if json_bytes(value, MAX_PATCH_BYTES) > MAX_PATCH_BYTES:
+        size = json_bytes(value, MAX_PATCH_BYTES)
+        if size > MAX_PATCH_BYTES:
             raise MutationError(f"the expression makes {TOO_LARGE}")
         try:
-            patch = object_value(value, sources)
+            patch = object_value(value, sources, size)
         except ConversionError as error:
             raise MutationError(str(error)) from None
         # The patch always has the object's kind, whatever it declares.

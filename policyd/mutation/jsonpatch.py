@@ -1,9 +1,7 @@
 """The mutation kind JSONPatch: a list of ``JSONPatch{op, path, from, value}``, applied in order."""
 
-from policyd._core.json.encoded_size import MAX_PATCH_BYTES, TOO_LARGE, json_bytes
-from policyd._core.patch.json_patch import ABSENT, PatchOperation, apply
-from policyd._core.values.mutation_json import ConversionError, json_value
-from policyd._core.values.types import StructValue
+from policyd._core.patch.json_patch import apply, operations_of
+from policyd._core.plan.mutators import json_patched
 from policyd.cel.types.types import JSON_PATCH, list_of
 from policyd.errors import MutationError
 from policyd.json_types import JSONObject
@@ -22,33 +20,16 @@ class JSONPatch:
         target: Target,
         sources: tuple[object, ...] | None = None,
     ) -> JSONObject:
+        native = target.native
+        if native is not None:
+            usual = json_patched(value, obj, native.root, sources)
+            if usual is not None:
+                return usual
         if not isinstance(value, list):
             raise MutationError("type mismatch: JSONPatchType.expression should evaluate to array")
-        if json_bytes(value, MAX_PATCH_BYTES) > MAX_PATCH_BYTES:
-            raise MutationError(f"JSON Patch: the expression makes {TOO_LARGE}")
-        operations = [operation(item, sources) for item in value]
+        operations, given = operations_of(value, sources)
         after = apply(operations, obj)
-        return (
-            obj
-            if after is obj
-            else decoded(after, obj, target, [each.value for each in operations])
-        )
-
-
-def operation(item: object, sources: tuple[object, ...] | None) -> PatchOperation:
-    if not isinstance(item, StructValue):
-        raise MutationError(
-            "type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch"
-        )
-    fields = item.fields
-    value = fields.get("value", ABSENT)
-    if value is not ABSENT:
-        try:
-            value = json_value(value, sources)
-        except ConversionError as error:
-            raise MutationError(str(error)) from None
-    op, path, source = fields.get("op", ""), fields.get("path", ""), fields.get("from", "")
-    return PatchOperation(op, path, source, value)
+        return obj if after is obj else decoded(after, obj, target, given)
 
 
 KIND = MutationKind(

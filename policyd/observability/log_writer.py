@@ -11,6 +11,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 # Bytes of lines that wait for the thread: about 10,000 denials.
 MAX_WAITING = 4 << 20
@@ -43,6 +44,8 @@ class LogWriter:
         self._bell.acquire()
         self._asleep = False
         self._hurry = threading.Event()
+        # Held while lines are written: other processes that write to the same file wait.
+        self.turn: AbstractContextManager[object] = nullcontext()
         if fd is not None:
             threading.Thread(target=self._run, name="log", daemon=True).start()
 
@@ -109,14 +112,15 @@ class LogWriter:
         )
         data = head + b"".join(batch)
         written = 0
-        while written < len(data):
-            try:
-                written += self._write_some(memoryview(data)[written:])
-            except OSError as error:
-                self._failed(error, batch, written - len(head))
-                if written:
-                    self._torn = data[written - 1 : written] != b"\n"
-                return True
+        try:
+            with self.turn:
+                while written < len(data):
+                    written += self._write_some(memoryview(data)[written:])
+        except OSError as error:
+            self._failed(error, batch, written - len(head))
+            if written:
+                self._torn = data[written - 1 : written] != b"\n"
+            return True
         self._torn = False
         self._reported += missing
         return False

@@ -61,6 +61,8 @@ class Log:
         self._line = _text_line if form == "text" else _json_line
         self._clock = clock
         self._waiting = False
+        # Fields of every line: of several processes, the number of this one.
+        self.always: dict[str, Value] = {}
 
     def write(self, level: LogLevel, event: str, message: str, **fields: Value) -> None:
         """Write one line at once; fields that are empty or None are left out."""
@@ -78,6 +80,7 @@ class Log:
         shown: dict[str, Value] = {
             key: _bounded(value) for key, value in fields.items() if value not in (None, "", [])
         }
+        shown |= self.always
         message = bounded(message, MAX_LOGGED_CHARS)
         head = {"time": _timestamp(self._clock()), "level": level, "event": event}
         try:

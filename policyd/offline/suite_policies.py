@@ -38,12 +38,11 @@ class SuitePolicies:
         compiled = whole
         if not isinstance(suite.model, PolicyTest):
             return cls(whole)
-        named = loader.named_policies(suite)
-        if named is not None:
+        if suite.model.policies is not None:
             missing = list(missing_policies(suite))
             if missing:
                 raise PolicyError(missing)
-            compiled = compiler.compile_strict(loader.load(named, version=whole.version))
+            compiled = compiler.compile_strict(loader.load_named(suite, version=whole.version))
         return cls(compiled, suite_authorizer(suite))
 
     @property
@@ -161,5 +160,6 @@ def suite_authorizer(suite: Document) -> Authorizer | None:
 
 def suite_sources(suite: Document, whole: Sources) -> Sources:
     """Return the documents of the policies that a suite tests: the named ones, or all."""
-    named = loader.named_policies(suite)
-    return whole if named is None else loader.require(loader.load(named, version=whole.version))
+    if loader.named_policies(suite) is None:
+        return whole
+    return loader.require(loader.load_named(suite, version=whole.version))

@@ -23,7 +23,9 @@ CaptureOutcome = Literal["written", "dropped", "failed"]
 SUFFIX = ".jsonl"
 # Bytes of requests that wait for the thread: about one second of heavy load.
 MAX_WAITING = 32 * 2**20
-_FILES = 8  # together they use the bytes allowed on disk; a new file replaces the oldest
+# Of each process that writes. Together they use the bytes allowed on disk; a new file replaces the
+# oldest.
+_FILES = 8
 
 
 class _Item(NamedTuple):
@@ -39,7 +41,7 @@ class Capture:
 
     ``on_outcome`` is called once for each request with the outcome, and with the error if it is the
     first of several failures in a row. It may be called by the thread or by the caller of
-    ``record``.
+    ``record``. ``writers``: how many processes write to the folder, under the one limit.
     """
 
     def __init__(
@@ -47,9 +49,13 @@ class Capture:
         folder: Path,
         max_bytes: int,
         on_outcome: Callable[[CaptureOutcome, Exception | None], None],
+        writers: int = 1,
     ) -> None:
         self._folder = folder
-        self._file_bytes = max(1, max_bytes // _FILES)
+        self._files = _FILES * writers
+        # A file in use by another process may have the oldest name, but was written lately.
+        self._age = _name if writers == 1 else _written
+        self._file_bytes = max(1, max_bytes // self._files)
         self._on_outcome = on_outcome
         self._waiting: deque[_Item] = deque()
         self._bytes = 0
@@ -129,8 +135,8 @@ class Capture:
         """Start a new file, and delete the oldest ones that exceed the limit."""
         self._close()
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        there = sorted(self._folder.glob(f"*{SUFFIX}"))
-        for old in there[: max(0, len(there) - _FILES + 1)]:
+        there = sorted(self._folder.glob(f"*{SUFFIX}"), key=self._age)
+        for old in there[: max(0, len(there) - self._files + 1)]:
             old.unlink(missing_ok=True)
         stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
         path = self._folder / f"{stamp}-{os.getpid()}{SUFFIX}"
@@ -142,6 +148,18 @@ class Capture:
         file, self._file = self._file, None
         if file is not None:
             os.close(file)
+
+
+def _name(path: Path) -> tuple[int, Path]:
+    return 0, path
+
+
+def _written(path: Path) -> tuple[int, Path]:
+    """When a file was written last, then its name; a file that is gone is the oldest."""
+    try:
+        return path.stat().st_mtime_ns, path
+    except FileNotFoundError:
+        return 0, path
 
 
 def _append(file: int, data: bytes) -> None:

@@ -7,54 +7,54 @@ and stops the process.
 import asyncio
 import logging
 import os
+import signal
 import socket
 import ssl
 import sys
 import threading
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 
 import uvloop
-from hypercorn.app_wrappers import ASGIWrapper
-from hypercorn.asyncio.worker_context import WorkerContext
-from hypercorn.config import Config
-from hypercorn.typing import ASGIFramework
 
 from policyd.admission.with_cluster import review_with
 from policyd.config import Settings
-from policyd.errors import ConfigError, PolicydError, PolicyError
-from policyd.http.app import Application, create_app
+from policyd.errors import PolicydError
+from policyd.http.app import create_app
 from policyd.http.endpoints import ReviewEvaluator
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
+from policyd.http.messages import App
+from policyd.http.status import MetricsRenderer
+from policyd.observability import loads
 from policyd.observability.log_writer import LogWriter
 from policyd.observability.logs import Bridge, Log, background_log
-from policyd.observability.metrics import Exposition, PrometheusRecorder
+from policyd.observability.metrics import Exposition
+from policyd.observability.tracing.switch import tracing
 from policyd.policy.compile.missing_schemas import RULE as MISSING_SCHEMA
-from policyd.policy.live.store import LoadedPolicySet, Reload, Store
-from policyd.server import signals
+from policyd.policy.live.store import Kept, LoadedPolicySet, Reload, Store
+from policyd.server import allocator, signals
 from policyd.server.capture import Capture, CaptureOutcome
 from policyd.server.cluster import LiveDefinitions
-from policyd.server.connections import PortConnections, Timeouts
-from policyd.server.last_good import LastGoodFile
-from policyd.server.listen import Listener
+from policyd.server.connecting import Controllers, connected
+from policyd.server.live_policies import LivePolicies
+from policyd.server.network import draining
+from policyd.server.network.connections import PortConnections, Timeouts
+from policyd.server.network.descriptors import fitting
+from policyd.server.network.listen import Listener, Serve, bound
+from policyd.server.network.tcp import Connection
 from policyd.server.signals import Signals
-from policyd.server.tcp import Connection
 from policyd.server.watches import RefusalLog, Watcher
 from policyd.tls.certificates import Certificates
+from policyd.tls.sources import PairSource
 from policyd.units import Address
 from policyd.versions import NEWEST, KubernetesVersion
-
-if TYPE_CHECKING:
-    from policyd.cluster.client import ClusterClient
 
 # A reload compiles policies on another thread. This is the longest time that it may delay the event
 # loop before Python switches threads; a request may wait several times this long, because TLS
 # releases the interpreter lock.
 SWITCH_SECONDS = 0.00005
-# Connections to the admin port: probes, a few scrapers, and people.
-ADMIN_CONNECTIONS = 64
 # This long before the end of --grace the process exits, even if clients still hold connections
 # open.
 LAST_MOMENT_SECONDS = 0.5
@@ -71,7 +71,9 @@ class Server:
         *,
         verify: Callable[[Any], Sequence[str]] = lambda _: (),
         image: Callable[[str], bytes] = lambda _: b"",
-        restore: Callable[..., LoadedPolicySet] | None = None,
+        restore: Callable[..., Kept] | None = None,
+        sources: Callable[[Any], Any] | None = None,
+        certificate: PairSource | None = None,
         log: Log | None = None,
     ) -> None:
         self.settings = settings
@@ -79,31 +81,34 @@ class Server:
         if log is None:
             log, self._writer = background_log(settings.log_format)
         self.log = log
-        self.recorder = PrometheusRecorder(self.log)
+        self.tracing = tracing(settings, self.log)
+        self.recorder = self.tracing.recorder
         self.lifecycle = Lifecycle()
         self.signals = Signals()
         refusals = RefusalLog(self.recorder, self.log)
         in_flight = InFlight(settings.max_in_flight, settings.max_in_flight_bytes)
-        self.connections, self.admin_connections = _connections(settings, in_flight, refusals)
-        self.cluster = _connected(settings)
+        ports = _connections(settings, in_flight, refusals, self.log)
+        self.connections, self.admin_connections = ports
+        self.caches = connected(settings, self.log)
         self.definitions = self._live_definitions()
         options: dict[str, Any] = {"version": self._version}
         if self.definitions is not None:
             options["definitions"] = self.definitions.fetch
-        last_good: LastGoodFile | None = None
-        if settings.last_good is not None and restore is not None:
-            restore = partial(restore, **options)
-            last_good = LastGoodFile(settings.last_good, image, restore, self.log)
-        self.store = Store(
-            settings.policies,
-            partial(load, **options),
-            verify=verify,
-            on_reload=self._reloaded,
-            mendable=() if self.definitions is None else (MISSING_SCHEMA,),
-            allow_empty=settings.allow_empty,
-            last_good=last_good,
+        self.controllers = Controllers(
+            settings,
+            self.recorder,
+            self.lifecycle,
+            self.log,
+            self._certificate_changed,
+            sources=sources,
         )
-        self.certificates = Certificates(settings, refusals)
+        client = None if self.caches is None else self.caches.client
+        self.live = LivePolicies(settings, client, self.log, may_write=self.controllers.may_write)
+        last_good = restore and self.live.last_good(image, partial(restore, **options))
+        self.store = self._store(partial(load, **options), verify, last_good)
+        certificate = certificate or self._certificate_source()
+        self.certificates = Certificates(settings, refusals, certificate)
+        self.controllers.connect(self.store, self.certificates)
         self.watcher = Watcher(
             self.store,
             self.certificates,
@@ -111,14 +116,47 @@ class Server:
             self.log,
             grace=settings.watch_grace,
             definitions=self.definitions,
+            caches=self.caches,
         )
-        self._stop = asyncio.Event()
+        self._stop, self._certified = asyncio.Event(), asyncio.Event()
         self.capture: Capture | None = None
         if settings.capture is not None:
-            self.capture = Capture(settings.capture, settings.capture_max_bytes, self._captured)
-        self.app = self._app(evaluate, in_flight)
+            self.capture = Capture(
+                settings.capture, settings.capture_max_bytes, self._captured, settings.workers
+            )
+        self.app = self.tracing.app(self._app(self.tracing.evaluator(evaluate), in_flight))
 
-    def _app(self, evaluate: ReviewEvaluator, in_flight: InFlight) -> Application:
+    # What one of several workers does in another way (workers/worker.py) is a method of its own.
+
+    def _certificate_source(self) -> PairSource | None:
+        return self.controllers.certificate
+
+    def _end(self, _: signal.Signals) -> None:
+        self._stop.set()
+
+    def _bound(self) -> tuple[socket.socket, socket.socket]:
+        return bound(self.settings.bind), bound(self.settings.admin_bind)
+
+    def _review_listener(self, listening: socket.socket, serve: Serve) -> Listener:
+        return Listener(listening, self.connections, serve, lambda: self.certificates.context)
+
+    async def _quiet(self) -> None:
+        """Wait until the ports may close."""
+        await draining.until_quiet(self.connections, self.settings)
+
+    def _store(self, load: Callable[..., LoadedPolicySet], verify: Any, last_good: Any) -> Store:
+        return Store(
+            self.settings.policies,
+            load,
+            live=self.live.source,
+            verify=verify,
+            on_reload=self._reloaded,
+            mendable=() if self.definitions is None else (MISSING_SCHEMA,),
+            allow_empty=self.settings.allow_empty,
+            last_good=last_good,
+        )
+
+    def _app(self, evaluate: ReviewEvaluator, in_flight: InFlight, **shared: Any) -> App:
         return create_app(
             self.settings,
             self.store,
@@ -127,12 +165,28 @@ class Server:
             exposition=self._exposition(in_flight),
             in_flight=in_flight,
             lifecycle=self.lifecycle,
-            evaluate_async=None if self.cluster is None else partial(review_with, self.cluster),
+            evaluate_async=self.tracing.evaluator(
+                None if self.caches is None else partial(review_with, self.caches.lookups)
+            ),
             capture=self.capture,
-            stale_watches=self.watcher.watches.stale,
+            unready=self._unready,
+            reached=self.controllers.reached,
+            in_use=self.controllers.in_use,
+            placed=self.controllers.placed,
+            check_edit=self.live.edit_gate(self.store, self.recorder.edited, self.definitions),
+            **shared,
         )
 
-    def _exposition(self, in_flight: InFlight) -> Exposition:
+    def _unready(self) -> list[str]:
+        """Why the server is not ready, beside its policies and ports."""
+        return [*self.controllers.unready(), *self.watcher.unready()]
+
+    def _certificate_changed(self) -> None:
+        """A controller has another certificate."""
+        self.watcher.reload_certificates()
+        self._certified.set()
+
+    def _exposition(self, in_flight: InFlight) -> MetricsRenderer:
         return Exposition(
             self.recorder,
             self.store,
@@ -141,13 +195,15 @@ class Server:
             watches=self.watcher.watches.health,
             log_lines_lost=lambda: 0 if self._writer is None else self._writer.lost,
             connections={"reviews": self.connections, "admin": self.admin_connections},
+            caches=lambda: {**(self.caches.states() if self.caches else {}), **self.live.states()},
+            bundles=lambda: self.store.bundles,
         )
 
     def _live_definitions(self) -> LiveDefinitions | None:
-        if self.cluster is None:
+        if self.caches is None:
             return None
         return LiveDefinitions(
-            self.cluster,
+            self.caches,
             self.settings.timeout,
             self.recorder,
             self.log,
@@ -166,17 +222,19 @@ class Server:
         Raises SystemExit with status 2, after a line in the log, if the sources contain errors and
         no policy, or if an address cannot be used.
         """
+        allocator.keep_memory()
         self.signals.hold()
         logging.basicConfig(handlers=[Bridge(self.log)], level=logging.WARNING, force=True)
         logging.captureWarnings(True)
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
-            self.store.start()
+            if self.live.source is None:
+                self.store.start()
             with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
                 runner.get_loop().set_exception_handler(self._unhandled)
                 runner.run(self._main())
         except PolicydError as error:
-            self._failed(error)
+            loads.cannot_start(self.log, error)
             raise SystemExit(error.exit_code) from None
         finally:
             signals.ignore()  # the loop has restored their default handlers
@@ -185,37 +243,58 @@ class Server:
     async def _main(self) -> None:
         loop = asyncio.get_running_loop()
         for number in signals.ENDING:
-            loop.add_signal_handler(number, self._stop.set)
-        sockets = _bound(self.settings.bind), _bound(self.settings.admin_bind)
-        watches = self.watcher.start(self._stop, self.signals)
-        listeners = self._listeners(*sockets)
-        for listener in listeners:
-            listener.start()
-        self._listening(*sockets)
+            loop.add_signal_handler(number, self._end, number)
+        sockets = self._bound()
+        reviews, admin = self._listeners(*sockets)
+        watches = self.live.start(self.store, self._stop, self.watcher.watches)
+        watches += self.controllers.start(self._stop, self.watcher.watches)
+        admin.start()  # for probes, even if there are no policies yet
+        if await self.live.ready(self._stop) and await self._certificate():
+            watches += self.watcher.start(self._stop, self.signals)
+            reviews.start()
+            self._listening(*sockets)
         await self._stop.wait()
-        await self._drain(listeners)
+        await self._drain((reviews, admin))
         await asyncio.wait(watches)
-        if self.cluster is not None:
-            await self.cluster.close()
+        await self.live.close()
+        await self.controllers.close()
+        if self.caches is not None:
+            await self.caches.close()
         if self.definitions is not None:
             self.definitions.close()
         if self.capture is not None:
             self.capture.close(LAST_MOMENT_SECONDS)
+        self.tracing.close()
         self.log.write("info", "stopped", "all connections are closed")
 
+    async def _certificate(self) -> bool:
+        """Wait for the certificate that a controller reads or issues, while /readyz says why; False
+        if the server is to stop before.
+        """
+        if not self.certificates.served:
+            tasks = [asyncio.ensure_future(each.wait()) for each in (self._certified, self._stop)]
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for each in tasks:
+                each.cancel()
+        return self.certificates.served and not self._stop.is_set()
+
     def _listeners(self, secure: socket.socket, plain: socket.socket) -> tuple[Listener, Listener]:
-        app = ASGIWrapper(cast(ASGIFramework, self.app))
-        config, context = _Config(), WorkerContext(None)
         self.connections.on_malformed = self._malformed
+        http2 = None
+        if self.settings.http2:
+            from policyd.server.network.http2_session import Http2Session
+
+            http2 = partial(Http2Session, self.app)
 
         async def serve(connection: Connection) -> None:
-            await connection.run(app, config, context)
+            await connection.run(self.app, http2)
 
-        reviews = Listener(secure, self.connections, serve, lambda: self.certificates.context)
+        reviews = self._review_listener(secure, serve)
         return reviews, Listener(plain, self.admin_connections, serve)
 
     def _listening(self, secure: socket.socket, plain: socket.socket) -> None:
         self.lifecycle.start_listening()
+        self.controllers.changed()
         reviews, admin = (f"{Address(*each.getsockname()[:2])}" for each in (secure, plain))
         ready = self.store.current.policies or self.settings.allow_empty
         self.log.write(
@@ -231,17 +310,20 @@ class Server:
 
     async def _drain(self, listeners: Sequence[Listener]) -> None:
         """Answer with ``Connection: close`` while still listening, then close idle connections."""
+        settings = self.settings
         self.lifecycle.start_draining()
         self.connections.drain()
-        settings = self.settings
         last = threading.Timer(max(0.1, settings.grace - LAST_MOMENT_SECONDS), self._leave)
         last.daemon = True
         last.start()
-        seconds = _drain_seconds(settings)
         self.log.write(
-            "info", "draining", "closing each connection after its answer", seconds=seconds
+            "info",
+            "draining",
+            "closing each connection after its answer, until no request arrives",
+            seconds=settings.drain,
+            at_most=draining.longest(settings),
         )
-        await asyncio.sleep(seconds)
+        await self._quiet()
         await asyncio.gather(*(listener.stop() for listener in listeners))
         for connections in (self.connections, self.admin_connections):
             connections.close_idle()
@@ -259,6 +341,9 @@ class Server:
 
     def _reloaded(self, attempt: Reload) -> None:
         self.recorder.reload(attempt.succeeded)
+        if self.caches is not None and not attempt.at_start:
+            self.caches.follow(self.store.current)
+        self.controllers.changed()
         if attempt.succeeded:
             self.log.write("info", "reload", "policies loaded", generation=attempt.generation)
             if not self.store.current.policies:
@@ -266,35 +351,16 @@ class Server:
                     "warning", "empty", "no policies are loaded; every request is allowed"
                 )
         else:
-            kept = "the loaded policies stay in use"
-            if attempt.at_start and self.store.serves_last_good:
-                kept = f"the last good policies, kept in {self.settings.last_good}, are served"
-            elif not self.store.current.policies:
-                kept = "there are no policies to serve"
-            elif attempt.at_start:
-                kept = "what could be loaded is served; broken policies follow their failurePolicy"
+            kept = loads.kept(self.store, attempt, str(self.settings.last_good))
             self.log.write(
                 "error",
                 "reload",
                 f"the policies have errors ({len(attempt.errors)}); {kept}",
                 generation=attempt.generation,
                 errors=list(attempt.errors),
-                quarantined=self._quarantined(),
+                quarantined=loads.quarantined(self.store),
+                held=list(attempt.held),
             )
-
-    def _quarantined(self) -> list[str]:
-        """The names of the policies in use that are broken."""
-        policies = self.store.current.policies
-        return [policy.name for policy in policies if policy.state == "quarantined"]
-
-    def _failed(self, error: PolicydError) -> None:
-        """Log why the server cannot start."""
-        if isinstance(error, PolicyError):
-            errors = [str(problem) for problem in error.problems]
-            message = "no policy could be loaded, so there is nothing to serve"
-            self.log.write("error", "start", message, errors=errors)
-        else:
-            self.log.write("error", "start", str(error))
 
     def _malformed(self, status: int, peer: str) -> None:
         self.recorder.rejected(status, peer, "", "expected a request of HTTP/1.1")
@@ -302,8 +368,7 @@ class Server:
     def _captured(self, outcome: CaptureOutcome, error: Exception | None) -> None:
         self.recorder.captured(outcome)
         if error is not None:
-            message = f"cannot record requests: {error}"
-            self.log.write("error", "capture", message)
+            self.log.write("error", "capture", f"cannot record requests: {error}")
 
     def _unhandled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Log errors that no task handled, except those of clients that disconnected."""
@@ -313,67 +378,17 @@ class Server:
         self.log.write("error", "defect", context.get("message", ""), exception=repr(error))
 
 
-def _connected(settings: Settings) -> "ClusterClient | None":
-    """The client for cluster lookups; None if the settings name no cluster."""
-    if not settings.cluster and settings.kubeconfig is None:
-        return None
-    # Imported here because a server without a cluster should not spend time and memory on it.
-    from policyd.cluster import connect
-
-    return connect(settings.kubeconfig, settings.timeout)
-
-
 def _connections(
-    settings: Settings, in_flight: InFlight, refusals: RefusalLog
+    settings: Settings, in_flight: InFlight, refusals: RefusalLog, log: Log
 ) -> tuple[PortConnections, PortConnections]:
     """The connections of the review port and those of the admin port."""
-    timeouts = Timeouts(
-        settings.handshake_timeout,
-        settings.head_timeout,
-        settings.write_timeout,
-        settings.keep_alive,
-    )
+    timeouts = Timeouts.of(settings)
+    most, admin = fitting(settings.max_connections, log)
     reviews = PortConnections(
-        settings.max_connections,
+        most,
         timeouts,
         settings.client_name,
         in_flight.end_incomplete,
         partial(refusals, "name"),
     )
-    return reviews, PortConnections(ADMIN_CONNECTIONS, timeouts)
-
-
-class _Config(Config):
-    """The configuration of Hypercorn's protocols."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.accesslog = None
-        self.errorlog = logging.getLogger("hypercorn.error")
-        self.include_date_header = False
-        self.include_server_header = False
-        self.keep_alive_max_requests = sys.maxsize
-        # The endpoints limit how much they read, and stop reading only after they have answered. A
-        # bounded queue would then block the task of the connection forever.
-        self.max_app_queue_size = 0
-
-
-def _drain_seconds(settings: Settings) -> float:
-    """The drain period: at most half of the grace period, so that requests can finish after it."""
-    return min(settings.drain, settings.grace / 2)
-
-
-def _bound(address: Address) -> socket.socket:
-    """A socket that is bound to the address but does not listen yet."""
-    six = ":" in address.host
-    bound = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_STREAM)
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if six:
-        bound.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-    try:
-        bound.bind((address.host, address.port))
-    except OSError as error:
-        bound.close()
-        raise ConfigError(f"cannot listen on {address}: {error.strerror or error}") from None
-    bound.setblocking(False)
-    return bound
+    return reviews, PortConnections(admin, timeouts)

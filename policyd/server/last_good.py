@@ -1,76 +1,157 @@
-"""``serve --last-good``: keep the last policies that loaded without an error in a file, and read
-them back when the policies are broken at start.
+"""``serve --last-good``: keep the last policies that loaded without an error, and read them back
+when the policies are broken at start. ``LastGoodFile`` keeps them in a file.
 
-The file has one line of JSON for each object of the sources, without suites. Compiles nothing.
+The content is lines of JSON: one for each object of the files, without suites; or, if there are
+ConfigMaps of policies, one for each of them and for each file. Compiles nothing.
 """
 
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, NamedTuple, Protocol
 
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicyError, PolicySchemaError, Problem
 from policyd.observability.logs import Log
-from policyd.policy.live.store import LoadedPolicySet
+from policyd.policy.live.config_maps import bundle_of, config_map_of
+from policyd.policy.live.loaded import Kept, LoadedPolicySet
+from policyd.policy.live.sources import FILES
 from policyd.policy.source.documents import Document
+from policyd.policy.source.files import Bundle, SourceFile
 from policyd.regular_files import open_regular, replace_file
 
 _FORM = "last-good policies 1"
+# With ConfigMaps of policies: their content, not that of their documents.
+_FORM_OF_BUNDLES = "last-good policies 2"
+
+
+class PlaceError(Exception):
+    """The place cannot be read or written; the message is the reason. ``lasting``: another attempt
+    with the same content would fail too.
+    """
+
+    def __init__(self, message: str, *, lasting: bool = False) -> None:
+        super().__init__(message)
+        self.lasting = lasting
+
+
+class KeepingPlace(Protocol):
+    """Where an image is kept. Both methods are called by any thread and raise PlaceError."""
+
+    def read(self) -> bytes | None:
+        """Return the image; None if there is none."""
+
+    def write(self, image: bytes) -> bool:
+        """Replace the image; False if that is left to another replica for now."""
 
 
 class LastGoodFile:
-    """The sets of one server in one file. ``image`` returns the content for the set of a
+    """An image in a file."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __str__(self) -> str:
+        return str(self._path)
+
+    def read(self) -> bytes | None:
+        """Return the content of the file; None if there is no file."""
+        try:
+            with open_regular(self._path) as file:
+                return file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise PlaceError(str(error)) from None
+
+    def write(self, image: bytes) -> bool:
+        """Replace the content of the file."""
+        try:
+            replace_file(self._path, image)
+        except OSError as error:
+            raise PlaceError(error.strerror or str(error)) from None
+        return True
+
+
+class LastGoodPolicies:
+    """The sets of one server in one place. ``image`` returns the content for the set of a
     generation, or nothing; ``restore`` makes a set of it and raises PolicyError.
     """
 
     def __init__(
         self,
-        path: Path,
+        place: KeepingPlace,
         image: Callable[[str], bytes],
-        restore: Callable[[bytes], LoadedPolicySet],
+        restore: Callable[[bytes], Kept],
         log: Log,
     ) -> None:
-        self._path = path
+        self._place = place
         self._image = image
         self._restore = restore
         self._log = log
+        self._logged = ""
+        self._pending = b""
+        self._writing = Lock()
 
     def save(self, policies: LoadedPolicySet) -> None:
-        """Replace the content of the file by this set; an error is logged."""
+        """Replace what is kept by this set; an error is logged."""
         image = self._image(policies.generation)
-        if not image:
-            return
+        if image:
+            with self._writing:
+                self._pending = image
+                self._write()
+
+    def retry(self) -> None:
+        """Write what could not be written yet."""
+        with self._writing:
+            if self._pending:
+                self._write()
+
+    def _write(self) -> None:
         try:
-            replace_file(self._path, image)
-        except OSError as error:
-            message = f"--last-good: {self._path} cannot be written: {error.strerror or error}"
-            self._log.write("error", "last-good", message)
+            if self._place.write(self._pending):
+                self._pending, self._logged = b"", ""
+        except PlaceError as error:
+            self._failed(f"cannot be written: {error}")
+            if error.lasting:
+                self._pending = b""
 
-    def restore(self) -> LoadedPolicySet | None:
-        """Return the set in the file; None if there is none, or no policy in it. An error is
-        logged.
-        """
+    def restore(self) -> Kept | None:
+        """Return the kept set; None if there is none, or no policy in it. An error is logged."""
         try:
-            with open_regular(self._path) as file:
-                image = file.read()
-            policies = self._restore(image)
-        except FileNotFoundError:
+            image = self._place.read()
+            kept = None if image is None else self._restore(image)
+        except (PlaceError, PolicyError) as error:
+            self._failed(f"cannot be used: {error}")
             return None
-        except (OSError, PolicyError) as error:
-            message = f"--last-good: {self._path} cannot be used: {error}"
-            self._log.write("error", "last-good", message)
-            return None
-        return policies if policies.policies else None
+        return kept if kept is not None and kept.policies.policies else None
+
+    def _failed(self, message: str) -> None:
+        if message != self._logged:
+            self._logged = message
+            self._log.write("error", "last-good", f"--last-good: {self._place} {message}")
 
 
-def image_of(documents: Iterable[Document], breathe: Callable[[], None]) -> bytes:
-    """Return the content of the file for these documents; ``breathe`` is called after each.
+def image_of(
+    documents: Iterable[Document], bundles: Iterable[Bundle], breathe: Callable[[], None]
+) -> bytes:
+    """Return the content for these documents, or for the bundles that they are from; ``breathe`` is
+    called after each.
 
-    Suites are left out: the files that they name are not kept.
+    Suites of files are left out: the files that they name are not kept.
     """
     lines = [json.dumps({"form": _FORM})]
-    for document in documents:
+    listed = [*bundles]
+    if listed:
+        lines = [json.dumps({"form": _FORM_OF_BUNDLES})]
+    for bundle in listed:
+        if bundle.name == FILES:
+            lines += [json.dumps({"file": e.name, "text": _text(e.data)}) for e in bundle.files]
+        else:
+            lines.append(json.dumps({"configMap": config_map_of(bundle)}))
+        breathe()
+    for document in documents if not listed else ():
         if document.kind != "PolicyTest":
             with deep_recursion():  # the encoder counts each level of an object
                 lines.append(json.dumps({"file": document.file, "object": document.raw}))
@@ -78,20 +159,54 @@ def image_of(documents: Iterable[Document], breathe: Callable[[], None]) -> byte
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def objects_of(image: bytes) -> dict[str, list[dict[str, Any]]]:
-    """Return the objects by source file; raises PolicySchemaError if the content is damaged."""
-    files: dict[str, list[dict[str, Any]]] = {}
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+class ImageContent(NamedTuple):
+    """The content of an image: objects by source file, or bundles."""
+
+    objects: dict[str, list[dict[str, Any]]]
+    bundles: tuple[Bundle, ...] = ()
+
+
+def content_of(image: bytes) -> ImageContent:
+    """Return the content of an image; raises PolicySchemaError if it is damaged."""
     try:
         head, *lines = image.decode().splitlines()
-        if json.loads(head) != {"form": _FORM}:
+        form = json.loads(head)
+        if form == {"form": _FORM_OF_BUNDLES}:
+            return ImageContent({}, _bundles(lines))
+        if form != {"form": _FORM}:
             raise ValueError(f"expected the form {_FORM!r}")
-        for line in lines:
-            with deep_recursion():
-                entry = json.loads(line)
-            if not isinstance(entry["file"], str):
-                raise TypeError("file must be a string")
-            files.setdefault(entry["file"], []).append(entry["object"])
+        return ImageContent(_objects(lines))
     except (ValueError, KeyError, TypeError) as error:
         message = f"its content is damaged: {type(error).__name__}: {error}"
         raise PolicySchemaError([Problem(message)]) from None
+
+
+def _objects(lines: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
+    files: dict[str, list[dict[str, Any]]] = {}
+    for line in lines:
+        with deep_recursion():
+            entry = json.loads(line)
+        if not isinstance(entry["file"], str):
+            raise TypeError("file must be a string")
+        files.setdefault(entry["file"], []).append(entry["object"])
     return files
+
+
+def _bundles(lines: Iterable[str]) -> tuple[Bundle, ...]:
+    files: list[SourceFile] = []
+    bundles: list[Bundle] = []
+    for line in lines:
+        entry = json.loads(line)
+        if "configMap" in entry:
+            bundles.append(bundle_of(entry["configMap"]))
+        else:
+            data = entry["text"].encode("utf-8", "surrogateescape")
+            files.append(SourceFile(entry["file"], entry["file"], data))
+    if files:
+        names = frozenset(each.name for each in files)
+        bundles.insert(0, Bundle(FILES, tuple(files), (), "", names))
+    return tuple(bundles)

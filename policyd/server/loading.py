@@ -3,81 +3,93 @@
 Watching files and swapping sets belongs to ``policy/live/store.py``.
 """
 
+import gc
+import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from policyd.errors import PolicyError, Problem
-from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.live.definitions import Fetch, wanted, with_definitions
+from policyd.policy.live.loaded import Kept
 from policyd.policy.source import loader
 from policyd.policy.source.documents import Document, Sources
-from policyd.policy.source.fixtures import Outside, inside
+from policyd.policy.source.files import Bundle
 from policyd.policy.source.pace import Pace, full_speed
-from policyd.policy.suite import runner
 from policyd.server import last_good
 from policyd.versions import NEWEST, KubernetesVersion
 
 
 class PolicyLoader:
     """Compiles the policy sets of one server process. ``keep``: make an image of each set, from
-    which it can be restored.
+    which it can be restored; ``exports``: keep the sources of each set, to export them.
     """
 
-    def __init__(self, *, keep: bool = False) -> None:
+    def __init__(self, *, keep: bool = False, exports: bool = False) -> None:
         self._keep = keep
-        self._image: tuple[str, bytes] = ("", b"")
+        self._exports = exports
+        self._compiled: dict[tuple[str, KubernetesVersion], Sources] = {}
+        self._images: dict[str, bytes] = {}
         self._sources: Sources | None = None
         self._breathe: Callable[[], None] = full_speed
+        self._process = 0  # which loaded last: a worker may continue what its parent began
         self._last: CompiledPolicySet | None = None
         self._last_tested: CompiledPolicySet | None = None
 
     def load(
         self,
-        paths: Sequence[Path],
+        given: Sequence[Path | Bundle],
         definitions: Fetch | None = None,
         version: Callable[[], KubernetesVersion] = lambda: NEWEST,
     ) -> CompiledPolicySet:
         """Compile the policies of these sources; broken policies are quarantined, and what cannot
         be attributed to a policy is only among the problems of the set.
 
-        Every load after the first one runs while requests are answered, so it pauses regularly.
+        Every load after the first one of a process runs while requests are answered, so it pauses
+        regularly.
         Raises PolicyError if there are problems and not a single policy.
         ``definitions`` fetches the CustomResourceDefinitions that policies need; ``version``
         returns the Kubernetes version to evaluate as.
         """
-        if self._last is not None:
-            self._breathe = Pace()
-        sources = loader.load(paths, version=version(), breathe=self._breathe, pipes=False)
+        if self._last is not None and self._process == os.getpid():
+            self._breathe = Pace(rest=settle_and_rest)
+        self._process = os.getpid()
+        sources = loader.load(given, version=version(), breathe=self._breathe, pipes=False)
         policies = self._compile(sources, definitions)
         errors = _errors(policies)
         if errors and not policies.policies:
             raise PolicyError(errors)
         if self._keep and not errors:
-            image = last_good.image_of(sources.documents, self._breathe)
-            self._image = (policies.generation, image)
+            bundles = [each for each in given if isinstance(each, Bundle)]
+            image = last_good.image_of(sources.documents, bundles, self._breathe)
+            self._images[policies.generation] = image
         return policies
 
     def image(self, generation: str) -> bytes:
-        """Return the image of the set loaded last, once; empty if that is another generation."""
-        made, image = self._image
-        self._image = ("", b"")
-        return image if made == generation else b""
+        """Return the image of a set of this generation that was loaded since the last call; empty
+        without one.
+        """
+        images, self._images = self._images, {}
+        return images.get(generation, b"")
 
     def restore(
         self,
         image: bytes,
         definitions: Fetch | None = None,
         version: Callable[[], KubernetesVersion] = lambda: NEWEST,
-    ) -> CompiledPolicySet:
+    ) -> Kept:
         """Compile the set of an image; raises PolicyError for any error."""
-        sources = loader.load_saved(last_good.objects_of(image), version=version())
+        kept = last_good.content_of(image)
+        sources = loader.load_saved(kept.objects, version=version())
+        if kept.bundles:
+            sources = loader.load(kept.bundles, version=version())
         policies = self._compile(sources, definitions)
         errors = _errors(policies)
         if errors:
             raise PolicyError(errors)
-        return policies
+        return Kept(policies, kept.bundles)
 
     def _compile(self, sources: Sources, definitions: Fetch | None) -> CompiledPolicySet:
         if definitions is not None:
@@ -85,7 +97,23 @@ class PolicyLoader:
         self._sources = sources
         policies = compiler.compile_sources(sources, self._last, breathe=self._breathe)
         self._last = policies
+        if self._exports:
+            key = policies.generation, policies.version
+            self._compiled.pop(key, None)  # the order is that of the last compilations
+            self._compiled[key] = sources
         return policies
+
+    def sources(self, policies: CompiledPolicySet) -> Sources:
+        """Return the sources of the set in use, and forget those that were compiled before. Called
+        by another thread than the one that loads.
+        """
+        key = policies.generation, policies.version
+        found = self._compiled[key]
+        for older in list(self._compiled):
+            if older == key:
+                break
+            del self._compiled[older]
+        return found
 
     def verify(self, policies: CompiledPolicySet) -> list[str]:
         """Return a message for each failing case of the suites in ``policies``, the set loaded
@@ -98,27 +126,50 @@ class PolicyLoader:
         self._last_tested = compiler.compile_sources(
             sources, self._last_tested, breathe=self._breathe
         )
-        failures: list[str] = []
-        for document in policies.suites:
-            if document.model is not None:
-                failures += _failures(self._last_tested, document)
-                self._breathe()
-        return failures
+        return [str(each) for each in failures(self._last_tested, self._breathe)]
+
+
+def settle_and_rest(seconds: float) -> None:
+    """Exempt what is compiled so far from garbage collection, then pause.
+
+    A collection stops all threads, and a whole set takes it 0.1 ms a policy; the little that was
+    made since the last pause takes less than requests notice. Neither sets nor connections are
+    reference cycles, so that they are freed although they are exempt.
+    """
+    gc.collect()
+    gc.freeze()
+    time.sleep(seconds)
 
 
 def _errors(policies: CompiledPolicySet) -> list[Problem]:
     return [problem for problem in policies.problems if problem.severity == "error"]
 
 
-def _failures(policies: CompiledPolicySet, document: Document) -> list[str]:
-    """Return a message for each failing case of a suite. A suite may name policies of the sources
+def failures(policies: CompiledPolicySet, breathe: Callable[[], None]) -> list[Problem]:
+    """Return a problem for each failing case of the suites in a set, which is not in use."""
+    found: list[Problem] = []
+    for document in policies.suites:
+        if document.model is not None:
+            found += _failures(policies, document)
+            breathe()
+    return found
+
+
+def _failures(policies: CompiledPolicySet, document: Document) -> list[Problem]:
+    """Return a problem for each failing case of a suite. A suite may name policies of the sources
     only: the content of other files must not get into the log.
     """
+    # Imported here because servers without suites are spared them.
+    from policyd.offline.suite_policies import SuitePolicies
+    from policyd.policy.source.fixtures import Outside, inside
+    from policyd.policy.suite import runner
+
     try:
-        for name in loader.named_policies(document) or ():
-            inside(document, str(name.absolute()))
+        for name in document.raw.get("policies") or ():
+            inside(document, name)
         evaluate = SuitePolicies.of(document, policies)
     except (Outside, PolicyError) as error:
-        return [f"{document.file}: {document.label} cannot run: {error}"]
+        message = f"{document.label} cannot run: {error}"
+        return [Problem(message, file=document.file, rule="suite")]
     results = runner.run(document, evaluate.admit, within=evaluate.admitting)
-    return [str(problem) for problem in runner.problems(results)]
+    return runner.problems(results)

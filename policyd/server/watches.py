@@ -6,19 +6,21 @@ refused clients; reloads on SIGHUP.
 
 import asyncio
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from time import monotonic, time
+from typing import Any
 
 from policyd.observability.logs import Log, LogLevel
 from policyd.observability.metrics import PrometheusRecorder
 from policyd.observability.throttle import Throttle
 from policyd.policy.live.store import LONGEST_RETRY_SECONDS, RETRY_SECONDS, Store
 from policyd.policy.live.watch import LOOK_ANYWAY, changed, fingerprint
+from policyd.server.caches import LiveCaches
 from policyd.server.cluster import LiveDefinitions
-from policyd.server.connections import PortConnections
 from policyd.server.health import WatchHealth, WatchSupervisor
+from policyd.server.network.connections import PortConnections
 from policyd.server.signals import Signals
 from policyd.tls.certificates import CertificateReload, Certificates
 from policyd.tls.handshakes import Refusal
@@ -66,11 +68,13 @@ class Watcher:
         *,
         grace: float,
         definitions: LiveDefinitions | None = None,
+        caches: LiveCaches | None = None,
     ) -> None:
         self._store = store
         self._certificates = certificates
         self._connections = connections
         self._definitions = definitions
+        self._caches = caches
         self._log = log
         self.watches = WatchSupervisor(grace, self._failed)
         self._trouble = Throttle(REFUSED_AGAIN_SECONDS)
@@ -84,9 +88,16 @@ class Watcher:
     def start(self, stop: asyncio.Event, signals: Signals) -> list[asyncio.Task[None]]:
         """Watch until ``stop`` is set, on the running loop."""
         loop = asyncio.get_running_loop()
-        works = {"policies": self._policies, "certificates": self._certificate_files}
+        works: dict[str, Callable[[asyncio.Event, WatchHealth], Coroutine[Any, Any, None]]] = {
+            "policies": self._policies,
+            "certificates": self._certificate_files,
+        }
         if self._definitions is not None:
             works["definitions"] = self._cluster_definitions
+        if self._caches is not None:
+            self._caches.follow(self._store.current)
+            works["namespaces"] = self._caches.namespaces.run
+            works["params"] = self._caches.params.run
         tasks = []
         for name, work in works.items():
             watch = self.watches.add(name)
@@ -95,6 +106,10 @@ class Watcher:
         signals.serve(self._reload, self._ignored)
         self._check_expiry()
         return tasks
+
+    def unready(self) -> list[str]:
+        """Why the server is not ready: watches that failed for too long, and lists not yet read."""
+        return [*self.watches.stale(), *(self._caches.waiting() if self._caches else ())]
 
     async def _policies(self, stop: asyncio.Event, watch: WatchHealth) -> None:
         await self._store.watch(stop, watch.succeeded, partial(self._degraded, watch.name))
@@ -148,8 +163,14 @@ class Watcher:
             )
             self._check_expiry()
 
+    def reload_certificates(self) -> None:
+        """Read the certificates because their source has others."""
+        self._read(again=False)
+
     def _check_expiry(self) -> None:
         """Log that the serving certificate expires soon, or has expired."""
+        if not self._certificates.served:
+            return
         begins, ends = self._certificates.valid
         left = ends - time()
         end = datetime.fromtimestamp(ends, UTC).isoformat()

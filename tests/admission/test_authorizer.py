@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from policyd.admission.authorizer import (
     AccessDecision,
@@ -16,6 +15,7 @@ from policyd.admission.authorizer import (
 from policyd.json_types import JSONObject
 from policyd.offline.suite_policies import SuitePolicies
 from policyd.policy.compile import compiler
+from policyd.policy.model.base import ModelError
 from policyd.policy.source import loader
 from policyd.policy.suite import runner
 from tests.builders.policies import policy
@@ -71,7 +71,7 @@ def test_a_rule_about_resources_is_not_for_paths() -> None:
     ]
     for rule, fits in rules:
         assert StaticAuthorizer([AuthorizerRule(**rule)]).check(path).allowed is fits
-    with pytest.raises(ValidationError, match="path excludes group"):
+    with pytest.raises(ModelError, match="path excludes group"):
         AuthorizerRule(path="/healthz", namespace="")
 
 

@@ -2,7 +2,17 @@
 
 import sys
 
-from tests.bench import core, expressions, hostile, patterns, server, start
+from tests.bench import (
+    core,
+    crowd,
+    expressions,
+    hostile,
+    memory,
+    patterns,
+    placements,
+    server,
+    start,
+)
 
 SECTIONS = {
     "expressions": expressions.expressions,
@@ -15,6 +25,9 @@ SECTIONS = {
     "hostile": hostile.hostile,
     "service": server.service,
     "start": start.start,
+    "crowd": crowd.crowd,
+    "memory": memory.memory,
+    "placements": placements.placements,
 }
 
 

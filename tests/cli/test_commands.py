@@ -14,7 +14,6 @@ HEAVY = (
     "starlette",
     "uvloop",
     "prometheus_client",
-    "pydantic",
     "yaml",
     "cryptography",
 )

@@ -173,3 +173,20 @@ def test_a_name_that_kubernetes_refuses(tree: Path) -> None:
     status, output = run(str(tree), "--name", "Not Valid")
     assert status == 2
     assert "Invalid value for --name: 'Not Valid' is not valid" in output
+
+
+def test_labels_are_set(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(policy_text("a"))
+    given = ("--label", "policyd.dev/policies=true", "-l", "team=")
+    assert packed(str(tmp_path), *given)["metadata"]["labels"] == {
+        "policyd.dev/policies": "true",
+        "team": "",
+    }
+    assert "labels" not in packed(str(tmp_path))["metadata"]
+
+
+@pytest.mark.parametrize("label", ["a", "=b", "a=b c", "a/b/c=d"])
+def test_a_label_is_valid(tmp_path: Path, label: str) -> None:
+    (tmp_path / "a.yaml").write_text(policy_text("a"))
+    status, output = run(str(tmp_path), "--label", label)
+    assert status == 2 and "--label" in output

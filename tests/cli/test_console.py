@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from policyd.cli import COMMANDS
 from policyd.policy.suite.reviews import build_review
+from tests.builders.commands import NAMES
+from tests.builders.webhook_configurations import KINDS, configuration, hook
 from tests.cli.terminal import SCRIPT, environment, in_terminal
 
 pytestmark = pytest.mark.skipif(
@@ -27,6 +28,16 @@ POD = {
 }
 LABELLED = {**POD, "metadata": {"name": "web", "labels": {"example.com/team": "shop"}}}
 REVIEW = build_review(POD)
+EVERYTHING = configuration(
+    KINDS[0],
+    hook(
+        clientConfig={"url": "https://127.0.0.1:1/validate"},
+        rules=[
+            {key: ["*"] for key in ("operations", "apiGroups", "apiVersions")}
+            | {"resources": ["*/*"]}
+        ],
+    ),
+)
 # How each command is run with success; what is written to standard input follows.
 WORKS: dict[str, tuple[tuple[str, ...], str]] = {
     "review": (("-p", "policies", "-"), json.dumps(REVIEW)),
@@ -36,13 +47,19 @@ WORKS: dict[str, tuple[tuple[str, ...], str]] = {
     "lint": (("policies",), ""),
     "replay": (("-p", "policies", "--against", "policies", "-"), json.dumps(REVIEW)),
     "eval": (("object.kind", "-"), json.dumps(POD)),
+    "bench core": (("-p", "policies", "--rounds", "7"), ""),
     "configmap": (("policies",), ""),
+    "export": (("-p", "policies"), ""),
+    "webhooks match": (("-f", "webhooks.json", "-"), json.dumps(POD)),
+    "webhooks render": (("-p", "policies"), ""),
+    "webhooks check": (("-p", "policies", "-f", "-"), json.dumps(EVERYTHING)),
     "init": (("fresh",), ""),
     "schema": ((), ""),
     "completion": (("bash",), ""),
 }  # fmt: skip
 OFFLINE = sorted(WORKS)
-NAMES = sorted(COMMANDS)
+IN_A_CLUSTER = {f"webhooks {each}" for each in ("apply", "delete", "diff", "status", "watch")}
+IN_A_CLUSTER |= {"bench crossover", "bench server"}
 
 
 @pytest.fixture
@@ -51,6 +68,7 @@ def folder(tmp_path: Path) -> Path:
     done = run("init", "policies/team", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     (tmp_path / "pod.json").write_text(json.dumps(POD))
+    (tmp_path / "webhooks.json").write_text(json.dumps(configuration()))
     return tmp_path
 
 
@@ -71,13 +89,13 @@ def run(
 
 
 def test_every_command_has_a_way_to_work() -> None:
-    assert {*WORKS, "serve"} == set(COMMANDS)
+    assert {*WORKS, *IN_A_CLUSTER, "serve"} == set(NAMES)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_help_in_a_pipe_is_plain_and_has_examples(name: str, tmp_path: Path) -> None:
     # Nothing but ASCII can be written there: what is more is escaped.
-    done = run(name, "--help", cwd=tmp_path, PYTHONIOENCODING="ascii")
+    done = run(*name.split(), "--help", cwd=tmp_path, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: policyd {name}")
     assert "Examples:" in done.stdout
@@ -88,7 +106,7 @@ def test_help_in_a_pipe_is_plain_and_has_examples(name: str, tmp_path: Path) -> 
 @pytest.mark.parametrize("name", OFFLINE)
 def test_it_works_in_a_pipe_without_colours(name: str, folder: Path) -> None:
     arguments, text = WORKS[name]
-    done = run(name, *arguments, cwd=folder, text=text)
+    done = run(*name.split(), *arguments, cwd=folder, text=text)
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout + done.stderr
 
@@ -137,7 +155,7 @@ def test_colors_in_a_pipe(
 
 @pytest.mark.parametrize("name", NAMES)
 def test_an_unknown_option_is_an_error_that_says_where_help_is(name: str, tmp_path: Path) -> None:
-    done = run(name, "--conquer", cwd=tmp_path)
+    done = run(*name.split(), "--conquer", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr.startswith(f"Usage: policyd {name}")
     assert f"Try 'policyd {name} --help' for help." in done.stderr
@@ -146,7 +164,7 @@ def test_an_unknown_option_is_an_error_that_says_where_help_is(name: str, tmp_pa
 
 @pytest.mark.parametrize("name", ["review", "apply", "explain", "replay"])
 def test_policies_that_are_missing_are_asked_for(name: str, folder: Path) -> None:
-    done = run(name, "pod.json", cwd=folder)
+    done = run(*name.split(), "pod.json", cwd=folder)
     assert done.returncode == 2
     assert "Missing option '-p' / '--policies'." in done.stderr
 
@@ -181,7 +199,7 @@ def closed_pipe(*arguments: str, cwd: Path, text: str) -> tuple[int, str]:
 @pytest.mark.parametrize("name", OFFLINE)
 def test_a_reader_that_goes_away_is_no_error_to_tell(name: str, folder: Path) -> None:
     arguments, text = WORKS[name]
-    _, errors = closed_pipe(name, *arguments, cwd=folder, text=text)
+    _, errors = closed_pipe(*name.split(), *arguments, cwd=folder, text=text)
     assert "Traceback" not in errors
     assert "pipe" not in errors.lower()
 
@@ -200,7 +218,7 @@ def interrupted(process: subprocess.Popen[str], ready: Callable[[], bool]) -> tu
 @pytest.mark.parametrize("name", [name for name in OFFLINE if WORKS[name][1]])
 def test_ctrl_c_ends_quietly(name: str, folder: Path) -> None:
     process = subprocess.Popen(
-        [SCRIPT, name, *WORKS[name][0]],
+        [SCRIPT, *name.split(), *WORKS[name][0]],
         cwd=folder,
         env=environment(),
         stdin=subprocess.PIPE,
@@ -231,10 +249,19 @@ READS = [
     ("explain", "-p", "policies", "pod.json", "--old", "FILE"),
     ("test", "FILE"),
     ("lint", "FILE"),
+    ("bench", "core", "-p", "FILE"),
+    ("bench", "core", "-p", "policies", "FILE"),
+    ("bench", "core", "-p", "policies", "--compare", "FILE"),
     ("replay", "-p", "policies", "FILE"),
     ("replay", "-p", "policies", "pod.json", "--against", "FILE"),
     ("eval", "object", "FILE"),
     ("eval", "1", "--load", "FILE"),
+    ("webhooks", "render", "-p", "FILE"),
+    ("webhooks", "render", "-p", "policies", "--ca-file", "FILE"),
+    ("webhooks", "check", "-p", "policies", "-f", "FILE"),
+    ("webhooks", "diff", "-p", "policies", "--kubeconfig", "FILE"),
+    ("webhooks", "match", "-f", "FILE", "pod.json"),
+    ("webhooks", "match", "-f", "webhooks.json", "FILE"),
     ("serve", "-p", "FILE", "--self-signed"),
     ("serve", "-p", "policies", "--config", "FILE"),
     ("serve", "-p", "policies", "--tls-cert", "FILE", "--tls-key", "FILE"),

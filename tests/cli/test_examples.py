@@ -11,11 +11,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import click
 import pytest
 
-from policyd.cli import COMMANDS, policyd
+from policyd.cli import policyd
 from policyd.policy.suite.reviews import build_review
+from tests.builders.commands import NAMES, every
+from tests.builders.webhook_configurations import KINDS, configuration, hook
 from tests.shared import ROOT
 
 POD = """\
@@ -37,21 +38,25 @@ RULES = "- {user: bob, verb: create, group: apps, resource: deployments}\n"
 # What the examples read from, in place of programs that are not policyd's.
 PROGRAMS = {
     "policyd": 'exec "$PYTHON" -m policyd "$@"',
-    "kubectl": '[ "$1" = apply ] && exec cat; exec cat pod.json',
+    "kubectl": 'case "$*" in apply*) exec cat;; *webhook*) exec cat webhooks.yaml;; esac; '
+    "exec cat pod.json",
     "helm": "cat pod.yaml",
     "kustomize": "cat policies/require-limits/policy.yaml",
     "jq": "exec cat",
 }
 # These run until they are stopped, or need a cluster or a terminal: only their options are checked.
-PARSED_ONLY = re.compile(r"policyd serve |--cluster|--watch|policyd eval --load \S+$")
+PARSED_ONLY = re.compile(
+    r"policyd serve |--cluster|--watch|policyd eval --load \S+$"
+    r"|policyd webhooks (apply|delete|diff|status|watch)|policyd bench (crossover|server)"
+    r"|policyd bench core .*(--compare|--instructions)"
+)
 
 
 def examples() -> Iterator[tuple[str, str]]:
     """(command, example) of each line below Examples; one that goes on is indented further."""
-    context = click.Context(policyd)
-    for name in ("", *COMMANDS):
-        command = policyd.get_command(context, name) if name else policyd
-        epilog = (command.epilog or "") if command else ""
+    commands = {"": policyd, **{name: context.command for name, context in every()}}
+    for name, command in commands.items():
+        epilog = command.epilog or ""
         for block in re.split(r"\n{2,}", epilog):
             head, _, rest = block.removeprefix("\b\n").partition("\n")
             if not head.startswith(("Examples:", "What is in a cluster", "In GitHub")):
@@ -90,6 +95,7 @@ def folder(tmp_path: Path) -> Path:
                                 "spec": {"containers": [{"name": "web", "image": "nginx:1",
                                          "resources": {"limits": {"memory": "64Mi"}}}]}}),
         "rules.yaml": RULES,
+        "webhooks.yaml": json.dumps(configuration(KINDS[1], hook())),
         "namespaces.yaml": "{apiVersion: v1, kind: Namespace, metadata: {name: shop}}",
         "review.json": line,
         "reviews.jsonl": line,
@@ -109,7 +115,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_every_command_has_examples() -> None:
-    assert {name for name, _ in EXAMPLES} == {"", *COMMANDS}
+    assert {name for name, _ in EXAMPLES} == {"", *NAMES}
 
 
 @pytest.mark.parametrize(
@@ -147,7 +153,7 @@ def test_an_example_that_is_not_run_has_options_that_exist(
     words = words[words.index("policyd") + 1 :]
     if ">" in words:
         words = words[: words.index(">")]
-    command = policyd.get_command(click.Context(policyd), words[0])
-    assert command is not None
-    with command.make_context(words[0], words[1:]):
+    name = max((each for each in NAMES if words[: len(each.split())] == each.split()), key=len)
+    command = dict(every())[name].command
+    with command.make_context(name, words[len(name.split()) :]):
         pass

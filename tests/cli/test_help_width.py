@@ -3,15 +3,16 @@
 import click
 import pytest
 
-from policyd.cli import COMMANDS, policyd
+from policyd.cli import policyd
 from policyd.excerpts import columns
+from tests.builders.commands import every
+
+CONTEXTS = {"": click.Context(policyd, info_name="policyd"), **dict(every())}
 
 
-@pytest.mark.parametrize("name", ["", *COMMANDS])
+@pytest.mark.parametrize("name", CONTEXTS)
 def test_help_fits_80_columns(name: str) -> None:
-    outer = click.Context(policyd, info_name="policyd")
-    command = policyd.get_command(outer, name) if name else policyd
-    assert command is not None
-    context = click.Context(command, outer, info_name=name) if name else outer
+    context = CONTEXTS[name]
     context.terminal_width = 78  # what click leaves of 80 columns
-    assert [line for line in command.get_help(context).split("\n") if columns(line) > 80] == []
+    shown = context.command.get_help(context)
+    assert [line for line in shown.split("\n") if columns(line) > 80] == []

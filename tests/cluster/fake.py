@@ -4,7 +4,7 @@ import json
 import ssl
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -12,16 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from policyd.json_types import JSONObject
-from policyd.tls.certificates import self_signed
+from policyd.tls.issuing import self_signed
 
 REVIEWS = "/apis/authorization.k8s.io/v1/subjectaccessreviews"
 TOKEN = "first"
 VERSION = "/version"
+# Every server with a cluster looks for webhook configurations; here it may not, and that is no call.
+WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/"
 
 
 @dataclass(frozen=True)
 class Reply:
-    """What is sent back: a body that is no bytes becomes JSON; ``after`` seconds."""
+    """What is sent back: a body that is no bytes becomes JSON, one that is an iterator of bytes is
+    sent part by part; ``after`` seconds.
+    """
 
     body: Any
     status: int = 200
@@ -38,6 +42,7 @@ class Call:
     body: Any
     token: str
     client: tuple[str, int]
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def status(allowed: bool, **more: Any) -> Reply:
@@ -66,6 +71,8 @@ class ApiServer:
 
     def reply(self, call: Call) -> Reply:
         """What is answered to who is known."""
+        if call.path.startswith(WEBHOOKS):
+            return refusal(403, "forbidden")
         if call.path != VERSION:
             return self.answer(call)
         return Reply({"gitVersion": self.version}) if self.version else refusal(404, "not found")
@@ -103,37 +110,32 @@ def api_server(folder: Path, answer: Callable[[Call], Reply]) -> Iterator[ApiSer
         def do_POST(self) -> None:
             self._answer()
 
-        do_GET = do_POST
+        do_GET = do_PUT = do_PATCH = do_DELETE = do_POST
 
         def log_message(self, *arguments: Any) -> None:
             pass
 
         def _answer(self) -> None:
             fake = made[0]
-            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            token = (self.headers.get("Authorization") or "").removeprefix("Bearer ")
-            call = Call(
-                self.command,
-                self.path,
-                json.loads(sent) if sent else None,
-                token,
-                self.client_address,
-            )
+            call = _received(self)
             with lock:
                 under_way[0] += 1
                 fake.most_at_once = max(fake.most_at_once, under_way[0])
-                if self.path != VERSION:
+                if self.path != VERSION and not self.path.startswith(WEBHOOKS):
                     fake.calls.append(call)
-            known = token in fake.tokens
+            known = call.token in fake.tokens
             reply = fake.reply(call) if known else refusal(401, "Unauthorized")
             time.sleep(reply.after)
             with lock:
                 under_way[0] -= 1
-            data = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
             self.send_response(reply.status)
             for name, value in {"Content-Type": "application/json", **reply.headers}.items():
                 if value is not None:
                     self.send_header(name.replace("_", "-"), value)
+            if isinstance(reply.body, Iterator):
+                _send_parts(self, reply.body)
+                return
+            data = reply.body if isinstance(reply.body, bytes) else json.dumps(reply.body).encode()
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
@@ -146,7 +148,10 @@ def api_server(folder: Path, answer: Callable[[Call], Reply]) -> Iterator[ApiSer
             pass  # a client that went away
 
     server = Server(("127.0.0.1", 0), Handler)
-    server.socket = context.wrap_socket(server.socket, server_side=True)
+    # The thread of a connection shakes hands: a client that went away must not hold up the others.
+    server.socket = context.wrap_socket(
+        server.socket, server_side=True, do_handshake_on_connect=False
+    )
     thread = threading.Thread(target=lambda: server.serve_forever(0.01), daemon=True)
     thread.start()
     made.append(ApiServer(f"https://127.0.0.1:{server.server_port}", folder, answer))
@@ -156,3 +161,27 @@ def api_server(folder: Path, answer: Callable[[Call], Reply]) -> Iterator[ApiSer
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def _received(handler: BaseHTTPRequestHandler) -> Call:
+    """The request that a handler is called for."""
+    sent = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))
+    return Call(
+        handler.command,
+        handler.path,
+        json.loads(sent) if sent else None,
+        (handler.headers.get("Authorization") or "").removeprefix("Bearer "),
+        handler.client_address,
+        dict(handler.headers),
+    )
+
+
+def _send_parts(handler: BaseHTTPRequestHandler, parts: Iterator[bytes]) -> None:
+    """Send a body whose length is not known; an error of ``parts`` cuts it off."""
+    handler.send_header("Transfer-Encoding", "chunked")
+    handler.end_headers()
+    handler.wfile.flush()
+    for part in parts:
+        handler.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        handler.wfile.flush()
+    handler.wfile.write(b"0\r\n\r\n")

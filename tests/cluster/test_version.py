@@ -1,6 +1,8 @@
 """Which Kubernetes version a server evaluates as: that of its cluster, for as long as it runs."""
 
+import asyncio
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -8,7 +10,8 @@ import pytest
 from policyd.cluster import connect
 from policyd.observability.logs import Log
 from policyd.observability.metrics import PrometheusRecorder
-from policyd.server.cluster import LiveDefinitions
+from policyd.server.caches import LiveCaches
+from policyd.server.cluster import PAUSE_SECONDS, LiveDefinitions
 from tests.cluster.fake import ApiServer, Reply, api_server
 
 
@@ -41,7 +44,10 @@ def sink() -> Sink:
 def live(server: ApiServer, sink: Sink) -> Iterator[LiveDefinitions]:
     client = connect(server.kubeconfig(), 2.0)
     log = Log(sink, "text")
-    made = LiveDefinitions(client, 2.0, PrometheusRecorder(log), log)
+    now = count(0.0, PAUSE_SECONDS)
+    made = LiveDefinitions(
+        LiveCaches(client, 2.0, log), 2.0, PrometheusRecorder(log), log, clock=lambda: next(now)
+    )
     yield made
     made.close()
 
@@ -83,10 +89,17 @@ def test_what_the_cluster_said_last_holds_while_it_is_silent(
 def test_an_upgrade_is_noticed(server: ApiServer, live: LiveDefinitions) -> None:
     server.version = "v1.36.3"
     assert str(live.version()) == "1.36"
-    looks = [live._changed() for _ in range(24)]
-    assert not any(looks)
+    assert not any(looked(live, 24))
     server.version = "v1.37.1"
-    looks = [live._changed() for _ in range(12)]
-    assert looks.count(True) == 1
+    assert looked(live, 12).count(True) == 1
     assert str(live.version()) == "1.37"
-    assert not any(live._changed() for _ in range(24))
+    assert not any(looked(live, 24))
+
+
+def looked(live: LiveDefinitions, times: int) -> list[bool]:
+    """Whether each of these checks found a change."""
+
+    async def checks() -> list[bool]:
+        return [await live._changed() for _ in range(times)]
+
+    return asyncio.run(checks())

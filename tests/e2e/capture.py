@@ -3,15 +3,12 @@ so that nothing is created. No tests here.
 """
 
 import base64
-import json
-import ssl
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from policyd.json_types import JSONObject
+from tests.e2e.answering import answering
 from tests.e2e.client import Client
 from tests.e2e.cluster import Cluster
 from tests.server.process import until
@@ -51,12 +48,12 @@ class Capture:
         self._found: list[Any] = []
         self._paths = _paths(api)
 
-    def take(self, review: Any) -> bool:
-        """Keep the object of a request of the tests; return whether it is one."""
-        ours = bool(review["request"]["userInfo"]["username"] == "admin")
-        if ours:
-            self._found.append(review["request"]["object"])
-        return ours
+    def answer(self, path: str, request: JSONObject) -> JSONObject:
+        """Keep the object of a request of the tests, and deny it."""
+        if request["userInfo"]["username"] != "admin":
+            return {}
+        self._found.append(request["object"])
+        return {"allowed": False, "status": {"code": 403, "message": "captured"}}
 
     def seen(self, manifest: JSONObject) -> JSONObject:
         """Return the object as a webhook sees it, or as stored if webhooks never see its kind.
@@ -94,7 +91,7 @@ def capturing(api: Cluster, definitions: Sequence[JSONObject] = ()) -> Iterator[
         client.made(each)
         until(lambda each=each: _is_served(api, each), "custom resources")  # type: ignore[misc]
     capture = Capture(api)
-    with _serving(api, capture) as port:
+    with answering(api, capture.answer) as port:
         every = {"apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
         authority = base64.b64encode((api.folder / "ca.crt").read_bytes()).decode()
         entry = {
@@ -130,38 +127,6 @@ def _is_served(api: Cluster, definition: JSONObject) -> bool:
 def _called(client: Client, probe: JSONObject) -> bool:
     metadata = {"name": "probe", "namespace": NAMESPACE}
     return client.create({**probe, "metadata": metadata}, dryRun="All").status == 403
-
-
-@contextmanager
-def _serving(api: Cluster, capture: Capture) -> Iterator[int]:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_POST(self) -> None:
-            review = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            response: JSONObject = {"uid": review["request"]["uid"], "allowed": True}
-            if capture.take(review):
-                response |= {"allowed": False, "status": {"code": 403, "message": "captured"}}
-            body = json.dumps({**review, "request": None, "response": response}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, *arguments: object) -> None:
-            """Print nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(api.folder / "server.crt", api.folder / "server.key")
-    server.socket = context.wrap_socket(server.socket, server_side=True)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield server.server_port
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 def _paths(api: Cluster) -> Mapping[tuple[str, str], tuple[str, bool]]:

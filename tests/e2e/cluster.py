@@ -37,13 +37,15 @@ READY_WITHIN = 60.0  # seconds; two suffice on an idle machine
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """A running API server: ``server`` is its address, ``folder`` holds certificates and logs,
-    ``programs`` those that it is made of; ``version`` is that of Kubernetes, such as 1.37.
+    ``programs`` those that it is made of; ``version`` is that of Kubernetes, such as 1.37; ``etcd``
+    is the address of its store, to put there what the API server would refuse.
     """
 
     server: str
     folder: Path
     version: str
     programs: Path
+    etcd: str
 
     def client_context(self) -> ssl.SSLContext:
         """TLS as a member of system:masters."""
@@ -95,7 +97,7 @@ def cluster(folder: Path | None = None, flags: Sequence[str] = ()) -> Iterator[C
         )
         command = [str(programs / "kube-apiserver"), *apiserver_flags(folder, etcd, port), *flags]
         server = stack.enter_context(process(command, folder / "kube-apiserver.log"))
-        running = Cluster(f"https://127.0.0.1:{port}", folder, version, programs)
+        running = Cluster(f"https://127.0.0.1:{port}", folder, version, programs, etcd)
         wait_until_ready(running, server)
         yield running
 

@@ -78,17 +78,17 @@ def _selecting(document: JSONObject, side: str) -> JSONObject:
 def in_force(client: Client, documents: Sequence[JSONObject]) -> Iterator[None]:
     """Documents applied to the API server, from when it uses them until they are deleted."""
     kind = next(each["kind"] for each in documents if not _is_binding(each))
-    ordered = sorted([*documents, *_marker(kind)], key=_is_binding)
+    ordered = sorted([*documents, *marker(kind)], key=_is_binding)
     with ExitStack() as stack:
         for each in ordered:
             client.made(each)
             stack.callback(client.delete, each)
         # The marker is the last of its kind: once it acts, so do the others.
-        until(partial(_marked, client, kind), f"{kind} in force")
+        until(partial(marked, client, kind), f"{kind} in force")
         yield
 
 
-def _marker(kind: str) -> list[JSONObject]:
+def marker(kind: str) -> list[JSONObject]:
     """A policy that denies, or labels, the ConfigMaps of its own name."""
     expression = "[JSONPatch{op: 'add', path: '/data', value: {'marked': 'yes'}}]"
     acts: JSONObject = {"validations": [{"expression": "false"}]}
@@ -109,11 +109,11 @@ def _marker(kind: str) -> list[JSONObject]:
     ]
 
 
-def _marked(client: Client, kind: str) -> bool:
+def marked(client: Client, kind: str) -> bool:
     """Whether the marker of a kind acts."""
-    marker = config_map("marker", "default")
-    marker["metadata"]["labels"] = {"marker": kind}
-    answer = client.create(marker, dryRun="All")
+    marking = config_map("marker", "default")
+    marking["metadata"]["labels"] = {"marker": kind}
+    answer = client.create(marking, dryRun="All")
     return answer.status == 422 or "marked" in answer.body.get("data", {})
 
 

@@ -3,17 +3,16 @@
 from collections.abc import Iterator
 from typing import Any
 
-import jsonpatch
 import pytest
-import yaml
 
 from policyd.json_types import JSONObject
+from tests.deploy import rendering
 from tests.e2e.builders import documents
 from tests.e2e.client import APPLY, Client
+from tests.e2e.kubectl import Kubectl
 from tests.shared import ROOT
 
 BASE = ROOT / "deploy" / "base"
-OVERLAY = ROOT / "deploy" / "overlays" / "cert-manager"
 STRICT = {"dryRun": "All", "fieldValidation": "Strict"}
 FILES = documents(BASE / "kustomization.yaml")[0]["resources"]
 MANIFESTS = [each for name in FILES for each in documents(BASE / name)]
@@ -50,14 +49,54 @@ def test_the_pods_of_the_deployment_are_admitted(client: Client, home: JSONObjec
     assert answer.body["spec"]["priority"] == 2_000_000_000
 
 
-def test_configurations_of_the_overlay_are_accepted(client: Client) -> None:
-    """Its own two objects are cert-manager's and need that to be installed."""
-    (kustomization,) = documents(OVERLAY / "kustomization.yaml")
-    (patch,) = kustomization["patches"]
-    patched = [each for each in MANIFESTS if each["kind"].endswith("WebhookConfiguration")]
-    assert len(patched) == 2
-    for manifest in patched:
-        changed = jsonpatch.apply_patch(manifest, yaml.safe_load(patch["patch"]))
-        answer = client.create(changed, **STRICT)
-        assert (answer.status, answer.warnings) == (201, ()), answer.body
-        assert answer.body["metadata"]["annotations"]
+@pytest.mark.parametrize("profile", rendering.PROFILES)
+def test_objects_of_the_chart_are_accepted(
+    client: Client, home: JSONObject, profile: str, kubectl: Kubectl
+) -> None:
+    """`kubectl apply --dry-run=server`: those of cert-manager need its definitions."""
+    objects = rendering.chart(*rendering.PROFILES[profile])
+    dry_run(kubectl, [each for each in objects if "cert-manager.io" not in each["apiVersion"]])
+
+
+@pytest.mark.parametrize("folder", ["base", "overlays/default", "overlays/cert-manager"])
+def test_objects_of_the_kustomizations_are_accepted(
+    client: Client, home: JSONObject, folder: str, kubectl: Kubectl
+) -> None:
+    objects = rendering.kustomized(folder)
+    dry_run(kubectl, [each for each in objects if "cert-manager.io" not in each["apiVersion"]])
+
+
+def dry_run(kubectl: Kubectl, objects: list[JSONObject]) -> None:
+    arguments = ["apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-"]
+    listed = {"apiVersion": "v1", "kind": "List", "items": objects}
+    status, printed, complaints = kubectl.printed(*arguments, sent=listed)
+    assert (status, complaints) == (0, ""), complaints
+    assert len(printed.splitlines()) == len(objects)
+
+
+def test_a_configuration_without_webhooks_stays_filled_when_it_is_applied_again(
+    client: Client, kubectl: Kubectl, request: pytest.FixtureRequest
+) -> None:
+    """The manifests make it empty, policyd fills it, and nobody takes away what the other wrote."""
+    (empty,) = (
+        each for each in rendering.chart() if each["kind"] == "ValidatingWebhookConfiguration"
+    )
+    empty["metadata"]["name"] = "filled"
+    request.addfinalizer(lambda: client.delete(empty))
+    webhook = {
+        "name": "a.policyd.dev",
+        "admissionReviewVersions": ["v1"],
+        "clientConfig": {"url": "https://127.0.0.1:1/validate"},
+        "sideEffects": "None",
+        "rules": [],
+    }
+    for options in (["--server-side", "--field-manager=helm"], []):
+        for again in range(2):
+            status, _, complaints = kubectl.printed("apply", *options, "-f", "-", sent=empty)
+            assert (status, complaints) == (0, "")
+            if not again:
+                filled = {**empty, "metadata": {"name": "filled"}, "webhooks": [webhook]}
+                answer = client.patch(empty, filled, APPLY, fieldManager="policyd")
+                assert answer.status == 200, answer.body
+        assert [each["name"] for each in client.get(empty).body["webhooks"]] == ["a.policyd.dev"]
+        client.delete(empty)

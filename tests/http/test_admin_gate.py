@@ -11,11 +11,11 @@ import pytest
 from policyd.admission.recorder import NullRecorder
 from policyd.config import Settings
 from policyd.errors import ConfigError
-from policyd.http.admin_gate import BURST, RATE, REMEMBERED, TRUSTED, AdminGate, App
+from policyd.http.admin_gate import BURST, RATE, REMEMBERED, TRUSTED, AdminGate
 from policyd.http.app import create_app
 from policyd.http.lifecycle import Lifecycle
 from policyd.http.limits import InFlight
-from policyd.http.messages import ASGIScope, Receive, Send, respond
+from policyd.http.messages import App, ASGIScope, Receive, Send, respond
 from policyd.http.status import RENDERING_SECONDS, RenderCache
 from policyd.policy.live.store import Store
 from tests.builders.reviews import body

@@ -70,6 +70,14 @@ def test_every_place_is_told_up_to_ten() -> None:
                          "and 3 more")  # fmt: skip
 
 
+def test_a_message_has_at_most_4_kib_of_places() -> None:
+    containers = [{"name": "\U0001f600" * 90} for _ in range(12)]
+    pattern = {"spec": {"containers": [{"name": "ab" * 100}]}}
+    said = message(judged(pattern, {**POD, "spec": {"containers": containers}}))
+    assert 3500 < len(said.encode()) < 4200
+    assert said.endswith("...; and 5 more")
+
+
 def test_patterns_and_expressions_are_told_in_their_order() -> None:
     validations = [
         {"pattern": MEMORY},

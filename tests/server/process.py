@@ -65,6 +65,14 @@ class Process:
         raw = socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE)
         return trusting().wrap_socket(raw)
 
+    def narrow_socket(self) -> ssl.SSLSocket:
+        """A bare TLS socket that takes little at a time."""
+        raw = socket.socket()
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.settimeout(PATIENCE)
+        raw.connect(("127.0.0.1", self.port))
+        return trusting().wrap_socket(raw)
+
     def post(self, path: str, body: bytes, **headers: str) -> tuple[int, Any]:
         """One request on a connection of its own; the status and the decoded answer."""
         connection = self.connect()

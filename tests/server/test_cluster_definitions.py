@@ -15,6 +15,7 @@ from tests.builders.objects import widget_definition
 from tests.builders.policies import CONFIG_MAPS, demand, policy, rule
 from tests.builders.reviews import body
 from tests.cluster.fake import ApiServer, Call, Reply, api_server, refusal
+from tests.cluster.watched import WatchedList
 from tests.server.process import Process, until
 from tests.server.serve import command
 
@@ -33,15 +34,17 @@ class Cluster:
     """The definitions of an API server; ``broken`` is what it answers instead."""
 
     def __init__(self) -> None:
+        self.listed = WatchedList("PartialObjectMetadata", "meta.k8s.io/v1")
         self.crds: dict[str, JSONObject] = {}
         self.broken: Reply | None = None
 
     def define(self, generation: int = 1, **parts: Any) -> None:
         crd = widget_definition()
-        crd["metadata"] |= {"uid": "u", "generation": generation}
+        crd["metadata"]["generation"] = generation
         spec = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
         spec["properties"]["parts"] |= parts
         self.crds[crd["metadata"]["name"]] = crd
+        self.listed.put(crd["metadata"]["name"], generation=generation)
 
     def __call__(self, call: Call) -> Reply:
         path = call.path.partition("?")[0].removeprefix("/")
@@ -50,7 +53,7 @@ class Cluster:
             return self.broken
         name = path.removeprefix(f"{PATH}/")
         if name == path:
-            return Reply({"metadata": {}, "items": list(self.crds.values())})
+            return self.listed.answer(call)
         return Reply(self.crds[name]) if name in self.crds else refusal(404, f"no {name}")
 
 
@@ -66,6 +69,7 @@ def serving(
             yield server, api
         finally:
             server.kill()
+            cluster.listed.close()
         assert not server.lines("defect")
 
 
@@ -117,8 +121,11 @@ def test_the_schema_comes_from_the_cluster(tmp_path: Path) -> None:
             'policyd_cluster_lookups_total{question="definition",result="success"}'
         )
         assert asked >= 1
+        until(lambda: cluster.listed.open, "the watch")
+        api.calls.clear()
         cluster.define(2, **ATOMIC)
         until(lambda: mutated(server) != KEYED, "the changed definition")
+        assert [call.path for call in api.calls] == [f"/{PATH}/widgets.{GROUP}"]
         assert server.terminate() == 0
 
 
@@ -171,6 +178,36 @@ def test_a_cluster_that_goes_away_takes_no_schema_with_it(tmp_path: Path) -> Non
         write(tmp_path, policy("third", CONFIG_MAPS, validations=[demand("true", "x")]))
         until(lambda: states(server).get("third") == "active", "a third policy")
         assert mutated(server) == KEYED
+
+
+def test_without_the_right_to_follow_definitions_they_are_checked(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.define()
+    cluster.listed.refused["watch"] = refusal(403, "policyd may not watch")
+    with serving(tmp_path, cluster, OVERLAY) as (server, _):
+        (line,) = until(lambda: server.lines("cluster"), "a line of the log")
+        assert "they are checked for changes every 5 s; grant the rights" in line["message"]
+        assert mutated(server) == KEYED
+        cluster.define(2, **ATOMIC)
+        until(lambda: mutated(server) != KEYED, "the changed definition")
+
+
+def test_many_definitions_at_once_are_one_change(tmp_path: Path) -> None:
+    cluster = Cluster()
+    cluster.define()
+    every = policy("sees", rule("*", group=GROUP), validations=[demand("true", "x")])
+    with serving(tmp_path, cluster, every) as (server, _):
+        until(lambda: cluster.listed.open, "the watch")
+        before = len(server.lines("reload"))
+        for number in range(100):
+            name = f"n{number}.{GROUP}"
+            crd = {**cluster.crds[f"widgets.{GROUP}"], "metadata": {"name": name}}
+            names = {**crd["spec"]["names"], "plural": f"n{number}", "kind": f"N{number}"}
+            cluster.crds[name] = {**crd, "spec": {**crd["spec"], "names": names}}
+            cluster.listed.put(name)
+        until(lambda: len(server.lines("reload")) > before, "a reload")
+        assert mutated(server) == []
+        assert len(server.lines("reload")) < before + 10
 
 
 def test_nothing_is_asked_for_what_documents_define(tmp_path: Path) -> None:

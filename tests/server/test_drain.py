@@ -10,10 +10,12 @@ import pytest
 from h2.connection import H2Connection
 from h2.events import StreamEnded
 
-from policyd.server.tcp import GO_AWAY
+from policyd.server.network.http2_session import GO_AWAY
 from tests.builders.reviews import body
 from tests.server.load import Load
 from tests.server.process import Process, fake_server, trusting, until, write_sources
+
+SETTINGS_FRAME = 4  # its type, RFC 9113, section 6.5
 
 
 def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
@@ -35,12 +37,38 @@ def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
         assert server.lines("stopped")
 
 
+def test_serves_while_requests_arrive(tmp_path: Path) -> None:
+    """When all replicas end at once, requests come here until another one is ready."""
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources, drain="0.4") as server, Load(server) as load:
+        until(lambda: len(load.answers) > 50, "some load")
+        begin = time.monotonic()
+        server.child.terminate()
+        until(lambda: time.monotonic() - begin > 2, "five times the quiet period")
+        assert server.post("/validate", body())[0] == 200
+        load.stop()
+        assert (load.failures, load.refused) == ([], 0)
+        assert server.child.wait(10) == 0
+
+
+def test_requests_do_not_hold_the_ports_open_for_ever(tmp_path: Path) -> None:
+    """What is left of the grace period is for the requests that are under way."""
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    with fake_server(tmp_path, sources, drain="0.4", grace="2s") as server, Load(server) as load:
+        until(lambda: len(load.answers) > 50, "some load")
+        server.child.terminate()
+        assert server.child.wait(10) == 0
+        assert load.failures == []
+        assert server.lines("draining")[0]["at_most"] == 1.0
+        assert server.lines("stopped")
+
+
 @pytest.mark.parametrize("honoured", [True, False])
 def test_busy_and_new_connections_are_not_reset(tmp_path: Path, honoured: bool) -> None:
     """Whoever has connected gets an answer, or an orderly end before a further request."""
     sources = write_sources(tmp_path / "sources", a="allow a")
     clients = [Client(new=number % 2 == 0, honours=honoured) for number in range(16)]
-    with fake_server(tmp_path, sources, drain="0.5", grace="20s") as server:
+    with fake_server(tmp_path, sources, drain="0.5", grace="4s") as server:
         threads = [threading.Thread(target=each.run, args=[server.port]) for each in clients]
         for thread in threads:
             thread.start()
@@ -165,6 +193,7 @@ def finish(sock: ssl.SSLSocket, connection: H2Connection) -> int:
         # h2 takes nothing more after a GOAWAY, not even the rest of what was begun.
         events = connection.receive_data(data.replace(GO_AWAY, b""))
         if any(isinstance(event, StreamEnded) for event in events):
+            assert seen[3] == SETTINGS_FRAME, "clients refuse a connection that begins otherwise"
             return seen.count(GO_AWAY)
 
 

@@ -14,7 +14,7 @@ from policyd.cli import policyd
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import load, load_saved
-from policyd.server.last_good import objects_of
+from policyd.server.last_good import content_of
 from policyd.server.loading import PolicyLoader
 from policyd.versions import NEWEST
 from tests.builders.objects import config_map, gadget_definition
@@ -172,13 +172,13 @@ def test_values_survive_as_they_were_read(tmp_path: Path) -> None:
     loader = PolicyLoader(keep=True)
     policies = loader.load([sources])
     image = loader.image(policies.generation)
-    restored = loader.restore(image)
+    restored = loader.restore(image).policies
     assert [each.name for each in restored.policies] == ["good"]
     (read, _), (kept, _) = (
         list(each)
         for each in (
             load([sources]).documents,
-            load_saved(objects_of(image), version=NEWEST).documents,
+            load_saved(content_of(image).objects, version=NEWEST).documents,
         )
     )
     with deep_recursion():

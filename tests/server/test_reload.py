@@ -4,7 +4,7 @@ import ssl
 from functools import partial
 from pathlib import Path
 
-from policyd.tls.certificates import self_signed
+from policyd.tls.issuing import self_signed
 from tests.builders.reviews import body
 from tests.server.load import Load
 from tests.server.process import Process, fake_server, texts, until, write_sources

@@ -1,7 +1,6 @@
 """Clients that are slow, stall, do not read, or are many: each costs little, and for a short time."""
 
 import socket
-import ssl
 from pathlib import Path
 
 import pytest
@@ -18,15 +17,6 @@ def whole_request(path: bytes = b"/validate") -> bytes:
     """The bytes of a whole request."""
     head = b"POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
     return head % (path, len(body())) + body()
-
-
-def narrow(server: Process) -> ssl.SSLSocket:
-    """A connection whose client takes little at a time."""
-    raw = socket.socket()
-    raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    raw.settimeout(20)
-    raw.connect(("127.0.0.1", server.port))
-    return trusting().wrap_socket(raw)
 
 
 def test_handshake_has_a_time(tmp_path: Path) -> None:
@@ -74,7 +64,10 @@ def test_client_whose_body_comes_in_crumbs_is_closed(tmp_path: Path) -> None:
 
 def test_client_that_does_not_take_its_answer_is_closed(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="patch 3000000")
-    with fake_server(tmp_path, sources, write_timeout="500ms") as server, narrow(server) as sock:
+    with (
+        fake_server(tmp_path, sources, write_timeout="500ms") as server,
+        server.narrow_socket() as sock,
+    ):
         sock.sendall(whole_request(b"/mutate"))
         # The answer counts until it is taken.
         until(lambda: server.metric("policyd_in_flight_bytes") > 3_000_000, "the answer")
@@ -84,7 +77,7 @@ def test_client_that_does_not_take_its_answer_is_closed(tmp_path: Path) -> None:
 
 def test_slow_client_that_takes_its_answer_gets_all_of_it(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="patch 3000000")
-    with fake_server(tmp_path, sources) as server, narrow(server) as sock:
+    with fake_server(tmp_path, sources) as server, server.narrow_socket() as sock:
         for _ in range(2):
             sock.sendall(whole_request(b"/mutate"))
             seen = b""
@@ -96,7 +89,10 @@ def test_slow_client_that_takes_its_answer_gets_all_of_it(tmp_path: Path) -> Non
 
 def test_client_that_only_sends_is_not_read(tmp_path: Path) -> None:
     sources = write_sources(tmp_path / "sources", a="patch 20000")
-    with fake_server(tmp_path, sources, write_timeout="60s") as server, narrow(server) as sock:
+    with (
+        fake_server(tmp_path, sources, write_timeout="60s") as server,
+        server.narrow_socket() as sock,
+    ):
         sock.settimeout(1)
         sent = 0
         with pytest.raises(TimeoutError):

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from policyd.tls.certificates import self_signed
+from policyd.tls.issuing import self_signed
 from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, texts, trusting, until, write_sources
 from tests.tls.pki import Issued, issue, pem, put

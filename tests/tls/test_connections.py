@@ -13,7 +13,9 @@ from h2.events import DataReceived, StreamEnded
 
 from policyd.config import Settings
 from policyd.errors import ConfigError
-from policyd.tls.certificates import Certificates, expiry, has_name, self_signed
+from policyd.tls.certificates import Certificates, has_name
+from policyd.tls.issuing import self_signed
+from policyd.tls.pem import expiry
 from tests.builders.reviews import body
 from tests.server.process import Process, fake_server, trusting, until, write_sources
 from tests.tls.pki import issue

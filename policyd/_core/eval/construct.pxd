@@ -20,3 +20,5 @@ cdef class StructNode(Node):
     cdef tuple names
     cdef tuple values
     cdef frozenset optional
+    cdef bint of_patch    # a type that mutations create
+    cdef bint operation   # JSONPatch

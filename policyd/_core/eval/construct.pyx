@@ -101,13 +101,16 @@ cdef class StructNode(Node):
         self.names = names
         self.values = values
         self.optional = frozenset(optional)
+        self.of_patch = name in PATCH_TYPES or name.startswith("Object.")
+        self.operation = name == "JSONPatch"
 
     cdef object eval(self, Activation act):
         cdef dict fields = {}
+        cdef StructValue made
         cdef Py_ssize_t i
         for i in range(len(self.names)):
             value = (<Node>self.values[i]).eval(act)
-            if type(value) is not CelError and i in self.optional:
+            if self.optional and type(value) is not CelError and i in self.optional:
                 value = _unwrap(self.names[i], value)
             if type(value) is CelError:
                 charge(act, STRUCT_COST)
@@ -117,9 +120,12 @@ cdef class StructNode(Node):
             else:
                 fields[self.names[i]] = value
         charge(act, STRUCT_COST)
-        if self.type_name in PATCH_TYPES or self.type_name.startswith("Object."):
-            return _operation(fields) if self.type_name == "JSONPatch" else StructValue(
-                self.type_name, fields)
+        if self.operation:
+            return _operation(fields)
+        if self.of_patch:
+            made = StructValue.__new__(StructValue)
+            made.type_name, made.fields = self.type_name, fields
+            return made
         from policyd._core.eval.messages import make  # it imports modules above nodes
 
         return make(self.type_name, fields)
@@ -132,6 +138,8 @@ cdef object _operation(dict fields):
             return error(f"unexpected JSONPatchType field: {name}")
     for name in ("op", "path", "from"):
         given = fields.get(name, "")
+        if type(given) is str and given:
+            continue
         text = native_string(given)
         if text is None:
             return error(f"unexpected type {native_type(given)} for JSONPatchType '{name}' field")

@@ -2,7 +2,6 @@
 error messages."""
 
 from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from libc.stdint cimport int32_t, int64_t
 
@@ -25,6 +24,10 @@ cdef str offset_at(str zone, int64_t seconds, int32_t* offset):
         return "time: invalid location name"
     if "\0" in zone:
         return "invalid argument"
+    # Imported here because it reads the configuration of Python's build, and few policies name a
+    # zone.
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
     try:
         info = ZoneInfo(zone)
     except IsADirectoryError:

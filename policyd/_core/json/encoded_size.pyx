@@ -30,6 +30,10 @@ cdef Py_ssize_t OPERATION_BYTES = len('{"op":"replace","path":"","value":},')
 
 def patch_bytes(list operations not None, Py_ssize_t limit) -> int:
     """The size of the operations. The count stops above ``limit``."""
+    return operation_bytes(operations, limit)
+
+
+cdef Py_ssize_t operation_bytes(list operations, Py_ssize_t limit) except -1:
     cdef Py_ssize_t count = 0
     cdef dict operation
     for operation in operations:

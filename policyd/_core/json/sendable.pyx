@@ -11,6 +11,10 @@ cdef object INT64_MAX = 2**63 - 1
 
 
 def unsendable(list operations not None):
+    return problem_in(operations)
+
+
+cdef str problem_in(list operations):
     cdef dict operation
     for operation in operations:
         problem = string_problem(operation["path"]) or problem_of(operation.get("value"), 0)

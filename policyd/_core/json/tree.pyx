@@ -32,10 +32,16 @@ def is_ordinary(bytes body not None, Py_ssize_t depth) -> bool:
 
 
 cdef Py_ssize_t opening_brackets(const unsigned char *text, Py_ssize_t size) noexcept nogil:
-    cdef Py_ssize_t i, count = 0
-    for i in range(size):
-        # '[' is 0x5B and '{' is 0x7B: they differ in one bit.
-        count += (text[i] | 0x20) == 0x7B
+    cdef Py_ssize_t i, count = 0, start = 0, end
+    cdef unsigned char few
+    while start < size:
+        # A count that fits into a byte lets the compiler compare 16 bytes at once.
+        few, end = 0, min(start + 255, size)
+        for i in range(start, end):
+            # '[' is 0x5B and '{' is 0x7B: they differ in one bit.
+            few += (text[i] | 0x20) == 0x7B
+        count += few
+        start = end
     return count
 
 

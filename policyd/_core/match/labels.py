@@ -32,7 +32,7 @@ DOMAIN = re.compile(rf"(?:{DOMAIN_FORMAT})\Z", re.ASCII)
 def key_errors(key: str) -> list[str]:
     """The problems of a label key; empty if it is valid."""
     prefix, slash, name = key.rpartition("/")
-    name_text = _by_pattern(NAME_RULE, NAME_FORMAT, "MyName", "my.name", "123-abc")
+    name_text = by_pattern(NAME_RULE, NAME_FORMAT, "MyName", "my.name", "123-abc")
     if "/" in prefix:
         return [
             f"a valid label key {name_text} with an optional DNS subdomain prefix and '/'"
@@ -56,7 +56,7 @@ def value_errors(value: str) -> list[str]:
     if len(value.encode()) > MAX_NAME:
         errors.append(f"must be no more than {MAX_NAME} bytes")
     if value and not NAME.match(value):
-        text = _by_pattern(VALUE_RULE, f"({NAME_FORMAT})?", "MyValue", "my_value", "12345")
+        text = by_pattern(VALUE_RULE, f"({NAME_FORMAT})?", "MyValue", "my_value", "12345")
         errors.append(text)
     return errors
 
@@ -97,10 +97,11 @@ def _domain_errors(domain: str) -> list[str]:
     if len(domain.encode()) > MAX_DOMAIN:
         errors.append(f"must be no more than {MAX_DOMAIN} bytes")
     if not DOMAIN.match(domain):
-        errors.append(_by_pattern(DOMAIN_RULE, DOMAIN_FORMAT, "example.com"))
+        errors.append(by_pattern(DOMAIN_RULE, DOMAIN_FORMAT, "example.com"))
     return errors
 
 
-def _by_pattern(rule: str, pattern: str, *examples: str) -> str:
+def by_pattern(rule: str, pattern: str, *examples: str) -> str:
+    """The API server's message for a string that does not match a pattern."""
     shown = " or ".join(f"'{example}', " for example in examples)
     return f"{rule} (e.g. {shown}regex used for validation is '{pattern}')"

@@ -70,7 +70,11 @@ cdef class ResourceRule:
 
 
 cdef class MatchRules:
-    """A MatchResources: rules, excludes, selectors and matchPolicy."""
+    """A MatchResources: rules, excludes, selectors and matchPolicy.
+
+    ``written`` is the same as plain JSON, for what is derived from match rules at load.
+    """
+    cdef readonly dict written
     cdef readonly tuple rules
     cdef readonly tuple excludes
     cdef readonly bint equivalent

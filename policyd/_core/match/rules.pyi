@@ -1,4 +1,4 @@
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, final
 
 from policyd._core.match.equivalents import Equivalents, GvkTuple, Gvr
@@ -33,7 +33,8 @@ class MatchInput:
     ``namespace_labels(name)`` returns the labels of a namespace, None if the namespace is unknown,
     or a string: why the labels are not known. That is an error of each match that needs them. It
     is called only if a namespaceSelector needs the labels; an exception from it ends the match.
-    ``object`` and ``old_object`` replace those of the request for the objectSelector.
+    ``object`` and ``old_object`` replace those of the request for the objectSelector. ``never``:
+    the groups and resources that nothing matches; without it, those that no policy does.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class MatchInput:
         old_object: object = ...,
         *,
         equivalents: Equivalents = ...,
+        never: Container[tuple[str, str]] = ...,
     ) -> None: ...
     @property
     def operation(self) -> str: ...
@@ -97,6 +99,10 @@ class MatchRules:
         object_selector: dict[str, Any] | None = ...,
         match_policy: str = ...,
     ) -> None: ...
+    @property
+    def written(self) -> dict[str, Any]:
+        """The MatchResources as plain JSON, with its defaults."""
+
     @property
     def rules(self) -> tuple[ResourceRule, ...]: ...
     @property

@@ -99,7 +99,7 @@ cdef class MatchInput:
 
     def __init__(
         self, dict request not None, namespace_labels, object=SENT, old_object=SENT, *,
-        equivalents=EQUIVALENTS
+        equivalents=EQUIVALENTS, never=NEVER_MATCHED
     ):
         self.kind = triple(request, "kind", "kind", ("", "", ""))
         self.resource = triple(request, "resource", "resource", ("", "", ""))
@@ -113,7 +113,7 @@ cdef class MatchInput:
         self.object = request.get("object") if object is SENT else object
         self.old_object = request.get("oldObject") if old_object is SENT else old_object
         self.never_matched = (
-            (self.request_resource[0], self.request_resource[2]) in NEVER_MATCHED
+            (self.request_resource[0], self.request_resource[2]) in never
         )
         self.namespace_labels = namespace_labels
         self.table = equivalents
@@ -261,6 +261,13 @@ cdef class MatchRules:
         self, resource_rules=(), exclude_resource_rules=(), dict namespace_selector=None,
         dict object_selector=None, str match_policy="Equivalent"
     ):
+        self.written = {
+            "resourceRules": list(resource_rules or ()),
+            "excludeResourceRules": list(exclude_resource_rules or ()),
+            "namespaceSelector": namespace_selector or {},
+            "objectSelector": object_selector or {},
+            "matchPolicy": match_policy,
+        }
         self.rules = tuple([ResourceRule(rule) for rule in resource_rules or ()])
         self.excludes = tuple([ResourceRule(rule) for rule in exclude_resource_rules or ()])
         self.equivalent = match_policy == "Equivalent"

@@ -6,10 +6,10 @@ cdef class ParsedURL:
     cdef readonly str host      # with port, unescaped
     cdef readonly str raw_query
     cdef str opaque
-    cdef str user               # as printed, without @; None if there is none
+    cdef readonly str user      # as printed, without @; None if there is none
     cdef bytes path             # unescaped: it may not be UTF-8
     cdef str raw_path           # as written, if that differs from the escaped `path`
-    cdef str fragment           # as printed
+    cdef readonly str fragment  # as printed
     cdef bint force_query       # ends with a ? and an empty query
     cdef bint omit_host         # a path after the scheme without //
 

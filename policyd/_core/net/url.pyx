@@ -87,6 +87,15 @@ cdef str to_string(bytes data):
     return data.decode("utf-8", "replace")
 
 
+cdef str shown_bytes(bytes data):
+    """Quote bytes that need not be UTF-8."""
+    cdef str text = shown(data.decode("utf-8", "surrogateescape"))
+    for byte in data:
+        if byte >= 0x80:
+            text = text.replace(f"\\udc{byte:02x}", f"\\x{byte:02x}")
+    return text
+
+
 cdef bytes unescape(str text):
     """Decode percent escapes."""
     cdef bytes data = text.encode()
@@ -100,7 +109,7 @@ cdef bytes unescape(str text):
             i += 1
             continue
         if i + 2 >= len(data) or data[i + 1] not in HEX or data[i + 2] not in HEX:
-            raise _Invalid(f"invalid URL escape {shown(to_string(data[i:i + 3]))}")
+            raise _Invalid(f"invalid URL escape {shown_bytes(data[i:i + 3])}")
         out.append(int(data[i + 1:i + 3], 16))
         i += 3
     return bytes(out)
@@ -114,13 +123,13 @@ cdef str unescape_host(str text, bint zone=False):
         if data[i] == c"%":
             code = data[i:i + 3]
             if len(code) < 3 or code[1] not in HEX or code[2] not in HEX:
-                raise _Invalid(f"invalid URL escape {shown(to_string(code))}")
+                raise _Invalid(f"invalid URL escape {shown_bytes(code)}")
             value = int(code[1:], 16)
             allowed = code == b"%25" or (
                 (value == 0x20 or value in IN_HOST) if zone else value >= 0x80
             )
             if not allowed:
-                raise _Invalid(f"invalid URL escape {shown(to_string(code))}")
+                raise _Invalid(f"invalid URL escape {shown_bytes(code)}")
             i += 3
             continue
         if data[i] < 0x80 and data[i] not in IN_HOST:
@@ -177,6 +186,10 @@ cdef object parse_url(str text):
     valid = (IN_FRAGMENT | VALID_PATH).issuperset(fragment.encode())
     (<ParsedURL> url).fragment = fragment if valid else escaped
     return url
+
+
+def parsed(str text not None):
+    return parse_url(text)
 
 
 cdef ParsedURL empty_url():

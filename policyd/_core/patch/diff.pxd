@@ -21,3 +21,7 @@ cdef class Differ:
     ) except -1
     cdef Py_ssize_t gap(self, list old, list new, Py_ssize_t at, int depth) except -1
     cdef int supplant(self, object old, object new, int depth) except -1
+
+
+# The operations of ``diff``.
+cdef list operations_between(object old, object new, keys)

@@ -16,6 +16,10 @@ cdef object ABSENT = object()
 
 
 def diff(object old, object new, keys=None):
+    return operations_between(old, new, keys)
+
+
+cdef list operations_between(object old, object new, keys):
     cdef Differ differ = Differ.__new__(Differ)
     differ.operations, differ.path, differ.keys = [], [], keys
     differ.walk(old, new, 0)
@@ -131,8 +135,9 @@ cdef class Differ:
                 other = (<dict>new[i]).get(field)
                 if other is not value and (type(other) is not str or <str>other != <str>value):
                     return False
-            seen.add(value)
-        return len(seen) == len(old)
+            if len(old) > 1:
+                seen.add(value)
+        return len(old) < 2 or len(seen) == len(old)
 
     cdef object identities(self, list old, list new):
         """The identities of the items of both lists, as two lists; None if there are none."""

@@ -13,11 +13,15 @@ cimport cython
 from policyd.errors import MutationError
 
 from policyd._core.patch.containers cimport (
-    assign, delete, equal, insert, member, segments, unknown_escape,
+    assign, delete, equal, insert, known_paths, member, segments, unknown_escape,
 )
 from policyd._core.json.encoded_size cimport value_bytes
+from policyd._core.values.mutation_json cimport json_of
+from policyd._core.values.types cimport StructValue
 
+from policyd._core.json import encoded_size
 from policyd._core.patch.containers import KeyProblem
+from policyd._core.values.mutation_json import ConversionError
 
 ABSENT = object()
 cdef str MISSING = "missing value"
@@ -51,9 +55,51 @@ class _TestFailed(Exception):
     """A ``test`` operation did not hold."""
 
 
+def operations_of(list items not None, tuple sources=None):
+    cdef list values = []
+    return operations_in(items, sources, values), values
+
+
+cdef list operations_in(list items, tuple sources, list values):
+    cdef Py_ssize_t limit = encoded_size.MAX_PATCH_BYTES, size = value_bytes(items, limit)
+    cdef list operations = []
+    cdef PatchOperation operation
+    if size > limit:
+        raise MutationError(f"JSON Patch: the expression makes {encoded_size.TOO_LARGE}")
+    # All values are converted before the first is applied.
+    for item in items:
+        operation = operation_of(item, size, sources)
+        operations.append(operation)
+        if values is not None:
+            values.append(operation.value)
+    return operations
+
+
+cdef PatchOperation operation_of(object item, Py_ssize_t size, tuple sources):
+    cdef PatchOperation made = PatchOperation.__new__(PatchOperation)
+    cdef dict fields
+    if type(item) is not StructValue:
+        raise MutationError(
+            "type mismatch: JSONPatchType.expression should evaluate to array of JSONPatch"
+        )
+    fields = (<StructValue>item).fields
+    value = fields.get("value", ABSENT)
+    if value is not ABSENT and type(value) is not str:
+        try:
+            value = json_of(value, size, sources)
+        except ConversionError as error:
+            raise MutationError(str(error)) from None
+    made.op, made.path = fields.get("op", ""), fields.get("path", "")
+    made.source, made.value = fields.get("from", ""), value
+    return made
+
+
 def apply(operations, document):
-    """The patched document, or ``document`` itself if a test failed. Raises PatchError."""
-    cdef PatchTarget target = PatchTarget()
+    return patched(list(operations), document)
+
+
+cdef object patched(list operations, object document):
+    cdef PatchTarget target = PatchTarget.__new__(PatchTarget)
     cdef PatchOperation operation
     target.root = document
     target.own = {}
@@ -126,7 +172,7 @@ cdef class PatchTarget:
     cdef object owned(self, object node):
         if id(node) in self.own:
             return node
-        copied = node.copy()
+        copied = (<dict>node).copy() if type(node) is dict else (<list?>node)[:]
         self.own[id(copied)] = copied
         return copied
 
@@ -254,7 +300,7 @@ cdef object given(PatchOperation operation):
 
 cdef str readable(str path, str problem, bint own_words):
     """The path. An error if Go quotes it with an escape that is not valid in JSON."""
-    unknown = unknown_escape(path)
+    unknown = "" if path in known_paths else unknown_escape(path)
     if unknown:
         reason = f"invalid character '{unknown}' in string escape code"
         raise failure(f"{problem}: {reason if own_words else MISSING}")

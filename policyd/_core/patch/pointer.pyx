@@ -3,6 +3,9 @@
 from policyd.errors import PatchError
 
 
+cdef tuple INDEXES = tuple([str(index) for index in range(64)])  # most lists are shorter
+
+
 cdef str escape(str token):
     """The escaped token; the same object if there is nothing to escape."""
     if "~" in token:
@@ -12,11 +15,15 @@ cdef str escape(str token):
     return token
 
 
+cdef str index_string(Py_ssize_t index):
+    return <str>INDEXES[index] if index < 64 else str(index)
+
+
 cdef str pointer_of(list path):
     """The pointer of keys (str) and indexes (int)."""
     cdef list parts = [""]
     for token in path:
-        parts.append(escape(<str>token) if type(token) is str else str(token))
+        parts.append(escape(<str>token) if type(token) is str else index_string(token))
     return "/".join(parts)
 
 

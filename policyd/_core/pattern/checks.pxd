@@ -46,23 +46,23 @@ cdef class Absent(PatternEntry):
 
 cdef class SomeKey(PatternEntry):
     """``app.*``: at least one matching key must fit."""
-    cdef Wildcard wildcard
+    cdef readonly Wildcard wildcard
 
 
 cdef class EachKey(PatternEntry):
     """``=(app.*)``: every matching key must fit."""
-    cdef Wildcard wildcard
+    cdef readonly Wildcard wildcard
 
 
 cdef class NoKey(PatternEntry):
     """``X(app.*)``: there must be no matching key."""
-    cdef Wildcard wildcard
+    cdef readonly Wildcard wildcard
 
 
 cdef class MapCheck(PatternCheck):
     """A map: first its conditions, then all other entries."""
-    cdef tuple conditions
-    cdef tuple entries
+    cdef readonly tuple conditions
+    cdef readonly tuple entries
 
 
 cdef class Pattern:

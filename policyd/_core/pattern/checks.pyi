@@ -1,6 +1,8 @@
 from collections.abc import Iterable
 from typing import final
 
+from policyd._core.pattern.strings import Wildcard
+
 class PatternCheck:
     expected: str
 
@@ -17,18 +19,23 @@ class Absent(PatternEntry): ...
 
 @final
 class SomeKey(PatternEntry):
+    wildcard: Wildcard
     def __init__(self, key: str, check: PatternCheck | None) -> None: ...
 
 @final
 class EachKey(PatternEntry):
+    wildcard: Wildcard
     def __init__(self, key: str, check: PatternCheck | None) -> None: ...
 
 @final
 class NoKey(PatternEntry):
+    wildcard: Wildcard
     def __init__(self, key: str, check: PatternCheck | None) -> None: ...
 
 @final
 class MapCheck(PatternCheck):
+    conditions: tuple[PatternEntry, ...]
+    entries: tuple[PatternEntry, ...]
     def __init__(
         self, expected: str, conditions: Iterable[PatternEntry], entries: Iterable[PatternEntry]
     ) -> None: ...

@@ -3,7 +3,7 @@
 cimport cython
 
 from policyd._core.values.activation cimport Activation, activation, work
-from policyd._core.pattern.report cimport PatternReport, below, common
+from policyd._core.pattern.report cimport MAX_TEXT, PatternReport, below, common
 from policyd._core.pattern.strings cimport Wildcard
 
 cdef enum:
@@ -79,7 +79,8 @@ cdef class SomeKey(PatternEntry):
 
     cdef int explain(self, dict value, str path, PatternReport report, Activation act) except -1:
         cdef bint found_any = False
-        for key, found in value.items():
+        for key in sorted(value):
+            found = value[key]
             if found is not None and self.wildcard.fits(<str?>key, act):
                 found_any = True
                 self.check.explain(found, below(path, key), report, act)
@@ -110,7 +111,8 @@ cdef class EachKey(PatternEntry):
         return SKIPPED if skipped and not applied else HOLDS
 
     cdef int explain(self, dict value, str path, PatternReport report, Activation act) except -1:
-        for key, found in value.items():
+        for key in sorted(value):
+            found = value[key]
             if (
                 found is not None
                 and self.wildcard.fits(<str?>key, act)
@@ -136,7 +138,8 @@ cdef class NoKey(PatternEntry):
         return HOLDS
 
     cdef int explain(self, dict value, str path, PatternReport report, Activation act) except -1:
-        for key, found in value.items():
+        for key in sorted(value):
+            found = value[key]
             if found is not None and self.wildcard.fits(<str?>key, act):
                 report.add(below(path, key), "nothing", found)
         return 0
@@ -255,6 +258,7 @@ cdef class AnyPattern(Pattern):
         for number, pattern in enumerate(self.patterns, 1):
             if pattern.test(value, act) == FAILS:
                 report = pattern.explain(value, within, secret, act)
+                report.limit = MAX_TEXT // len(self.patterns)
                 reasons.append(f"pattern {number}: {report.text()}")
                 field = common(field, report.field)
             else:

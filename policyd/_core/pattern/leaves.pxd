@@ -35,13 +35,13 @@ cdef class BoolLeaf(LeafCheck):
 cdef class NumberLeaf(LeafCheck):
     """A number: equal to numbers, and to strings with the same quantity."""
     cdef readonly object value
-    cdef Amount amount
+    cdef readonly Amount amount
 
 
 cdef class StringLeaf(LeafCheck):
     """A string: the literal itself, or one of its alternatives."""
     cdef readonly str literal
-    cdef tuple terms
+    cdef readonly tuple terms
 
 
 cdef class Term:
@@ -52,9 +52,9 @@ cdef class Term:
 
 cdef class EqualTerm(Term):
     """A wildcard match, or an equal amount; ``negative``: neither."""
-    cdef Wildcard wildcard
-    cdef Amount amount
-    cdef bint negative
+    cdef readonly Wildcard wildcard
+    cdef readonly Amount amount
+    cdef readonly bint negative
 
 
 cdef enum Comparison:
@@ -66,17 +66,18 @@ cdef enum Comparison:
 
 cdef class CompareTerm(Term):
     """``> >= < <=`` an amount."""
-    cdef Amount amount
+    cdef readonly Amount amount
+    cdef readonly str operator
     cdef Comparison comparison
 
 
 cdef class RangeTerm(Term):
     """``low-high``, ends included; ``outside``: ``low!-high``, ends excluded."""
-    cdef Amount low
-    cdef Amount high
-    cdef bint outside
+    cdef readonly Amount low
+    cdef readonly Amount high
+    cdef readonly bint outside
 
 
 cdef class AllTerm(Term):
     """Terms joined by ``&``."""
-    cdef tuple terms
+    cdef readonly tuple terms

@@ -167,6 +167,7 @@ cdef class EqualTerm(Term):
 cdef class CompareTerm(Term):
 
     def __init__(self, str operator not None, Amount amount not None):
+        self.operator = operator
         self.comparison = COMPARISONS[operator]
         self.amount = amount
 

@@ -9,9 +9,9 @@ cdef class ListCheck(PatternCheck):
 
     With ``some`` an empty list is skipped: below a condition the list must have items.
     """
-    cdef tuple each
-    cdef tuple any_of
-    cdef bint some
+    cdef readonly tuple each
+    cdef readonly tuple any_of
+    cdef readonly bint some
 
     cdef int test_item(self, object item, Activation act) except -1
 
@@ -22,4 +22,4 @@ cdef class EmptyList(PatternCheck):
 
 cdef class ExistsCheck(PatternCheck):
     """``^(key)``: at least one item of the list fits each check of ``wanted``."""
-    cdef tuple wanted
+    cdef readonly tuple wanted

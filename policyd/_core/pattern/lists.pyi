@@ -5,6 +5,9 @@ from policyd._core.pattern.checks import PatternCheck
 
 @final
 class ListCheck(PatternCheck):
+    each: tuple[PatternCheck, ...]
+    any_of: tuple[PatternCheck, ...]
+    some: bool
     def __init__(
         self,
         expected: str,
@@ -18,4 +21,5 @@ class EmptyList(PatternCheck): ...
 
 @final
 class ExistsCheck(PatternCheck):
+    wanted: tuple[PatternCheck, ...]
     def __init__(self, expected: str, wanted: Iterable[PatternCheck]) -> None: ...

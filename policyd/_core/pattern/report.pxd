@@ -2,17 +2,20 @@
 
 cdef enum:
     MAX_PLACES = 10
+    MAX_TEXT = 4096  # bytes; Kubernetes' own policies have messages of at most 5 KiB
 
 
 cdef class PatternReport:
     """Collects places. With ``secret``, values of a Secret's data are not shown. ``field`` is the
     path of the place, or the path that all places are below; "" if they have none in common.
+    The text has one place at least, and more while they have at most ``limit`` bytes.
     """
 
     cdef list places
     cdef str field
     cdef str whole
     cdef Py_ssize_t more
+    cdef Py_ssize_t limit
     cdef bint secret
 
     cdef int add(self, str path, str expected, object value) except -1

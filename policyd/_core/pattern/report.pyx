@@ -21,6 +21,7 @@ cdef class PatternReport:
 
     def __cinit__(self):
         self.places = []
+        self.limit = MAX_TEXT
 
     cdef int add(self, str path, str expected, object value) except -1:
         path = cut(path, MAX_PATH)
@@ -42,8 +43,15 @@ cdef class PatternReport:
     cdef str text(self):
         if self.whole is not None:
             return self.whole
-        joined = "; ".join(self.places)
-        return f"{joined}; and {self.more} more" if self.more else joined
+        cdef Py_ssize_t shown = 0, size = 0
+        for place in self.places:
+            size += len((<str>place).encode("utf-8", "surrogatepass")) + len("; ")
+            if shown and size > self.limit:
+                break
+            shown += 1
+        joined = "; ".join(self.places[:shown])
+        more = self.more + len(self.places) - shown
+        return f"{joined}; and {more} more" if more else joined
 
 
 cdef str common(str one, str other):

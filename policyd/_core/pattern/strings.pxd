@@ -32,11 +32,11 @@ cdef class Amount:
     """A quantity or a duration, or a string that is both (``5m``, ``0``)."""
 
     cdef readonly str text
-    cdef Quantity quantity  # None: not a quantity
-    cdef bint timed         # it is also a duration
-    cdef int64_t nanos      # of the duration
-    cdef bint short         # milli is exact
-    cdef int64_t milli      # thousandths of the quantity
+    cdef Quantity quantity      # None: not a quantity
+    cdef readonly bint timed    # it is also a duration
+    cdef int64_t nanos          # of the duration
+    cdef bint short             # milli is exact
+    cdef int64_t milli          # thousandths of the quantity
 
     # Sets `out` to -1, 0 or 1 for a value below, equal to or above this; False: not comparable.
     cdef bint compare(self, object value, int* out) except -1

@@ -1,5 +1,8 @@
 from typing import final
 
+QUANTITY: str
+DURATION: str
+
 @final
 class Wildcard:
     text: str
@@ -9,6 +12,9 @@ class Wildcard:
 @final
 class Amount:
     text: str
+    timed: bool
+    @property
+    def is_quantity(self) -> bool: ...
     def order(self, value: object) -> int | None: ...
 
 def amount_of(text: str) -> Amount | None: ...

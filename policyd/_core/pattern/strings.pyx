@@ -5,16 +5,28 @@ from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation, activation, work
 from policyd._core.lib.quantity cimport Quantity, order, parse
+from policyd._core.regex.engine cimport Regex, compile_regex
 from policyd._core.regex.search cimport find as find_string
 from policyd._core.values.times cimport parse_duration
 
 cdef enum:
     MAX_AMOUNT_CHARACTERS = 100   # Kubernetes never prints longer ones
     MAX_AMOUNT_BITS = 4096
-    MAX_AMOUNT_SCALE = 1000
     CHARACTERS_A_UNIT = 8   # of a string, searched in one unit of work (10 ns)
 
 cdef int64_t MAX_SHORT = 9_000_000_000_000  # times 1000 fits in an int64
+
+# Both are also what CEL tests before it reads a string as an amount (policyd/export/patterns), so
+# they allow nothing that quantity() or duration() rejects for its size: exponents have at most
+# three digits, and the units of a duration stand in order, each once, with so few digits that the
+# sum fits in an int64 of nanoseconds.
+QUANTITY = r"^[-+.0-9][0-9.]*([A-Za-z]*|[eE][-+]?[0-9]{1,3})$"
+DURATION = "^[-+]?(0|%s)$" % "".join(
+    rf"(([0-9]{{1,{digits}}}(\.[0-9]*)?|\.[0-9]+){unit})?"
+    for digits, unit in ((6, "h"), (7, "m"), (9, "s"), (12, "ms"), (15, "[uµμ]s"), (18, "ns"))
+)
+cdef Regex QUANTITY_FORM = compile_regex(QUANTITY)
+cdef Regex DURATION_FORM = compile_regex(DURATION)
 
 
 # Wildcards
@@ -138,10 +150,15 @@ cdef class Amount:
             if other is not None:
                 out[0] = order(other, self.quantity)
                 return True
-        if self.timed and len(text) <= MAX_AMOUNT_CHARACTERS and parse_duration(text, &value):
+        if self.timed and read_duration(text, &value):
             out[0] = compare_milli(value, self.nanos)
             return True
         return False
+
+    @property
+    def is_quantity(self):
+        """Whether it is a quantity; ``5m`` is one, and a duration too."""
+        return self.quantity is not None
 
     def order(self, value):
         """-1, 0 or 1 for a value below, equal to or above this; None: not comparable."""
@@ -153,7 +170,7 @@ cdef Amount amount(str text):
     cdef Amount made = Amount.__new__(Amount)
     made.text = text
     made.quantity = quantity_of(text)
-    made.timed = len(text) <= MAX_AMOUNT_CHARACTERS and parse_duration(text, &made.nanos)
+    made.timed = read_duration(text, &made.nanos)
     made.short = made.quantity is not None and read_milli(text, &made.milli)
     return made if made.timed or made.quantity is not None else None
 
@@ -169,16 +186,24 @@ cdef inline int compare_milli(int64_t one, int64_t other) noexcept:
 
 cdef Quantity quantity_of(str text):
     """The quantity; None if the string is not one, or if it is absurdly large."""
-    cdef Quantity quantity
     if not text or len(text) > MAX_AMOUNT_CHARACTERS or text[0] not in "+-.0123456789":
         return None
     found = parse(text)
-    if type(found) is not Quantity:
+    if type(found) is not Quantity or not has_form(text, QUANTITY_FORM):
         return None
-    quantity = <Quantity>found
-    if abs(quantity.scale) > MAX_AMOUNT_SCALE or quantity.number.bit_length() > MAX_AMOUNT_BITS:
-        return None
-    return quantity
+    return <Quantity>found
+
+
+cdef bint read_duration(str text, int64_t* out) except -1:
+    """Nanoseconds of a duration; False if the string is not one, or if it is absurdly long."""
+    if len(text) > MAX_AMOUNT_CHARACTERS or not parse_duration(text, out):
+        return False
+    return has_form(text, DURATION_FORM)
+
+
+cdef bint has_form(str text, Regex form) except -1:
+    """Whether a short string matches; it needs no budget."""
+    return form.search(activation(0, 0, 0), text)
 
 
 cdef bint read_milli(str text, int64_t* out) except -1:

@@ -69,6 +69,14 @@ cdef class MutationPlan(Plan):
             return None, error_message(program, value)
         return value, None
 
+    def sources(self, Subject subject not None, object params):
+        """The JSON trees that the mutation's expression could read."""
+        cdef object namespace = subject.namespace_object
+        if namespace is not None and callable(namespace):
+            # It has been looked up, and returns the same value again.
+            namespace = namespace() if self.frame.sees_namespace else None
+        return subject.object, subject.old_object, subject.request, namespace, params
+
     def merge(
         self,
         BoundOverlay overlay not None,

@@ -75,7 +75,8 @@ cdef class Subject:
         other.authorizer = self.authorizer
         other.within = self.within
         other.unreadable = self.unreadable
-        other.roots = [object, *self.roots[1:]]
+        other.roots = self.roots[:]
+        other.roots[0] = object
         return other
 
 

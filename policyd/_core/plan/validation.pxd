@@ -52,6 +52,10 @@ cdef class ValidationPlan(Plan):
     cdef readonly tuple annotations     # of (key, Program)
     cdef int64_t messages_bound         # maximum cost of all messageExpressions together
 
+    # ``run`` of a policy that starts at the time ``clock``, which is set to its end.
+    cdef ValidationOutcome timed(
+        self, Subject subject, object params, int64_t deadline, object exempt, int64_t* clock
+    )
     cdef ValidationOutcome evaluate(
         self, Subject subject, object params, int64_t deadline, object exempt
     )

@@ -43,27 +43,35 @@ def decode(new, old, Field root not None, *, convert=False, kept=None, given=Non
     the patch, which may be parts of that tree.
     """
     cdef set given_maps = set()
-    cdef Decoder decoder = new_decoder(convert)
+    cdef Decoder decoder = new_decoder(convert, False)
     out = decoder.value(new, old, root)
     if decoder.failure is None and decoder.unknown is None:
         return out
+    # Again, now noting where it is.
+    decoder = new_decoder(convert, True)
     if not convert:
-        # Again, in the order of the document, because only the first error is reported.
-        decoder = new_decoder(convert)
+        # And in the order of the document, because only the first error is reported.
         decoder.written = set()
         note_maps(old if kept is None else kept, decoder.written)
         note_maps(given, given_maps)
         decoder.written -= given_maps
-        decoder.value(new, old, root)
+    decoder.value(new, old, root)
     if decoder.failure is not None:
         raise DecodeError(decoder.failure)
     listed = ", ".join([f'unknown field "{path}"' for path in decoder.unknown[:MOST_UNKNOWN]])
     raise DecodeError(f"strict decoding error: {listed}")
 
 
-cdef Decoder new_decoder(bint convert):
-    cdef Decoder decoder = Decoder()
+cdef object decoded_or_none(object new, object old, Field root, bint convert):
+    cdef Decoder decoder = new_decoder(convert, False)
+    out = decoder.value(new, old, root)
+    return out if decoder.failure is None and decoder.unknown is None else None
+
+
+cdef Decoder new_decoder(bint convert, bint noting):
+    cdef Decoder decoder = Decoder.__new__(Decoder)
     decoder.convert = convert
+    decoder.noting = noting
     decoder.path = []
     decoder.places = []
     decoder.struct = ""
@@ -88,6 +96,7 @@ cdef int note_maps(object value, set noted) except -1:
 @cython.auto_pickle(False)
 cdef class Decoder:
     cdef bint convert
+    cdef bint noting        # whether to note where it is, for the messages: only after an error
     cdef list path          # names and list indexes from the root
     cdef list places        # only the names of struct fields, including embedded structs
     cdef str struct         # Go's name of the innermost struct
@@ -149,23 +158,27 @@ cdef class Decoder:
             name, member = <object>key, <object>value
             was = ABSENT if former is NULL else <object>former
             field = type.fields.get(name)
-            self.path.append(name)
+            if self.noting:
+                self.path.append(name)
             if field is None:
                 if self.unknown is None:
                     self.unknown = []
                 self.unknown.append(path_string(self.path))
                 after = member
             else:
-                self.struct = type.name
-                self.places.append(field.via + <str>name if field.via else name)
+                if self.noting:
+                    self.struct = type.name
+                    self.places.append(field.via + <str>name if field.via else name)
                 after = self.value(member, was, field)
-                self.places.pop()
-                self.struct = outer
+                if self.noting:
+                    self.places.pop()
+                    self.struct = outer
                 if member is None and field.pointer:
                     after = ABSENT if field.omitted else None
                 elif field.omitted and not field.pointer and is_empty(after, field):
                     after = ABSENT
-            self.path.pop()
+            if self.noting:
+                self.path.pop()
             if after is not member:
                 if out is new:
                     out = dict(new)
@@ -189,9 +202,11 @@ cdef class Decoder:
                 continue
             name, member = <object>key, <object>value
             was = ABSENT if former is NULL else <object>former
-            self.path.append(name)
+            if self.noting:
+                self.path.append(name)
             after = self.value(member, was, type.extra)
-            self.path.pop()
+            if self.noting:
+                self.path.pop()
             if after is not member:
                 if out is new:
                     out = dict(new)
@@ -217,9 +232,11 @@ cdef class Decoder:
                         known = {id(item) for item in before}
                     if id(member) in known:
                         continue
-            self.path.append(index)
+            if self.noting:
+                self.path.append(index)
             after = self.value(member, was, type.item)
-            self.path.pop()
+            if self.noting:
+                self.path.pop()
             if after is not member:
                 if out is new:
                     out = list(new)

@@ -18,3 +18,6 @@ cdef list pairing(list live_keys, list patch_keys)
 
 # Whether two lists contain the same objects (by identity).
 cdef bint same_items(list one, list other)
+
+# The merged tree; shares unchanged values with ``live``. Raises MergeError.
+cdef object merge_value(object live, object patch, SchemaType type)

@@ -255,13 +255,25 @@ cdef object merge_list(list live, list patch, SchemaType type):
     """Items of one side are kept; items of both are merged, in the order of the patch."""
     cdef SchemaType item_type = type.item.type
     cdef list out = []
+    cdef list live_keys = keys_of(live, type), patch_keys = keys_of(patch, type)
     cdef Py_ssize_t at, to
-    for at, to in pairing(keys_of(live, type), keys_of(patch, type)):
+    if paired(live_keys, patch_keys):
+        for at in range(len(live)):
+            out.append(merge_value(live[at], patch[at], item_type))
+        return live if same_items(live, out) else out
+    for at, to in pairing(live_keys, patch_keys):
         if to < 0:
             out.append(live[at])
         else:
             out.append(merge_value(ABSENT if at < 0 else live[at], patch[to], item_type))
     return live if same_items(live, out) else out
+
+
+cdef bint paired(list live_keys, list patch_keys) except -1:
+    """Whether both lists have the same items in the same order, each once: the usual case."""
+    return live_keys == patch_keys and (
+        len(live_keys) < 2 or len(set(live_keys)) == len(live_keys)
+    )
 
 
 cdef list pairing(list live_keys, list patch_keys):
@@ -270,7 +282,7 @@ cdef list pairing(list live_keys, list patch_keys):
     cdef set merged = set()
     cdef list out = []
     cdef Py_ssize_t at = 0, to = 0, shared_at = 0, index
-    if live_keys == patch_keys and len(set(live_keys)) == len(live_keys):
+    if paired(live_keys, patch_keys):
         return [(index, index) for index in range(len(live_keys))]
     for index, key in enumerate(live_keys):
         # The patch replaces all duplicates.

@@ -29,6 +29,8 @@ from policyd._core.values.types cimport (
 cdef enum:
     MOST_VALUES = 1_000_000  # of one mutation; the same bound as for `copy`
     CHARACTERS_A_VALUE = 32  # of a string, so that all strings together have at most 32 MB
+    LIGHT = 500_000  # bytes of JSON: every value has one at least, so there are not too many
+    MOST_PATHS = 4096
 
 cdef object EXACT = 2**53 - 1  # the largest integer that every JSON reader preserves
 cdef str NO_JSON = "JSONPath valueExpression evaluated to a type that could not marshal to JSON: "
@@ -53,11 +55,19 @@ class _Unnamed(Exception):
     """A map inside Object{...} has a key that is not a string."""
 
 
+cdef dict known_paths = {}  # of ``path_of``
+
+
 def json_value(value, tuple sources=None):
+    return json_of(value, -1, sources)
+
+
+cdef object json_of(object value, Py_ssize_t size, tuple sources):
     cdef Converter converter
     if type(value) is str:
         return value
-    weigh(value)
+    if not 0 <= size <= LIGHT:
+        weigh(value)
     if isinstance(value, StructValue):
         if (<StructValue>value).type_name == "JSONPatch":
             raise ConversionError(NO_JSON + "cannot convert to native type: *structpb.Value")
@@ -69,8 +79,13 @@ def json_value(value, tuple sources=None):
     return to_json(value, sources)
 
 
-def object_value(StructValue value not None, tuple sources=None):
-    weigh(value)
+def object_value(StructValue value not None, tuple sources=None, Py_ssize_t size=-1):
+    return object_of(value, sources, size)
+
+
+cdef dict object_of(StructValue value, tuple sources, Py_ssize_t size):
+    if not 0 <= size <= LIGHT:
+        weigh(value)
     try:
         return Converter(sources).root(value, value.type_name)
     except _Unnamed:
@@ -208,6 +223,17 @@ cdef bytes eval_octets(str text):
 
 # Object{...}: native Go values.
 
+cdef str path_of(str struct, str name):
+    """The type name of an Object{...} in a field: ``Object.spec`` for ``spec`` of ``Object``."""
+    cdef tuple key = (struct, name)
+    path = known_paths.get(key)
+    if path is None:
+        if len(known_paths) >= MOST_PATHS:
+            known_paths.clear()
+        path = known_paths[key] = f"{struct}.{name}"
+    return path
+
+
 @cython.final
 @cython.internal
 @cython.auto_pickle(False)
@@ -241,14 +267,14 @@ cdef class Converter:
             if kind is str or kind is int or kind is bool or kind is float:
                 out[name] = item
             elif kind is list:
-                out[name] = self.items(item, f"{expected}.{name}")
+                out[name] = self.items(item, path_of(expected, name))
             elif kind is dict:
                 try:
-                    out[name] = self.entries(item, f"{expected}.{name}")
+                    out[name] = self.entries(item, path_of(expected, name))
                 except _Unnamed as problem:
                     raise _Unnamed(f'fail to convert field "{name}": {problem}') from None
             else:
-                out[name] = self.inner(item, f"{expected}.{name}")
+                out[name] = self.inner(item, path_of(expected, name))
         return out
 
     cdef list items(self, list value, str expected):

@@ -6,9 +6,8 @@ from collections.abc import Iterable
 from functools import partial
 
 from policyd._core.counting.counters import ADMIT
-from policyd._core.json.encoded_size import MAX_PATCH_BYTES, TOO_LARGE, patch_bytes
-from policyd._core.json.sendable import unsendable
-from policyd._core.patch.apply import diff
+from policyd._core.match.equivalents import GvkTuple
+from policyd._core.plan.mutated_tree import MutatedTree
 from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.plan import Stopped, Subject
 from policyd.admission.applicable import Applicable
@@ -25,14 +24,16 @@ from policyd.mutation.decoding import converted
 from policyd.policy.compile.compiled import CompiledMutation, CompiledPolicy
 from policyd.policy.kinds.controllers import with_pod
 
+_POD = ("", "v1", "Pod")
+
 
 class MutatedObject:
     """The object during mutation."""
 
     __slots__ = (
-        *("applicable", "findings", "deadline", "request", "current", "writers"),
-        *("_observer", "_targets", "_keys", "_conflicts", "_bytes", "_changes", "_operations"),
-        *("_latest", "_failures", "_subjects", "_again", "_saw"),
+        *("applicable", "findings", "deadline", "request", "tree", "writers"),
+        *("_observer", "_targets", "_conflicts", "_latest", "_failures"),
+        *("_views", "_again", "_saw"),
     )
 
     def __init__(self, applicable: Applicable, findings: Findings, deadline: int) -> None:
@@ -41,22 +42,18 @@ class MutatedObject:
         self.deadline = deadline
         self.request = findings.request
         self._observer = findings.observer
-        self.current: JSON = self.request.object
         self.writers: list[CompiledPolicy] = []
         target = applicable.policies.schemas.target(self.request.kind)
         self._targets = {self.request.kind: target}
-        self._keys = None if target.schema is None else target.schema.list_keys
-        self._conflicts = Conflicts(self.current, self._keys)
-        # Bytes of patch written by the accepted mutations; at least the size of the final patch.
-        self._bytes = 0
-        # The number of changes by the current invocation, and the operations of the last one.
-        self._changes = 0
-        self._operations: list[JSONObject] = []
-        self._latest: list[JSONObject] = []
+        keys = None if target.schema is None else target.schema.list_keys
+        original: JSON = self.request.object
+        self.tree = MutatedTree(original, keys)
+        self._conflicts = Conflicts(original, keys)
+        self._latest: list[JSONObject] = []  # the operations of the last writer
         # Recorded at the end of the invocation: one that waits for a lookup is run again.
         self._failures: list[str | Stopped] = []
-        # The subject of the current tree for each subject from matching.
-        self._subjects: dict[Subject, Subject] = {}
+        # The tree as policies see it that do not see it as it is, for each subject from matching.
+        self._views: dict[Subject, tuple[JSON, Subject]] = {}
         # The second round: the tree before each invocation of the first round with IfNeeded.
         self._again = False
         self._saw: dict[InvocationKey, JSON] = {}
@@ -72,7 +69,7 @@ class MutatedObject:
         if self.writers and not findings.verdict.findings and applicable.policies.second_round:
             self._again = True
             again = yield from rounds.second(
-                applicable, findings, self.deadline, self.current, self._saw
+                applicable, findings, self.deadline, self.tree.current, self._saw
             )
             yield from self._each(again)
 
@@ -86,7 +83,7 @@ class MutatedObject:
         """Apply invocations in order; return the tree before each one that may be reinvoked."""
         runs: dict[InvocationKey, JSON] = {}
         for invocation in invocations:
-            policy, saw = invocation.policy, self.current
+            policy, saw = invocation.policy, self.tree.current
             if self._again and policy.reinvoke and self._saw.get(key_of(invocation)) is saw:
                 continue  # The tree is the same as before: it would change nothing.
             deadline = deadline_of(policy, self.deadline) if policy.timeout_ns else self.deadline
@@ -107,18 +104,25 @@ class MutatedObject:
         """Return the patch from the object in the request to the mutated object."""
         if len(self.writers) == 1:
             return self._latest
-        return diff(self.request.object, self.current, self._keys)
+        return self.tree.patch()
 
     def _guarded(self, invocation: Invocation, deadline: int) -> bool | None:
-        """Run one invocation; if it does not finish, the tree is left unchanged."""
-        before, invoked = self.current, None
-        work = self._invoke if self._observer is None else self._observed
+        """Run one invocation; if it does not finish, the tree is left unchanged. A bug in policyd
+        follows the policy's failurePolicy.
+        """
+        before, invoked = self.tree.current, None
         try:
-            invoked = self.findings.guarded(invocation.policy, work, invocation, deadline)
+            if self._observer is None:
+                invoked = self._invoke(invocation, deadline)
+            else:
+                invoked = self._observed(invocation, deadline)
+        except (StatusError, Unanswered):
+            raise
+        except Exception as error:
+            self.findings.broken(invocation.policy, error)
         finally:
-            if invoked is None and self.current is not before:
-                self.current = before
-                self._subjects.clear()
+            if invoked is None and self.tree.current is not before:
+                self.tree.restore(before)
         return invoked
 
     def _observed(self, invocation: Invocation, deadline: int) -> bool:
@@ -135,158 +139,115 @@ class MutatedObject:
 
     def _invoke(self, invocation: Invocation, deadline: int) -> bool:
         """Run one invocation; return False if its matchConditions were false."""
-        policy, before = invocation.policy, self.current
-        passed_over = self._passed_over(invocation)
-        if policy.mutation is None:
+        policy, tree, before = invocation.policy, self.tree, self.tree.current
+        plan, passed_over = policy.mutation, self._again and self._passed_over(invocation)
+        if plan is None:
             return False
         if invocation.hit.mismatch and not passed_over:
             text = f"failed to convert object version: {invocation.hit.mismatch}"
             self.findings.failed(policy, invocation.binding, text)
             return False
         subject = self._subject(invocation)
-        matched = policy.mutation.matches(subject, invocation.param, deadline)
+        matched = plan.matches(subject, invocation.param, deadline)
         if matched is not True:
             if matched is not False:
                 self.findings.failed(policy, invocation.binding, matched)
             return False
         if passed_over:
             return False
-        self._changes, self._failures = 0, []
+        tree.changes, self._failures = 0, []
         for mutation in policy.mutations:
-            if self._changes:
+            if tree.changes:
                 subject = self._subject(invocation)
-            self._mutate(invocation, mutation, subject, deadline)
+            self._mutate(invocation, mutation, subject, deadline, plan)
         for failure in self._failures:
             self.findings.failed(policy, invocation.binding, failure)
         if not self._failures:
             policy.counters.count(ADMIT)
-        if self.current is not before:
+        if tree.current is not before:
             self._note(policy, before)
         return True
 
     def _mutate(
-        self, invocation: Invocation, mutation: CompiledMutation, subject: Subject, deadline: int
-    ) -> None:
-        """Apply one mutation to the current tree, which the policy sees as ``subject``; on failure
-        the tree is left unchanged.
-        """
-        policy, before = invocation.policy, self.current
-        target = subject.object
-        if policy.mutation is None or not isinstance(target, dict) or not isinstance(before, dict):
-            return
-        try:
-            after, error = self._applied(policy.mutation, invocation, mutation, subject, deadline)
-        except MutationError as failure:
-            after, error = target, str(failure)
-        except StatusError as failure:
-            if self._observer is not None:
-                self._observer.mutated(invocation, mutation, target, target, str(failure))
-            self.findings.refused(policy, invocation.binding, failure)
-            raise
-        if self._observer is not None:
-            text = "" if error is None else str(error)
-            self._observer.mutated(invocation, mutation, target, after, text)
-        if error is not None:
-            self._failures.append(error)
-            return
-        if after is target:
-            return
-        if invocation.as_pod:
-            self._accept(with_pod(before, target, after))
-        else:
-            self._accept(_in_version_of(before, after))
-
-    def _applied(
         self,
-        plan: MutationPlan,
         invocation: Invocation,
         mutation: CompiledMutation,
         subject: Subject,
         deadline: int,
-    ) -> tuple[JSONObject, str | Stopped | None]:
-        """Return the object that one mutation produces from the policy's view, and its error."""
-        target, seen = self._target(invocation), subject.object
-        if mutation.overlay is not None:
-            bound = mutation.overlay.bound(target)
-            after, error = plan.merge(bound, subject, invocation.param, deadline)
-            if error is not None or after is seen:
-                return seen, error
-            return converted(after, seen, target), None
-        value, error = plan.evaluate(mutation.index, subject, invocation.param, deadline)
-        if error is not None or mutation.mutator is None:
-            return seen, error
-        sources = (
-            seen,
-            subject.old_object,
-            subject.request,
-            _namespace_seen(plan, subject),
-            invocation.param,
-        )
-        return mutation.mutator.apply(value, seen, target, sources), None
+        plan: MutationPlan,
+    ) -> None:
+        """Apply one mutation to the current tree, which the policy sees as ``subject``; on failure
+        the tree is left unchanged.
+        """
+        before, seen, param = self.tree.current, subject.object, invocation.param
+        if not isinstance(seen, dict) or not isinstance(before, dict):
+            return
+        kind = _POD if invocation.as_pod else invocation.hit.kind
+        target = self._targets.get(kind) or self._target(kind)
+        after: JSONObject = seen
+        try:
+            if mutation.overlay is not None:
+                bound = mutation.overlay.bound(target)
+                after, error = plan.merge(bound, subject, param, deadline)
+                if after is not seen and error is None:
+                    after = converted(after, seen, target)
+            else:
+                value, error = plan.evaluate(mutation.index, subject, param, deadline)
+                if error is None and mutation.mutator is not None:
+                    sources = plan.sources(subject, param)
+                    after = mutation.mutator.apply(value, seen, target, sources)
+        except MutationError as failure:
+            error = str(failure)
+        except StatusError as failure:
+            if self._observer is not None:
+                self._observer.mutated(invocation, mutation, seen, seen, str(failure))
+            self.findings.refused(invocation.policy, invocation.binding, failure)
+            raise
+        if error is not None:
+            after = seen
+            self._failures.append(error)
+        if self._observer is not None:
+            text = "" if error is None else str(error)
+            self._observer.mutated(invocation, mutation, seen, after, text)
+        if after is not seen:
+            if invocation.as_pod:
+                after = with_pod(before, seen, after)
+            elif invocation.hit.api_version:
+                after = _in_version_of(before, after)
+            problem = self.tree.accept(after)
+            if problem is not None:
+                self._failures.append(f"the mutation makes {problem}")
 
-    def _target(self, invocation: Invocation) -> Target:
-        """Return the kind that the policy's mutations work on."""
-        kind = ("", "v1", "Pod") if invocation.as_pod else invocation.hit.kind
-        target = self._targets.get(kind)
-        if target is None:
-            target = self._targets[kind] = self.applicable.policies.schemas.target(kind)
+    def _target(self, kind: GvkTuple) -> Target:
+        """Return a kind that policies' mutations work on, other than that of the request."""
+        target = self._targets[kind] = self.applicable.policies.schemas.target(kind)
         return target
 
     def _subject(self, invocation: Invocation) -> Subject:
         """Return the policy's view of the current tree."""
-        if self.current is self.applicable.object:
-            return invocation.subject
-        subject = self._subjects.get(invocation.subject)
-        if subject is None:
-            seen = self.applicable.subjects.seen(self.current, invocation.hit, invocation.as_pod)
-            subject = self._subjects[invocation.subject] = invocation.subject.seeing(seen)
-        return subject
-
-    def _accept(self, changed: JSONObject) -> None:
-        """Replace the tree by ``changed`` if the change can be sent as a patch."""
-        operations = diff(self.current, changed, self._keys)
-        problem = self._too_large(operations, changed) or unsendable(operations)
-        if problem is not None:
-            self._failures.append(f"the mutation makes {problem}")
-        elif operations:
-            self._changes += 1
-            self._operations = operations
-            self.current = changed
-            self._subjects.clear()
-
-    def _too_large(self, operations: list[JSONObject], changed: JSONObject) -> str | None:
-        """Return the error if the patch of a change, or of the whole request, is too large."""
-        size = patch_bytes(operations, MAX_PATCH_BYTES)
-        self._bytes += size
-        if self._bytes > MAX_PATCH_BYTES >= size:
-            # Later mutations may have undone earlier ones.
-            operations = diff(self.request.object, changed, self._keys)
-            self._bytes = size = patch_bytes(operations, MAX_PATCH_BYTES)
-        return TOO_LARGE if size > MAX_PATCH_BYTES else None
+        tree, subject, hit = self.tree.current, invocation.subject, invocation.hit
+        if tree is self.applicable.object:
+            return subject
+        if not (invocation.as_pod or hit.api_version):
+            return self.tree.seen_by(subject)
+        known = self._views.get(subject)
+        if known is None or known[0] is not tree:
+            seen = self.applicable.subjects.seen(tree, hit, invocation.as_pod)
+            known = self._views[subject] = (tree, subject.seeing(seen))
+        return known[1]
 
     def _note(self, policy: CompiledPolicy, before: JSON) -> None:
         """Count an invocation's operations and report changes to values of other policies."""
-        recorder = self.findings.recorder
+        recorder, tree = self.findings.recorder, self.tree
         # With several mutations of one policy, only all together are its change.
-        once = self._changes == 1
-        operations = self._operations if once else diff(before, self.current, self._keys)
+        operations = tree.operations if tree.changes == 1 else tree.patch(before)
         self._latest = operations
         self.writers.append(policy)
         recorder.patch_operations(policy.name, len(operations))
-        conflict = self._conflicts.add(policy.name, operations, before, self.current)
+        conflict = self._conflicts.add(policy.name, operations, before, tree.current)
         if conflict is not None:
             recorder.mutation_conflict(policy.name)
             self.findings.happened("conflict", policy, conflict.text)
-
-
-def _namespace_seen(plan: MutationPlan, subject: Subject) -> JSON:
-    """Return the namespace an expression could read; a second read returns the first one's
-    value.
-    """
-    found = subject.namespace_object
-    if callable(found):
-        found = found() if plan.frame.sees_namespace else None
-    return found
 
 
 def _in_version_of(before: JSONObject, after: JSONObject) -> JSONObject:

@@ -22,9 +22,20 @@ from policyd.policy.kinds.controllers import CONTROLLERS, template_is_settled
 def first(applicable: Applicable, findings: Findings, matches: list[Matched]) -> list[Invocation]:
     """Return the invocations of the first round."""
     found: list[Invocation] = []
-    guarded, invocations = findings.guarded, applicable.invocations
+    subjects, usual = applicable.subjects, not applicable.by_template and findings.observer is None
     for match in _settled(applicable, matches):
-        found += guarded(match[0], list, invocations(match, findings)) or []
+        policy, hit = match
+        if not (usual and policy.plain) or hit.error:
+            found += findings.guarded(policy, list, applicable.invocations(match, findings)) or []
+            continue
+        # The usual case, inlined: one binding without match rules of its own, and no params.
+        try:
+            subject = subjects.subject(hit, False)
+            found.append(Invocation(policy, policy.bindings[0], policy.params, subject, hit, False))
+        except Unanswered:
+            raise
+        except Exception as error:
+            findings.broken(policy, error)
     return found
 
 
@@ -71,11 +82,12 @@ def _unusual(
     in their bindings, errors, or lookups. Errors of the others are recorded.
     """
     left: list[Matched] = []
-    seen, subject = None, None
+    seen, subject, templates = None, None, bool(applicable.by_template)
     for match in matches:
         policy, hit = match
         plan = policy.mutation
-        if plan is None or not policy.plain or hit.error or applicable.as_pod(policy):
+        as_pod = templates and applicable.as_pod(policy)
+        if plan is None or not policy.plain or hit.error or as_pod:
             left.append(match)
             continue
         if not policy.fail or not plan.conditions:

@@ -37,26 +37,26 @@ def mutate(
     if request.operation in ("DELETE", "CONNECT") or request.object is None:
         return respond(request, findings.verdict, generation)
     started = clock()
-    tree = MutatedObject(applicable, findings, deadline)
+    mutated = MutatedObject(applicable, findings, deadline)
     try:
-        yield from tree.mutate(matches)
+        yield from mutated.mutate(matches)
     except StatusError:
         if findings.verdict.refusal is None:
             raise  # without a refusal the response would admit
         return respond(request, findings.verdict, generation)
     evaluated = clock()
     recorder.phase("evaluate", evaluated - started)
-    patch = _patch(findings, tree) if tree.current is not request.object else None
+    patch = _patch(findings, mutated) if mutated.tree.current is not request.object else None
     recorder.phase("patch", clock() - evaluated)
     return respond(request, findings.verdict, generation, patch)
 
 
-def _patch(findings: Findings, tree: MutatedObject) -> bytes | None:
+def _patch(findings: Findings, mutated: MutatedObject) -> bytes | None:
     """Return the patch as JSON after a trial on the object."""
-    operations = tree.patch()
-    if not equal(apply(operations, findings.request.object), tree.current):
+    operations = mutated.patch()
+    if not equal(apply(operations, findings.request.object), mutated.tree.current):
         error = InternalError(f"the patch of request {findings.request.uid} does not replay")
-        for policy in tree.writers:
+        for policy in mutated.writers:
             findings.broken(policy, error)
         return None
     return orjson.dumps(operations) if operations else None

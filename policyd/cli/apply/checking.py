@@ -19,7 +19,7 @@ from policyd.cli.shared.manifests import (
     read_manifests,
 )
 from policyd.cli.shared.output import counted, echo_problems, echo_skipped
-from policyd.cli.shared.progress import with_progress
+from policyd.cli.shared.terminal.progress import with_progress
 from policyd.errors import ConfigError
 from policyd.offline.admitting import Admitter
 from policyd.policy.source.documents import Document

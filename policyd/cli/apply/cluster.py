@@ -1,6 +1,5 @@
 """``policyd apply --cluster``: its options, and the output of a scan. Evaluates no policy."""
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import wraps
@@ -11,9 +10,10 @@ import click
 
 from policyd.admission.authorizer import Authorizer
 from policyd.cli.apply.output import ReportOptions, write
+from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import counted, styled
-from policyd.cli.shared.progress import counting
+from policyd.cli.shared.terminal.progress import counting
 from policyd.cluster import open_reader
 from policyd.policy.compile.policy_set import CompiledPolicySet
 from policyd.policy.source.documents import Sources
@@ -81,7 +81,7 @@ def scan_cluster(
 
     style = report_options.style
     scan_options = ScanOptions(options.namespaces, options.owned, style.diff, style.verbose)
-    with open_reader(kubeconfig_of(options), options.context, TIMEOUT) as reader:
+    with open_reader(kubeconfig_file(options.kubeconfig), options.context, TIMEOUT) as reader:
         if authorizer is None and requester.user is not None:
             authorizer = reader
         with counting() as advance:
@@ -108,7 +108,7 @@ def version_of(options: ClusterOptions) -> KubernetesVersion:
     """Look up the cluster's version, or the nearest supported one; the newest if that fails."""
     from policyd.cluster.listing import ApiReadError
 
-    with open_reader(kubeconfig_of(options), options.context, TIMEOUT) as reader:
+    with open_reader(kubeconfig_file(options.kubeconfig), options.context, TIMEOUT) as reader:
         try:
             version, warning = nearest(KubernetesVersion.parse(reader.version()))
         except (ApiReadError, ValueError) as error:
@@ -133,39 +133,14 @@ def _notes(left_out: int, idle: list[str]) -> Iterator[str]:
         yield f"policies that match no CREATE request in this scan: {named}"
 
 
-def kubeconfig_of(options: ClusterOptions) -> Path | None:
-    """Return the kubeconfig file that kubectl would use; the first if $KUBECONFIG lists several.
-
-    None if there is none, as in a Pod.
-    """
-    if options.kubeconfig is not None:
-        return options.kubeconfig
-    named = [each for each in os.environ.get("KUBECONFIG", "").split(os.pathsep) if each]
-    if named:
-        return Path(named[0])
-    home = os.environ.get("HOME")
-    usual = Path(home, ".kube", "config") if home else None
-    return usual if usual and usual.exists() else None
-
-
 _OPTIONS = (
     click.option(
         "--cluster",
         is_flag=True,
         help="Check the objects in a cluster instead of PATHS. The cluster is only read.",
     ),
-    click.option(
-        "--kubeconfig",
-        type=click.Path(dir_okay=False, path_type=Path),
-        metavar="FILE",
-        help="Connect to the cluster of this kubeconfig file.  [default: $KUBECONFIG, "
-        "~/.kube/config, or the cluster of the Pod]",
-    ),
-    click.option(
-        "--context",
-        metavar="NAME",
-        help="Use this context of the kubeconfig file.  [default: the current context]",
-    ),
+    KUBECONFIG,
+    CONTEXT,
     click.option(
         "-n",
         "--namespace",

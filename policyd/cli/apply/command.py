@@ -14,6 +14,7 @@ from policyd.cli.apply.explain_hint import RememberingCommand
 from policyd.cli.apply.output import FORMATS, ReportOptions
 from policyd.cli.shared.authorizer import authorizer_option
 from policyd.cli.shared.manifests import Requester
+from policyd.cli.shared.output import format_option
 from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.request import DEFAULTS, GROUP, NAMESPACE_LABELS, OLD, OPERATION, USER
 from policyd.cli.shared.sarif import ReportRule
@@ -76,12 +77,8 @@ _OF_MANIFESTS = (
 @NAMESPACE_LABELS
 @authorizer_option
 @DEFAULTS
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
+@format_option(
+    *FORMATS,
     help="Choose the output format. text is a table; the others are for programs.",
 )
 @click.option(

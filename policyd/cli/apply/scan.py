@@ -15,7 +15,7 @@ from policyd.admission.lookups.namespaces import LookedUpNamespaces, NamespaceNa
 from policyd.admission.lookups.params import KindOf, LookedUpParams, ParamsOf
 from policyd.cli.apply.checked import CheckedObject, Tally
 from policyd.cli.shared.manifests import Requester
-from policyd.cli.shared.progress import Advance
+from policyd.cli.shared.terminal.progress import Advance
 from policyd.cluster.listing import ApiReader, ApiReadError, Page, list_path, pages, served
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject

@@ -27,6 +27,7 @@ from policyd.cli.shared.version import version_option
 from policyd.errors import BudgetExceeded, CelCompileError, PolicySchemaError
 from policyd.json_types import JSONObject
 from policyd.policy.source.loader import read_one
+from policyd.texts import encodable
 from policyd.versions import NEWEST, SPAN, KubernetesVersion, supported
 
 _EPILOG = """\b
@@ -151,6 +152,7 @@ def command(
         return
     if file is not None:
         given["object"] = read_one(content(file), name_of(file))
+    expression = encodable(expression)  # Go reads bytes that are not UTF-8 in the same way
     try:
         answer = _evaluate(expression, given, with_cost, user_authorizer, version=version)
     except CelCompileError as error:

@@ -26,6 +26,7 @@ from policyd.cli.shared.tree import TreeStyle, tree
 from policyd.cli.shared.values import shown, to_json
 from policyd.errors import BudgetExceeded, CelCompileError, PolicydError
 from policyd.policy.source.loader import read_one
+from policyd.texts import encodable
 from policyd.versions import NEWEST, KubernetesVersion
 
 # These are null unless they are set.
@@ -55,7 +56,7 @@ class Session:
 
     def answer(self, line: str) -> Lines:
         """Answer an expression, or a command that begins with a colon."""
-        text = line.strip()
+        text = encodable(line.strip())  # as an argument of the command
         if not text.startswith(":"):
             yield from self._value(text) if text else ()
             return

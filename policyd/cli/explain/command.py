@@ -13,7 +13,7 @@ from policyd.admission.engine import Webhook
 from policyd.cli.explain.as_json import stories_json
 from policyd.cli.explain.as_text import text
 from policyd.cli.shared.authorizer import authorizer_option
-from policyd.cli.shared.output import echo_json, shortest, styled
+from policyd.cli.shared.output import echo_json, format_option, shortest, styled
 from policyd.cli.shared.policies import policies_option, require_policies
 from policyd.cli.shared.request import GivenReview, RequestOptions, request_options
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
@@ -74,12 +74,9 @@ _MIN_WIDTH, _MAX_WIDTH = 80, 120
 )
 @request_options
 @authorizer_option
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
+@format_option(
+    "text",
+    "json",
     help="Choose the output format. json has each expression as a tree with values and costs.",
 )
 @click.argument("file", default="-", type=click.File("rb"), metavar="[FILE]")

@@ -1,8 +1,8 @@
 """How commands print: problems as text or JSON, and colours. Finds no problems."""
 
 import os
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import click
 import orjson
@@ -10,6 +10,8 @@ import orjson
 from policyd.cli.shared.terminal.color import preferred
 from policyd.cli.shared.terminal.wrapping import echo_wrapped
 from policyd.errors import Problem
+
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def styled(text: str, **style: Any) -> str:
@@ -76,3 +78,17 @@ def shortest(file: str) -> str:
 def counted(number: int, noun: str) -> str:
     """Return ``1 error`` or ``2 errors``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def format_option(
+    *forms: str, help: str = "Choose the output format."
+) -> Callable[[Command], Command]:
+    """Return the option ``--format``, passed on as ``form``; the first form is the default."""
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(forms),
+        default=forms[0],
+        show_default=True,
+        help=help,
+    )

@@ -1,8 +1,7 @@
 """The content of ``policyd.yaml``: a project's defaults for options of commands. Finds no file."""
 
-import difflib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +19,31 @@ WITHOUT = ("serve", "completion")
 _HINTS = {"serve": "policyd serve has a file of its own: see --config"}
 
 
-def defaults(file: Path, command: click.Command, commands: Iterable[str]) -> dict[str, Any]:
+def defaults(
+    file: Path, command: click.Command, names: Sequence[str], groups: Sequence[Iterable[str]]
+) -> dict[str, Any]:
     """Return the values that the project file sets for a command, by parameter.
 
+    ``names``: of the groups that it is in and its own; their sections are nested. ``groups``: the
+    names of all commands in each of these groups.
     Raises ConfigError if the file cannot be read, and PolicySchemaError with every problem for
     fields that do not exist and values of a wrong type.
     """
     document, origin = _read(file)
     fields = _Fields(file, origin, command)
-    top = {*SHARED, *commands} - {*WITHOUT}
+    top = {*SHARED, *groups[0]} - {*WITHOUT}
     for name, value in document.items():
         if name not in top:
             fields.unknown(name, name, top)
         elif name in SHARED:
             fields.add(name, name, value)
-    section = document.get(str(command.name))
-    if isinstance(section, dict):
-        for name, value in section.items():
-            path = f"{command.name}.{name}"
-            if name in fields.parameters:
-                fields.add(path, name, value)
-            else:
-                fields.unknown(path, name, fields.parameters.keys())
-    elif section is not None:
-        fields.problem("expected an object of options", str(command.name))
+    section = fields.section(document, names, groups)
+    for name, value in section.items():
+        path = ".".join((*names, name))
+        if name in fields.parameters:
+            fields.add(path, name, value)
+        else:
+            fields.unknown(path, name, fields.parameters.keys())
     if fields.problems:
         raise PolicySchemaError(fields.problems)
     return fields.values
@@ -73,6 +73,25 @@ class _Fields:
         self.parameters = {_name(each): each for each in command.params if _is_settable(each)}
         self.values: dict[str, Any] = {}
         self.problems: list[Problem] = []
+
+    def section(
+        self, document: JSONObject, names: Sequence[str], groups: Sequence[Iterable[str]]
+    ) -> JSONObject:
+        """Return the options of the command; empty if there are none."""
+        found = document
+        for depth, name in enumerate(names, 1):
+            inner = found.get(name)
+            path = ".".join(names[:depth])
+            if inner is None:
+                return {}
+            if not isinstance(inner, dict):
+                self.problem("expected an object of options", path)
+                return {}
+            found = inner
+            if depth < len(groups):
+                for other in found.keys() - {*groups[depth]}:
+                    self.unknown(f"{path}.{other}", other, groups[depth])
+        return found
 
     def add(self, path: str, name: str, value: JSON) -> None:
         """Convert the value of an option as the command line would; ignore others' options."""
@@ -112,6 +131,8 @@ class _Fields:
 
     def unknown(self, path: str, name: str, known: Iterable[str]) -> None:
         """Report a field that does not exist."""
+        import difflib  # only for what is misspelled
+
         near = difflib.get_close_matches(name, known, n=1)
         listed = "known fields: " + ", ".join(sorted(known))
         hint = _HINTS.get(name, f"did you mean {near[0]}?" if near else listed)

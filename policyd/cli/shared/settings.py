@@ -16,21 +16,34 @@ _METAVARS: dict[Callable[[str], Any], str] = {
     Path: "PATH",
     str: "NAME",
     units.file: "FILE",
+    units.file_or_config_map: "FILE|configmap/NAME",
+    units.label_selector: "SELECTOR",
     units.directory: "DIR",
     units.address: "HOST:PORT",
     units.count: "NUMBER",
     units.duration: "DURATION",
+    units.http_url: "URL",
+    units.https_url: "URL",
+    units.lifetime: "DURATION",
     units.log_format: "[json|text]",
+    units.object_name: "NAME",
+    units.placement_mode: "[auto|never|only]",
     units.positive_duration: "DURATION",
+    units.service_port: "NAME:PORT",
     units.size: "BYTES",
+    units.trace_sample: "RATIO|parent",
     versions.supported: "VERSION",
 }
 # What a shell completes as the value of a flag. The value itself is checked where it is read.
 _COMPLETED: dict[Callable[[str], Any], click.Path] = {
     Path: click.Path(),
     units.file: click.Path(dir_okay=False),
+    units.file_or_config_map: click.Path(dir_okay=False),
     units.directory: click.Path(file_okay=False),
 }
+
+# Durations from here on are shown in hours: 48.
+_HOURS = 172_800.0
 
 
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,10 +74,10 @@ def _option(each: Field[Any]) -> Callable[[Callable[..., Any]], Callable[..., An
 
 def _default(value: Any, read: Callable[[str], Any]) -> str:
     """The default as a user would write it; an empty string if there is none."""
-    if value in (None, (), False):
+    if value in (None, (), False, ""):
         return ""
     if _METAVARS.get(read) == "DURATION":
-        value = f"{value:g}s"
+        value = f"{value / 3600:g}h" if value >= _HOURS else f"{value:g}s"
     elif read is units.size and value % 2**20 == 0:
         value = f"{value // 2**20}MiB"
     return f"; default {value}"

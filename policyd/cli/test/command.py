@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from policyd.cli.shared.output import counted
+from policyd.cli.shared.output import counted, format_option
 from policyd.cli.shared.request import DEFAULTS
 from policyd.cli.shared.version import version_option
 from policyd.cli.test.last_failed import failed_before, note_failures
@@ -90,12 +90,8 @@ coverage is too low (--coverage-min), 2 if a policy or suite is invalid.
     help="Fail if less than this is covered; implies --coverage.",
 )
 @click.option("--watch", is_flag=True, help="Run the affected suites again when files change.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
+@format_option(
+    *FORMATS,
     help="Choose the output format. json is a list with one object per case (under the key cases "
     "with --coverage).",
 )

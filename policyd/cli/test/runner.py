@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from policyd.cli.shared.progress import with_progress
+from policyd.cli.shared.terminal.progress import with_progress
 from policyd.errors import ConfigError, Problem
 from policyd.offline.coverage import Coverage, PolicyCoverage
 from policyd.offline.explained_policies import ExplainedPolicies

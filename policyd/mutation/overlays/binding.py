@@ -2,7 +2,6 @@
 ``_core.overlay``. Values that do not fit the schema are reported with their place.
 """
 
-import difflib
 from dataclasses import dataclass, field
 
 from policyd._core.json.shared_keys import shared_key
@@ -138,6 +137,8 @@ class Binder:
 
 
 def _unknown(path: FieldPath, name: str, kind: SchemaType) -> Fault:
+    import difflib  # only for what is misspelled
+
     near = difflib.get_close_matches(name, kind.fields, n=1)
     hint = ""
     if near:

@@ -10,7 +10,7 @@ import functools
 import gzip
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,16 +57,20 @@ class KindSchema:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The kind of the mutated object, its schema (None: unknown), and all known schemas."""
+    """The kind of the mutated object, its schema (None: unknown), and all known schemas.
+
+    ``native`` is the schema if the kind has a Go type: the mutated object must decode.
+    """
 
     gvk: Gvk
     schema: KindSchema | None
     schemas: "Schemas"
+    native: KindSchema | None = field(init=False)
 
-    @property
-    def native(self) -> KindSchema | None:
-        """Return the schema if the kind has a Go type: the mutated object must decode."""
-        return self.schema if self.schema is not None and self.schema.native else None
+    def __post_init__(self) -> None:
+        """Set ``native``."""
+        native = self.schema if self.schema is not None and self.schema.native else None
+        object.__setattr__(self, "native", native)
 
 
 class Schemas:
@@ -78,6 +82,7 @@ class Schemas:
         self._table = table
         self._custom = custom
         self._served = served
+        self._targets: dict[tuple[str, str, str], Target] = {}
 
     @classmethod
     def builtin(cls) -> "Schemas":
@@ -101,7 +106,12 @@ class Schemas:
 
     def target(self, gvk: tuple[str, str, str]) -> Target:
         """Return what mutators need to know about the kind of their object."""
-        return Target(Gvk(*gvk), self.lookup(*gvk), self)
+        target = self._targets.get(gvk)
+        if target is None:
+            target = Target(Gvk(*gvk), self.lookup(*gvk), self)
+            if target.schema is not None:  # so that there are no more than kinds
+                self._targets[gvk] = target
+        return target
 
     def knows(self, gvk: tuple[str, str, str]) -> bool:
         """Return whether ApplyConfiguration and Overlay can merge objects of that kind."""

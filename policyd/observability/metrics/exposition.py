@@ -1,6 +1,6 @@
 """``/metrics``: what the sources of metrics give, gathered at each scrape."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Protocol
 
@@ -10,7 +10,8 @@ from prometheus_client.metrics_core import Metric
 
 from policyd.http.limits import InFlight
 from policyd.observability.metrics.recorder import PrometheusRecorder
-from policyd.observability.metrics.scrape import CountedConnections, Scrape
+from policyd.observability.metrics.scrape import CountedCache, CountedConnections, Scrape
+from policyd.policy.live.holding import BundleState
 from policyd.policy.live.store import LoadedPolicySet
 
 # Functions of modules of this package; each is given a Scrape. A new metric is a file and a line
@@ -18,11 +19,16 @@ from policyd.policy.live.store import LoadedPolicySet
 SOURCES = (
     "requests.answered",
     "policies.loaded",
+    "policies.config_maps",
     "server.room",
     "server.connections",
     "requests.mutated",
     "requests.looked_up",
     "requests.captured",
+    "requests.traced",
+    "server.caches",
+    "controllers.registered",
+    "placement.placed",
     "server.health",
     "server.process",
 )
@@ -44,7 +50,8 @@ class Exposition:
     """Everything that ``/metrics`` shows, gathered from where it lives when it is asked for.
 
     ``certificate_expiry`` gives a Unix time, or None without a certificate; ``watches`` whether
-    each watch works; ``log_lines_lost`` how many could not be written.
+    each watch works; ``log_lines_lost`` how many could not be written; ``caches`` what is kept of
+    the cluster; ``bundles`` the ConfigMaps that policies are read from.
     """
 
     def __init__(
@@ -57,6 +64,8 @@ class Exposition:
         watches: Callable[[], Mapping[str, bool]] = dict,
         log_lines_lost: Callable[[], int] = int,
         connections: Mapping[str, CountedConnections] | None = None,
+        caches: Callable[[], Mapping[str, CountedCache]] = dict,
+        bundles: Callable[[], Sequence[BundleState]] = tuple,
     ) -> None:
         self._recorder = recorder
         self._store = store
@@ -65,6 +74,8 @@ class Exposition:
         self._watches = watches
         self._log_lines_lost = log_lines_lost
         self._connections = connections or {}
+        self._caches = caches
+        self._bundles = bundles
         self._sources = [_source(name) for name in SOURCES]
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
@@ -74,6 +85,10 @@ class Exposition:
         """The body of a scrape and its Content-Type: OpenMetrics if accepted, else Prometheus."""
         encode, content_type = choose_encoder(accept)
         return encode(self._registry), content_type
+
+    def families(self) -> list[Metric]:
+        """What ``render`` shows, before it is encoded."""
+        return [*self._registry.collect()]
 
     def collect(self) -> Iterator[Metric]:
         """All metrics of policyd, in the order of docs/run/metrics.md."""
@@ -86,6 +101,8 @@ class Exposition:
             self._watches(),
             self._log_lines_lost(),
             self._connections,
+            self._caches(),
+            self._bundles(),
         )
         for source in self._sources:
             yield from source(scrape)

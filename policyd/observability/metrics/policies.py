@@ -54,3 +54,20 @@ def loaded(scrape: Scrape) -> Iterator[Metric]:
     yield InfoMetricFamily(
         "policyd_policy_set", "The policy set in use and its Kubernetes version.", value=labels
     )
+
+
+def config_maps(scrape: Scrape) -> Iterator[Metric]:
+    """The ConfigMaps that policies are read from, and the edits of them that were checked."""
+    held = sum(bool(each.held) for each in scrape.bundles)
+    yield gauges(
+        "policyd_policy_configmaps",
+        "ConfigMaps that policies are read from; held: a later edit of it has errors.",
+        "state",
+        [(["current"], len(scrape.bundles) - held), (["held"], held)],
+    )
+    yield counter(
+        "policyd_policy_edits",
+        "Edits of ConfigMaps with policies that were checked, by result.",
+        "result",
+        [([result], count) for result, count in scrape.recorder.edits.items()],
+    )

@@ -1,5 +1,6 @@
 """The Recorder that counts: on the request path nothing but integers is touched."""
 
+from collections.abc import Callable, Sequence
 from time import time
 
 from policyd._core.counting.histogram import Histogram
@@ -32,7 +33,8 @@ OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 RESULTS: tuple[RequestResult, ...] = ("allowed", "denied", "error")
 UNREAD_RESULTS: tuple[RequestResult, ...] = ("shed", "bad_request", "error")
 CAPTURES = ("written", "dropped", "failed")
-SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "stalled", "deadline")
+EDITS = ("accepted", "refused", "error")
+SHED_REASONS: tuple[ShedReason, ...] = ("requests", "bytes", "stalled", "queue", "deadline")
 
 # Log lines about rejected requests in a minute, each about another client or status.
 REJECTED_LINES = 20
@@ -45,6 +47,10 @@ DURATIONS = (
 )
 # Phases are shorter: from 5 µs.
 PHASE_DURATIONS = (5e-6, 10e-6, 25e-6, *DURATIONS)
+
+
+def _unknown() -> None:
+    """Nothing is known."""
 
 
 class PrometheusRecorder:
@@ -74,9 +80,21 @@ class PrometheusRecorder:
         self.captures = dict.fromkeys(CAPTURES, 0)
         self.refusals = dict.fromkeys(REFUSALS, 0)
         self.reloads = {"success": 0, "error": 0}
+        self.edits = dict.fromkeys(EDITS, 0)
         self.last_successful_reload = 0.0
+        self.last_reload_succeeded = False
         self.patches: dict[str, int] = {}
         self.conflicts: dict[str, int] = {}
+        # What became of traced requests; empty without tracing.
+        self.traces: dict[str, int] = {}
+        # What controllers count, and what they know; None without such a controller.
+        self.registrations = {"success": 0, "error": 0}
+        self.rotations = {"success": 0, "error": 0}
+        self.leads: Callable[[], bool] | None = None
+        self.unreached: Callable[[], int | None] = _unknown
+        self.placements = {"success": 0, "error": 0}
+        # Where each part of each policy runs: (policy, webhook, engine).
+        self.placed: Callable[[], Sequence[tuple[str, str, str]]] | None = None
 
     def request(
         self, webhook: str, operation: str, result: RequestResult, nanoseconds: int
@@ -112,8 +130,13 @@ class PrometheusRecorder:
     def reload(self, succeeded: bool) -> None:
         """A new policy set was loaded, or could not be."""
         self.reloads["success" if succeeded else "error"] += 1
+        self.last_reload_succeeded = succeeded
         if succeeded:
             self.last_successful_reload = time()
+
+    def edited(self, result: str) -> None:
+        """An edit of a ConfigMap with policies was checked."""
+        self.edits[result] += 1
 
     def patch_operations(self, policy: str, count: int) -> None:
         """A policy changed the object with ``count`` operations."""

@@ -81,3 +81,15 @@ def captured(scrape: Scrape) -> Iterator[Metric]:
         "result",
         captures,
     )
+
+
+def traced(scrape: Scrape) -> Iterator[Metric]:
+    """What became of the requests that were traced; nothing without tracing."""
+    if not scrape.recorder.traces:
+        return
+    yield counter(
+        "policyd_traced_requests",
+        "Admission requests traced by --trace-sample, by result.",
+        "result",
+        [([outcome], count) for outcome, count in scrape.recorder.traces.items()],
+    )

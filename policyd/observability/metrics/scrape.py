@@ -1,6 +1,6 @@
 """What metrics are made of at each scrape, and the forms that they have."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,6 +10,7 @@ from prometheus_client.metrics_core import Metric
 from policyd._core.counting.histogram import Histogram
 from policyd.http.limits import InFlight
 from policyd.observability.metrics.recorder import PrometheusRecorder
+from policyd.policy.live.holding import BundleState
 from policyd.policy.live.store import LoadedPolicySet
 
 
@@ -27,6 +28,18 @@ class CountedConnections(Protocol):
         """How many connections have no request under way."""
 
 
+class CountedCache(Protocol):
+    """What is kept in step with the cluster: ``server.following.CacheState``."""
+
+    @property
+    def staleness(self) -> float:
+        """Seconds since it was last known to be current."""
+
+    @property
+    def objects(self) -> int:
+        """How many objects are kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scrape:
     """Everything that a metric may show, as it is at one moment.
@@ -34,7 +47,8 @@ class Scrape:
     ``certificate_expiry`` is a Unix time, None without a certificate; ``serves_last_good`` says
     whether the policies are those of a former process (``--last-good``); ``watches`` says whether
     each watch works, ``log_lines_lost`` how many lines could not be written; ``connections`` has
-    them by port.
+    them by port, ``caches`` what is kept of the cluster; ``bundles`` are the ConfigMaps that
+    policies are read from.
     """
 
     recorder: PrometheusRecorder
@@ -45,6 +59,8 @@ class Scrape:
     watches: Mapping[str, bool]
     log_lines_lost: int
     connections: Mapping[str, CountedConnections]
+    caches: Mapping[str, CountedCache]
+    bundles: Sequence[BundleState]
 
 
 def counter(name: str, doc: str, labels: str, rows: Iterable[tuple[list[str], float]]) -> Metric:

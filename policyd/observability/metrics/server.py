@@ -20,6 +20,11 @@ def room(scrape: Scrape) -> Iterator[Metric]:
         [([result], count) for result, count in recorder.reloads.items()],
     )
     yield gauge(
+        "policyd_last_reload_successful",
+        "1 if the last load of the policies had no errors, else 0.",
+        float(recorder.last_reload_succeeded),
+    )
+    yield gauge(
         "policyd_last_successful_reload_timestamp_seconds",
         "Unix time of the last reload without an error.",
         recorder.last_successful_reload,
@@ -57,6 +62,24 @@ def connections(scrape: Scrape) -> Iterator[Metric]:
             for port, each in ports.items()
             for reason, count in each.closed.items()
         ],
+    )
+
+
+def caches(scrape: Scrape) -> Iterator[Metric]:
+    """What is kept in step with the cluster; nothing without one."""
+    if not scrape.caches:
+        return
+    yield gauges(
+        "policyd_cluster_cache_staleness_seconds",
+        "Seconds since the cache was last known to be current.",
+        "cache",
+        [([name], each.staleness) for name, each in scrape.caches.items()],
+    )
+    yield gauges(
+        "policyd_cluster_cache_objects",
+        "Objects of the cluster that the cache holds.",
+        "cache",
+        [([name], each.objects) for name, each in scrape.caches.items()],
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from policyd._core.match.labels import key_errors, value_errors
 from policyd.json_types import FieldPath
+from policyd.policy.checks.resources import overlaps
 from policyd.policy.model import names
 from policyd.policy.model.base import LabelSelector, ObjectMeta
 from policyd.policy.model.findings import FormProblem, quoted
@@ -132,37 +133,14 @@ def _check_rule(rule: NamedRuleWithOperations, path: FieldPath) -> Iterator[Form
 
 
 def _check_resources(resources: Sequence[str], path: FieldPath) -> Iterator[FormProblem]:
-    """Reject overlapping wildcards: ``r/*`` with a later ``r/s``, ``*/s`` with a later ``r/s``."""
     if not resources:
         yield required(path)
-    all_subresources: set[str] = set()  # r of r/*
-    all_parents: set[str] = set()  # s of */s
-    plain_last = False  # as the API server: only the last resource without a slash decides
-    for index, resource in enumerate(resources):
-        if not resource:
-            yield required((*path, index))
-            continue
-        parent, slash, sub = resource.partition("/")
-        if not slash:
-            plain_last = resource != "*"
-            continue
-        for overlap, present in (
-            (f"{parent}/*", parent in all_subresources),
-            (f"*/{sub}", sub in all_parents),
-        ):
-            if present:
-                wrong = f"if '{overlap}' is present, must not specify {resource}"
-                yield from invalid((*path, index), resource, [wrong])
-        if sub == "*":
-            all_subresources.add(parent)
-        if parent == "*":
-            all_parents.add(sub)
-    if len(resources) > 1 and "*/*" in resources:
-        wrong = "if '*/*' is present, must not specify other resources"
-        yield from invalid(path, resources, [wrong])
-    if "*" in resources and plain_last:
-        wrong = "if '*' is present, must not specify other resources without subresources"
-        yield from invalid(path, resources, [wrong])
+    for place, wrong in overlaps(resources):
+        at = path if place is None else (*path, place)
+        if not wrong:
+            yield required(at)
+        else:
+            yield from invalid(at, resources if place is None else resources[place], [wrong])
 
 
 def check_match_conditions(conditions: Sequence[MatchCondition]) -> Iterator[FormProblem]:

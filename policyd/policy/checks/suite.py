@@ -3,7 +3,6 @@
 Reads no files: the paths of a table over an ``objectFile`` are checked when its cases run.
 """
 
-import difflib
 from collections.abc import Iterator, Mapping, Sequence
 
 from policyd.json_types import FieldPath, JSONObject
@@ -75,7 +74,7 @@ def _check_case(case: Case, path: FieldPath) -> Iterator[FormProblem]:
 
 
 def _check_expectation(case: Case | TableRow, path: FieldPath) -> Iterator[FormProblem]:
-    if case.expect is None or not case.expect.model_fields_set:
+    if case.expect is None or not case.expect.fields_given:
         yield FormProblem(
             (*path, "expect"),
             "Required value: set at least allowed",
@@ -87,8 +86,8 @@ def _check_expectation(case: Case | TableRow, path: FieldPath) -> Iterator[FormP
 def _check_rivals(request: SuiteRequest, path: FieldPath) -> Iterator[FormProblem]:
     for inline, file in RIVALS:
         if getattr(request, inline) is not None and getattr(request, file) is not None:
-            names = SuiteRequest.model_fields
-            one, other = (names[each].alias or each for each in (inline, file))
+            names = SuiteRequest.fields
+            one, other = (names[each].alias for each in (inline, file))
             wrong = f"Forbidden: {one} and {other} are mutually exclusive"
             yield FormProblem((*path, other), wrong, at_key=True)
 
@@ -96,13 +95,13 @@ def _check_rivals(request: SuiteRequest, path: FieldPath) -> Iterator[FormProble
 def _check_request(case: SuiteCase) -> Iterator[FormProblem]:
     """Check the whole request of a test, and the paths that change its object."""
     request, at = case.request, (*case.path, "request")
-    if _REVIEWS & request.model_fields_set:
-        if request.model_fields_set - _REVIEWS - {"namespace_labels"}:
+    if _REVIEWS & request.fields_given:
+        if request.fields_given - _REVIEWS - {"namespace_labels"}:
             yield FormProblem(at, "Forbidden: review and reviewFile exclude all other fields")
         if case.changes or case.removed:
             wrong = "Forbidden: set and remove change an object, and the request is a whole review"
             yield FormProblem(case.path, wrong, "use object or objectFile instead")
-    elif not _OBJECTS & request.model_fields_set:
+    elif not _OBJECTS & request.fields_given:
         yield required(at, "object, objectFile, oldObject, oldObjectFile, review or reviewFile")
     else:
         yield from _check_paths(case)
@@ -142,6 +141,8 @@ def _check_names(obj: Mapping[str, object], path: str) -> None:
             field = kind.item
             continue
         if kind.fields and part not in kind.fields and kind.extra is None:
+            import difflib  # only for what is misspelled
+
             near = difflib.get_close_matches(part, kind.fields, n=1)
             known = ", ".join(sorted(kind.fields))
             hint = f"did you mean {near[0]}?" if near else f"known fields: {known}"

@@ -61,6 +61,7 @@ class CompiledPolicy:
     requests are denied (failurePolicy Fail) or admitted (Ignore). ``param_kind`` is (apiVersion,
     kind) or None.
     ``made_of`` is a hash of its sources (``policy/compile/reuse.py``), empty in quarantine.
+    ``namespace_fields`` are the paths of keys that its expressions read of namespaceObject.
     """
 
     kind: PolicyKind
@@ -82,6 +83,7 @@ class CompiledPolicy:
     problem: str = ""
     broken_at: tuple[Webhook, ...] = ()
     made_of: bytes = b""
+    namespace_fields: frozenset[tuple[str, ...]] = frozenset()
     plain: bool = field(init=False)
     simple: bool = field(init=False)
 

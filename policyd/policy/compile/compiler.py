@@ -26,11 +26,12 @@ from policyd.policy.compile.compiled import (
 )
 from policyd.policy.compile.exemptions import Exemption, end_of, wildcard
 from policyd.policy.compile.expressions import Expressions
-from policyd.policy.compile.match_rules import controller_rules, match_rules
+from policyd.policy.compile.match_rules import SharedRules, controller_rules
 from policyd.policy.compile.missing_schemas import merges, missing
 from policyd.policy.compile.overlays import KnownKinds, OverlayCompiler, bind, needed
 from policyd.policy.compile.params import Namespaces, ParamStore
 from policyd.policy.compile.policy_set import CompiledPolicySet, CounterRegistry
+from policyd.policy.compile.repeated import RepeatedExpressions
 from policyd.policy.compile.reuse import made_of, reusable
 from policyd.policy.kinds.definitions import definitions
 from policyd.policy.model import kinds as model
@@ -83,11 +84,11 @@ def compile_sources(
     problems = [*sources.problems, *defined.problems]
     policies = []
     bindings = PolicyBindings(sources)
-    for document in sources.of_kind(*_KINDS):
-        if not document.is_policy:
-            continue
+    documents = [each for each in sources.of_kind(*_KINDS) if each.is_policy]
+    shared = _Shared(kinds, RepeatedExpressions(each.raw for each in documents), SharedRules())
+    for document in documents:
         compiler = _Compiler(
-            document, bindings, registry, kinds, version=sources.version, tracer=tracer
+            document, bindings, registry, shared, version=sources.version, tracer=tracer
         )
         policy = known.get(compiler.made_of) or compiler.compile()
         problems += compiler.problems
@@ -109,6 +110,15 @@ def compile_sources(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What the policies of one load have in common."""
+
+    kinds: KnownKinds
+    expressions: RepeatedExpressions
+    rules: SharedRules
+
+
 class _Compiler:
     """Compiles one policy document with its bindings into a CompiledPolicy."""
 
@@ -117,13 +127,14 @@ class _Compiler:
         document: Document,
         bindings: PolicyBindings,
         registry: CounterRegistry,
-        kinds: KnownKinds,
+        shared: _Shared,
         *,
         version: KubernetesVersion,
         tracer: Tracer | None = None,
     ) -> None:
         self.document = document
-        self.kinds = kinds
+        self.shared = shared
+        self.kinds = kinds = shared.kinds
         self.version = version
         self.tracer = tracer
         others = kinds.definitions if merges(document) else needed(document, kinds)
@@ -144,7 +155,11 @@ class _Compiler:
             self.problems += expression_problems(self.document, self.version)
             return self._quarantined((*self.document.problems, *self.problems))
         expressions = Expressions(
-            self.document, has_params=_has_params(policy), version=self.version, tracer=self.tracer
+            self.document,
+            has_params=_has_params(policy),
+            version=self.version,
+            tracer=self.tracer,
+            repeated=self.shared.expressions,
         )
         try:
             compiled = self._compile(policy, expressions)
@@ -161,20 +176,21 @@ class _Compiler:
         mutation, mutations = self._mutation_plan(policy, expressions)
         if expressions.problems:
             raise PolicyError(expressions.problems)
+        rules = self.shared.rules
         constraints = spec.match_constraints.plain()
         own = _OwnFields()
         if isinstance(policy, model.Policy):
-            own = _own_fields(policy.spec, constraints)
+            own = _own_fields(policy.spec, constraints, rules)
         reinvocation = getattr(spec, "reinvocation_policy", "Never")
         return CompiledPolicy(
             kind=policy.kind,
             name=policy.metadata.name,
             source=self.document.file,
             fail=spec.failure_policy != "Ignore",
-            rules=match_rules(constraints),
+            rules=rules.match_rules(constraints),
             counters=self.counters,
             controllers=own.controllers,
-            bindings=own.bindings or tuple(map(_binding, self.bindings)),
+            bindings=own.bindings or tuple(_binding(each, rules) for each in self.bindings),
             validation=validation,
             mutation=mutation,
             mutations=mutations,
@@ -184,6 +200,7 @@ class _Compiler:
             params=own.params,
             timeout_ns=own.timeout_ns,
             made_of=self.made_of,
+            namespace_fields=expressions.namespace_fields,
         )
 
     def _validation_plan(
@@ -280,10 +297,12 @@ class _OwnFields:
     timeout_ns: int = 0
 
 
-def _own_fields(spec: model.PolicySpec, constraints: JSONObject) -> _OwnFields:
+def _own_fields(spec: model.PolicySpec, constraints: JSONObject, shared: SharedRules) -> _OwnFields:
     return _OwnFields(
         bindings=(Binding(actions=spec.validation_actions, param_ref=_param_ref(spec.param_ref)),),
-        controllers=controller_rules(constraints) if spec.pod_controllers else None,
+        controllers=controller_rules(constraints, shared.match_rules)
+        if spec.pod_controllers
+        else None,
         exemptions=tuple(_exemptions(spec)),
         params=spec.params,
         timeout_ns=int((spec.timeout_seconds or 0) * 1e9),
@@ -308,9 +327,10 @@ def _param_ref(ref: model.ParamRef | None) -> CompiledParamRef | None:
     return CompiledParamRef(ref.name, ref.namespace, selector, deny)
 
 
-def _binding(binding: AnyBinding) -> Binding:
+def _binding(binding: AnyBinding, shared: SharedRules) -> Binding:
     spec = binding.spec
-    rules = None if spec.match_resources is None else match_rules(spec.match_resources.plain())
+    matches = spec.match_resources
+    rules = None if matches is None else shared.match_rules(matches.plain())
     actions: tuple[str, ...] = ("Deny",)
     if isinstance(binding, model.ValidatingAdmissionPolicyBinding):
         actions = binding.spec.validation_actions

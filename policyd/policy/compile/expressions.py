@@ -16,12 +16,12 @@ from policyd.cel.env import Environment
 from policyd.cel.plan.planner import plan
 from policyd.cel.syntax.ast import Checked
 from policyd.cel.syntax.source import Source
-from policyd.cel.trace.tracing import plan_traced
 from policyd.errors import CelCompileError, Problem
 from policyd.json_types import FieldPath
 from policyd.mutation.overlays.tree import LITERAL
-from policyd.policy.compile.fields import ReadFields, read_fields
+from policyd.policy.compile.fields import KeyPath, ReadFields, read_fields, read_of
 from policyd.policy.compile.hints import in_policy
+from policyd.policy.compile.repeated import RepeatedExpressions
 from policyd.policy.model.expressions import (
     TEMPLATE,
     VALIDATION,
@@ -36,7 +36,7 @@ from policyd.versions import NEWEST, KubernetesVersion
 
 class Expressions:
     """Compiles the expressions of one document and collects their problems. A ``tracer`` records
-    their evaluations.
+    their evaluations; ``repeated`` are those of other documents too.
     """
 
     def __init__(
@@ -46,8 +46,11 @@ class Expressions:
         has_params: bool,
         version: KubernetesVersion = NEWEST,
         tracer: Tracer | None = None,
+        repeated: RepeatedExpressions | None = None,
     ) -> None:
         self.document = document
+        self._has_params = has_params
+        self._repeated = repeated or RepeatedExpressions()
         self._tracer = tracer
         self.problems: list[Problem] = []
         self._layout = Layout(ROOTS)
@@ -56,6 +59,8 @@ class Expressions:
         self._variables: dict[str, Program] = {}
         self._broken_variables: list[str] = []
         self._read: dict[str, ReadFields] = {}
+        # What all expressions together read of namespaceObject.
+        self.namespace_fields: frozenset[KeyPath] = frozenset()
         self._fields: dict[FieldPath, str] = {}
         self._programs: dict[tuple[FieldPath, int], Program] = {}
         self._by_role: dict[ExpressionRole, list[Program]] = {}
@@ -97,7 +102,7 @@ class Expressions:
 
     def _compile(self, each: PolicyExpression) -> None:
         try:
-            checked = self._environment(each.role).check(each.text, expect=each.role.results)
+            checked = self._checked(each)
             program = self._planned(checked, each)
         except CelCompileError as error:
             cut = self.document.origin.cut(each.at)
@@ -111,6 +116,8 @@ class Expressions:
             if each.role is VARIABLE:
                 self._broken_variables.append(each.name)
             return
+        if "namespaceObject" in each.text:
+            self.namespace_fields |= read_of("namespaceObject", checked.expr)
         if each.role is VARIABLE:
             self._layout.define(each.name, program)
             self._variables[each.name] = program
@@ -119,6 +126,15 @@ class Expressions:
             self._fields[each.path] = read_fields(checked.expr, self._read).field
         self._programs[each.path, each.start] = program
         self._by_role.setdefault(each.role, []).append(program)
+
+    def _checked(self, each: PolicyExpression) -> Checked:
+        return self._repeated.check(
+            each.text,
+            each.role,
+            self._environment(each.role),
+            params=self._has_params,
+            variables=self._variables,
+        )
 
     def _environment(self, role: ExpressionRole) -> Environment:
         if role is VARIABLE:  # each sees those before it
@@ -148,6 +164,9 @@ class Expressions:
     def _planned(self, checked: Checked, each: PolicyExpression) -> Program:
         if self._tracer is None:
             return plan(checked, self._layout)
+        # Imported here because servers trace nothing.
+        from policyd.cel.trace.tracing import plan_traced
+
         variable = each.name if each.role is VARIABLE else ""
         return plan_traced(checked, self._layout, self._tracer, label=each.at, variable=variable)
 

@@ -23,6 +23,8 @@ from policyd.cel.syntax.ast import (
 
 _OBJECTS = ("object", "oldObject")
 _Steps = tuple[str, ...]
+# Keys of nested maps.
+KeyPath = tuple[str, ...]
 
 
 class ReadFields(NamedTuple):
@@ -49,6 +51,23 @@ def read_fields(expr: Expr, variables: Mapping[str, ReadFields]) -> ReadFields:
     """Return what an expression reads; ``variables`` are those of the policy that it can see."""
     names: dict[str, ReadFields] = dict.fromkeys(_OBJECTS, _ROOT)
     return _Reader(variables).read(expr, names)
+
+
+def read_of(name: str, expr: Expr) -> frozenset[KeyPath]:
+    """Return what an expression reads of the root ``name``: all below these paths of keys, and
+    nothing else.
+    """
+    read = _Reader({}).read(expr, {name: _ROOT})
+    return frozenset(tuple(_keys(path)) for path in read.paths)
+
+
+def _keys(path: _Steps) -> Iterator[str]:
+    """Yield the keys of a path up to the first index; a key that looks like one ends it, too."""
+    for step in path:
+        key = step[1:] if step.startswith(".") else step[1:-1]
+        if not step.startswith(".") and key.lstrip("-").isdigit():
+            return
+        yield key
 
 
 class _Reader:

@@ -2,7 +2,8 @@
 nothing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from policyd._core.counting.counters import PolicyCounters
@@ -15,6 +16,7 @@ from policyd.json_types import JSONObject
 from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.compile.compiled import CompiledPolicy
 from policyd.policy.compile.params import Namespaces, ParamStore
+from policyd.policy.model.suite import Webhook
 from policyd.policy.source.documents import Document
 from policyd.versions import NEWEST, KubernetesVersion
 
@@ -110,6 +112,24 @@ class CompiledPolicySet:
         """Return the same policies with other params, for evaluation without a cluster."""
         return self._with(params=params)
 
+    def without(self, parts: Collection[tuple[str, Webhook]]) -> "CompiledPolicySet":
+        """Return the same set without what these policies, by name, do at these webhooks."""
+        if not parts:
+            return self
+        return CompiledPolicySet(
+            _remaining(self.policies, parts),
+            generation=self.generation,
+            params=self.params,
+            namespaces=self.namespaces,
+            schemas=self.schemas,
+            equivalents=self.equivalents,
+            registry=self.registry,
+            problems=self.problems,
+            suites=self.suites,
+            version=self.version,
+            files=self.files,
+        )
+
     def _with(self, **fields: Namespaces | ParamStore) -> "CompiledPolicySet":
         copy = object.__new__(CompiledPolicySet)
         copy.__dict__.update(self.__dict__, **fields)
@@ -135,6 +155,22 @@ class CompiledPolicySet:
     ) -> list[tuple[CompiledPolicy, Hit]]:
         """Match policies with podControllers; ``request`` has the template's Pod as object."""
         return self._indexes[webhook][1].match(request)
+
+
+def _remaining(
+    policies: Iterable[CompiledPolicy], parts: Collection[tuple[str, Webhook]]
+) -> Iterator[CompiledPolicy]:
+    """Yield the policies that still do something without these parts."""
+    for policy in policies:
+        validates = (policy.name, "validate") in parts and policy.validation is not None
+        mutates = (policy.name, "mutate") in parts and policy.mutation is not None
+        left = policy
+        if validates:
+            left = replace(left, validation=None)
+        if mutates:
+            left = replace(left, mutation=None, mutations=(), reinvoke=False)
+        if left is policy or left.validation is not None or left.mutation is not None:
+            yield left
 
 
 def _asks(

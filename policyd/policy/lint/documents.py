@@ -119,7 +119,7 @@ def _exception(exception: Exception_, path: FieldPath, today: date) -> Iterator[
             when = "today" if days == 0 else f"in {days} day{'s' if days > 1 else ''}"
             message = f"exception {exception.name!r} expires {when}, on {until} at 24:00 UTC"
             yield FormProblem((*path, "until"), message, rule="expiring-exception")
-    if not exception.model_fields_set - {"name", "reason", "until", "validations"}:
+    if not exception.fields_given - {"name", "reason", "until", "validations"}:
         yield FormProblem(
             path,
             f"exception {exception.name!r} exempts every request",

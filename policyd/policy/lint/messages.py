@@ -91,7 +91,7 @@ def _updates(rules: Sequence[NamedRuleWithOperations], known: Resources) -> Iter
         if left:
             yield FormProblem(
                 ("spec", "matchConstraints", "resourceRules", index, "operations"),
-                f"UPDATE of {', '.join(left)} is not covered: a value denied at creation can be "
+                f"UPDATE of {', '.join(left)} is not covered: a value denied at creation can be "  # noqa: S608 - no SQL
                 "set later by an update",
                 "add UPDATE, or disable this rule and give the reason",
                 rule="missing-update",

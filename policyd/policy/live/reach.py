@@ -79,15 +79,15 @@ class Reach:
         ``served`` has the preferred version of a resource first. A policy is evaluated in the first
         version that its match rules name, and only once for a resource served in two groups.
         """
-        judges: dict[Served, set[PolicyKey]] = {}
+        found_by: dict[Served, set[PolicyKey]] = {}
         known: set[tuple[PolicyKey, str, str]] = set()
         for each in served:
             thing = _storage(each)
             for key in self._about(each):
                 if (key, *thing) not in known:
                     known.add((key, *thing))
-                    judges.setdefault(each, set()).add(key)
-        found = [ListedResource(each, frozenset(keys)) for each, keys in judges.items()]
+                    found_by.setdefault(each, set()).add(key)
+        found = [ListedResource(each, frozenset(keys)) for each, keys in found_by.items()]
         return sorted(found, key=lambda target: _MADE.get(target.served.resource, 0))
 
     def _about(self, served: Served) -> Iterator[PolicyKey]:

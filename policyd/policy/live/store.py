@@ -5,17 +5,38 @@ problems, the set in use stays. The function that compiles a set is an argument.
 """
 
 import asyncio
-import gc
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, time
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
+from policyd.collecting import settle
 from policyd.errors import PolicyError, Problem
+from policyd.policy.live.holding import (
+    BundleState,
+    Trial,
+    added,
+    bundles_of,
+    differing,
+    states,
+    step_by_step,
+)
+from policyd.policy.live.loaded import (
+    Counters,
+    Kept,
+    LastGood,
+    LoadedPolicy,
+    LoadedPolicySet,
+    NoPolicies,
+    Reload,
+)
+from policyd.policy.live.sources import BundledFiles, Files, PolicySource, Together, exists_in
 from policyd.policy.live.watch import Fingerprint, changed, fingerprint
+from policyd.policy.source.files import Bundle
 from policyd.policy.source.losses import emptied, truncated
 from policyd.versions import KubernetesVersion
+
+__all__ = ["Counters", "Kept", "LastGood", "LoadedPolicy", "LoadedPolicySet", "Reload", "Store"]
 
 # Reads of sources that change meanwhile, so that no set mixes two states.
 MAX_READS = 5
@@ -26,81 +47,11 @@ RETRY_SECONDS = 5.0
 LONGEST_RETRY_SECONDS = 60.0
 
 
-class Counters(Protocol):
-    """The core's counters of one policy; they never decrease, even over reloads."""
-
-    @property
-    def name(self) -> str: ...
-    def snapshot(self) -> Mapping[str, Any]:
-        """Return ``decisions`` by name, ``seconds`` of evaluation, ``cost`` units."""
-
-
-class LoadedPolicy(Protocol):
-    """The fields of a policy that the server shows."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def state(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def problem(self) -> str: ...
-    @property
-    def fail(self) -> bool: ...
-
-
-class LoadedPolicySet(Protocol):
-    """The fields of a compiled set that the server needs."""
-
-    @property
-    def generation(self) -> str: ...
-    @property
-    def policies(self) -> Sequence[LoadedPolicy]: ...
-    @property
-    def problems(self) -> Sequence[Problem]: ...
-    @property
-    def version(self) -> KubernetesVersion:
-        """The Kubernetes version whose behavior it follows."""
-
-    @property
-    def files(self) -> Mapping[str, frozenset[str]]:
-        """The classes of documents in each source file: ``losses.held``."""
-
-    @property
-    def with_lookups(self) -> Container[str]:
-        """The webhooks whose policies may need lookups in a cluster."""
-
-    def counters(self) -> Sequence[Counters]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Reload:
-    """The result of one attempt to load. ``errors`` is empty after a success. ``at_start``: there
-    was no former set, so what could be loaded is in use in spite of the errors.
-    """
-
-    succeeded: bool
-    generation: str
-    at: float
-    errors: tuple[str, ...] = ()
-    at_start: bool = False
-
-
-class LastGood(Protocol):
-    """Keeps the last set without errors beyond the end of the process. Neither method raises."""
-
-    def save(self, policies: LoadedPolicySet) -> None:
-        """Keep a set; called by any thread."""
-
-    def restore(self) -> LoadedPolicySet | None:
-        """Return the kept set; None if there is none, or it cannot be used."""
-
-
 class Store:
     """Holds the set in use and replaces it.
+
+    ``live`` is a source besides the files; what it reads are bundles, and so are then all files:
+    an error in one keeps only that one from being replaced.
 
     ``load`` compiles the sources: it raises PolicyError if there is nothing to serve at all, and
     may return a set with quarantined policies, which only the first load accepts. ``verify`` runs
@@ -113,8 +64,9 @@ class Store:
     def __init__(
         self,
         paths: Sequence[Path],
-        load: Callable[[Sequence[Path]], LoadedPolicySet],
+        load: Callable[[Sequence[Any]], LoadedPolicySet],
         *,
+        live: PolicySource | None = None,
         verify: Callable[[Any], Sequence[str]] = lambda _: (),
         on_reload: Callable[[Reload], None] = lambda _: None,
         mendable: Container[str] = (),
@@ -122,6 +74,12 @@ class Store:
         last_good: LastGood | None = None,
     ) -> None:
         self.paths = tuple(paths)
+        self._source: PolicySource = Files(paths)
+        if live is not None:
+            self._source = Together([BundledFiles(paths), live])
+        # The bundles of the set in use, and those that were read last.
+        self._used: Mapping[str, Bundle] = {}
+        self._latest: Mapping[str, Bundle] = {}
         self._load = load
         self._verify = verify
         self._on_reload = on_reload
@@ -139,6 +97,8 @@ class Store:
         self.last: Reload | None = None
         # Whether the set in use is that of a former process: the sources were broken at start.
         self.serves_last_good = False
+        # Why the sources cannot be read yet, at start.
+        self._waiting_for = ""
 
     @property
     def current(self) -> LoadedPolicySet:
@@ -150,49 +110,95 @@ class Store:
     @property
     def loaded(self) -> bool:
         """Whether a set is loaded."""
-        return self._current is not None
+        return self._current is not None and not self._waiting_for
 
     @property
     def unready(self) -> str:
         """Return why the server is not ready; empty if it is."""
+        if self._waiting_for:
+            return self._waiting_for
         if self._current is None:
             return "no policies are loaded"
         if not self._current.policies and not self._allow_empty:
             return "the sources hold no policies, and --allow-empty is not set"
         return ""
 
-    def start(self) -> None:
+    @property
+    def bundles(self) -> Sequence[BundleState]:
+        """The bundles of sources that have a version: which one is in use, which is held back."""
+        return states(self._used, self._latest)
+
+    @property
+    def latest(self) -> Mapping[str, Bundle]:
+        """The bundles of the sources as they were read last, or else those in use."""
+        return self._latest or self._used
+
+    def start(self, *, tell: bool = True) -> None:
         """Load the first set. There is no former set to keep. If there are errors, the last good
         set of a former process is served; without one, broken policies are quarantined and what
         cannot be read is left out.
 
-        Raises PolicyError if the sources have nothing to serve at all.
+        Raises PolicyError if the sources have nothing to serve at all. Without ``tell`` the caller
+        calls ``tell``, on the thread of the event loop.
         """
         self._state = fingerprint(self.paths)
-        broken: PolicyError | None = None
-        policies: LoadedPolicySet | None = None
-        try:
-            self._state, policies = self._read()
-            errors = self._faults(policies)
-        except PolicyError as error:
-            broken, errors = error, _texts(error)
-        former = self._last_good.restore() if errors and self._last_good is not None else None
+        self._retry_at = monotonic() + self._retry
+        attempt = self._whole()
+        former = None
+        if attempt.errors and self._last_good is not None:
+            former = self._last_good.restore()
         if former is not None:
-            self._current, self.serves_last_good = former, True
-        elif policies is not None:
-            self._current, self._accepted = policies, frozenset(errors)
+            self._restore(former, attempt)
+        elif attempt.policies is not None:
+            self._current, self._accepted = attempt.policies, frozenset(attempt.errors)
+            self._used = attempt.bundles
         else:
-            assert broken is not None
-            raise broken
-        self._report(Reload(not errors, self.current.generation, time(), errors, at_start=True))
+            raise attempt.broken or PolicyError([])
+        self._waiting_for = ""
+        self.last = self._outcome(attempt.errors, at_start=True)
+        if tell:
+            self.tell()
         self._keep()
-        _settle()
+        settle()
+
+    def tell(self) -> None:
+        """Report the last attempt to load."""
+        if self.last is not None:
+            self._on_reload(self.last)
+
+    def expect(self, why: str) -> None:
+        """Be not ready for this reason, until ``start`` or ``start_without_sources`` succeeds."""
+        self._current, self._waiting_for = NoPolicies(), why
+
+    def start_without_sources(self, why: str) -> bool:
+        """Serve the last good set while the sources cannot be read; without one change nothing and
+        return False. A reload follows when they can be read. The caller calls ``tell``.
+        """
+        former = self._last_good.restore() if self._last_good is not None else None
+        if former is None:
+            return False
+        self._state = fingerprint(self.paths)
+        self._current, self.serves_last_good = former.policies, True
+        self._used = {each.name: each for each in former.bundles}
+        self._waiting_for = ""
+        self.last = Reload(False, self.current.generation, time(), (why,), at_start=True)
+        return True
+
+    def _restore(self, former: Kept, attempt: "_Attempt") -> None:
+        """Use the last good set, with what is good of the changes since then."""
+        self._current, self.serves_last_good = former.policies, True
+        self._used = {each.name: each for each in former.bundles}
+        if former.bundles:
+            better = step_by_step(self._used, attempt.bundles, (), self._tried)
+            if better is not None:
+                self._current, self.serves_last_good = better.policies, False
+                self._used = better.bundles
 
     def reload(self) -> Reload:
         """Load again and swap, or keep the set in use; never raises for bad sources."""
-        attempt = self._finish(*self._attempt(self._waiting()))
+        outcome = self._finish(self._attempt(self._waiting()))
         self._keep()
-        return attempt
+        return outcome
 
     async def watch(
         self,
@@ -243,85 +249,133 @@ class Store:
 
     async def _renew(self, tolerated: frozenset[str], *, again: bool = False) -> None:
         """Run one reload; the caller ensures that no other is running."""
-        policies, errors = await asyncio.to_thread(self._attempt, tolerated)
+        attempt = await asyncio.to_thread(self._attempt, tolerated)
+        policies, errors = attempt.policies, attempt.errors
         self._retry = min(2 * self._retry, LONGEST_RETRY_SECONDS) if again else RETRY_SECONDS
         self._retry_at = monotonic() + self._retry
         known = again and self.last is not None and errors == self.last.errors
         swaps = policies is not None and _state(policies) != _state(self.current)
-        self._finish(policies, errors, quiet=known and not swaps)
+        self._finish(attempt, quiet=known and not swaps)
         await asyncio.to_thread(self._keep)
-        await asyncio.to_thread(_settle)
+        await asyncio.to_thread(settle)
 
-    def _read(self) -> tuple[Fingerprint, LoadedPolicySet]:
+    def _read(self) -> tuple[Sequence[Path | Bundle], LoadedPolicySet | PolicyError]:
         """Return one state of the sources and the set compiled from it."""
-        before = fingerprint(self.paths)
+        before = self._source.fingerprint()
+        given: Sequence[Path | Bundle] = ()
         for _ in range(MAX_READS):
+            given = self._source.read()
             made: LoadedPolicySet | PolicyError
             try:
-                made = self._load(self.paths)
+                made = self._load(given)
             except PolicyError as error:
                 made = error
-            after = fingerprint(self.paths)
+            after = self._source.fingerprint()
             if after == before:
-                if isinstance(made, PolicyError):
-                    raise made
-                return after, made
+                return given, made
             before = after
-        raise PolicyError([Problem("the policy sources change faster than they are read")])
+        return given, PolicyError([Problem("the policy sources change faster than they are read")])
 
-    def _attempt(self, tolerated: frozenset[str]) -> tuple[LoadedPolicySet | None, tuple[str, ...]]:
-        """Return a usable set and its errors; no set if it has errors that are not ``tolerated``.
+    def _whole(self) -> "_Attempt":
+        """Return the set of the sources as they are now, and its errors."""
+        given, made = self._read()
+        bundles = bundles_of(given)
+        self._latest = bundles
+        if isinstance(made, PolicyError):
+            return _Attempt(None, _texts(made), bundles, made)
+        return _Attempt(made, self._faults(made, given), bundles)
 
-        Runs on any thread; changes nothing.
-        """
+    def _tried(
+        self, given: Sequence[Path | Bundle]
+    ) -> tuple[LoadedPolicySet | None, tuple[str, ...]]:
+        """Return the set of these bundles, and its errors."""
         try:
-            _, policies = self._read()
-            errors = self._faults(policies)
+            policies = self._load(given)
         except PolicyError as error:
             return None, _texts(error)
+        return policies, self._faults(policies, given)
+
+    def _attempt(self, tolerated: frozenset[str]) -> "_Attempt":
+        """Return a usable set and the errors of the sources; no set if they have errors that are
+        not ``tolerated``, unless it can be made without the bundles that have them.
+
+        Runs on any thread; changes nothing that is in use.
+        """
+        try:
+            whole = self._whole()
+            if whole.policies is not None and self._tolerable(whole, tolerated):
+                return whole
+            part: Trial[LoadedPolicySet] | None = None
+            if whole.bundles:
+                part = step_by_step(self._used, whole.bundles, self._accepted, self._tried)
         except Exception as defect:
             # The set in use stays on any error, even a bug of the compiler (design 4); an exception
             # here would end the watch, and the server would miss later changes.
-            return None, (f"{type(defect).__name__}: {defect}",)
-        return (policies if tolerated.issuperset(errors) else None), errors
+            return _Attempt(None, (f"{type(defect).__name__}: {defect}",), {})
+        if part is None:
+            return whole._replace(policies=None)
+        return _Attempt(part.policies, whole.errors, part.bundles, accepted=part.errors)
+
+    def _tolerable(self, whole: "_Attempt", tolerated: frozenset[str]) -> bool:
+        """Whether a set can replace that in use. One of bundles may have the errors of that."""
+        if whole.bundles:
+            return not added(whole.errors, tolerated | self._accepted)
+        return tolerated.issuperset(whole.errors)
 
     def _waiting(self) -> frozenset[str]:
         """Return the problems of the set in use that may disappear by themselves."""
         problems = self.current.problems
         return frozenset(str(each) for each in problems if each.rule in self._mendable)
 
-    def _faults(self, policies: LoadedPolicySet) -> tuple[str, ...]:
+    def _faults(self, policies: LoadedPolicySet, given: Sequence[Path | Bundle]) -> tuple[str, ...]:
         """Return why a set must not replace another: errors in its sources, and failing suites."""
         errors = [str(problem) for problem in policies.problems if problem.severity == "error"]
         if self._current is not None:
-            errors += truncated(self._current, policies)
+            errors += truncated(self._current, policies, exists_in(given))
         if not self._allow_empty:
             errors += emptied(self._current, policies)
         return (*errors, *self._verify(policies))
 
-    def _finish(
-        self, policies: LoadedPolicySet | None, errors: tuple[str, ...], *, quiet: bool = False
-    ) -> Reload:
+    def _finish(self, attempt: "_Attempt", *, quiet: bool = False) -> Reload:
         """Swap in a set, on the event loop's thread; the same sources change nothing."""
+        policies = attempt.policies
         if policies is not None:
-            self.serves_last_good = False
+            self.serves_last_good, self._waiting_for = False, ""
+            self._used = attempt.bundles
             if _state(policies) != _state(self.current):
-                self._current, self._accepted = policies, frozenset(errors)
-        attempt = Reload(not errors, self.current.generation, time(), errors)
+                accepted = attempt.errors if attempt.accepted is None else attempt.accepted
+                self._current, self._accepted = policies, frozenset(accepted)
+        outcome = self._outcome(attempt.errors)
         if quiet:
-            self.last = attempt
-            return attempt
-        return self._report(attempt)
+            self.last = outcome
+            return outcome
+        return self._report(outcome)
+
+    def _outcome(self, errors: tuple[str, ...], *, at_start: bool = False) -> Reload:
+        held = tuple(differing(self._used, self._latest)) if errors else ()
+        return Reload(not errors, self.current.generation, time(), errors, at_start, held)
 
     def _keep(self) -> None:
         """Keep the set in use for the next start if it has no errors."""
-        if self._last_good is not None and self.last is not None and self.last.succeeded:
+        if self._last_good is not None and not self._accepted and not self.serves_last_good:
             self._last_good.save(self.current)
 
     def _report(self, attempt: Reload) -> Reload:
         self.last = attempt
-        self._on_reload(attempt)
+        self.tell()
         return attempt
+
+
+class _Attempt(NamedTuple):
+    """A set that may be used, the errors of the sources, and its bundles. ``broken``: why there is
+    no set. ``accepted``: the errors of the set, if some of the sources are held back.
+    """
+
+    policies: LoadedPolicySet | None
+    errors: tuple[str, ...]
+    bundles: Mapping[str, Bundle]
+    broken: PolicyError | None = None
+    accepted: tuple[str, ...] | None = None
 
 
 def _texts(error: PolicyError) -> tuple[str, ...]:
@@ -331,12 +385,3 @@ def _texts(error: PolicyError) -> tuple[str, ...]:
 def _state(policies: LoadedPolicySet) -> tuple[str, KubernetesVersion]:
     """Return the key that distinguishes a set from another."""
     return policies.generation, policies.version
-
-
-def _settle() -> None:
-    """Exempt the set from garbage collection, which stops all threads while it runs.
-
-    Earlier objects are not scanned again. A set has no cycles: its last user frees it.
-    """
-    gc.collect()
-    gc.freeze()

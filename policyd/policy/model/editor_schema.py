@@ -4,17 +4,30 @@ Generated from the models, so it accepts the same documents. It does not check C
 limits; ``policyd lint`` does.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from types import NoneType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from policyd.policy.model.base import Model
+from policyd.policy.model.base import Model, ModelField
 from policyd.policy.model.field_docs import FIELDS, REQUIRED
 from policyd.policy.model.kinds import KINDS
+from policyd.policy.model.shapes import inner_types
 
 Schema = dict[str, Any]
 DRAFT = "http://json-schema.org/draft-07/schema#"  # what the YAML servers of editors know
 # What may stand in the place of another field: it is moved there when the model is made.
-_SHORT_FORMS = {"Case": {"review": "SuiteRequest", "reviewFile": "SuiteRequest"}}
+_SHORT_FORMS: Mapping[str, Mapping[str, str]] = {
+    "Case": {"review": "SuiteRequest", "reviewFile": "SuiteRequest"}
+}
+# Objects that need one of these fields.
+_ALTERNATIVES = {"Case": ("expect", "table")}
+_SIMPLE = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    NoneType: "null",
+}
 
 
 def schema_of(kind: str) -> Schema:
@@ -48,17 +61,25 @@ def _if_kind(kind: str, api_versions: tuple[str, ...]) -> Schema:
 
 
 def _definitions(kind: str) -> dict[str, Schema]:
-    model = KINDS[kind][1]
-    template = "#/definitions/{model}"
-    schema = model.model_json_schema(by_alias=True, ref_template=template)
-    found: dict[str, Schema] = {**schema.pop("$defs", {}), kind: schema}
-    models = {each.__name__: each for each in all_models()}
-    for name, definition in found.items():
-        _finish(definition, models[name])
+    """Return the schemas of the models in a kind's documents, and last that of the kind."""
+    used = _models_below(KINDS[kind][1])
+    models = {name: used[name] for name in sorted(used)}
+    found = {name: _of_model(model) for name, model in models.items() if name != kind}
+    found[kind] = _of_model(KINDS[kind][1])
     for name, moved in _SHORT_FORMS.items():
         if name in found:
             for field, owner in moved.items():
                 found[name]["properties"][field] = found[owner]["properties"][field]
+    return found
+
+
+def _models_below(model: type[Model]) -> dict[str, type[Model]]:
+    """Return a model and the models of its fields, by name."""
+    found = {model.__name__: model}
+    for field in model.fields.values():
+        for each in inner_types(field.annotation):
+            if issubclass(each, Model):
+                found |= _models_below(each)
     return found
 
 
@@ -69,20 +90,52 @@ def all_models(base: type[Model] = Model) -> Iterator[type[Model]]:
         yield from all_models(each)
 
 
-def _finish(definition: Schema, model: type[Model]) -> None:
-    """Describe each field, list the required ones, and remove the noise of the models."""
-    definition.pop("title", None)
-    definition["description"] = " ".join((model.__doc__ or "").replace("``", "`").split())
-    definition["required"] = list(REQUIRED.get(model.__name__, ()))
-    for name, field in definition["properties"].items():
-        field.pop("title", None)
-        if isinstance(field.get("default", {}), dict) or not field["default"]:
-            field.pop("default", None)
-        if "$ref" in field:  # beside which draft 7 reads nothing
-            field["allOf"] = [{"$ref": field.pop("$ref")}]
-        text = documentation(model, name)
-        if text:
-            field["description"] = text
+def _of_model(model: type[Model]) -> Schema:
+    """Return the schema of an object, with the description of each field."""
+    schema: Schema = {"additionalProperties": False}
+    if model.__name__ in _ALTERNATIVES:
+        schema["anyOf"] = [{"required": [each]} for each in _ALTERNATIVES[model.__name__]]
+    schema["description"] = " ".join((model.__doc__ or "").replace("``", "`").split())
+    schema["properties"] = {each.alias: _of_field(model, each) for each in model.fields.values()}
+    schema["type"] = "object"
+    schema["required"] = list(REQUIRED.get(model.__name__, ()))
+    return schema
+
+
+def _of_field(model: type[Model], field: ModelField) -> Schema:
+    schema = _of_type(field.annotation)
+    if field.default and isinstance(field.default, bool | str | tuple):
+        default = field.default
+        schema = {"default": list(default) if isinstance(default, tuple) else default, **schema}
+    if "$ref" in schema:  # beside which draft 7 reads nothing
+        schema = {"allOf": [schema]}
+    text = documentation(model, field.alias)
+    return {**schema, "description": text} if text else schema
+
+
+def _of_type(annotation: Any) -> Schema:
+    """Return the schema of a type that a field of a model has."""
+    if annotation is Any:
+        return {}
+    if annotation in _SIMPLE:
+        return {"type": _SIMPLE[annotation]}
+    if isinstance(annotation, type) and issubclass(annotation, Model):
+        return {"$ref": f"#/definitions/{annotation.__name__}"}
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is Literal:
+        values = {"const": arguments[0]} if len(arguments) == 1 else {"enum": list(arguments)}
+        return {**values, "type": "string"}
+    if origin is Annotated:
+        accepted = arguments[1]
+        if isinstance(accepted, str):
+            return {"pattern": accepted, **_of_type(arguments[0])}
+        return _of_type(accepted.accepts)
+    if origin in (tuple, list):
+        return {"items": _of_type(arguments[0]), "type": "array"}
+    if origin is dict:
+        return {"additionalProperties": _of_type(arguments[1]) or True, "type": "object"}
+    schemas = (_of_type(each) for each in arguments)  # of a union, and of a union in it
+    return {"anyOf": [one for each in schemas for one in each.get("anyOf", [each])]}
 
 
 def documentation(model: type[Model], field: str) -> str:

@@ -1,21 +1,17 @@
-"""FormProblem: a problem of one field of a document; and the translation of pydantic's errors.
+"""FormProblem: a problem of one field of a document; and the messages of what models refuse.
 
 It has no file. ``policy/source/documents.py`` adds the place and converts it to a ``Problem``.
 """
 
-import difflib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, get_args
-
-from pydantic import BaseModel, ValidationError
-from pydantic_core import ErrorDetails
 
 from policyd.errors import Fix
 from policyd.json_types import FieldPath
 from policyd.mutation import KINDS
-from policyd.policy.model.base import aliases
+from policyd.policy.model import shapes
+from policyd.policy.model.base import Model, ModelError, aliases
 from policyd.policy.model.other_fields import field_instead, value_instead
 
 
@@ -61,42 +57,40 @@ _WRITE_POLICY = "write a policyd.dev/v1 Policy: only that kind has {}"
 
 UNQUOTED = "YAML reads this as a boolean or number: put it in quotes"
 _EXPECTED = {
-    "string_type": "a string",
-    "bool_type": "true or false",
-    "int_type": "an integer",
-    "float_type": "a number",
-    "tuple_type": "a list",
-    "dict_type": "an object",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
+    shapes.STRING: "a string",
+    shapes.BOOLEAN: "true or false",
+    shapes.INTEGER: "an integer",
+    shapes.NUMBER: "a number",
+    shapes.LIST: "a list",
+    shapes.MAP: "an object",
+    shapes.MODEL: "an object",
 }
 
 
-def schema_findings(error: ValidationError, model: type[BaseModel]) -> list[FormProblem]:
-    """Return every error that pydantic found in a document of ``model``."""
-    return [finding for each in error.errors() for finding in _translate(each, model)]
+def schema_findings(error: ModelError, model: type[Model]) -> list[FormProblem]:
+    """Return every fault that was found in a document of ``model``."""
+    return [_translate(each, model) for each in error.faults]
 
 
-def _translate(error: ErrorDetails, model: type[BaseModel]) -> Iterator[FormProblem]:
-    path = error["loc"]
-    kind, value = error["type"], error["input"]
-    if kind == "extra_forbidden":
-        yield _unknown_field(path, model)
-    elif kind == "literal_error":
-        yield _unsupported_value(path, value, error)
-    elif kind == "missing":
-        yield FormProblem(path, "Required value")
-    elif kind in _EXPECTED:
-        yield FormProblem(
-            path, f"expected {_EXPECTED[kind]}, got {_named(value)}", _type_hint(kind, value, path)
-        )
-    else:
-        yield FormProblem(path, f"Invalid value: {quoted(value)}: {error['msg']}")
+def _translate(fault: shapes.ShapeFault, model: type[Model]) -> FormProblem:
+    path, kind, value = fault.path, fault.kind, fault.value
+    if kind == shapes.UNKNOWN:
+        return _unknown_field(path, model)
+    if kind == shapes.CHOICE:
+        return _unsupported_value(path, value, fault.detail)
+    if kind == shapes.MISSING:
+        return FormProblem(path, "Required value")
+    if kind in _EXPECTED:
+        message = f"expected {_EXPECTED[kind]}, got {_named(value)}"
+        return FormProblem(path, message, _type_hint(kind, value, path))
+    return FormProblem(path, f"Invalid value: {quoted(value)}: {fault.detail}")
 
 
-def _unknown_field(path: FieldPath, model: type[BaseModel]) -> FormProblem:
+def _unknown_field(path: FieldPath, model: type[Model]) -> FormProblem:
     name = str(path[-1])
     known = sorted(_model_at(model, path[:-1]))
+    import difflib  # only for what is misspelled
+
     near = difflib.get_close_matches(name, known, n=1)
     if path[:2] == ("spec", _POLICY_ONLY.get(name)):
         hint = _WRITE_POLICY.format(name)
@@ -111,8 +105,7 @@ def _unknown_field(path: FieldPath, model: type[BaseModel]) -> FormProblem:
     return FormProblem(path, f'unknown field "{name}"', hint, at_key=True, rule="unknown-field")
 
 
-def _unsupported_value(path: FieldPath, value: object, error: ErrorDetails) -> FormProblem:
-    supported = error.get("ctx", {}).get("expected", "").replace(" or ", ", ").replace("'", '"')
+def _unsupported_value(path: FieldPath, value: object, supported: str) -> FormProblem:
     message = f"Unsupported value: {quoted(value)}: supported values: {supported}"
     if path[-1] == "operator":
         message = f"Invalid value: {quoted(value)}: not a valid selector operator"
@@ -138,28 +131,28 @@ def _named(value: object) -> str:
 
 
 def _type_hint(kind: str, value: object, path: FieldPath) -> str:
-    if kind == "string_type" and isinstance(value, bool | int | float):
+    if kind == shapes.STRING and isinstance(value, bool | int | float):
         return UNQUOTED
-    if kind == "string_type" and isinstance(value, dict | list):
+    if kind == shapes.STRING and isinstance(value, dict | list):
         signs = "{ … } as an object" if isinstance(value, dict) else "[ … ] as a list"
         return f"YAML reads {signs}: put the value in quotes, or on its own lines after '|'"
     glued = next((key for key in value if key.startswith("-")), "") if type(value) is dict else ""
-    if kind == "tuple_type" and glued:
+    if kind == shapes.LIST and glued:
         return f"write a blank after the '-': - {glued[1:]}: …"
-    if kind == "tuple_type" and path[-1] == "variables" and isinstance(value, dict):
+    if kind == shapes.LIST and path[-1] == "variables" and isinstance(value, dict):
         name = next(iter(value), "NAME")
         return f"write a list of variables: - {{name: {name}, expression: …}}"
-    if kind == "model_type" and path[-2:-1] in (("matchConditions",), ("validations",)):
+    if kind == shapes.MODEL and path[-2:-1] in (("matchConditions",), ("validations",)):
         name = "name: NAME, " if path[-2] == "matchConditions" else ""
         return f"write {{{name}expression: …}}"
-    if kind == "tuple_type":
+    if kind == shapes.LIST:
         return "write [a, b], or one item per line after '- '"
     return ""
 
 
-def _model_at(model: type[BaseModel], path: FieldPath) -> frozenset[str]:
+def _model_at(model: type[Model], path: FieldPath) -> frozenset[str]:
     """Return the field names of the model at ``path`` below ``model``; empty if unknown."""
-    here: type[BaseModel] | None = model
+    here: type[Model] | None = model
     for part in path:
         if isinstance(part, int):
             continue
@@ -167,19 +160,10 @@ def _model_at(model: type[BaseModel], path: FieldPath) -> frozenset[str]:
     return aliases(here) if here else frozenset()
 
 
-def _field_model(model: type[BaseModel], alias: str) -> type[BaseModel] | None:
-    for name, field in model.model_fields.items():
-        if (field.alias or name) == alias:
-            return _inner_model(field.annotation)
-    return None
-
-
-def _inner_model(annotation: Any) -> type[BaseModel] | None:
-    """Return the model inside ``Model``, ``Model | None`` or a list of them."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    for argument in get_args(annotation):
-        found = _inner_model(argument)
-        if found is not None:
-            return found
+def _field_model(model: type[Model], alias: str) -> type[Model] | None:
+    """Return the model in the type of a field: ``Model``, ``Model | None`` or a list of them."""
+    for field in model.fields.values():
+        if field.alias == alias:
+            found = (e for e in shapes.inner_types(field.annotation) if issubclass(e, Model))
+            return next(found, None)
     return None

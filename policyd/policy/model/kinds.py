@@ -7,14 +7,10 @@ import re
 from datetime import date
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field
-from pydantic_core import PydanticCustomError
-
 from policyd.policy.model.base import (
     GoString,
     LabelSelector,
     LabelSelectorRequirement,
-    Many,
     Model,
     Object,
     ObjectMeta,
@@ -34,6 +30,7 @@ from policyd.policy.model.match import (
     Variable,
 )
 from policyd.policy.model.mutations import ExpressionHolder, Mutation, PolicyMutation
+from policyd.policy.model.shapes import Before, Many
 from policyd.policy.model.suite import PolicyTest
 
 __all__ = [
@@ -164,12 +161,10 @@ def _date(value: object) -> object:
             return date.fromisoformat(value)
         except ValueError:
             pass
-    raise PydanticCustomError("date_type", "must be a date like 2027-03-31")
+    raise ValueError("must be a date like 2027-03-31")
 
 
-Date = Annotated[
-    date, BeforeValidator(_date, json_schema_input_type=Annotated[str, Field(pattern=_DATE)])
-]
+Date = Annotated[date, Before(_date, Annotated[str, _DATE])]
 
 
 class Exception_(Model):

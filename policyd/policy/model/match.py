@@ -5,7 +5,8 @@ Defaults are those of the API server (kubernetes ``pkg/apis/admissionregistratio
 
 from typing import Literal
 
-from policyd.policy.model.base import GoString, LabelSelector, Many, Model
+from policyd.policy.model.base import GoString, LabelSelector, Model
+from policyd.policy.model.shapes import Many
 
 FailurePolicy = Literal["Fail", "Ignore"]
 MatchPolicy = Literal["Equivalent", "Exact"]

@@ -3,9 +3,6 @@
 from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeVar
 
-from pydantic import create_model
-from pydantic.alias_generators import to_snake
-
 from policyd.mutation import KINDS, MutationKind
 from policyd.policy.model.base import Model
 
@@ -21,17 +18,23 @@ class ExpressionHolder(Model):
     expression: str = ""
 
 
+def _snake(name: str) -> str:
+    """Return the Python name of a field in YAML."""
+    return "".join(f"_{each.lower()}" if each.isupper() else each for each in name)
+
+
 def _of_kinds(kinds: Iterable[MutationKind]) -> Callable[[type[_Holder]], type[_Holder]]:
     """Give a model the values of patchType of these kinds, and the field of each."""
-    fields: dict[str, Any] = {}
     named = {kind.patch_type: kind for kind in kinds}
-    fields["patch_type"] = (Literal.__getitem__(tuple(sorted(named))), "JSONPatch")
+    types: dict[str, Any] = {"patch_type": Literal.__getitem__(tuple(sorted(named)))}
     for name in sorted(named):
         held = dict[str, Any] if named[name].mutator is None else ExpressionHolder
-        fields[to_snake(named[name].field)] = (held | None, None)
+        types[_snake(named[name].field)] = held | None
+    values = dict.fromkeys(types) | {"patch_type": "JSONPatch"}
 
     def filled(model: type[_Holder]) -> type[_Holder]:
-        return create_model(model.__name__, __base__=model, __doc__=model.__doc__, **fields)
+        body = {**values, "__annotations__": types, "__doc__": model.__doc__}
+        return type(model.__name__, (model,), {**body, "__module__": model.__module__})
 
     return filled
 
@@ -49,7 +52,7 @@ class Mutation(Model):
 
     def held(self, kind: MutationKind) -> ExpressionHolder | dict[str, Any] | None:
         """What the field of a kind holds."""
-        found: ExpressionHolder | dict[str, Any] | None = getattr(self, to_snake(kind.field), None)
+        found: ExpressionHolder | dict[str, Any] | None = getattr(self, _snake(kind.field), None)
         return found
 
     @property

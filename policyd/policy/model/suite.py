@@ -1,10 +1,9 @@
 """The model of a suite, kind PolicyTest: cases of a request and what is expected of its answer."""
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
-
-from policyd.policy.model.base import GoString, Many, Model, Object
+from policyd.policy.model.base import NOTHING, GoString, Model, Object
+from policyd.policy.model.shapes import Before, Many
 
 Webhook = Literal["validate", "mutate"]
 
@@ -15,7 +14,7 @@ class UserInfo(Model):
     username: str = ""
     uid: str = ""
     groups: Many[GoString] = ()
-    extra: dict[str, Many[GoString]] = Field(default={})
+    extra: dict[str, Many[GoString]] = NOTHING
 
 
 class GroupVersionKind(Model):
@@ -73,7 +72,7 @@ def _one_or_many(value: object) -> object:
     return (value,) if isinstance(value, str) else value
 
 
-Texts = Annotated[Many[str], BeforeValidator(_one_or_many, json_schema_input_type=str | list[str])]
+Texts = Annotated[Many[str], Before(_one_or_many, str | list[str])]
 
 
 class Expect(Model):
@@ -124,19 +123,18 @@ class AuthorizerRule(Model):
         parts = (self.group, self.resource, self.subresource, self.namespace, self.name)
         return any(part is not None for part in parts)
 
-    @model_validator(mode="after")
-    def _one_subject(self) -> Self:
+    def contradiction(self) -> str:
         if self.path is not None and self.is_about_resources:
-            raise ValueError("path excludes group, resource, subresource, namespace and name")
-        return self
+            return "path excludes group, resource, subresource, namespace and name"
+        return ""
 
 
 class SuiteNamespace(Model):
     """A namespace of the cluster in which cases run."""
 
     name: str = ""
-    labels: dict[str, GoString] = Field(default={})
-    annotations: dict[str, GoString] = Field(default={})
+    labels: dict[str, GoString] = NOTHING
+    annotations: dict[str, GoString] = NOTHING
 
 
 class ClusterState(Model):
@@ -151,6 +149,10 @@ class ClusterState(Model):
     authorizer: Many[AuthorizerRule] | None = None
 
 
+# ``set`` is a type of Python.
+_SET = {"changes": "set"}
+
+
 class TableRow(ClusterState):
     """One variant of a case: its request with some fields changed.
 
@@ -158,8 +160,10 @@ class TableRow(ClusterState):
     ``defaults`` replaces the case's.
     """
 
+    ALIASES = _SET
+
     name: str = ""
-    changes: dict[str, Any] = Field(default={}, alias="set")
+    changes: dict[str, Any] = NOTHING
     remove: Many[str] = ()
     request: SuiteRequest = SuiteRequest()
     expect: Expect | None = None
@@ -174,10 +178,6 @@ class Case(ClusterState):
     that it does. ``defaults`` replaces the suite's.
     """
 
-    model_config = ConfigDict(
-        json_schema_extra={"anyOf": [{"required": ["expect"]}, {"required": ["table"]}]}
-    )
-
     name: str = ""
     webhook: Webhook | None = None
     idempotent: bool = True
@@ -186,16 +186,15 @@ class Case(ClusterState):
     expect: Expect | None = None
     table: Many[TableRow] | None = None
 
-    @model_validator(mode="before")
     @classmethod
-    def _review_beside_expect(cls, data: object) -> object:
+    def prepared(cls, value: dict[str, Any]) -> dict[str, Any]:
         """``review`` and ``reviewFile`` may stand in the case itself, in place of ``request``."""
-        if isinstance(data, dict) and not isinstance(data.get("request"), dict):
-            whole = {key: data[key] for key in ("review", "reviewFile") if data.get(key)}
+        if not isinstance(value.get("request"), dict):
+            whole = {key: value[key] for key in ("review", "reviewFile") if value.get(key)}
             if whole:
-                rest = {key: value for key, value in data.items() if key not in whole}
+                rest = {key: each for key, each in value.items() if key not in whole}
                 return {**rest, "request": whole}
-        return data
+        return value
 
 
 class PolicyTest(ClusterState, Object):

@@ -76,10 +76,10 @@ def _of_row(suite: PolicyTest, case: Case, row: TableRow, path: FieldPath) -> Su
 
 def _merged(base: SuiteRequest, row: SuiteRequest) -> SuiteRequest:
     """Return the request of a case with the fields that a row gives."""
-    given = {name: getattr(row, name) for name in row.model_fields_set}
+    given = {name: getattr(row, name) for name in row.fields_given}
     for pair in RIVALS:
         if any(given.get(name) is not None for name in pair):
             given = {**dict.fromkeys(pair), **given}
-    fields = {name: getattr(base, name) for name in base.model_fields_set} | given
+    fields = {name: getattr(base, name) for name in base.fields_given} | given
     kept = {name: value for name, value in fields.items() if value is not None}
-    return SuiteRequest.model_construct(_fields_set=set(kept), **kept)
+    return SuiteRequest.of_fields(kept)

@@ -6,11 +6,10 @@ The authorizer that applies them is in a higher package.
 from dataclasses import replace
 from typing import Any
 
-from pydantic import ValidationError
-
 from policyd.errors import PolicySchemaError, Problem
-from policyd.policy.model.base import Many, Model
+from policyd.policy.model.base import Model, ModelError
 from policyd.policy.model.findings import FormProblem, schema_findings
+from policyd.policy.model.shapes import Many
 from policyd.policy.model.suite import AuthorizerRule
 from policyd.policy.source.documents import Document
 from policyd.policy.source.splitting import read_located
@@ -42,8 +41,8 @@ def load_rules(data: bytes, name: str) -> tuple[AuthorizerRule, ...]:
             [document.problem(FormProblem((), "expected a list of rules", _HINT))]
         )
     try:
-        return _Rules.model_validate(raw).authorizer
-    except ValidationError as error:
+        return _Rules.validated(raw).authorizer
+    except ModelError as error:
         findings = schema_findings(error, _Rules)
     if alone:  # the paths of a plain list start with the index of the rule
         findings = [replace(each, path=each.path[1:]) for each in findings]

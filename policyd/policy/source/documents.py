@@ -1,13 +1,12 @@
 """A loaded document with the place of each of its fields, and the set of all documents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from pydantic import ValidationError
-
 from policyd.errors import Problem, Severity
 from policyd.json_types import FieldPath
+from policyd.policy.model.base import ModelError
 from policyd.policy.model.findings import FormProblem, path_text
 from policyd.policy.model.kinds import KINDS, MatchResources, PolicyModel
 from policyd.policy.source.lint_comments import LintComment
@@ -23,7 +22,8 @@ class Document:
 
     ``model`` is None for parameters and for policies with ``problems``; ``raw`` is always the plain
     value. ``index`` is the document's number in its file, from 0. ``root`` is the real path of the
-    source folder that contains the file; empty for a document given as a string.
+    source folder that contains the file; empty for a document given as a string. ``beside`` are
+    the bytes of all files of its folder by name, if that folder is not on a disk.
     """
 
     kind: str
@@ -37,6 +37,7 @@ class Document:
     problems: tuple[Problem, ...] = ()
     origin: Origin = field(default=Origin(), repr=False, compare=False)
     root: str = field(default="", repr=False, compare=False)
+    beside: Mapping[str, bytes] | None = field(default=None, repr=False, compare=False)
 
     @property
     def group(self) -> str:
@@ -71,8 +72,8 @@ class Document:
         ):
             return None
         try:
-            return MatchResources.model_validate(match)
-        except ValidationError:
+            return MatchResources.validated(match)
+        except ModelError:
             return None
 
     def place(self, path: str = "") -> tuple[int, int]:

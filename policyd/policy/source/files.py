@@ -1,12 +1,16 @@
 """Find source files and read their bytes. Does not parse them."""
 
 import gzip
+import io
 import os
 import sys
 import zlib
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
 from pathlib import Path
+from typing import BinaryIO
 
 from policyd.errors import Problem
 from policyd.policy.source.tree import WalkFault, shown, walk
@@ -20,13 +24,43 @@ MAX_BYTES = 64 * 1024 * 1024  # of one file, decompressed; real sources have a f
 class SourceFile:
     """A file that was read: its display name, real path and bytes.
 
-    ``root`` is the real path of the given folder, or of the folder of the given file.
+    ``root`` is the real path of the given folder, or of the folder of the given file. ``beside``
+    are the bytes of all files of its folder by name, if that folder is not on a disk.
     """
 
     name: str
     real: str
     data: bytes
     root: str = ""
+    beside: Mapping[str, bytes] | None = field(default=None, repr=False, compare=False)
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Source files that were read already and change together, such as those of one ConfigMap.
+
+    ``name`` is unique among the bundles of a server (``configmap/NAME``); ``version`` is the
+    resourceVersion of the object that it was read from. ``names`` are those of all its files, also
+    of those that cannot be read or hold no documents.
+    """
+
+    name: str
+    files: tuple[SourceFile, ...]
+    problems: tuple[Problem, ...] = ()
+    version: str = ""
+    names: frozenset[str] = frozenset()
+
+    @cached_property
+    def digest(self) -> bytes:
+        """Return a hash of everything that is loaded from it."""
+        whole = sha256()
+        for each in self.files:
+            for part in (each.name.encode("utf-8", "surrogatepass"), each.data):
+                whole.update(len(part).to_bytes(8, "big"))
+                whole.update(part)
+        for problem in self.problems:
+            whole.update(str(problem).encode("utf-8", "surrogatepass"))
+        return whole.digest()
 
 
 def read(
@@ -55,7 +89,7 @@ def read(
                 data = read_bytes(name, pipes=given)
                 found.append(SourceFile(shown(name), real, data, root))
             except (OSError, EOFError, zlib.error, ValueError) as error:
-                problems.append(_unreadable(name, error))
+                problems.append(unreadable(name, error))
     return found, problems
 
 
@@ -64,13 +98,24 @@ def read_bytes(name: str | Path, *, pipes: bool = False) -> bytes:
     if str(name) == "-":
         return sys.stdin.buffer.read()
     with open_regular(name, pipes=pipes) as file:
-        if str(name).endswith(".gz"):
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                data = unpacked.read(MAX_BYTES + 1)
-        else:
-            data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"larger than {MAX_BYTES >> 20} MiB")
+        return _unpacked(str(name), file, MAX_BYTES)
+
+
+def unpacked(name: str, data: bytes, most: int = MAX_BYTES) -> bytes:
+    """Return the bytes of a file that were read as they are, decompressed if its name ends in
+    ``.gz``; raises OSError, EOFError, zlib.error, and ValueError for more than ``most``.
+    """
+    return _unpacked(name, io.BytesIO(data), most)
+
+
+def _unpacked(name: str, file: BinaryIO, most: int) -> bytes:
+    if name.endswith(".gz"):
+        with gzip.GzipFile(fileobj=file) as packed:
+            data = packed.read(most + 1)
+    else:
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"larger than {most >> 20} MiB")
     return data
 
 
@@ -95,6 +140,7 @@ def _problem(fault: WalkFault) -> Problem:
     return Problem(fault.reason, file=shown(fault.path), rule="unreadable")
 
 
-def _unreadable(name: str, error: Exception) -> Problem:
+def unreadable(name: str, error: Exception) -> Problem:
+    """Return the problem of a file that cannot be read."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return Problem(f"cannot be read: {reason}", file=shown(name), rule="unreadable")

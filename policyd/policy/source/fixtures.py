@@ -1,13 +1,16 @@
 """Check that the files of a suite are in its folder or in the source folder of policies that
-contains it. Reads none of them.
+contains it, and read those of a folder that is not on a disk.
 
 The author of a suite may lack access to files that policyd can read, such as its TLS key.
 """
 
+import errno
 import os
+import posixpath
 from pathlib import Path
 
 from policyd.policy.source.documents import Document
+from policyd.policy.source.files import unpacked
 
 
 class Outside(ValueError):
@@ -18,8 +21,14 @@ def inside(suite: Document, name: str) -> Path:
     """Return the real path of a file that a suite names.
 
     Links are followed (a ConfigMap's files are links into ``..data``), but not out of the folders.
+    A suite of a folder that is not on a disk may name files of that folder only.
     """
     folder = Path(suite.file).parent
+    if suite.beside is not None:
+        key = posixpath.normpath(name)
+        if key.startswith(("/", "..")):
+            raise Outside(f"{name}: outside of {folder}, whose files a suite in it may name")
+        return folder / key
     try:
         real = Path(os.path.realpath(folder / name))
     except ValueError:  # a NUL, or half of a surrogate pair
@@ -28,3 +37,19 @@ def inside(suite: Document, name: str) -> Path:
     if not any(real.is_relative_to(root) for root in roots):
         raise Outside(f"{name}: outside the directory of the policies")
     return real
+
+
+def is_beside(suite: Document, name: str) -> bool:
+    """Whether a suite of a folder that is not on a disk names a file of that folder, or ``.``."""
+    key = posixpath.normpath(name)
+    return key == "." or key in (suite.beside or {})
+
+
+def read_beside(suite: Document, name: str) -> bytes:
+    """Return the content of a file in the folder of a suite, which is not on a disk; raises
+    OSError, EOFError, zlib.error and ValueError.
+    """
+    key = inside(suite, name).name
+    if suite.beside is None or not is_beside(suite, name):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    return unpacked(key, suite.beside[key])

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import yaml
 
 from policyd.errors import Problem
+from policyd.policy.source.yaml_text.marks import counter
 
 MARK = b"policyd-lint"
 _WORD = MARK.decode()
@@ -71,7 +72,7 @@ class LintComment:
 def comments_in(file: str, data: bytes) -> list[LintComment]:
     """Return the comments of a file, which need not be valid YAML."""
     text = data.decode("utf-8-sig", "replace")
-    lines = text.splitlines()
+    lines = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     scalars = _scalars(text)
     scopes = _Scopes(lines)
     found = []
@@ -89,14 +90,14 @@ def comments_in(file: str, data: bytes) -> list[LintComment]:
 def _scalars(text: str) -> list[_Span]:
     """Return the spans of quoted and block scalars, in which ``#`` does not start a comment."""
     spans: list[_Span] = []
+    place = counter(text)
     try:
         for token in yaml.scan(text, Loader=yaml.CSafeLoader):
             if isinstance(token, yaml.ScalarToken) and not token.plain:
-                start, end = token.start_mark, token.end_mark
-                line, column = start.line, start.column
+                line, column = place(token.start_mark)
                 if token.style in ("|", ">"):  # a comment may follow the block indicator
                     line, column = line + 1, 0
-                spans.append(((line, column), (end.line, end.column)))
+                spans.append(((line, column), place(token.end_mark)))
     except yaml.YAMLError:
         pass  # reported as a syntax error; the spans so far are good enough
     return spans

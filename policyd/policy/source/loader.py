@@ -5,8 +5,10 @@ Compiles nothing and queries no cluster. A broken document never hides another's
 
 import hashlib
 import json
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +18,8 @@ from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import PolicySchemaError, Problem
 from policyd.policy.model.kinds import KINDS, PolicyTest
 from policyd.policy.source.documents import Document, Sources
-from policyd.policy.source.files import SourceFile, read
-from policyd.policy.source.fixtures import Outside, inside
+from policyd.policy.source.files import Bundle, SourceFile, is_source, read, unreadable
+from policyd.policy.source.fixtures import Outside, inside, read_beside
 from policyd.policy.source.lint_comments import MARK, LintComment, comments_in
 from policyd.policy.source.modelling import with_model
 from policyd.policy.source.near_misses import defined_kinds, near_miss
@@ -32,6 +34,7 @@ __all__ = [
     "load",
     "load_built",
     "load_files",
+    "load_named",
     "load_saved",
     "load_text",
     "named_policies",
@@ -43,18 +46,47 @@ _POLICIES = ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy", "Policy")
 
 
 def load(
-    paths: Iterable[str | Path],
+    given: Iterable[str | Path | Bundle],
     *,
     version: KubernetesVersion = NEWEST,
     breathe: Callable[[], None] = full_speed,
     pipes: bool = True,
 ) -> Sources:
-    """Load the documents of files and directories; never raises for their content. ``breathe`` is
-    called after each file; without ``pipes``, no pipe is read, which could block.
+    """Load the documents of files and directories, and of bundles; never raises for their content.
+    ``breathe`` is called after each file; without ``pipes``, no pipe is read, which could block.
     """
-    if isinstance(paths, str | Path):
-        paths = [paths]
-    return _load(*read(paths, pipes=pipes), version, breathe)
+    listed = [given] if isinstance(given, str | Path) else [*given]
+    files, problems = read([each for each in listed if not isinstance(each, Bundle)], pipes=pipes)
+    for each in listed:
+        if isinstance(each, Bundle):
+            files += each.files
+            problems += each.problems
+    return _load(files, problems, version, breathe)
+
+
+def load_named(suite: Document, *, version: KubernetesVersion) -> Sources:
+    """Load the files that a suite names under ``policies``."""
+    names = suite.model.policies or () if isinstance(suite.model, PolicyTest) else ()
+    if suite.beside is None:
+        return load(named_policies(suite) or (), version=version)
+    problems: list[Problem] = []
+    keys: dict[str, None] = {}
+    for name in names:
+        try:
+            named = inside(suite, name)
+        except Outside as error:
+            problems.append(Problem(str(error), file=suite.file))
+            continue
+        whole = named == Path(suite.file).parent
+        keys.update(dict.fromkeys(filter(is_source, sorted(suite.beside)) if whole else [name]))
+    files: list[SourceFile] = []
+    for key in keys:
+        shown = str(inside(suite, key))
+        try:
+            files.append(SourceFile(shown, shown, read_beside(suite, key), beside=suite.beside))
+        except (OSError, EOFError, zlib.error, ValueError) as error:
+            problems.append(unreadable(shown, error))
+    return _load(files, problems, version)
 
 
 def load_files(
@@ -100,7 +132,8 @@ def load_saved(
 
 def read_one(data: bytes | str, name: str = "<text>") -> Any:
     """Return the value of a YAML or JSON document (None: empty); raises ``PolicySchemaError``."""
-    values, problems = read_values(name, data if isinstance(data, bytes) else data.encode())
+    given = data if isinstance(data, bytes) else data.encode("utf-8", "surrogatepass")
+    values, problems = read_values(name, given)
     if len(values) > 1:
         problems = [Problem(f"expected one document, got {len(values)}", file=name)]
     if problems:
@@ -125,6 +158,8 @@ def _load(
     by_file: dict[str, tuple[list[Document], list[Problem]]] = {}
     for file in files:
         documents, broken = splitter(file.name, file.data, file.root)
+        if file.beside is not None:
+            documents = [replace(each, beside=file.beside) for each in documents]
         by_file[file.real] = ([with_model(document) for document in documents], broken)
         breathe()
     for fixture in list(_fixtures(by_file)):

@@ -5,7 +5,7 @@ A file (or a whole set) without any is taken for truncated, half written or empt
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from policyd.policy.source.tree import shown
@@ -56,7 +56,9 @@ def emptied(former: Holder | None, new: Holder) -> Iterator[str]:
         )
 
 
-def truncated(former: Holder, new: Holder) -> Iterator[str]:
+def truncated(
+    former: Holder, new: Holder, exists: Callable[[str], bool] = os.path.lexists
+) -> Iterator[str]:
     """Yield the files that still exist but lost all their documents of a class.
 
     Files are identified by their path below the source: each change of a mounted ConfigMap gives
@@ -67,6 +69,6 @@ def truncated(former: Holder, new: Holder) -> Iterator[str]:
         lost = [what for what in (POLICIES, BINDINGS) if what in before - now]
         if not now and not lost:
             lost = [OTHERS]
-        if lost and os.path.lexists(file):
+        if lost and exists(file):
             names = " and ".join(lost)
             yield f"{shown(file)}: no longer holds {names}; delete the file to remove them"

@@ -1,16 +1,15 @@
-"""Build the checked model of a raw document: pydantic checks the shape, ``checks`` the values."""
+"""Build the checked model of a raw document: ``model`` checks the shape, ``checks`` the values."""
 
 import copy
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
-
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.errors import Fix, Problem
 from policyd.json_types import FieldPath
 from policyd.policy.checks.documents import check
+from policyd.policy.model.base import Model, ModelError
 from policyd.policy.model.findings import UNQUOTED, FormProblem, schema_findings
 from policyd.policy.model.kinds import KINDS
 from policyd.policy.source.documents import Document
@@ -28,9 +27,9 @@ def _modelled(document: Document) -> Document:
         return document
     tagged = list(_tag_problems(document))
     try:
-        found = model.model_validate(document.raw)
+        found = model.validated(document.raw)
         findings = check(found)
-    except ValidationError as error:
+    except ModelError as error:
         findings = [_quoting(document, each) for each in schema_findings(error, model)]
         findings += _value_findings(document.raw, model, findings)
     else:
@@ -62,7 +61,7 @@ def _quoting(document: Document, finding: FormProblem) -> FormProblem:
 
 
 def _value_findings(
-    raw: dict[str, Any], model: type[BaseModel], schema: list[FormProblem]
+    raw: dict[str, Any], model: type[Model], schema: list[FormProblem]
 ) -> list[FormProblem]:
     """Return the value problems of a document whose shape has errors.
 
@@ -74,8 +73,8 @@ def _value_findings(
     for path in sorted(removed, key=lambda path: tuple(map(_sort_key, path)), reverse=True):
         _remove(reduced, path)
     try:
-        found = model.model_validate(reduced)
-    except ValidationError:
+        found = model.validated(reduced)
+    except ModelError:
         return []  # a list whose items shifted, or a field that cannot be removed
     lists = [path for path in removed if path and isinstance(path[-1], int)]
     return [

@@ -5,7 +5,6 @@ Custom resources with a CustomResourceDefinition among the sources stay paramete
 names; and so do the kinds of other engines, such as Kyverno's Policy.
 """
 
-import difflib
 from collections.abc import Container, Iterable
 from functools import lru_cache
 
@@ -72,6 +71,8 @@ def nearest_kind(kind: str, group: str) -> str:
     folded = kind.lower()
     if folded in _SYNONYMS:
         return _SYNONYMS[folded]
+    import difflib  # only for what is misspelled
+
     near = difflib.get_close_matches(_singular(folded), known, n=1, cutoff=_KIND_RATIO)
     return known[near[0]] if near else ""
 
@@ -101,6 +102,8 @@ def _same_or_misspelled(document: Document) -> str:
 def _misspelled(kind: str) -> str:
     """Return the kind of Kubernetes' admission policies that has almost this long name."""
     known = {name.lower(): name for name in _kinds_of(_ADMISSION)}
+    import difflib  # only for what is misspelled
+
     near = difflib.get_close_matches(kind.lower(), known, n=1, cutoff=_LONG_KIND_RATIO)
     return known[near[0]] if near else ""
 
@@ -133,6 +136,8 @@ def _similar_group(group: str) -> str:
         name = ours.partition(".")[0]
         if name in folded.split("."):
             return ours
+        import difflib  # only for what is misspelled
+
         if difflib.SequenceMatcher(None, folded, ours).ratio() >= _GROUP_RATIO:
             return ours
     return ""

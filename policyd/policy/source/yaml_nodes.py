@@ -9,6 +9,7 @@ A duplicate key is an error (kubectl's strict mode).
 import base64
 import math
 import re
+import sys
 from typing import Any, cast
 
 import yaml
@@ -16,6 +17,7 @@ import yaml
 from policyd.cel.syntax.recursion import deep_recursion
 from policyd.policy.source.yaml_text.finding import explain
 from policyd.policy.source.yaml_text.layout import duplicate_hint
+from policyd.policy.source.yaml_text.marks import counter, has_other_breaks, recount
 from policyd.policy.source.yaml_text.rows import UNEXPLAINED, Explanation
 from policyd.policy.source.yaml_text.values import TEMPLATE
 
@@ -102,8 +104,9 @@ def compose(text: str) -> list[yaml.Node]:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         message = ": ".join(part for part in (error.context, error.problem) if part)
-        place = _place(mark)
-        found = explain(text, message, place, _place(error.context_mark or mark)) or UNEXPLAINED
+        place = _place(mark, text)
+        began = _place(error.context_mark or mark, text)
+        found = explain(text, message, place, began) or UNEXPLAINED
         raise YamlError(message, *(found.place or place), found) from None
     except yaml.reader.ReaderError as error:
         before = text[: error.position]
@@ -112,11 +115,16 @@ def compose(text: str) -> list[yaml.Node]:
             before.count("\n") + 1,
             len(before) - before.rfind("\n"),
         ) from None
+    if has_other_breaks(text):
+        recount(roots, text)
     return roots
 
 
-def _place(mark: yaml.Mark | None) -> tuple[int, int]:
-    return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+def _place(mark: yaml.Mark | None, text: str) -> tuple[int, int]:
+    if mark is None:
+        return 1, 1
+    line, column = counter(text)(mark)
+    return line + 1, column + 1
 
 
 def construct(root: yaml.Node) -> Any:
@@ -162,7 +170,8 @@ class _Constructor:
             if tag == MERGE:
                 merged.update(self._merged(value_node))
                 continue
-            name = key if type(key) is str else _key_text(key_node, key)
+            # The documents of a set have the same few names: one string for each is enough.
+            name = sys.intern(key if type(key) is str else _key_text(key_node, key))
             if name in places:
                 first = places[name].start_mark.line + 1
                 explanation = Explanation("", duplicate_hint(name, key_node), (first,))
@@ -258,4 +267,5 @@ def _key_text(node: yaml.Node, key: Any) -> str:
 
 
 def _error(node: yaml.Node, message: str, explanation: Explanation = UNEXPLAINED) -> YamlError:
-    return YamlError(message, *_place(node.start_mark), explanation)
+    mark = node.start_mark  # compose() has counted it
+    return YamlError(message, mark.line + 1, mark.column + 1, explanation)

@@ -7,7 +7,7 @@ from policyd.errors import PolicySchemaError
 from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
 from policyd.policy.source.files import read_bytes
-from policyd.policy.source.fixtures import inside
+from policyd.policy.source.fixtures import inside, read_beside
 from policyd.policy.source.splitting import read_values
 
 
@@ -27,10 +27,7 @@ def objects(suite: Document, name: str) -> list[JSONObject]:
     """Return the objects of a file; raises CaseError, and OSError if it cannot be read."""
     shown = _shown(suite, name)
     try:
-        real = inside(suite, name)
-        if real.exists() and not real.is_file():
-            raise CaseError(f"{shown}: not a regular file")
-        values, problems = read_values(shown, read_bytes(real))
+        values, problems = read_values(shown, _content(suite, name, shown))
     except (ValueError, EOFError, zlib.error) as error:  # the last two of a broken .gz
         raise CaseError(f"{shown}: {error}") from None
     if problems:
@@ -38,6 +35,15 @@ def objects(suite: Document, name: str) -> list[JSONObject]:
     if not all(isinstance(value, dict) for value in values):
         raise CaseError(f"{shown}: expected objects")
     return values
+
+
+def _content(suite: Document, name: str, shown: str) -> bytes:
+    if suite.beside is not None:
+        return read_beside(suite, name)
+    real = inside(suite, name)
+    if real.exists() and not real.is_file():
+        raise CaseError(f"{shown}: not a regular file")
+    return read_bytes(real)
 
 
 def _shown(suite: Document, name: str) -> str:

@@ -2,19 +2,22 @@
 
 import difflib
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from policyd.errors import Problem
 from policyd.policy.model.findings import FormProblem, quoted
 from policyd.policy.source.documents import Document
+from policyd.policy.source.fixtures import is_beside
 from policyd.policy.source.loader import named_policies
 
 
 def missing_policies(suite: Document) -> Iterator[Problem]:
     """Yield a problem for each file or folder that is not there, with its place in the suite."""
     for index, path in enumerate(named_policies(suite) or ()):
-        if not _exists(path):
-            name = suite.raw["policies"][index]
+        name = suite.raw["policies"][index]
+        there = _exists(path) if suite.beside is None else is_beside(suite, name)
+        if not there:
             message = f"Not found: {quoted(name)}: no such file or directory"
             where = ("policies", index)
             yield suite.problem(FormProblem(where, message, _hint(suite, path), rule="suite"))
@@ -31,10 +34,10 @@ def _exists(path: Path) -> bool:
 
 def _hint(suite: Document, path: Path) -> str:
     """Return the nearest name in the folder, or what names are relative to."""
-    try:
-        names = sorted(each.name for each in path.parent.iterdir())
-    except (OSError, ValueError):
-        names = []
+    names = sorted(suite.beside or ())
+    if suite.beside is None:
+        with suppress(OSError, ValueError):
+            names = sorted(each.name for each in path.parent.iterdir())
     near = difflib.get_close_matches(path.name, names, n=1)
     if near:
         return f"did you mean {near[0]}?"

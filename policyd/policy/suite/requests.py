@@ -1,10 +1,9 @@
 """Build the AdmissionReview of a case: its request, with the changes of a table's row."""
 
-from pydantic.alias_generators import to_camel
-
 from policyd.json_types import JSONObject
 from policyd.policy.checks.suite import changed_object, path_of
 from policyd.policy.kinds.subresources import SUBRESOURCES
+from policyd.policy.model.base import camel
 from policyd.policy.model.changes import PathError
 from policyd.policy.model.findings import path_text
 from policyd.policy.model.suite_cases import SuiteCase
@@ -39,11 +38,11 @@ def review_of(case: SuiteCase, suite: Document) -> JSONObject:
             # An UPDATE without an old object is one of the object before the changes.
             old = obj if old is None and request.operation == "UPDATE" else old
             obj = _changed(obj, case, suite)
-    given = request.model_dump(mode="json", by_alias=True, exclude_unset=True, exclude=set(_BUILT))
+    given = request.plain_given(_BUILT)
     for field in _TRIPLES:
         triple = getattr(request, field)
         if triple is not None:  # with its empty group, which the API server sends too
-            given[to_camel(field)] = triple.plain()
+            given[camel(field)] = triple.plain()
     seen = obj or old or {}
     target = SUBRESOURCES.get((str(seen.get("apiVersion")), str(seen.get("kind"))))
     if target is not None and not target.resource and request.resource is None:

@@ -35,6 +35,11 @@ def test_values_types_and_costs(
     assert evaluate(expression, variables) == answer
 
 
+def test_bytes_of_arguments_that_are_not_utf8_are_replaced_as_in_go() -> None:
+    ran = CliRunner().invoke(command, ["'\udcff'.find('.') + 'a'"])
+    assert (ran.exit_code, ran.output) == (0, '"\ufffda"\n')
+
+
 def test_an_expression_that_does_not_compile_is_told_as_cel_does() -> None:
     answer = evaluate("foo + 1", {})
     assert answer["stage"] == "compile"
@@ -90,6 +95,7 @@ def test_a_file_is_the_object(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
+        (["a", "--var", "a='\udcff'"], 2, "not valid UTF-8"),
         (
             ["1 +"],
             2,

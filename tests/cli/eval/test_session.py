@@ -33,6 +33,7 @@ ANSWERS = [
     ("1 + 2", ["3", "int, cost 1"]),
     ("object.spec.replicas", ["2", "int, cost 3"]),
     ("  ", [""]),
+    ("'\udcff'.find('.')", ['"\ufffd"', "string, cost 1"]),
     (
         "object.spec.x > 2 || false",
         ["error: no such key: x", " | object.spec.x > 2 || false", " | ...........^"],

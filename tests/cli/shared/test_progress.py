@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from policyd.cli.shared.progress import counting
+from policyd.cli.shared.terminal.progress import counting
 
 
 class Screen(io.StringIO):

@@ -24,6 +24,8 @@ SCOPES: list[tuple[str, str, tuple[int, int]]] = [
     ("an item further in", f"a:\n  - b: 1 {MARK}\n    c: 1\n  - d: 1\n", (2, 3)),
     ("the last field", f"a: 1\n{MARK}\nb:\n  c: 1\n", (3, 4)),
     ("comments between", f"a: 1\n{MARK}\n# why\nb: 1\nc: 1\n", (4, 4)),
+    ("a line after YAML's other line ends", f'a: "\u2028\x85\r"\nb: 1 {MARK}\nc: 1\n', (2, 2)),
+    ("a line that YAML would split", f'a: ["\u2028# x", 1] {MARK}\nc: 1\n', (1, 1)),
     ("nothing below", f"a: 1\n{MARK}\n", (2, 2)),
 ]  # fmt: skip
 

@@ -64,6 +64,29 @@ def test_all_problems_of_all_documents_are_told_with_their_places() -> None:
     assert all(each.file == "f.yaml" for each in found)
 
 
+ODD = """\
+apiVersion: policyd.dev/v1
+kind: Policy
+metadata: {name: "a%sb"}
+spec:
+  matchConstraints: !x all
+  validations:
+  - expression: 'true'
+    mesage: typo
+---
+a: "%s
+"""
+
+
+@pytest.mark.parametrize("character", ["\r", "\x85", "\u2028", "\u2029"])
+def test_only_newlines_end_lines_although_yaml_has_others(character: str) -> None:
+    usual, odd = (
+        load_text(ODD % (each * 9, each * 9), "f.yaml").problems for each in (" ", character)
+    )
+    assert len(usual) > 3
+    assert [(each.line, each.path) for each in odd] == [(each.line, each.path) for each in usual]
+
+
 def test_a_broken_document_keeps_what_can_be_read() -> None:
     document = load_text(BROKEN, "f.yaml").documents[0]
     assert document.model is None
@@ -258,7 +281,11 @@ def test_directories_are_read_as_a_mounted_config_map_has_them(tmp_path: Path) -
     [
         ("absent.yaml", None, "no such file or directory"),
         ("bad.yaml.gz", b"no gzip", "cannot be read: Not a gzipped file"),
-        ("cut.yaml.gz", gzip.compress(b"a: 1" * 100)[:20], "cannot be read: Compressed file"),
+        (
+            "cut.yaml.gz",
+            gzip.compress(b"a: 1" * 100, mtime=0)[:20],
+            "cannot be read: Compressed file",
+        ),
         ("latin.yaml", b"a: 1\nb: \xe9\n", "not valid UTF-8"),
     ],
 )

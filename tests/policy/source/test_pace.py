@@ -1,6 +1,7 @@
 """How a reload rests while requests are answered."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -31,7 +32,8 @@ class Counted(Pace):
 
     made: ClassVar[list["Counted"]] = []
 
-    def __init__(self) -> None:
+    def __init__(self, rest: Callable[[float], None]) -> None:
+        assert rest is loading.settle_and_rest
         super().__init__(lambda: 0.0, lambda _: None)
         self.calls = 0
         self.made.append(self)

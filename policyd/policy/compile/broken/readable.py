@@ -6,11 +6,10 @@ request that it may be meant for. Of valid matchConstraints nothing is changed.
 
 from collections.abc import Callable
 
-from pydantic import ValidationError
-
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.checks.match import check_match_resources
 from policyd.policy.model import names
+from policyd.policy.model.base import ModelError
 from policyd.policy.model.match import MatchResources
 
 _EVERY = "*"
@@ -83,8 +82,8 @@ def _valid(field: str, given: JSON) -> JSON:
     if given is None:
         return None
     try:
-        found = MatchResources.model_validate({field: given})
-    except ValidationError:
+        found = MatchResources.validated({field: given})
+    except ModelError:
         return None
     if any(check_match_resources(found, ())):
         return None

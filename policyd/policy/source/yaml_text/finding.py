@@ -6,6 +6,7 @@ from contextlib import suppress
 import yaml
 
 from policyd.policy.source.yaml_text import layout, values
+from policyd.policy.source.yaml_text.marks import counter
 from policyd.policy.source.yaml_text.rows import QUOTES, Explanation, YamlRow
 
 
@@ -77,18 +78,20 @@ def _flow(lines: list[str], place: tuple[int, int], began: tuple[int, int]) -> E
 
 def _late_quote(text: str, line: int, column: int) -> Explanation | None:
     """A string that ends just before the place, and began in an earlier line."""
+    place_of = counter(text)
     last: yaml.Token | None = None
     with suppress(yaml.YAMLError):  # the scanner may stop where the parser did
         for token in yaml.scan(text, Loader=yaml.CSafeLoader):
-            if token.start_mark.line + 1 >= line and token.start_mark.column + 1 >= column:
+            at = place_of(token.start_mark)
+            if at[0] + 1 >= line and at[1] + 1 >= column:
                 break
             if isinstance(token, yaml.ScalarToken):
                 last = token
     if not isinstance(last, yaml.ScalarToken) or last.style not in QUOTES:
         return None
-    start, end = last.start_mark, last.end_mark
-    if start.line == end.line or end.line + 1 != line or end.column + 1 > column:
+    start, end = place_of(last.start_mark), place_of(last.end_mark)
+    if start[0] == end[0] or end[0] + 1 != line or end[1] + 1 > column:
         return None
     what = "the quote that opens in line {0} closes only in line {1}"
-    place = (start.line + 1, start.column + 1)
-    return Explanation(what, "close it in line {0}", (start.line + 1, line), place)
+    place = (start[0] + 1, start[1] + 1)
+    return Explanation(what, "close it in line {0}", (start[0] + 1, line), place)

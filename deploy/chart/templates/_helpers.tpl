@@ -1,0 +1,100 @@
+{{- /* The name of all objects. */ -}}
+{{- define "policyd.name" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 52 | trimSuffix "-" -}}
+{{- else if contains "policyd" .Release.Name -}}
+{{- .Release.Name | trunc 52 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-policyd" (.Release.Name | trunc 44 | trimSuffix "-") -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The labels by which the Pods are selected. They cannot be changed by an upgrade. */ -}}
+{{- define "policyd.selector" -}}
+app.kubernetes.io/name: policyd
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "policyd.labels" -}}
+{{ include "policyd.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- /* Name, namespace and labels of a namespaced object: (list context name) */ -}}
+{{- define "policyd.metadata" -}}
+{{- $context := index . 0 -}}
+name: {{ index . 1 }}
+namespace: {{ $context.Release.Namespace }}
+labels:
+  {{- include "policyd.labels" $context | nindent 2 }}
+{{- end -}}
+
+{{- define "policyd.serviceAccount" -}}
+{{- if .Values.serviceAccount.name -}}
+{{- .Values.serviceAccount.name -}}
+{{- else if .Values.serviceAccount.create -}}
+{{- include "policyd.name" . -}}
+{{- else -}}
+default
+{{- end -}}
+{{- end -}}
+
+{{- define "policyd.secret" -}}
+{{- .Values.certificates.secretName | default (printf "%s-tls" (include "policyd.name" .)) -}}
+{{- end -}}
+
+{{- /* "true" if policyd talks to the API server. */ -}}
+{{- define "policyd.connects" -}}
+{{- if or (not .Values.static.enabled) .Values.static.clusterLookups -}}true{{- end -}}
+{{- end -}}
+
+{{- /* How the API server enforces policies itself; empty if policyd has nothing to do with that. */ -}}
+{{- define "policyd.inTree" -}}
+{{- if and .Values.static.enabled .Values.inTree.mode -}}
+{{- fail "inTree.mode needs the right to write policies of the API server: policyd has none with static.enabled" -}}
+{{- end -}}
+{{- .Values.inTree.mode -}}
+{{- end -}}
+
+{{- /* "true" if policyd makes its own certificate. */ -}}
+{{- define "policyd.certifies" -}}
+{{- if not (or .Values.static.enabled .Values.certManager.enabled) -}}true{{- end -}}
+{{- end -}}
+
+{{- /* "true" if the chart has policies of its own. */ -}}
+{{- define "policyd.packs" -}}
+{{- if or .Values.policies.podSecurity .Values.policies.inline -}}true{{- end -}}
+{{- end -}}
+
+{{- /* The ConfigMaps that are mounted, as a JSON list. Those with the label are read by watch, and not mounted as well. */ -}}
+{{- define "policyd.mounted" -}}
+{{- $names := .Values.policies.configMaps -}}
+{{- if and .Values.static.enabled (include "policyd.packs" .) -}}
+{{- $names = prepend $names (printf "%s-policies" (include "policyd.name" .)) -}}
+{{- end -}}
+{{- if and .Values.static.enabled (not $names) -}}
+{{- fail "static.enabled needs policies: set policies.podSecurity, policies.inline or policies.configMaps" -}}
+{{- end -}}
+{{- toJson $names -}}
+{{- end -}}
+
+{{- define "policyd.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{- /* The annotation with which cert-manager keeps caBundle. */ -}}
+{{- define "policyd.injected" -}}
+{{- if .Values.certManager.enabled }}
+annotations:
+  cert-manager.io/inject-ca-from: {{ .Release.Namespace }}/{{ include "policyd.name" . }}
+{{- end }}
+{{- end -}}

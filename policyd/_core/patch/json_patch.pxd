@@ -1,0 +1,8 @@
+"""JSON Patch as the API server applies it."""
+
+# The operations of a list of JSONPatch{...}; ``values`` (if not None) gets theirs. Raises
+# MutationError.
+cdef list operations_in(list items, tuple sources, list values)
+
+# The patched document, or ``document`` itself if a test failed. Raises JSONPatchError.
+cdef object patched(list operations, object document)

@@ -1,0 +1,20 @@
+"""The object of a request while mutations change it."""
+
+from policyd._core.plan.plan cimport Subject
+
+
+cdef class MutatedTree:
+    """The tree so far. ``changes`` and ``operations`` are the number of accepted changes since it
+    was set to 0, and the operations of the last one.
+    """
+
+    cdef readonly object original
+    cdef readonly object current
+    cdef public Py_ssize_t changes
+    cdef readonly list operations
+    cdef object keys            # the fields that identify list items, as for ``diff``
+    cdef Py_ssize_t written     # bytes of patch by all changes: at least those of the final patch
+    cdef Subject base           # the last argument of ``seen_by``, and its result
+    cdef Subject view
+
+    cdef bint too_large(self, Py_ssize_t size, object changed) except -1

@@ -1,0 +1,29 @@
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from policyd._core.plan.plan import Subject
+
+@final
+class MutatedTree:
+    original: Any
+    current: Any
+    changes: int
+    operations: list[dict[str, Any]]
+    def __init__(
+        self,
+        original: Any,
+        keys: Callable[[tuple[str | int, ...]], Sequence[str] | None] | None,
+    ) -> None: ...
+    def seen_by(self, subject: Subject) -> Subject:
+        """The subject with the tree as its object."""
+
+    def accept(self, changed: Any) -> str | None:
+        """Replace the tree by ``changed``. If the change cannot be sent as a patch, return what is
+        wrong with it and keep the tree.
+        """
+
+    def restore(self, tree: Any) -> None:
+        """Return to an earlier tree."""
+
+    def patch(self, before: Any = None) -> list[dict[str, Any]]:
+        """The operations that change ``before`` (None: the original) into the tree."""

@@ -1,0 +1,17 @@
+"""The usual course of a validating request."""
+
+from libc.stdint cimport int64_t
+
+from policyd._core.plan.validation cimport ValidationOutcome
+
+
+cdef class SimplePolicies:
+    """The matched policies of one request. ``at`` is the policy that ``run`` is at, and ``outcome``
+    its outcome.
+    """
+
+    cdef readonly Py_ssize_t at
+    cdef readonly ValidationOutcome outcome
+    cdef list matches       # of (CompiledPolicy, Hit)
+    cdef object subject_of  # (hit, as_pod) -> Subject
+    cdef int64_t deadline

@@ -1,0 +1,106 @@
+"""What the policies of a set may look up in a cluster, so that it can be kept ready for them.
+
+Computed once for each set. Looks up nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from policyd._core.match.selectors import Selector
+from policyd.admission.lookups.params import selector_text
+from policyd.policy.compile.compiled import CompiledParamRef, CompiledPolicy
+from policyd.policy.compile.params import ParamStore
+from policyd.policy.compile.policy_set import CompiledPolicySet
+
+# The fields of each namespace that policies read, by their keys; empty if they need none.
+WantedNamespaces = frozenset[tuple[str, ...]]
+_LABELS = ("metadata", "labels")
+
+
+@dataclass(frozen=True, slots=True)
+class WantedParams:
+    """Objects of one kind that bindings refer to: in one namespace, or in all of them and of kinds
+    without namespaces where ``namespace`` is empty.
+
+    ``names`` are those that a binding names; ``selectors`` are the selectors, by the syntax of list
+    requests.
+    """
+
+    api_version: str
+    kind: str
+    namespace: str
+    names: frozenset[str]
+    selections: frozenset[str]
+    selectors: Mapping[str, Selector] = field(compare=False)
+
+    def covers(self, name: str, labels: dict[str, str]) -> bool:
+        """Whether a binding may refer to an object with this name and these labels."""
+        return name in self.names or any(
+            selector.matches(labels) for selector in self.selectors.values()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class WantedLookups:
+    """Which namespaces and params policies may need."""
+
+    namespaces: WantedNamespaces = frozenset()
+    params: frozenset[WantedParams] = frozenset()
+
+
+def wanted_lookups(policies: CompiledPolicySet) -> WantedLookups:
+    """Return what these policies may look up, authorizer checks apart."""
+    return WantedLookups(_namespaces(policies.policies), _params(policies))
+
+
+def _namespaces(policies: Iterable[CompiledPolicy]) -> WantedNamespaces:
+    """Return what policies read, always with the labels."""
+    labels, fields = False, frozenset[tuple[str, ...]]()
+    for policy in policies:
+        for plan in (policy.validation, policy.mutation):
+            if plan is not None and plan.frame.sees_namespace:
+                labels, fields = True, fields | policy.namespace_fields
+        rules = [policy.rules, policy.controllers, *(each.rules for each in policy.bindings)]
+        labels = labels or any(each is not None and each.selects_namespaces for each in rules)
+    return fields | {_LABELS} if labels else fields
+
+
+def _params(policies: CompiledPolicySet) -> frozenset[WantedParams]:
+    refs: dict[tuple[str, str], list[CompiledParamRef]] = {}
+    for kind, ref in _references(policies.policies, policies.params):
+        refs.setdefault(kind, []).append(ref)
+    return frozenset(
+        _wanted(kind, namespace, [each for each in those if namespace in ("", each.namespace)])
+        for kind, those in refs.items()
+        # One that names no namespace refers to that of the request, or the kind has none.
+        for namespace in ({""} if any(not r.namespace for r in those) else _places(those))
+    )
+
+
+def _places(refs: Iterable[CompiledParamRef]) -> set[str]:
+    return {each.namespace for each in refs}
+
+
+def _references(
+    policies: Iterable[CompiledPolicy], given: ParamStore
+) -> Iterator[tuple[tuple[str, str], CompiledParamRef]]:
+    """Yield the kinds and references that the policy sources do not settle."""
+    for policy in policies:
+        kind = policy.param_kind
+        for binding in policy.bindings if kind is not None else ():
+            ref = binding.param_ref
+            if kind is not None and ref is not None and not given.settles(kind, ref):
+                yield kind, ref
+
+
+def _wanted(kind: tuple[str, str], namespace: str, refs: list[CompiledParamRef]) -> WantedParams:
+    selectors: dict[str, Selector] = {}
+    for ref in refs:
+        if ref.name:
+            continue
+        try:
+            selectors[selector_text(ref.selector or {})] = Selector(dict(ref.selector or {}))
+        except ValueError:
+            continue  # of a binding that is an error for every request
+    names = frozenset(ref.name for ref in refs if ref.name)
+    return WantedParams(*kind, namespace, names, frozenset(selectors), selectors)

@@ -1,0 +1,146 @@
+"""The options of ``policyd bench crossover``. Measures nothing."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from policyd import units
+from policyd.cli.bench.values import Unit
+from policyd.cli.webhooks.options import Service, ca_bundle
+from policyd.crossover.model import Limits
+from policyd.units import Address
+from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
+
+FEWEST_REQUESTS = 10  # one in each round
+
+
+@dataclass(frozen=True, slots=True)
+class CrossoverOptions:
+    """The values of ``crossover_options``.
+
+    ``called`` is how the API server calls a policyd that runs; ``serve`` is where one is started
+    for it. With neither, only the API server is measured.
+    """
+
+    limits: Limits
+    manifests: tuple[Path, ...]
+    called: RenderOptions | None
+    serve: Address | None
+    metrics_urls: tuple[str, ...]
+
+    @property
+    def webhook(self) -> bool:
+        """Whether policyd is called."""
+        return self.called is not None or self.serve is not None
+
+
+def crossover_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the argument ``options`` (CrossoverOptions) to a command."""
+
+    @wraps(function)
+    def command(
+        *,
+        requests: int,
+        duration: float,
+        manifests: tuple[Path, ...],
+        webhook_service: ServiceAddress | None,
+        webhook_url: str | None,
+        ca_file: Path | None,
+        serve: Address | None,
+        metrics_urls: tuple[str, ...],
+        **others: Any,
+    ) -> Any:
+        given = [each for each in (webhook_service, webhook_url, serve) if each is not None]
+        if len(given) > 1:
+            raise click.UsageError(
+                "give one of --serve, --webhook-service and --webhook-url: one policyd is compared"
+            )
+        running = webhook_service is not None or webhook_url is not None
+        if (ca_file or metrics_urls) and not running:
+            raise click.UsageError(
+                "--ca-file and --metrics-url require --webhook-service or --webhook-url"
+            )
+        if webhook_service is not None and ca_file is None:
+            raise click.UsageError("--webhook-service requires --ca-file")
+        called = RenderOptions(
+            service=webhook_service,
+            url=webhook_url or "",
+            ca_bundle=ca_bundle(ca_file),
+            excluded_namespaces=(),
+        )
+        options = CrossoverOptions(
+            Limits(requests, duration), manifests, called if running else None, serve, metrics_urls
+        )
+        return function(options=options, **others)
+
+    made: Callable[..., Any] = command
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    return made
+
+
+_OPTIONS = (
+    click.option(
+        "--requests",
+        type=click.IntRange(FEWEST_REQUESTS),
+        default=2000,
+        show_default=True,
+        metavar="NUMBER",
+        help="Send this many measured creates to each namespace, one at a time.",
+    ),
+    click.option(
+        "--duration",
+        type=Unit("DURATION", units.positive_duration),
+        default="5m",
+        show_default=True,
+        metavar="DURATION",
+        help="Stop measuring after this time, with what was measured so far.",
+    ),
+    click.option(
+        "-m",
+        "--manifest",
+        "manifests",
+        multiple=True,
+        type=click.Path(exists=True, path_type=Path),
+        metavar="PATH",
+        help="Create the objects in this file or directory, in turn, instead of a Pod; may be "
+        "repeated.",
+    ),
+    click.option(
+        "--serve",
+        type=Unit("HOST:PORT", units.address),
+        metavar="HOST:PORT",
+        help="Start a policyd with these policies, on an address of this machine that the API "
+        "server can reach.",
+    ),
+    click.option(
+        "--webhook-service",
+        type=Service(),
+        help="Call the policyd that runs behind this Service. It evaluates the policies that it "
+        "has loaded.",
+    ),
+    click.option(
+        "--webhook-url",
+        type=Unit("URL", units.https_url),
+        metavar="URL",
+        help="Call the policyd that runs at this URL, such as https://10.0.0.7:8443.",
+    ),
+    click.option(
+        "--ca-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Trust these CA certificates (PEM) of the running policyd.",
+    ),
+    click.option(
+        "--metrics-url",
+        "metrics_urls",
+        multiple=True,
+        metavar="URL",
+        help="Read the CPU time of the running policyd here, such as "
+        "http://127.0.0.1:8080/metrics; may be repeated, once for each replica.",
+    ),
+)

@@ -1,0 +1,195 @@
+"""The options ``--save``, ``--compare`` and ``--threshold`` of benchmarks, and what a comparison
+prints. Measures nothing.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from policyd.benchmark import saved
+from policyd.benchmark.figures import FigureChange, change
+from policyd.benchmark.saved import Saved
+from policyd.cli.bench.values import Unit, share
+from policyd.cli.shared.output import counted, styled
+from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
+
+_GAP = "  "
+
+
+@dataclass(frozen=True, slots=True)
+class FigureComparison:
+    """What changed since a saved measurement. ``missing`` are figures that only one of them has."""
+
+    file: Path
+    taken: str
+    changes: tuple[FigureChange, ...]
+    missing: tuple[str, ...]
+    remarks: tuple[str, ...]
+    threshold: float | None
+
+    @property
+    def slower(self) -> tuple[FigureChange, ...]:
+        """What became slower by more than the threshold; empty without one."""
+        if self.threshold is None:
+            return ()
+        return tuple(each for each in self.changes if each.slower_than(self.threshold))
+
+    def document(self) -> JSONObject:
+        """Return it as JSON."""
+        return {
+            "file": str(self.file),
+            "taken": self.taken,
+            "threshold": self.threshold,
+            "slower": [each.name for each in self.slower],
+            "missing": list(self.missing),
+            "remarks": list(self.remarks),
+            "changes": [
+                {
+                    "name": each.name,
+                    "unit": each.unit,
+                    "before": each.before,
+                    "now": each.now,
+                    "ratio": each.ratio,
+                    "low": each.low,
+                    "high": each.high,
+                    "scaled": each.scaled,
+                    "unsteady": each.unsteady,
+                }
+                for each in self.changes
+            ],
+        }
+
+    def lines(self) -> Iterator[str]:
+        """Yield it as text."""
+        yield ""
+        yield f"compared with {self.file} of {self.taken}"
+        yield from (f"  {each}" for each in self.remarks)
+        rows = [("", "before", "now", "ratio", "97 % interval")]
+        rows += [
+            (
+                each.name,
+                f"{each.before:,.2f}",
+                f"{each.now:,.2f} {each.unit}",
+                f"{each.ratio:.3f}",
+                f"{each.low:.3f} to {each.high:.3f}",
+            )
+            for each in self.changes
+        ]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        slower = {each.name for each in self.slower}
+        for row in rows:
+            cells = (row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))
+            line = _GAP.join(cells).rstrip()
+            yield styled(line, fg="red") if row[0] in slower else line
+        if self.missing:
+            yield f"only in one of them: {', '.join(self.missing)}"
+        if self.threshold is None:
+            return
+        percent = f"{self.threshold:.0%}"
+        if slower:
+            yield f"{counted(len(slower), 'figure')} slower by more than {percent}"
+        else:
+            yield f"nothing is slower by more than {percent}"
+
+
+@dataclass(frozen=True, slots=True)
+class SavingOptions:
+    """The values of ``saving_options``."""
+
+    save: Path | None
+    compare: Path | None
+    threshold: float | None
+    allow_different: bool
+
+    def former(self, benchmark: str) -> Saved | None:
+        """Return the measurement to compare with. Raises ConfigError: call it before measuring."""
+        return None if self.compare is None else saved.read(self.compare, benchmark)
+
+    def check(self, now: Saved, former: Saved | None) -> None:
+        """Raise ConfigError if something else is measured than then: call it before measuring."""
+        found = [] if former is None or self.allow_different else saved.differences(now, former)
+        if found:
+            raise ConfigError(
+                f"--compare {self.compare}: {'; '.join(found)}\n  hint: measure the same again, or "
+                "compare what both have with --allow-different"
+            )
+
+    def finish(self, now: Saved, former: Saved | None) -> FigureComparison | None:
+        """Save the measurement, and compare it."""
+        if self.save is not None:
+            now.write(self.save)
+        if former is None or self.compare is None:
+            return None
+        changes, missing = _changes(now, former)
+        remarks = saved.remarks(now, former)
+        if self.allow_different:
+            remarks = [*saved.differences(now, former), *remarks]
+        return FigureComparison(
+            self.compare, former.taken, tuple(changes), missing, tuple(remarks), self.threshold
+        )
+
+
+def saving_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the argument ``saving`` (SavingOptions) to a command."""
+
+    @wraps(function)
+    def command(
+        *,
+        save: Path | None,
+        compare: Path | None,
+        threshold: float | None,
+        allow_different: bool,
+        **others: Any,
+    ) -> Any:
+        if compare is None and (threshold is not None or allow_different):
+            raise click.UsageError("--threshold and --allow-different require --compare")
+        options = SavingOptions(save, compare, threshold, allow_different)
+        return function(saving=options, **others)
+
+    made: Callable[..., Any] = command
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    return made
+
+
+def _changes(now: Saved, former: Saved) -> tuple[Sequence[FigureChange], tuple[str, ...]]:
+    found = []
+    for name, figure in now.figures.items():
+        before = former.figures.get(name)
+        made = None if before is None else change(figure, before)
+        if made is not None:
+            found.append(made)
+    return found, tuple(sorted(now.figures.keys() ^ former.figures.keys()))
+
+
+_OPTIONS = (
+    click.option(
+        "--save",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Save the measurement in this file (JSON), for --compare.",
+    ),
+    click.option(
+        "--compare",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Print how many times as long everything takes as in this saved measurement.",
+    ),
+    click.option(
+        "--threshold",
+        type=Unit("PERCENT", share),
+        metavar="PERCENT",
+        help="With --compare: exit with status 1 if anything is slower by more than this, such as "
+        "10%, and its interval excludes less.",
+    ),
+    click.option(
+        "--allow-different",
+        is_flag=True,
+        help="With --compare: compare what both have although policies or reviews differ.",
+    ),
+)

@@ -1,0 +1,1 @@
+"""``policyd export``: policies as documents that the API server evaluates itself."""

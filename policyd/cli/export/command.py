@@ -1,0 +1,157 @@
+"""``policyd export``: policies as documents that the API server evaluates. Applies nothing."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from policyd.cli.export.documents import files, stream
+from policyd.cli.export.folder import require_outside, write
+from policyd.cli.export.report import ReportedPolicy, policies_json, reported, summary
+from policyd.cli.shared.output import counted, echo_json, format_option
+from policyd.cli.shared.policies import policies_option, require_policies
+from policyd.cli.shared.terminal.wrapping import terminal_width
+from policyd.cli.shared.version import VERSION
+from policyd.errors import ConfigError
+from policyd.export import policies as export
+from policyd.export.model import ExportedPolicy
+from policyd.export.static import static
+from policyd.policy.compile import compiler
+from policyd.policy.source.loader import load
+from policyd.versions import NEWEST, SPAN, KubernetesVersion
+
+_EPILOG = """\b
+Examples:
+  policyd export -p policies/                     # show documents and summary
+  policyd export -p policies/ | kubectl apply -f -
+  policyd export -p policies/ -o in-tree/         # a file for each policy
+  policyd export -p policies/ require-limits      # only this policy
+  policyd export -p policies/ --kubernetes-version 1.34 -o in-tree/
+  policyd export -p policies/ --strict > in-tree.yaml
+  policyd export -p policies/ --static -o manifests/
+  policyd export -p policies/ --format json | \\
+      jq -r '.[] | select(.state == "not exported") | .name'
+
+\b
+What the summary says:
+  exported         decides alike in the API server, with the same message
+  with remarks     so, too; what else is different is below it
+  partly exported  of validations and mutations, only one is exported
+  not exported     would decide differently; the fields at fault are below it
+
+\b
+With --static, for kube-apiserver --admission-control-config-file:
+  DIR/validating/  staticManifestsDir of ValidatingAdmissionPolicy
+  DIR/mutating/    staticManifestsDir of MutatingAdmissionPolicy
+
+Exit status: 0 on success, 1 if a policy is not or only partly exported (with --strict), 2 if a
+policy or an option is invalid.
+"""
+
+
+@click.command("export", epilog=_EPILOG)
+@policies_option()
+@click.option(
+    "--kubernetes-version",
+    "version",
+    type=VERSION,
+    default=NEWEST,
+    help=f"Export for API servers of this Kubernetes version ({SPAN}): the versions of APIs and "
+    f"what they can evaluate depend on it.  [default: {NEWEST}]",
+)
+@click.option(
+    "-o",
+    "--output-dir",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write a file for each policy to this directory, and remove the files of former exports "
+    "that are not needed any more. Files of others are left alone.",
+)
+@click.option(
+    "--static",
+    "as_static",
+    is_flag=True,
+    help="Write manifests that API servers read from their disks (manifest-based admission "
+    "control, Kubernetes 1.36 or newer).",
+)
+@click.option("--strict", is_flag=True, help="Exit with status 1 unless everything is exported.")
+@format_option(
+    "text",
+    "yaml",
+    "json",
+    help="Choose the output format. text prints a summary, and without -o first the documents; "
+    "yaml prints the documents, with reasons in comments; json is a list of policies with state, "
+    "documents, reasons and remarks.",
+)
+@click.argument("names", nargs=-1, metavar="[POLICY]...")
+def command(
+    *,
+    paths: tuple[Path, ...],
+    version: KubernetesVersion,
+    folder: Path | None,
+    as_static: bool,
+    strict: bool,
+    form: str,
+    names: tuple[str, ...],
+) -> None:
+    """Export policies as documents with which the API server itself enforces them.
+
+    A Policy becomes a ValidatingAdmissionPolicy or a MutatingAdmissionPolicy with its binding, or
+    both; policies of these kinds stay as they are. The API server then decides as policyd does, for
+    the same requests and with the same message. A policy that would not mean exactly the same is
+    not exported, and the summary lists every reason.
+
+    POLICY are names of policies; without any, all are exported. The documents are printed, and the
+    summary goes to standard error; with -o the documents are written to files, and the summary is
+    printed.
+    """
+    if folder is not None and form == "yaml":
+        raise click.UsageError("--format yaml prints the documents: leave out -o")
+    sources = require_policies(load(paths, version=version), paths)
+    compiler.compile_strict(sources)
+    everything = export.exported(sources)
+    placed = static(everything, version) if as_static else everything
+    found = reported(_chosen(placed, names), sources)
+    if folder is None:
+        _print(found, version, form)
+    else:
+        require_outside(folder, paths)
+        left = {each.name for each in everything} - {*names} if names else set()
+        texts, within = files(found, version, static=as_static)
+        changed = write(folder, texts, frozenset(left))
+        if form == "json":
+            echo_json(policies_json(found, {folder / path: each for path, each in within.items()}))
+        else:
+            _print_summary(found, err=False)
+        for each in changed.removed:
+            click.echo(f"removed {each}", err=True)
+        click.echo(f"wrote {counted(len(changed.written), 'file')} to {folder}", err=True)
+    if strict and any(not each.whole for each in found):
+        raise SystemExit(1)
+
+
+def _chosen(policies: Sequence[ExportedPolicy], names: Sequence[str]) -> list[ExportedPolicy]:
+    """Return the policies of these names, or all. Raises ConfigError for an unknown name."""
+    known = sorted({each.name for each in policies})
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            there = f"did you mean {near[0]}?" if near else f"there are: {', '.join(known[:10])}"
+            raise ConfigError(f"{name}: no such policy; {there}")
+    return [each for each in policies if not names or each.name in names]
+
+
+def _print(found: Sequence[ReportedPolicy], version: KubernetesVersion, form: str) -> None:
+    if form == "json":
+        echo_json(policies_json(found, {}))
+        return
+    click.echo(stream(found, version, reasons=form == "yaml"), nl=False)
+    if form == "text":
+        _print_summary(found, err=True)
+
+
+def _print_summary(found: Sequence[ReportedPolicy], *, err: bool) -> None:
+    for line in summary(found, terminal_width(err=err)):
+        click.echo(line, err=err)

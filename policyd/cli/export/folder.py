@@ -1,0 +1,85 @@
+"""Write exported policies to a folder: a file for each policy. Leaves files of others alone."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from policyd.errors import ConfigError
+from policyd.export.static import FOLDERS
+from policyd.regular_files import replace_file
+
+HEAD = "# Written by policyd export: change the policy and run it again.\n"
+_SUFFIX = ".yaml"
+_MODE = 0o644
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenFiles:
+    """What changed in a folder. ``written``: also the files that were up to date."""
+
+    written: tuple[Path, ...]
+    removed: tuple[Path, ...]
+
+
+def write(folder: Path, texts: Mapping[Path, str], left: frozenset[str]) -> WrittenFiles:
+    """Write files, by their paths in the folder, and remove those of former exports.
+
+    ``left``: the names of policies that are not exported this time, whose files stay. Raises
+    ConfigError if a file of somebody else is in the way; then nothing has changed.
+    """
+    try:
+        foreign = [folder / path for path in texts if not _may_write(folder / path)]
+        if foreign:
+            listed = "\n".join(f"{each} was not written by policyd export" for each in foreign)
+            raise ConfigError(f"{listed}\n  hint: move it, or choose another directory")
+        stale = [each for each in _written_before(folder) if each.stem not in left]
+        for path, text in texts.items():
+            _replace(folder / path, f"{HEAD}{text}".encode())
+        removed = [each for each in stale if each.relative_to(folder) not in texts]
+        for each in removed:
+            each.unlink()
+    except OSError as error:
+        raise ConfigError(f"{error.filename or folder}: {error.strerror}") from None
+    return WrittenFiles(tuple(folder / path for path in texts), tuple(removed))
+
+
+def require_outside(folder: Path, sources: Sequence[Path]) -> None:
+    """Raise ConfigError for a folder from which the next run would load its own output."""
+    for each in sources:
+        if each.is_dir() and folder.resolve().is_relative_to(each.resolve()):
+            raise ConfigError(
+                f"{folder} is in {each}, whose policies are exported: the next run would load what "
+                "this one writes\n  hint: choose another directory"
+            )
+
+
+def path_of(policy: str, folder: str = "") -> Path:
+    """Return the path of a policy's file; ``folder``: that of an admission plugin, if any."""
+    return Path(folder) / f"{policy}{_SUFFIX}"
+
+
+def _written_before(folder: Path) -> Iterator[Path]:
+    """Yield the files of former exports, also of those with other options."""
+    for inner in ("", *FOLDERS.values()):
+        if (folder / inner).is_dir():
+            for each in sorted((folder / inner).iterdir()):
+                if each.suffix == _SUFFIX and _is_ours(each):
+                    yield each
+
+
+def _may_write(file: Path) -> bool:
+    return not (file.exists() or file.is_symlink()) or _is_ours(file)
+
+
+def _is_ours(file: Path) -> bool:
+    if not file.is_file():
+        return False
+    with file.open("rb") as stream:
+        return stream.read(len(HEAD)) == HEAD.encode()
+
+
+def _replace(file: Path, content: bytes) -> None:
+    if file.is_file() and file.read_bytes() == content:
+        return
+    file.parent.mkdir(parents=True, exist_ok=True)
+    replace_file(file, content, mode=_MODE)

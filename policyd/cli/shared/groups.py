@@ -1,0 +1,118 @@
+"""Groups of commands that are tables: each command is imported only when it is used."""
+
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import click
+import click.shell_completion
+
+from policyd.cli.shared.terminal.color import color_option
+
+PROJECT_FILE = "policyd.yaml"
+PROJECT = "policyd.project"  # the key of the file, or None, in the context
+# `serve` has a config file; a completion script must not depend on where it was made.
+_WITHOUT_PROJECT = ("serve", "completion")
+
+
+class TableGroup(click.Group):
+    """A group that finds its commands in a table; ``--help`` imports none of them.
+
+    ``table``: the module with the click command ``command``, and the line in the help, by name.
+    ``elsewhere``: the commands to suggest for names that people know from other tools.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        table: Mapping[str, tuple[str, str]],
+        elsewhere: Mapping[str, Sequence[str]] | None = None,
+        **attributes: Any,
+    ) -> None:
+        super().__init__(*args, **attributes)
+        self._table = table
+        self._elsewhere = elsewhere or {}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """List the names in the order of the table."""
+        return list(self._table)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return the command."""
+        if cmd_name not in self._table:
+            return None
+        command: click.Command = import_module(self._table[cmd_name][0]).command
+        coloured = any(each.name == "color" for each in command.params)
+        if not coloured and not isinstance(command, click.Group):
+            command.params.append(color_option())
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, with the project's defaults; suggest others for an unknown one."""
+        unknown = args[0] not in self._table and not args[0].startswith("-")
+        if unknown and not ctx.resilient_parsing:
+            suggestion = self._suggestion(args[0])
+            raise click.UsageError(f"No such command {args[0]!r}.{suggestion}", ctx)
+        name, command, rest = super().resolve_command(ctx, args)
+        if isinstance(command, TableGroup) or command is None or ctx.resilient_parsing:
+            return name, command, rest
+        groups = _groups(ctx)
+        names = [*(str(each.info_name) for each in groups[1:]), str(name)]
+        file = None if names[0] in _WITHOUT_PROJECT else _chosen(ctx)
+        if file is not None:
+            # Imported here because most directories have no such file.
+            from policyd.cli.shared.project import defaults
+
+            known = [_listed(each) for each in groups]
+            ctx.default_map = {str(name): defaults(file, command, names, known)}
+        return name, command, rest
+
+    def shell_complete(
+        self, ctx: click.Context, incomplete: str
+    ) -> list[click.shell_completion.CompletionItem]:
+        """Complete names from the table: click would import every command on each Tab."""
+        names = [
+            click.shell_completion.CompletionItem(name, help=line)
+            for name, (_, line) in self._table.items()
+            if name.startswith(incomplete)
+        ]
+        return names or click.Command.shell_complete(self, ctx, incomplete)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the table: click would import every command for its help."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in self._table.items()])
+
+    def _suggestion(self, name: str) -> str:
+        import difflib  # only for what is misspelled
+
+        near = self._elsewhere.get(name) or difflib.get_close_matches(name, self._table)
+        return f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def _groups(context: click.Context) -> list[click.Context]:
+    """Return the contexts of the groups from the root to this one."""
+    above = [] if context.parent is None else _groups(context.parent)
+    return [*above, context]
+
+
+def _listed(context: click.Context) -> Sequence[str]:
+    group = context.command
+    return group.list_commands(context) if isinstance(group, click.Group) else ()
+
+
+def _chosen(context: click.Context) -> Path | None:
+    return context.meta[PROJECT] if PROJECT in context.meta else _project_file(Path.cwd())
+
+
+def _project_file(folder: Path) -> Path | None:
+    """Return the nearest project file, from ``folder`` up to the root of its repository."""
+    for each in (folder, *folder.parents):
+        if (each / PROJECT_FILE).is_file():
+            return each / PROJECT_FILE
+        if (each / ".git").exists():
+            return None
+    return None

@@ -1,0 +1,76 @@
+"""``policyd webhooks check``: whether configurations in files reach policies. Needs no cluster."""
+
+from pathlib import Path
+
+import click
+
+from policyd.cli.shared.manifests import read_manifests
+from policyd.cli.shared.output import echo_json, format_option, shortest, styled
+from policyd.cli.shared.policies import policies_option
+from policyd.cli.shared.terminal.wrapping import echo_wrapped
+from policyd.cli.webhooks.options import VERBOSE, files_option
+from policyd.cli.webhooks.reach_output import all_reached, reach_json, reach_text
+from policyd.cli.webhooks.rendered import compiled
+from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
+from policyd.webhooks.reach.reach import reach
+from policyd.webhooks.stored import RESOURCES
+from policyd.webhooks.validation.configurations import problems
+
+_EPILOG = """\b
+Examples:
+  policyd webhooks check -p policies/ -f webhooks.yaml
+  kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations \\
+      -o yaml | policyd webhooks check -p policies/ -f -
+  policyd webhooks check -p policies/ -f webhooks.yaml -v
+  policyd webhooks check -p policies/ -f webhooks.yaml --format json | \\
+      jq '.[] | select(.state != "reached").policy'
+
+\b
+What the output says:
+  reached         every request that the policy matches is sent to policyd
+                  (except in namespaces that are left out for all; see -v)
+  partly reached  some are not; the reasons follow
+  not reached     the policy is never evaluated
+
+Exit status: 0 if all policies are reached, 1 if one is not or only partly, 2 if a policy or a
+configuration is invalid.
+"""
+
+
+@click.command("check", epilog=_EPILOG)
+@policies_option()
+@files_option("webhook configurations")
+@VERBOSE
+@format_option("text", "json")
+def command(*, paths: tuple[Path, ...], files: tuple[Path, ...], verbose: bool, form: str) -> None:
+    """Check offline whether webhook configurations reach all of your policies.
+
+    For each policy, the rules by which the API server calls policyd are found, and what they leave
+    out: operations, resources, scopes, versions, namespaces, labels, requests for which a
+    matchCondition is false. Webhooks with other paths than those of policyd do not count.
+    """
+    policies = compiled(paths)
+    found = _configurations(files)
+    results = reach(policies, found)
+    if form == "json":
+        echo_json(reach_json(results))
+    else:
+        echo_wrapped("\n".join(reach_text(results, verbose=verbose)))
+    raise SystemExit(0 if all_reached(results) else 1)
+
+
+def _configurations(files: tuple[Path, ...]) -> list[JSONObject]:
+    """Return the configurations in files; raises ConfigError for what the API server refuses."""
+    documents = read_manifests(files).required().documents
+    chosen = [each for each in documents if each.kind in RESOURCES]
+    if not chosen:
+        raise ConfigError(f"no webhook configurations in {', '.join(map(str, files))}")
+    wrong = [
+        f"{styled(f'{shortest(each.file)}:{each.place()[0]}', bold=True)}: {each.label}: {problem}"
+        for each in chosen
+        for problem in problems(each.raw)
+    ]
+    if wrong:
+        raise ConfigError("the API server would refuse this:\n  " + "\n  ".join(wrong))
+    return [each.raw for each in chosen]

@@ -1,0 +1,149 @@
+"""``--in-tree``: what the cluster serves and stores, and the plan for it. Writes nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from policyd.cli.webhooks.rendered import loaded
+from policyd.cli.webhooks.synchronizing import every_at
+from policyd.errors import ConfigError
+from policyd.export.policies import exported
+from policyd.json_types import JSONObject
+from policyd.ownership import MANAGER
+from policyd.placement.comparing import in_step
+from policyd.placement.documents import Key, is_binding, key_of, list_path, path_of
+from policyd.placement.placement import MODES, PlacementMode, PolicyPart
+from policyd.placement.planning import PlacementPlan, PlacementPlanner
+from policyd.placement.served import GROUP_PATH, ServedKinds, served_kinds, version_paths
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.source.documents import Sources
+from policyd.versions import KubernetesVersion, nearest
+from policyd.webhooks.rendering.options import RenderOptions
+
+if TYPE_CHECKING:
+    from policyd.cluster.commands import Objects
+
+IN_TREE = click.option(
+    "--in-tree",
+    "mode",
+    type=click.Choice(MODES),
+    help="Let the API server enforce policies itself: auto where that costs less, only all of them "
+    "or fail, never takes back what was placed. Without this option no placed document is read or "
+    "written.",
+)
+# Statuses with which an API server refuses a document itself, not who writes it.
+_REFUSED = (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY)
+
+
+@dataclass(frozen=True, slots=True)
+class InTreeState:
+    """The policies as the cluster's version evaluates them, what is stored, and the plan. Parts are
+    ``refused`` by the API server, not by what is known of it.
+    """
+
+    policies: CompiledPolicySet
+    served: ServedKinds
+    stored: dict[Key, JSONObject]
+    plan: PlacementPlan
+    refused: Mapping[PolicyPart, str]
+
+    @property
+    def in_force(self) -> frozenset[PolicyPart]:
+        """Return the parts that are stored as they are wanted."""
+        return self.plan.in_force(self.stored)
+
+
+def cluster_version(objects: "Objects") -> KubernetesVersion:
+    """Return the version of the cluster, or the nearest supported one."""
+    reported = str(objects.get("version").get("gitVersion"))
+    try:
+        return nearest(KubernetesVersion.parse(reported))[0]
+    except ValueError as error:
+        raise ConfigError(f"GET /version: expected {error}, got {reported!r}") from None
+
+
+def in_tree(
+    objects: "Objects",
+    paths: Sequence[Path],
+    options: RenderOptions,
+    mode: PlacementMode,
+    *,
+    force: bool = False,
+    tries: bool = True,
+) -> InTreeState:
+    """Return the plan for a cluster. Raises ConfigError if the mode is ``only`` and a policy cannot
+    run in the API server.
+
+    ``tries``: ask the API server, by a dry run, whether it accepts each document that it does not
+    store yet.
+    """
+    sources, policies = loaded(paths, cluster_version(objects))
+    return planned(objects, sources, policies, options, mode, force=force, tries=tries)
+
+
+def planned(
+    objects: "Objects",
+    sources: Sources,
+    policies: CompiledPolicySet,
+    options: RenderOptions,
+    mode: PlacementMode,
+    *,
+    force: bool,
+    tries: bool = True,
+) -> InTreeState:
+    """Return the plan for policies that are loaded already, for the version of the cluster."""
+    served = served_in(objects)
+    stored = stored_documents(objects, served)
+    planner = PlacementPlanner(policies, exported(sources), options, mode)
+    refused: dict[PolicyPart, str] = {}
+    plan = planner.plan(served, stored)
+    while tries and (more := _refusals(objects, plan, stored, force=force)):
+        refused |= more
+        plan = planner.plan(served, stored, refused)
+    if plan.placement.problems:
+        listed = "\n  ".join(plan.placement.problems)
+        raise ConfigError(
+            f"these policies cannot run in the API server; nothing is changed:\n  {listed}"
+        )
+    return InTreeState(policies, served, stored, plan, refused)
+
+
+def served_in(objects: "Objects") -> ServedKinds:
+    """Return the kinds that the cluster serves."""
+    return served_kinds(objects.get(path) for path in version_paths(objects.get(GROUP_PATH)))
+
+
+def stored_documents(objects: "Objects", served: ServedKinds) -> dict[Key, JSONObject]:
+    """Return every policy and binding in the cluster, whoever made it."""
+    return {
+        key_of(each): each
+        for kind, version in served.versions.items()
+        for each in every_at(objects, list_path(kind, version), kind, version)
+    }
+
+
+def _refusals(
+    objects: "Objects", plan: PlacementPlan, stored: dict[Key, JSONObject], *, force: bool
+) -> dict[PolicyPart, str]:
+    """Return the parts with a document that the API server refuses."""
+    from policyd.cluster.objects import ObjectError
+
+    found: dict[PolicyPart, str] = {}
+    for part, documents in plan.wanted.items():
+        for each in documents:
+            there = stored.get(key_of(each))
+            if there is not None and in_step(there, each):
+                continue
+            try:
+                objects.apply(path_of(each), each, MANAGER, force=force, dry_run=True)
+            except ObjectError as error:
+                if error.status not in _REFUSED:
+                    raise
+                what = "binding" if is_binding(each["kind"]) else "policy"
+                message = error.body.get("message") or error
+                found[part] = f"the API server refuses the {what}: {message}"
+    return found

@@ -1,0 +1,163 @@
+"""``policyd webhooks match``: which webhooks the API server calls for a request. Calls none."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import click
+
+from policyd._core.match.equivalents import Equivalents
+from policyd.admission.authorizer import Authorizer
+from policyd.admission.review import decode
+from policyd.cli.shared.authorizer import authorizer_option
+from policyd.cli.shared.manifests import Manifests, is_namespace, read_manifests
+from policyd.cli.shared.output import echo_json, format_option, shortest, styled
+from policyd.cli.shared.request import GivenReview, RequestOptions, name_of, request_options
+from policyd.cli.shared.terminal.wrapping import echo_wrapped
+from policyd.cli.shared.version import version_option
+from policyd.cli.webhooks.calls_output import calls_json, calls_text
+from policyd.cli.webhooks.options import files_option
+from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
+from policyd.mutation.schemas.schemas import Schemas
+from policyd.offline.defaulting.defaults import Defaults
+from policyd.policy.kinds.definitions import KIND as DEFINITION
+from policyd.policy.kinds.definitions import usable
+from policyd.policy.source.documents import Document
+from policyd.versions import KubernetesVersion
+from policyd.webhooks.calls import called_of, hooks_of
+from policyd.webhooks.validation import problems
+from policyd.webhooks.validation.go_types import CONFIGURATIONS
+
+_EPILOG = """\b
+Examples:
+  policyd webhooks match -f webhooks.yaml pod.yaml
+  policyd webhooks match -f webhooks.yaml -f namespaces.yaml review.json
+  policyd webhooks match -f webhooks.yaml --operation DELETE pod.yaml
+  policyd webhooks match -f webhooks.yaml --namespace-labels env=prod \\
+      --user alice pod.yaml
+  kubectl get mutatingwebhookconfigurations,validatingwebhookconfigurations \\
+      -o yaml | policyd webhooks match -f - pod.yaml
+  policyd webhooks match -f webhooks.yaml pod.yaml --format json | \\
+      jq '.validating[].webhook'
+
+\b
+How to read the output:
+  mutating, one after the other:     in the order of the calls
+    1. gatekeeper / a.example.com    configuration / webhook
+  called again if a later one changes the object:
+    1. gatekeeper / a.example.com    its reinvocationPolicy is IfNeeded
+  validating, at the same time:      after the mutating ones
+  not called:                        with the reason
+  not known:                         what has to be given first
+
+Exit status: 0 if the webhooks were determined (even if the API server rejects the request at one),
+2 if the input is invalid.
+"""
+
+
+class _Given(NamedTuple):
+    """What the files of -f contain."""
+
+    configurations: list[JSONObject]
+    namespaces: list[JSONObject]
+    definitions: list[JSONObject]
+
+
+@click.command("match", epilog=_EPILOG)
+@files_option("webhook configurations, Namespaces and CustomResourceDefinitions")
+@request_options
+@authorizer_option
+@format_option("text", "json")
+@click.argument("file", default="-", type=click.File("rb"), metavar="[FILE]")
+@version_option()
+def command(
+    *,
+    files: tuple[Path, ...],
+    request: RequestOptions,
+    authorizer: Authorizer | None,
+    form: str,
+    file: BinaryIO,
+    version: KubernetesVersion,
+) -> None:
+    """Show which webhooks the API server calls for a request.
+
+    The configurations may be those of any product, as files or as kubectl get -o yaml prints them.
+    FILE is JSON or YAML; - is standard input. It contains an AdmissionReview, or manifests. A
+    CREATE request is built from each manifest (see --operation, --old, --user, --group and
+    --namespace); the items of a List are matched one by one. Labels of namespaces come from
+    --namespace-labels, or from Namespace objects in FILE or in the files of -f.
+
+    For each webhook that is not called, the reason is shown. Responses of webhooks are not known:
+    each webhook is matched with the object as it is given. A matchCondition that checks permissions
+    is known with --authorizer only.
+    """
+    if name_of(file) in ("-", "<stdin>") and Path("-") in files:
+        raise click.UsageError("-f - and FILE cannot both be standard input")
+    found = _given(read_manifests(files).required(), files, version)
+    hooks = hooks_of(found.configurations)
+    given, namespaces, objects = request.read(file)
+    definitions = [*found.definitions, *filter(_is_definition, objects)]
+    equivalents = Equivalents.of_crds(definitions)
+    defaults = Defaults(Schemas.builtin().with_crds(definitions), version)
+    for number, each in enumerate(given):
+        review = each.review
+        if request.defaults and each.is_built:
+            review = defaults.review(review)
+        sent = decode(review).raw
+        named = request.namespace(each, several=len(given) > 1)
+        known = [*found.namespaces, *namespaces, *([named] if named else [])]
+        calls = called_of(
+            hooks,
+            sent,
+            namespaces=known,
+            equivalents=equivalents,
+            authorizer=authorizer,
+            version=version,
+        )
+        if form == "json":
+            place = _place(each) if len(given) > 1 else {}
+            echo_json({**place, **calls_json(calls, sent)})
+            continue
+        heading = f"{_heading(each)}: " if len(given) > 1 else ""
+        lines = list(calls_text(calls, sent))
+        echo_wrapped("\n".join([*([""] if number else []), heading + lines[0], *lines[1:]]))
+
+
+def _given(manifests: Manifests, files: Sequence[Path], version: KubernetesVersion) -> _Given:
+    """Return what there is, with a warning for each problem of a configuration."""
+    documents = [each for each in manifests.documents if each.kind in CONFIGURATIONS]
+    if not documents:
+        listed = ", ".join(map(str, files))
+        raise ConfigError(f"no webhook configurations in {listed}")
+    for each in documents:
+        for text in _refused(each, version):
+            place = styled(f"{shortest(each.file)}:{each.place()[0]}", bold=True)
+            echo_wrapped(f"{place}: {styled('warning', fg='yellow')}: {text}", err=True)
+    return _Given(
+        [each.raw for each in documents],
+        [each.raw for each in manifests.documents if is_namespace(each)],
+        [each.raw for each in manifests.documents if _is_definition(each.raw)],
+    )
+
+
+def _refused(document: Document, version: KubernetesVersion) -> Iterator[str]:
+    for problem in problems(document.raw, version=version):
+        yield f"the API server refuses {document.label}: {problem}"
+
+
+def _is_definition(obj: JSONObject) -> bool:
+    return obj.get("kind") == DEFINITION and usable(obj)
+
+
+def _place(given: GivenReview) -> JSONObject:
+    """Return what tells the JSON of one of several objects apart; a review has its uid."""
+    document = given.document
+    if document is None:
+        return {}
+    return {"file": document.file, "line": document.place()[0], "object": document.label}
+
+
+def _heading(given: GivenReview) -> str:
+    document = given.document
+    return "" if document is None else f"{shortest(document.file)}:{document.place()[0]}"

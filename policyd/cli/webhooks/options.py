@@ -1,0 +1,170 @@
+"""The options of the commands that render configurations. Renders nothing."""
+
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from policyd.errors import ConfigError
+from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
+
+_PORTS = range(1, 65536)
+_DEFAULT_SERVICE = "policyd/policyd:443"
+
+VERBOSE = click.option(
+    "-v",
+    "--verbose",
+    is_flag=True,
+    help="Also print the rules by which policies are reached, and what else differs.",
+)
+FORCE = click.option(
+    "--force-conflicts",
+    "force",
+    is_flag=True,
+    help="Take fields from other managers, such as kubectl. Without it such a field is an error.",
+)
+
+
+def files_option(contents: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """``-f``, the argument ``files``: where ``contents`` are read from."""
+    return click.option(
+        "-f",
+        "--filename",
+        "files",
+        multiple=True,
+        required=True,
+        type=click.Path(path_type=Path, exists=True, allow_dash=True),
+        metavar="PATH",
+        help=f"Read {contents} from this file or directory; - is standard input. May be repeated.",
+    )
+
+
+class Service(click.ParamType[ServiceAddress]):
+    """A Service with its namespace, and a port if it is not 443."""
+
+    name = "NAMESPACE/NAME[:PORT]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> ServiceAddress:
+        if isinstance(value, ServiceAddress):
+            return value
+        path, _, port = str(value).partition(":")
+        namespace, _, name = path.partition("/")
+        number = int(port or 443) if (port or "443").isdecimal() else 0
+        if not namespace or not name or "/" in name or number not in _PORTS:
+            self.fail(f"expected {self.name}, got {value!r}", param, ctx)
+        return ServiceAddress(namespace, name, number)
+
+
+def render_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the argument ``options`` (RenderOptions) to a command."""
+
+    @wraps(function)
+    def command(
+        *,
+        name: str,
+        service: ServiceAddress,
+        url: str,
+        ca_file: Path | None,
+        namespace: str | None,
+        excluded: tuple[str, ...],
+        timeout: int,
+        policy_configmaps: str,
+        **others: Any,
+    ) -> Any:
+        options = RenderOptions(
+            name=name,
+            service=None if url else service,
+            url=url,
+            ca_bundle=ca_bundle(ca_file),
+            namespace=service.namespace if namespace is None else namespace,
+            excluded_namespaces=excluded,
+            timeout=timeout,
+            policy_configmaps=policy_configmaps,
+        )
+        return function(options=options, **others)
+
+    made: Callable[..., Any] = command
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    return made
+
+
+def ca_bundle(file: Path | None) -> bytes:
+    """Return the certificates in a file; raises ConfigError if there are none."""
+    if file is None:
+        return b""
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from None
+    if b"-----BEGIN CERTIFICATE-----" not in data:
+        raise ConfigError(f"{file}: expected certificates in PEM form, found none")
+    return data
+
+
+NAME = click.option(
+    "--name",
+    default="policyd",
+    show_default=True,
+    metavar="NAME",
+    help="Set the name of both configurations.",
+)
+_OPTIONS = (
+    NAME,
+    click.option(
+        "--service",
+        type=Service(),
+        default=_DEFAULT_SERVICE,
+        show_default=True,
+        help="Call policyd by this Service.",
+    ),
+    click.option(
+        "--url",
+        default="",
+        metavar="URL",
+        help="Call policyd by this URL, such as https://10.0.0.7:8443, instead of a Service.",
+    ),
+    click.option(
+        "--ca-file",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Trust these CA certificates (PEM). Without it, caBundle is left to others, such as "
+        "cert-manager.",
+    ),
+    click.option(
+        "-n",
+        "--namespace",
+        metavar="NAME",
+        help="Leave out this namespace, policyd's own: its Pods must start while policyd does "
+        "not answer.  [default: that of the Service]",
+    ),
+    click.option(
+        "--exclude-namespace",
+        "excluded",
+        multiple=True,
+        default=("kube-system",),
+        show_default=True,
+        metavar="NAME",
+        help="Leave out this namespace; may be repeated.",
+    ),
+    click.option(
+        "--timeout",
+        type=click.IntRange(1, 30),
+        default=10,
+        show_default=True,
+        metavar="NUMBER",
+        help="Let the API server wait this many seconds for policyd; longer where a policy "
+        "has a longer timeoutSeconds.",
+    ),
+    click.option(
+        "--policy-configmaps",
+        default="",
+        metavar="SELECTOR",
+        help="Add a webhook that checks edits of the ConfigMaps with these labels in policyd's "
+        "namespace, such as policyd.dev/policies=true.",
+    ),
+)

@@ -1,0 +1,151 @@
+"""Bring the configurations of a cluster in step with rendered ones, by server-side apply."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from policyd.cli.shared.kubeconfig import kubeconfig_file
+from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
+from policyd.ownership import LABELS, MANAGER, POLICYD, labels_in, maker, without_maker
+from policyd.webhooks.stored import API_VERSION, RESOURCES, path_of
+
+if TYPE_CHECKING:
+    from policyd.cluster.commands import Objects
+
+TIMEOUT = 30.0  # seconds per request to the API server
+OURS = ",".join(f"{key}={value}" for key, value in LABELS.items())
+Outcome = Literal["created", "configured", "unchanged", "deleted", "left"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationChange:
+    """What happened, or would happen, to one configuration or placed document. ``left``: it is not
+    needed any more, and belongs to somebody else.
+    """
+
+    kind: str
+    name: str
+    what: Outcome
+    before: JSONObject | None
+    after: JSONObject | None
+
+    @property
+    def label(self) -> str:
+        """Return the name as kubectl shows it."""
+        return f"{self.kind.lower()}.admissionregistration.k8s.io/{self.name}"
+
+
+@contextmanager
+def cluster(kubeconfig: Path | None, context: str | None) -> Iterator["Objects"]:
+    """Connect to a cluster. Outcome its API server refuses becomes a ConfigError."""
+    from policyd.cluster.commands import open_objects
+
+    with open_objects(kubeconfig_file(kubeconfig), context, TIMEOUT) as objects:
+        # Imported here because the client library may be missing; open_objects says so.
+        from policyd.cluster.objects import ObjectError
+
+        try:
+            yield objects
+        except ObjectError as error:
+            hint = ""
+            if error.reason == "Conflict":
+                hint = "\n  hint: --force-conflicts takes these fields from their managers"
+            raise ConfigError(f"{error}{hint}") from None
+
+
+def current(objects: "Objects", kind: str, name: str) -> JSONObject | None:
+    """Return a configuration of the cluster; None if there is none."""
+    from policyd.cluster.objects import ObjectError
+
+    try:
+        return objects.get(path_of(kind, name))
+    except ObjectError as error:
+        if error.reason != "NotFound":
+            raise
+        return None
+
+
+def every(objects: "Objects", kind: str) -> list[JSONObject]:
+    """Return the configurations of a kind."""
+    return every_at(objects, path_of(kind), kind, API_VERSION)
+
+
+def every_at(objects: "Objects", path: str, kind: str, api_version: str) -> list[JSONObject]:
+    """Return the objects at the path of a list; its items have no kind and no apiVersion."""
+    found = [item for page in objects.list_pages(path) for item in page.get("items") or ()]
+    return [{"apiVersion": api_version, "kind": kind, **each} for each in found]
+
+
+def synchronized(
+    objects: "Objects",
+    wanted: Sequence[JSONObject],
+    name: str,
+    *,
+    force: bool = False,
+    dry_run: bool = False,
+) -> Iterator[ConfigurationChange]:
+    """Apply the configurations, and delete those of the name that are not wanted any more if they
+    are ours.
+    """
+    by_kind = {each["kind"]: each for each in wanted}
+    for kind in RESOURCES:
+        before = current(objects, kind, name)
+        if kind in by_kind:
+            body = _beside_other(by_kind[kind], before)
+            path = path_of(kind, name)
+            yield applied(objects, path, body, before, force=force, dry_run=dry_run)
+        elif before is not None and before.get("webhooks"):
+            ours = is_ours(before)
+            if ours and not dry_run:
+                objects.delete(path_of(kind, name), uid=before["metadata"]["uid"])
+            yield ConfigurationChange(kind, name, "deleted" if ours else "left", before, None)
+
+
+def applied(
+    objects: "Objects",
+    path: str,
+    body: JSONObject,
+    before: JSONObject | None,
+    *,
+    force: bool,
+    dry_run: bool = False,
+) -> ConfigurationChange:
+    """Apply one object; ``before`` is what is stored of it."""
+    after = objects.apply(path, body, MANAGER, force=force, dry_run=dry_run)
+    what = _what(before, after)
+    return ConfigurationChange(body["kind"], body["metadata"]["name"], what, before, after)
+
+
+def _beside_other(body: JSONObject, before: JSONObject | None) -> JSONObject:
+    """Leave out the label that another tool, such as Helm, has set to its own name."""
+    return body if maker(before or {}) in ("", POLICYD) else without_maker(body)
+
+
+def is_ours(configuration: JSONObject) -> bool:
+    """Whether a configuration has policyd's labels, and policyd manages fields of it."""
+    metadata = configuration.get("metadata") or {}
+    managers = {each.get("manager") for each in metadata.get("managedFields") or ()}
+    return has_labels(configuration) and MANAGER in managers
+
+
+def has_labels(configuration: JSONObject) -> bool:
+    """Whether a configuration has policyd's labels."""
+    return LABELS.items() <= labels_in(configuration).items()
+
+
+def _what(before: JSONObject | None, after: JSONObject) -> Outcome:
+    if before is None:
+        return "created"
+    return "unchanged" if shown(before) == shown(after) else "configured"
+
+
+def shown(configuration: JSONObject | None) -> JSONObject:
+    """Return a configuration without what the API server notes about it."""
+    if configuration is None:
+        return {}
+    noted = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "uid")
+    metadata = {key: value for key, value in configuration["metadata"].items() if key not in noted}
+    return {**configuration, "metadata": metadata}

@@ -1,0 +1,258 @@
+"""``policyd webhooks watch``: keeps the configurations of a cluster in step with policy files."""
+
+import asyncio
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AsyncExitStack, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
+from policyd.cli.shared.policies import policies_option
+from policyd.cli.webhooks.in_tree import IN_TREE, cluster_version, planned
+from policyd.cli.webhooks.options import FORCE, render_options
+from policyd.cli.webhooks.placing import Placing
+from policyd.cli.webhooks.rendered import configurations, loaded
+from policyd.cli.webhooks.synchronizing import (
+    OURS,
+    TIMEOUT,
+    ConfigurationChange,
+    cluster,
+    synchronized,
+)
+from policyd.errors import PolicydError
+from policyd.placement.documents import list_path
+from policyd.placement.placement import PlacementMode
+from policyd.placement.served import ServedKinds
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.live.watch import changed, fingerprint
+from policyd.policy.source.documents import Sources
+from policyd.versions import NEWEST
+from policyd.webhooks.reach.reach import reach
+from policyd.webhooks.rendering.options import RenderOptions
+from policyd.webhooks.stored import RESOURCES, path_of
+
+if TYPE_CHECKING:
+    from policyd.cluster.commands import Objects
+    from policyd.cluster.objects import ObjectClient
+    from policyd.cluster.watching import Watched
+
+RETRY = 10.0  # seconds after a failure
+LOOK = 1.0  # seconds between looks at whether the cluster can be watched
+_EPILOG = """\b
+Examples:
+  policyd webhooks watch -p policies/
+  policyd webhooks watch -p policies/ --ca-file ca.crt --context dev
+  policyd webhooks watch -p policies/ --in-tree auto
+  policyd webhooks watch -p policies/ --url https://10.0.0.7:8443 \\
+      --ca-file ca.crt --force-conflicts
+
+Exit status: 0 when it is stopped by SIGTERM or SIGINT, 2 if the policies or an option are invalid
+at the start or the cluster cannot be reached then.
+"""
+
+
+@click.command("watch", epilog=_EPILOG)
+@policies_option()
+@render_options
+@IN_TREE
+@KUBECONFIG
+@CONTEXT
+@FORCE
+def command(
+    *,
+    paths: tuple[Path, ...],
+    options: RenderOptions,
+    mode: PlacementMode | None,
+    kubeconfig: Path | None,
+    context: str | None,
+    force: bool,
+) -> None:
+    """Keep the webhook configurations of a cluster in step with policy files.
+
+    Whenever the files change, or somebody changes or deletes the configurations or a document that
+    was placed with --in-tree, they are applied again, as policyd webhooks apply does. While the
+    policies are invalid, the last valid ones count. Runs in the foreground until it is stopped, and
+    deletes nothing then.
+    """
+    watch = _Watch(paths, options, mode, kubeconfig=kubeconfig, context=context, force=force)
+    watch.start()
+    watch.synchronize(waits=False)
+    asyncio.run(watch.run())
+
+
+class _Watch:
+    """The state of the command: the configurations that are wanted."""
+
+    def __init__(
+        self,
+        paths: Sequence[Path],
+        options: RenderOptions,
+        mode: PlacementMode | None,
+        *,
+        kubeconfig: Path | None,
+        context: str | None,
+        force: bool,
+    ) -> None:
+        self.paths = paths
+        self.options = options
+        self.mode: PlacementMode | None = mode
+        self.kubeconfig = kubeconfig
+        self.context = context
+        self.force = force
+        self.version = NEWEST
+        self.served = ServedKinds()
+        self.loaded: tuple[Sources, CompiledPolicySet] | None = None
+        self.state = fingerprint(paths)
+        # Set when a run should not go on waiting: it began with policies that have changed.
+        self.interrupted = threading.Event()
+        self.stopped = False
+
+    def start(self) -> None:
+        """Load the policies, for the version of the cluster if it is to enforce some."""
+        if self.mode is not None:
+            with cluster(self.kubeconfig, self.context) as objects:
+                self.version = cluster_version(objects)
+        self.load()
+
+    def load(self) -> None:
+        """Load the policies, and render once to check the result."""
+        sources, policies = loaded(self.paths, self.version)
+        wanted = configurations(policies, self.options)
+        self.loaded = sources, policies
+        _log(f"loaded {len(policies.policies)} policies, generation {policies.generation}")
+        for found in reach(policies, wanted):
+            for gap in found.gaps:
+                _log(f"warning: {found.kind} {found.policy} is {found.state}: {gap}")
+
+    def synchronize(self, *, waits: bool = True) -> None:
+        """Apply what is wanted, where the cluster differs; with ``waits`` also what can only follow
+        after some time.
+        """
+        if waits:
+            self.interrupted.clear()
+        else:
+            self.interrupted.set()
+        with cluster(self.kubeconfig, self.context) as objects:
+            for change in self._changes(objects):
+                if change.what == "left":
+                    _log(f"warning: {change.label} is not needed, but it is not policyd's")
+                elif change.what != "unchanged":
+                    _log(f"{change.label} {change.what}")
+
+    def _changes(self, objects: "Objects") -> Iterator[ConfigurationChange]:
+        assert self.loaded is not None
+        sources, policies = self.loaded
+        name, options, force = self.options.name, self.options, self.force
+        if self.mode is None:
+            return synchronized(objects, configurations(policies, options), name, force=force)
+        version = cluster_version(objects)
+        if version != self.version:
+            self.version = version
+            self.load()
+            sources, policies = self.loaded
+        state = planned(objects, sources, policies, options, self.mode, force=force)
+        self.served = state.served
+        placing = Placing(objects, state, options, force=force, pause=self._pause, note=_log)
+        return placing.run()
+
+    def _pause(self, seconds: float) -> bool:
+        return not self.stopped and not self.interrupted.wait(seconds)
+
+    async def run(self) -> None:
+        """Follow the files and the cluster until a signal."""
+        from policyd.cluster import client
+        from policyd.cluster.objects import ObjectClient
+
+        stop, due = asyncio.Event(), asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._end, stop)
+        config = client.configuration(kubeconfig_file(self.kubeconfig), self.context)
+        objects = ObjectClient(config, TIMEOUT)
+        async with AsyncExitStack() as stack:
+            stack.push_async_callback(objects.close)
+            tasks = await stack.enter_async_context(asyncio.TaskGroup())
+            tasks.create_task(self._follow_files(stop, due))
+            for each in self._lists():
+                tasks.create_task(self._follow_cluster(objects, each, stop, due))
+            if self.mode is not None:
+                due.set()  # what the first run did not wait for
+            _log(f"watching {', '.join(map(str, self.paths))} and the cluster")
+            while not stop.is_set():
+                await _first(stop, due)
+                due.clear()
+                if not stop.is_set() and not await self._tried():
+                    loop.call_later(RETRY, due.set)
+        _log("stopped; the configurations stay as they are")
+
+    def _end(self, stop: asyncio.Event) -> None:
+        self.stopped = True
+        self.interrupted.set()
+        stop.set()
+
+    def _lists(self) -> Iterator["Watched"]:
+        """Yield what may be changed by others: the configurations, and placed documents."""
+        from policyd.cluster.watching import Watched
+
+        selected = f"metadata.name={self.options.name}"
+        for kind in RESOURCES:
+            yield Watched(path_of(kind), field_selector=selected, metadata_only=True)
+        for kind, version in self.served.versions.items():
+            yield Watched(list_path(kind, version), label_selector=OURS, metadata_only=True)
+
+    async def _follow_files(self, stop: asyncio.Event, due: asyncio.Event) -> None:
+        async for _ in changed(self.paths, stop, known=self.state):
+            try:
+                await asyncio.to_thread(self.load)
+            except PolicydError as error:
+                _log(f"error: the policies changed and are invalid; the former ones count: {error}")
+                continue
+            self.interrupted.set()
+            due.set()
+
+    async def _follow_cluster(
+        self, objects: "ObjectClient", watched: "Watched", stop: asyncio.Event, due: asyncio.Event
+    ) -> None:
+        from policyd.cluster.watching import Reflector
+
+        resource = watched.path.rpartition("/")[2]
+        reflector = Reflector(objects, watched, changed=lambda _space, _name: due.set())
+        running = asyncio.ensure_future(reflector.run(stop))
+        problem = ""
+        while not running.done():
+            await asyncio.wait([running], timeout=LOOK)
+            if reflector.problem != problem:
+                problem = reflector.problem
+                what = f"cannot watch them: {problem}" if problem else "they are watched again"
+                _log(f"{'error' if problem else 'note'}: {resource}: {what}")
+        await running
+
+    async def _tried(self) -> bool:
+        try:
+            await asyncio.to_thread(self.synchronize)
+        except PolicydError as error:
+            _log(f"error: {error}; trying again in {RETRY:g} s")
+            return False
+        return True
+
+
+async def _first(*events: asyncio.Event) -> None:
+    """Wait until one of the events is set."""
+    waits = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+            with suppress(asyncio.CancelledError):
+                await wait
+
+
+def _log(text: str) -> None:
+    """Print a line with the time."""
+    click.echo(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {text}", err=True)

@@ -1,0 +1,83 @@
+"""The object client for commands, which wait for each answer. The same methods and errors."""
+
+import asyncio
+from collections.abc import Coroutine, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from policyd.cluster import missing
+from policyd.json_types import JSONObject
+
+if TYPE_CHECKING:
+    from policyd.cluster.objects import ObjectClient
+
+Answer = TypeVar("Answer")
+
+
+@contextmanager
+def open_objects(
+    kubeconfig: Path | None, context: str | None, timeout: float
+) -> Iterator["Objects"]:
+    """Requests to the cluster of a kubeconfig's context; without a kubeconfig, of this Pod.
+
+    Raises ConfigError if there is no such cluster, or no client library.
+    """
+    try:
+        from policyd.cluster import bounds, client, objects
+    except ModuleNotFoundError as error:
+        raise missing(error) from None
+    config = client.configuration(kubeconfig, context)
+    made = objects.ObjectClient(config, timeout, bounds.MAX_PAGE_BYTES)
+    with asyncio.Runner() as runner:
+        try:
+            yield Objects(made, runner)
+        finally:
+            runner.run(made.close())
+
+
+class Objects:
+    """Usable outside of an event loop only: it has one of its own while it is open."""
+
+    def __init__(self, client: "ObjectClient", runner: asyncio.Runner) -> None:
+        self._client = client
+        self._runner = runner
+
+    def get(self, path: str, query: Mapping[str, str] | None = None) -> JSONObject:
+        """The object at a path."""
+        return self._run(self._client.get(path, query))
+
+    def list_pages(self, path: str, query: Mapping[str, str] | None = None) -> Iterator[JSONObject]:
+        """The pages of a list, each fetched when it is needed."""
+        pages = self._client.list_pages(path, query)
+
+        async def following() -> JSONObject | None:
+            return await anext(pages, None)
+
+        while (page := self._run(following())) is not None:
+            yield page
+
+    def create(self, path: str, body: JSONObject) -> JSONObject:
+        """Create an object; ``path`` is that of its list."""
+        return self._run(self._client.create(path, body))
+
+    def replace(self, path: str, body: JSONObject) -> JSONObject:
+        """Replace an object; with a resourceVersion in ``body`` only if it is the current one."""
+        return self._run(self._client.replace(path, body))
+
+    def apply(
+        self, path: str, body: JSONObject, manager: str, *, force: bool, dry_run: bool = False
+    ) -> JSONObject:
+        """Server-side apply of the fields in ``body``."""
+        return self._run(self._client.apply(path, body, manager, force=force, dry_run=dry_run))
+
+    def delete(self, path: str, *, uid: str = "", resource_version: str = "") -> JSONObject:
+        """Delete an object, if it has this uid and resourceVersion."""
+        return self._run(self._client.delete(path, uid=uid, resource_version=resource_version))
+
+    def delete_collection(self, path: str, label_selector: str) -> JSONObject:
+        """Delete the objects of a list that a selector selects."""
+        return self._run(self._client.delete_collection(path, label_selector))
+
+    def _run(self, work: Coroutine[Any, Any, Answer]) -> Answer:
+        return self._runner.run(work)

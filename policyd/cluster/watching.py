@@ -1,0 +1,331 @@
+"""Keeps a list of objects in step with an API server, by list and watch as client-go does.
+
+Knows nothing of what the objects are for. While the API server is away the last state stays.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from math import inf
+from time import monotonic, perf_counter_ns
+from typing import NoReturn
+
+from policyd.cluster.bounds import AnswerTooLarge, InvalidAnswer
+from policyd.cluster.client import PROBLEMS, ReportLookup, describe
+from policyd.cluster.objects import JSON_TYPE, PAGE, ObjectClient, ObjectError
+from policyd.cluster.streams import (
+    MAX_LIST_PAGE_BYTES,
+    EventLines,
+    ListPage,
+    event,
+    key_of,
+    list_page,
+    objects_of,
+    version_of,
+)
+from policyd.json_types import JSONObject
+
+# A watch is requested for a random time within these, so that those of all replicas do not end at
+# once.
+WATCH_SECONDS = (300.0, 600.0)
+# How much longer than requested a watch may last.
+OVERTIME_SECONDS = 10.0
+# An API server sends a bookmark about every minute. No event at all for this long is a stall: the
+# list is read again on another connection.
+STALL_SECONDS = 120.0
+# After a failure: a random pause of up to the first, doubled each time up to the second. A watch
+# that worked for the third begins again with the first.
+PAUSE_SECONDS = 0.05
+LONGEST_PAUSE_SECONDS = 5.0
+HEALTHY_SECONDS = 60.0
+# Statuses of a right that is missing, and of a resource that is not served.
+_LASTING = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
+_METADATA = "application/json;as=PartialObjectMetadata{};g=meta.k8s.io;v=v1"
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Which list: its path, such as ``api/v1/namespaces/shop/configmaps``, and what is selected of
+    it. ``metadata_only`` leaves the other fields at the API server.
+    """
+
+    path: str
+    label_selector: str = ""
+    field_selector: str = ""
+    metadata_only: bool = False
+
+    def query(self) -> dict[str, str]:
+        """The selectors, as parameters of a request."""
+        given = {"labelSelector": self.label_selector, "fieldSelector": self.field_selector}
+        return {name: value for name, value in given.items() if value}
+
+    def accept(self, suffix: str = "") -> str:
+        """The Accept header; ``suffix`` is List for lists."""
+        return _METADATA.format(suffix) if self.metadata_only else JSON_TYPE
+
+
+class _Outdated(Exception):
+    """The list has to be read again, because the watch cannot continue or cannot be trusted."""
+
+
+def as_is(found: JSONObject) -> JSONObject | None:
+    """Keep the whole object."""
+    return found
+
+
+def ignore(namespace: str, name: str) -> None:
+    """Do nothing about a change."""
+
+
+def unreported(answered: bool, nanoseconds: int) -> None:
+    """Do nothing about a request."""
+
+
+class Reflector:
+    """One list, kept in step while ``run`` runs.
+
+    ``keep`` returns what to keep of an object, None for nothing. ``changed`` is called after a kept
+    object changed, with its namespace and name, and with empty strings after a new list; it runs on
+    the event loop and must be quick. ``report`` is called after each page of a list and each
+    beginning of a watch.
+    """
+
+    def __init__(
+        self,
+        client: ObjectClient,
+        watched: Watched,
+        *,
+        keep: Callable[[JSONObject], JSONObject | None] = as_is,
+        changed: Callable[[str, str], None] = ignore,
+        report: ReportLookup = unreported,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self.watched = watched
+        self.synced = False
+        self.problem = ""
+        self.status = 0  # the HTTP status of the problem
+        # What is kept of each object, by namespace and name. It is replaced by each new list.
+        self.objects: Mapping[tuple[str, str], JSONObject] = {}
+        # Whether the list is known. It is while the API server is away, for its last state is the
+        # best that is known; not without the right to follow it, nor when the resource is gone.
+        self.usable = False
+        self._client = client
+        self._keep = keep
+        self._changed = changed
+        self._report = report
+        self._clock = clock
+        self._kept: dict[tuple[str, str], JSONObject] = {}
+        self._version = ""  # where the next watch begins; "" to list first
+        self._page = PAGE
+        self._first = asyncio.Event()
+        self._watching = False
+        self._current_at = clock()
+        self._opened_at = inf  # when the watch began
+
+    @property
+    def refused(self) -> bool:
+        """Whether the right to list or to watch is missing."""
+        return self.status == HTTPStatus.FORBIDDEN
+
+    @property
+    def gone(self) -> bool:
+        """Whether the API server does not serve the resource."""
+        return self.status == HTTPStatus.NOT_FOUND
+
+    @property
+    def staleness(self) -> float:
+        """Seconds since the list was last known to be current; 0 while the watch works. A watch
+        without changes is known to work by its bookmarks.
+        """
+        silent = self._clock() - self._current_at
+        return 0.0 if self._watching and silent < STALL_SECONDS else silent
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait until the first list is complete; False if that takes longer."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._first.wait(), seconds)
+        return self.synced
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Keep the list in step until ``stop`` is set. Raises nothing that an API server causes."""
+        loop = asyncio.get_running_loop()
+        keeping, stopping = loop.create_task(self._keep_in_step()), loop.create_task(stop.wait())
+        tasks = (keeping, stopping)
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in tasks:
+                each.cancel()
+            await asyncio.wait(tasks)
+            self._watching = False
+        if not keeping.cancelled():
+            keeping.result()  # raises its defect
+
+    async def _keep_in_step(self) -> None:
+        failures = 0
+        while True:
+            self._opened_at = inf
+            try:
+                if not self._version:
+                    await self._list()
+                await self._watch()
+            except _Outdated as error:
+                self._version = ""
+                if failures:  # once is what long absence brings
+                    self._failed(f"WATCH /{self.watched.path}: {error}")
+            except ObjectError as error:
+                self._failed(str(error), error.status)
+            except PROBLEMS as error:
+                self._failed(f"WATCH /{self.watched.path}: {describe(error)}")
+                if isinstance(error, InvalidAnswer):
+                    self._version = ""
+            finally:
+                self._watching = False
+            healthy = self._clock() - self._opened_at >= HEALTHY_SECONDS
+            failures = 0 if healthy else failures + 1
+            most = min(PAUSE_SECONDS * 2 ** min(failures, 20), LONGEST_PAUSE_SECONDS)
+            await asyncio.sleep(random.uniform(0.0, most))  # noqa: S311 - a pause, no secret
+
+    def _failed(self, problem: str, status: int = 0) -> None:
+        """Note why the list is not in step."""
+        # Without a right, or without the resource, no other failure makes the list usable again.
+        lasting = self.status in _LASTING and status not in _LASTING
+        self.problem, self.status = problem, self.status if lasting else status
+        self._assess()
+        if status in (HTTPStatus.GONE, HTTPStatus.NOT_FOUND):
+            self._version = ""
+
+    def _assess(self) -> None:
+        self.usable = self.synced and self.status not in _LASTING
+
+    async def _list(self) -> None:
+        """Read all pages; what was kept before stays until the last one has come."""
+        began = self._clock()
+        kept: dict[tuple[str, str], JSONObject] = {}
+        following = ""
+        while True:
+            page = await self._next_page(following)
+            async for found in objects_of(page):
+                rest = self._keep(found)
+                if rest is not None:
+                    kept[key_of(found)] = rest
+            following = page.following
+            if not following:
+                break
+        self.objects = self._kept = kept
+        self._version, self._current_at = page.version, began
+        self.synced = True
+        self._assess()
+        self._first.set()
+        self._changed("", "")
+
+    async def _next_page(self, following: str) -> ListPage:
+        """A page; with ever fewer objects if it would be too large."""
+        while True:
+            query = {**self.watched.query(), "limit": str(self._page)}
+            if following:
+                query["continue"] = following
+            started, answered = perf_counter_ns(), False
+            try:
+                accept = self.watched.accept("List")
+                data = await self._client.read(self.watched.path, query, accept)
+                if len(data) > MAX_LIST_PAGE_BYTES and self._page > 1:
+                    raise AnswerTooLarge
+                page = list_page(data)
+                answered = True
+                return page
+            except AnswerTooLarge:
+                if self._page == 1:
+                    raise
+                self._page = self._page // 4 or 1
+            finally:
+                self._report(answered, perf_counter_ns() - started)
+
+    async def _watch(self) -> None:
+        """Take events until the watch ends."""
+        asked = random.uniform(*WATCH_SECONDS)  # noqa: S311 - a time, no secret
+        query = {
+            **self.watched.query(),
+            "watch": "true",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self._version,
+            "timeoutSeconds": str(int(asked)),
+        }
+        async with AsyncExitStack() as stack:
+            started, answered = perf_counter_ns(), False
+            stream = self._client.stream(self.watched.path, query, self.watched.accept())
+            try:
+                parts = await stack.enter_async_context(stream)
+                answered = True
+            finally:
+                self._report(answered, perf_counter_ns() - started)
+            # What is newer than the last known version follows at once.
+            self._current_at = self._opened_at = self._clock()
+            self.problem, self.status, self._watching = "", 0, True
+            self._assess()
+            await self._follow(parts, asked)
+
+    async def _follow(self, parts: AsyncIterator[bytes], seconds: float) -> None:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + seconds + OVERTIME_SECONDS
+        lines = EventLines()
+        try:
+            async with asyncio.timeout_at(min(end, loop.time() + STALL_SECONDS)) as limit:
+                async for part in parts:
+                    for line in lines.take(part):
+                        self._take(line)
+                        limit.reschedule(min(end, loop.time() + STALL_SECONDS))
+        except TimeoutError:
+            if loop.time() < end:
+                raise _Outdated(f"no event and no bookmark for {STALL_SECONDS:g} s") from None
+        else:
+            self._current_at = self._clock()
+
+    def _take(self, line: bytes) -> None:
+        """Apply one event; the next watch begins after it."""
+        kind, found = event(line)
+        if kind == "ERROR":
+            self._refuse(found)
+        version = version_of(found)
+        if _earlier(version, self._version):
+            raise _Outdated(f"resourceVersion {version} follows {self._version}")
+        if kind in ("ADDED", "MODIFIED"):
+            self._put(key_of(found), self._keep(found))
+        elif kind == "DELETED":
+            self._put(key_of(found), None)
+        elif kind != "BOOKMARK":
+            raise InvalidAnswer(f"unknown type {kind[:40]!r} of an event")
+        self._version, self._current_at = version, self._clock()
+
+    def _put(self, key: tuple[str, str], rest: JSONObject | None) -> None:
+        if self._kept.get(key) == rest:
+            return
+        if rest is None:
+            del self._kept[key]
+        else:
+            self._kept[key] = rest
+        self._changed(*key)
+
+    def _refuse(self, status: JSONObject) -> NoReturn:
+        """Raise the error of an ERROR event."""
+        code, message = status.get("code"), str(status.get("message"))
+        if code == HTTPStatus.GONE:
+            raise _Outdated(message)
+        self._version = ""
+        raise ObjectError(
+            f"WATCH /{self.watched.path}: the API server ended the watch: {message}",
+            code if isinstance(code, int) else 0,
+            str(status.get("reason") or ""),
+            status,
+        )
+
+
+def _earlier(version: str, last: str) -> bool:
+    """Whether a resourceVersion is before another one: the history of the API server was replaced.
+    Those that are no numbers have no order.
+    """
+    ordered = all(each.isascii() and each.isdigit() for each in (version, last))
+    return ordered and (len(version), version) < (len(last), last)

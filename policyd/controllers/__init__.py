@@ -1,0 +1,1 @@
+"""Loops that a server runs in its cluster: the Lease, certificates, registration."""

@@ -1,0 +1,1 @@
+"""Certificates that policyd issues and rotates, and those that are mounted."""

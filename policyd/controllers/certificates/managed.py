@@ -1,0 +1,307 @@
+"""Managed certificates: every replica serves what the Secret holds; the holder of the Lease writes.
+
+``rotation.py`` decides what to write. What is served stays in use if the Secret is damaged or gone.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from http import HTTPStatus
+from time import monotonic
+
+from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.cluster.watching import Reflector, Watched
+from policyd.controllers.certificates import bundles
+from policyd.controllers.certificates.bundles import WebhookAddress
+from policyd.controllers.certificates.issuer import IssuingError, issue
+from policyd.controllers.certificates.material import Material, is_ours, read, secret
+from policyd.controllers.certificates.rotation import (
+    RotationPlan,
+    Situation,
+    plan,
+    pruned,
+    recovered,
+    with_authority,
+)
+from policyd.controllers.registration.watched import WatchedConfigurations
+from policyd.controllers.trouble import Trouble, reason
+from policyd.controllers.wakening import Wakening
+from policyd.errors import PolicydError
+from policyd.json_types import JSONObject
+from policyd.observability.logs import Log
+from policyd.tls.sources import HeldPair
+from policyd.webhooks.stored import path_of
+
+# How long every API server has had a bundle before a certificate needs it: a part of the life of a
+# certificate, and no longer than this.
+SETTLING_SECONDS = 10.0
+SETTLING_PART = 0.1
+# How often the state is looked at without a change, and again after an error.
+LONGEST_PAUSE = 60.0
+RETRY_SECONDS = 2.0
+DONE = {
+    "first": "the CA and the certificate were issued",
+    "authority": "a new CA was issued; it signs once API servers know it",
+    "leaf": "the certificate was issued anew",
+    "prune": "the former CA was taken out of the bundle",
+    "repair": "the Secret was written again",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateOptions:
+    """Where the certificates are kept, their names, how long they live, and whose they are."""
+
+    namespace: str
+    secret: str
+    names: tuple[str, ...]
+    lifetime: float
+    address: WebhookAddress
+
+    @property
+    def settling(self) -> float:
+        """Seconds for API servers to read a bundle."""
+        return min(SETTLING_SECONDS, SETTLING_PART * self.lifetime)
+
+
+class NotOurs(PolicydError):
+    """The Secret has content that policyd did not write."""
+
+
+class ManagedCertificates:
+    """The certificates of one replica. ``pair`` is what it serves; ``serve`` is called after it
+    changed, and ``noticed`` after anything in the Secret changed.
+
+    ``holds``: whether this replica writes. ``publishes``: whether another controller brings the
+    bundle into the webhook configurations now; if not, this one does. ``rotations`` counts results.
+    """
+
+    def __init__(
+        self,
+        client: ObjectClient,
+        options: CertificateOptions,
+        configurations: WatchedConfigurations,
+        log: Log,
+        *,
+        clock: Callable[[], float],
+        holds: Callable[[], bool],
+        publishes: Callable[[], bool],
+        serve: Callable[[], None],
+        noticed: Callable[[], None],
+        rotations: dict[str, int],
+    ) -> None:
+        self._client = client
+        self._options = options
+        self._configurations = configurations
+        self._log = log
+        self._clock = clock
+        self._holds = holds
+        self._publishes = publishes
+        self._serve = serve
+        self._noticed = noticed
+        self._rotations = rotations
+        self._where = f"{options.namespace}/{options.secret}"
+        self.pair = HeldPair(f"the Secret {self._where}")
+        self.changed = Wakening()
+        self._list = f"api/v1/namespaces/{options.namespace}/secrets"
+        selector = f"metadata.name={options.secret}"
+        self._reflector = Reflector(
+            client,
+            Watched(self._list, field_selector=selector),
+            changed=lambda *_: self.changed(),
+        )
+        self._damage = Trouble("certificate", log)
+        self._trouble = Trouble("certificate", log)
+        self._found = Material()  # what the Secret holds
+        self._read: JSONObject | None = None  # the Secret that it was read from
+        self._memory = Material()  # the last whole one
+        # The last write, and the version that it replaced: the watch may not have shown it yet.
+        self._written: tuple[JSONObject, str] | None = None
+        self._complete: tuple[tuple[bytes, ...], float] | None = None  # which bundle, since when
+        self._why = "the replica that holds the Lease has not written it yet"
+
+    @property
+    def bundle(self) -> bytes:
+        """What clients are to trust; empty before there is anything."""
+        return self._found.bundle_pem or self._memory.bundle_pem
+
+    @property
+    def problem(self) -> str:
+        """Why the certificates are not in order; empty if they are."""
+        return self._trouble.problem or self._damage.problem or self._reflector.problem
+
+    @property
+    def unready(self) -> str:
+        """Why there is nothing to serve; empty if there is."""
+        if self.pair.pair is not None:
+            return ""
+        return f"no certificate in the Secret {self._where}: {self.problem or self._why}"
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Serve, and write while this replica holds the Lease, until ``stop`` is set."""
+        watching = asyncio.get_running_loop().create_task(self._reflector.run(stop))
+        try:
+            while not stop.is_set():
+                await self.changed.wait(stop, await self._pass())
+        finally:
+            await watching
+
+    async def _pass(self) -> float:
+        """Look at everything once; return the seconds until it is to be looked at again."""
+        if not self._reflector.synced:
+            return RETRY_SECONDS
+        self._look()
+        if not self._holds():
+            self._complete = None
+            return LONGEST_PAUSE
+        try:
+            pause = await self._lead()
+        except ObjectError as error:
+            if error.status == HTTPStatus.CONFLICT:
+                return RETRY_SECONDS / 4  # the watch shows who was faster
+            self._failed(f"cannot write the certificates: {reason(error)}")
+            return RETRY_SECONDS
+        except (IssuingError, NotOurs) as error:
+            self._failed(str(error))
+            return RETRY_SECONDS
+        self._trouble.end("the certificates can be written again")
+        return pause
+
+    def _look(self) -> None:
+        """Read the Secret if it changed, and serve what it holds."""
+        current = self._current()
+        if current is self._read:
+            return
+        self._read = current
+        self._found = Material() if current is None else read(current)
+        if current is None:
+            self._damage.begin(
+                f"the Secret {self._where} is gone; the certificate that was read before is served"
+            )
+        elif self._found.problems and is_ours(current):
+            problems = "; ".join(self._found.problems)
+            self._damage.begin(
+                f"the Secret {self._where} cannot be used, so the former certificate is served:"
+                f" {problems}"
+            )
+            self._rotations["error"] += 1
+        else:
+            self._damage.end(f"the Secret {self._where} can be used again")
+        if self._found.whole:
+            self._memory = self._found
+        leaf = self._found.leaf
+        if leaf is not None and leaf != self.pair.pair:
+            self.pair.pair = leaf
+            self._serve()
+        self._noticed()
+
+    def _current(self) -> JSONObject | None:
+        """The Secret as the watch or the last write has it, whichever is newer."""
+        seen = self._reflector.objects.get((self._options.namespace, self._options.secret))
+        if self._written is None:
+            return seen
+        written, replaced = self._written
+        if _version(seen) == replaced:
+            return written
+        self._written = None
+        return seen
+
+    async def _lead(self) -> float:
+        """Do what is due; return the seconds until something may be due again."""
+        current, configurations = self._current(), self._configurations
+        if current is not None and not is_ours(current):
+            raise NotOurs(
+                f"the Secret {self._where} was not written by policyd: delete it, or name another"
+                " one with --certificate-secret"
+            )
+        found = list(configurations.found.values())
+        situation = Situation(
+            self._clock(),
+            self._options.names,
+            self._options.lifetime,
+            bundles.published(found, self._options.address) if configurations.synced else None,
+            self._settled(found),
+        )
+        held = recovered(self._found, self._memory, situation)
+        if held.whole and not self._found.whole:
+            await self._write(held, current, "repair")
+            return 0.0
+        rotation = plan(held, situation)
+        if rotation.action == "wait":
+            self._why = rotation.why or self._why
+            await self._publish(found)
+            if rotation.why and configurations.problem:
+                self._why = f"{rotation.why}: {configurations.problem}"
+            pause = rotation.at - situation.now
+            if rotation.why:
+                pause = self._options.settling / 2
+            return min(max(pause, 0.05), LONGEST_PAUSE)
+        await self._write(await self._step(held, situation, rotation), current, rotation.action)
+        return 0.0
+
+    async def _step(self, held: Material, situation: Situation, rotation: RotationPlan) -> Material:
+        """What to write next."""
+        options = self._options
+        if rotation.action == "prune":
+            return pruned(held, situation.now)
+        if rotation.action == "leaf":
+            issued = await issue(situation.now, options.lifetime, options.names, held.authority)
+            return replace(held, leaf=issued.leaf, problems=())
+        names = options.names if rotation.action == "first" else ()
+        issued = await issue(situation.now, options.lifetime, names, None)
+        if issued.authority is None:
+            raise IssuingError("cannot issue certificates: no CA was issued")
+        return replace(
+            with_authority(held, issued.authority, situation), leaf=issued.leaf or held.leaf
+        )
+
+    async def _write(self, material: Material, former: JSONObject | None, action: str) -> None:
+        if not self._holds():
+            return  # it was lost while a certificate was issued
+        body = secret(material, self._options.namespace, self._options.secret, former)
+        if former is None:
+            stored = await self._client.create(self._list, body)
+        else:
+            stored = await self._client.replace(f"{self._list}/{self._options.secret}", body)
+        self._written = stored, _version(former)
+        self._rotations["success"] += 1
+        self._log.write("info", "certificate", f"{DONE[action]} in the Secret {self._where}")
+        self._look()
+
+    async def _publish(self, found: list[JSONObject]) -> None:
+        """Bring the bundle into the webhook configurations, unless another controller does."""
+        if self._publishes() or not self._found.bundle or not self._configurations.synced:
+            return
+        for each in found:
+            changed = bundles.with_bundle(each, self._options.address, self._found.bundle)
+            if changed is not None:
+                path = path_of(each["kind"], self._configurations.name)
+                await self._client.replace(path, changed)
+
+    def _settled(self, found: list[JSONObject]) -> bool:
+        """Whether every configuration has had the whole bundle for long enough."""
+        bundle = self._found.bundle
+        if not self._configurations.synced or not bundles.complete(
+            found, self._options.address, bundle
+        ):
+            self._complete = None
+            return False
+        if self._complete is None or self._complete[0] != bundle:
+            self._complete = bundle, monotonic()
+        return monotonic() - self._complete[1] >= self._options.settling
+
+    def _failed(self, problem: str) -> None:
+        self._rotations["error"] += problem != self._trouble.problem
+        self._trouble.begin(problem)
+
+
+def _version(found: Mapping[str, JSONObject] | None) -> str:
+    return str(((found or {}).get("metadata") or {}).get("resourceVersion") or "")
+
+
+def names_of(address: WebhookAddress, host: str) -> tuple[str, ...]:
+    """The names that API servers may call; ``host`` is that of a URL, empty for a Service."""
+    if host:
+        return (host,)
+    short = f"{address.service}.{address.namespace}"
+    return (f"{short}.svc", f"{short}.svc.cluster.local", short)

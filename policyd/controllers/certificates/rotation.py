@@ -1,0 +1,171 @@
+"""What to do next about the managed certificates. No I/O and no clock of its own.
+
+A new authority goes into the bundle first, and everything that publishes the bundle follows. A leaf
+of it is written only when API servers have had time to read the bundle; until then the leaf of the
+former authority is served. The key of the former authority is gone from then on, so that its last
+leaf was issued before its successor and lives a tenth of its life: after that time no replica, even
+one that has seen nothing since, can serve a leaf of it, and it leaves the bundle. This needs no
+answers of the replicas. ``issuing.py`` keeps the lives of leaves within these bounds.
+
+Each step is one write of the Secret, and the next step depends on nothing but the Secret and the
+webhook configurations: whoever takes over, continues.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from policyd.controllers.certificates.material import Material
+from policyd.tls.pem import BACKDATED, LIVES, KeyPair, validity
+from policyd.tls.verifying import refusal
+
+# first: an authority and a leaf at once; prune: take authorities out of the bundle.
+RotationAction = Literal["first", "authority", "leaf", "prune", "wait"]
+# Seconds after which a leaf that can no longer be served is out of use for certain.
+MARGIN = 5.0
+# Certificates of a bundle. Two are in use; others come from who wrote a caBundle by hand.
+LONGEST_BUNDLE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """The situation: the time, the ``names`` and ``lifetime`` of leaves.
+
+    ``published`` are the certificates in the webhook configurations, None if they are not known;
+    ``settled``: every configuration has had the whole bundle for some time.
+    """
+
+    now: float
+    names: tuple[str, ...]
+    lifetime: float
+    published: tuple[bytes, ...] | None = ()
+    settled: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RotationPlan:
+    """What to do now, and why; if nothing, ``at`` is when to plan again at the latest."""
+
+    action: RotationAction
+    why: str = ""
+    at: float = float("inf")
+
+
+@dataclass(frozen=True, slots=True)
+class _Life:
+    """When a certificate was issued and when it expires."""
+
+    issued: float
+    ends: float
+
+    @property
+    def length(self) -> float:
+        return self.ends - self.issued
+
+    @property
+    def due(self) -> float:
+        """When to replace it."""
+        return self.issued + 2 * self.length / 3
+
+    def valid(self, now: float) -> bool:
+        return self.issued - BACKDATED <= now < self.ends
+
+
+def plan(held: Material, situation: Situation) -> RotationPlan:
+    """The next step."""
+    authority = held.authority
+    if authority is None:
+        return _without_authority(held, situation)
+    life = _life(authority.certificate)
+    if not life.valid(situation.now):
+        return _new_authority(situation, "the CA has expired or is not valid yet")
+    leaf = held.leaf
+    if leaf is None or refusal(authority.certificate, leaf, ()):
+        return _of_new_authority(leaf, situation)
+    lives = _life(leaf.certificate)
+    if situation.now >= lives.due or not lives.valid(situation.now):
+        return RotationPlan("leaf", "two thirds of the life of the certificate are over")
+    if refusal(authority.certificate, leaf, situation.names):
+        return RotationPlan("leaf", "the certificate does not have the names of the webhook")
+    if situation.now >= life.due or life.length < 0.99 * LIVES * situation.lifetime - 1:
+        # The former authority signs nothing any more: its leaf must last until the bundle is read.
+        if lives.ends - situation.now < lives.length / 2:
+            return RotationPlan("leaf", "the CA is about to be replaced")
+        return _new_authority(situation, "the CA is to be replaced")
+    if pruned(held, situation.now) != held:
+        return RotationPlan("prune", "no certificate of the former CA is valid any more")
+    ends = [_out_of_use(each, authority.certificate) for each in held.bundle[1:]]
+    return RotationPlan("wait", at=min([lives.due, life.due, *ends]))
+
+
+def _without_authority(held: Material, situation: Situation) -> RotationPlan:
+    if situation.published is None:
+        return RotationPlan("wait", "the webhook configurations cannot be read")
+    if held.leaf is None and not held.bundle and not situation.published:
+        return RotationPlan("first", "there is no certificate yet")
+    return RotationPlan("authority", "there is no CA that can sign")
+
+
+def _new_authority(situation: Situation, why: str) -> RotationPlan:
+    """A new authority keeps what is published, so that must be known."""
+    if situation.published is None:
+        return RotationPlan("wait", f"{why}, but the webhook configurations cannot be read")
+    return RotationPlan("authority", why)
+
+
+def _of_new_authority(leaf: KeyPair | None, situation: Situation) -> RotationPlan:
+    """The authority has no leaf yet."""
+    if situation.settled:
+        return RotationPlan("leaf", "API servers know the new CA")
+    if leaf is not None and not _life(leaf.certificate).valid(situation.now):
+        return RotationPlan("leaf", "the certificate has expired")
+    return RotationPlan(
+        "wait", "the webhook configurations do not have the new CA yet", situation.now
+    )
+
+
+def with_authority(held: Material, new: KeyPair, situation: Situation) -> Material:
+    """The material with another authority; all that clients may need is still in the bundle."""
+    former = dict.fromkeys([*held.bundle, *(situation.published or ())])
+    kept = [each for each in former if each != new.certificate]
+    valid = [each for each in kept if _life(each).ends > situation.now]
+    return replace(
+        held, authority=new, bundle=(new.certificate, *valid[: LONGEST_BUNDLE - 1]), problems=()
+    )
+
+
+def recovered(found: Material, memory: Material, situation: Situation) -> Material:
+    """The material of a Secret; if it is damaged or gone, with what was held in memory.
+
+    That is written again only if nothing newer was published, which others may serve. Otherwise
+    another authority follows, with everything in its bundle.
+    """
+    if found.whole or situation.published is None:
+        return found
+    if memory.whole and set(situation.published).issubset(memory.bundle):
+        return replace(memory, problems=())
+    known = set(memory.bundle).issubset(found.bundle)
+    return Material(
+        found.leaf or memory.leaf,
+        found.authority if known else None,
+        tuple(dict.fromkeys([*found.bundle, *memory.bundle])),
+    )
+
+
+def pruned(held: Material, now: float) -> Material:
+    """The material without the authorities whose leaves have all expired."""
+    current = held.bundle[0]
+    former = [each for each in held.bundle[1:] if now < _out_of_use(each, current)]
+    return replace(held, bundle=(current, *former))
+
+
+def _out_of_use(former: bytes, current: bytes) -> float:
+    """When no leaf of a former authority can be valid: its key was gone when the current one was
+    issued.
+    """
+    life = _life(former)
+    return min(life.ends, _life(current).issued + life.length / LIVES + MARGIN)
+
+
+def _life(certificate: bytes) -> _Life:
+    begins, ends = validity(certificate)
+    return _Life(begins + BACKDATED, ends)

@@ -1,0 +1,132 @@
+"""Who holds the Lease, as client-go's leader election decides it. No I/O.
+
+The holder renews the Lease; another one takes it when it has seen no renewal for the duration of
+the Lease. That time is measured with the own clock from when a renewal was seen: the holder's clock
+may be wrong, so the times in the Lease are only for people.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from time import monotonic, time
+
+from policyd.json_types import JSONObject
+
+API_VERSION = "coordination.k8s.io/v1"
+# How long a Lease is valid without a renewal, how long its holder acts on it after the last one,
+# and how often it is renewed: those of client-go.
+LEASE_SECONDS = 15
+RENEW_SECONDS = 10.0
+RETRY_SECONDS = 2.0
+
+
+class Election:
+    """What one candidate knows of a Lease, and what it may write.
+
+    ``clock`` measures time, ``wall`` is shown to people.
+    """
+
+    def __init__(
+        self,
+        identity: str,
+        clock: Callable[[], float] = monotonic,
+        wall: Callable[[], float] = time,
+    ) -> None:
+        self.identity = identity
+        self._clock = clock
+        self._wall = wall
+        self._spec: JSONObject = {}
+        self._metadata: JSONObject = {}
+        self._exists = False
+        self._seen_at = float("-inf")  # when the spec was seen to change
+        self._renewed_at: float | None = None
+
+    @property
+    def holds(self) -> bool:
+        """Whether this candidate may act as the holder now."""
+        renewed = self._renewed_at
+        return renewed is not None and self._clock() - renewed < RENEW_SECONDS
+
+    @property
+    def holder(self) -> str:
+        """The identity in the Lease; empty if it is free."""
+        return str(self._spec.get("holderIdentity") or "")
+
+    def saw(self, lease: JSONObject | None) -> None:
+        """Record the Lease as it is; None if there is none."""
+        self._exists = lease is not None
+        spec = (lease or {}).get("spec") or {}
+        if spec != self._spec:
+            self._spec, self._seen_at = spec, self._clock()
+        self._metadata = (lease or {}).get("metadata") or {}
+        if self.holder != self.identity:
+            self._renewed_at = None
+
+    def wanted(self, namespace: str, name: str) -> JSONObject | None:
+        """The Lease to write in order to hold it; None while another one holds it."""
+        mine = self.holder == self.identity
+        if self.holder and not mine and self._clock() < self._seen_at + self._duration:
+            return None
+        now = _timestamp(self._wall())
+        transitions = int(self._spec.get("leaseTransitions") or 0)
+        return self._lease(
+            namespace,
+            name,
+            {
+                "holderIdentity": self.identity,
+                "leaseDurationSeconds": LEASE_SECONDS,
+                "acquireTime": self._spec.get("acquireTime") if mine else now,
+                "renewTime": now,
+                "leaseTransitions": transitions if mine or not self._exists else transitions + 1,
+            },
+        )
+
+    def freed(self, namespace: str, name: str) -> JSONObject | None:
+        """The Lease to write in order to give it up; None if another one holds it."""
+        if self.holder != self.identity:
+            return None
+        now = _timestamp(self._wall())
+        return self._lease(
+            namespace,
+            name,
+            {
+                "holderIdentity": "",
+                "leaseDurationSeconds": 1,
+                "acquireTime": now,
+                "renewTime": now,
+                "leaseTransitions": int(self._spec.get("leaseTransitions") or 0),
+            },
+        )
+
+    def wrote(self, lease: JSONObject, sent_at: float) -> None:
+        """Record that the Lease was written, by a request that was sent then."""
+        self.saw(lease)
+        self._renewed_at = sent_at if self.holder == self.identity else None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is a Lease: it is replaced then, and created else."""
+        return self._exists
+
+    @property
+    def _duration(self) -> float:
+        """That of its holder, who may run another version."""
+        seconds = self._spec.get("leaseDurationSeconds")
+        return float(seconds) if isinstance(seconds, int | float) else LEASE_SECONDS
+
+    def _lease(self, namespace: str, name: str, spec: JSONObject) -> JSONObject:
+        known = {
+            key: self._metadata[key]
+            for key in ("resourceVersion", "labels", "annotations")
+            if key in self._metadata
+        }
+        return {
+            "apiVersion": API_VERSION,
+            "kind": "Lease",
+            "metadata": {"name": name, "namespace": namespace, **known},
+            "spec": spec,
+        }
+
+
+def _timestamp(seconds: float) -> str:
+    """A MicroTime of Kubernetes."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

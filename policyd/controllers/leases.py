@@ -1,0 +1,146 @@
+"""Holds a Lease: acquires it, renews it, and gives it up when the server stops.
+
+``election.py`` decides; this file reads and writes.
+"""
+
+import asyncio
+import os
+import random
+import secrets
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from time import monotonic
+
+from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.controllers.clocks import ServerClock
+from policyd.controllers.election import RETRY_SECONDS, Election
+from policyd.controllers.trouble import FORBIDDEN, Trouble, reason
+from policyd.json_types import JSONObject
+from policyd.observability.logs import Log
+
+# Between attempts without the right to read or write the Lease.
+REFUSED_SECONDS = 30.0
+# Candidates that wait for the Lease try again within this, as a multiple of RETRY_SECONDS.
+JITTER = 1.2
+
+
+def identity() -> str:
+    """The name of this replica: its host's, which is that of the Pod, and a random suffix."""
+    return f"{os.uname().nodename}_{secrets.token_hex(4)}"
+
+
+class LeaseHolder:
+    """One candidate for a Lease. ``changed`` is called when it begins or ends to hold it; ``clock``
+    learns the API server's time from each renewal.
+    """
+
+    def __init__(
+        self,
+        client: ObjectClient,
+        namespace: str,
+        name: str,
+        log: Log,
+        *,
+        clock: ServerClock,
+        changed: Callable[[], None],
+    ) -> None:
+        self._client = client
+        self._namespace, self._name = namespace, name
+        self._list = f"apis/coordination.k8s.io/v1/namespaces/{namespace}/leases"
+        self._path = f"{self._list}/{name}"
+        self._log = log
+        self._trouble = Trouble("lease", log)
+        self._clock = clock
+        self._changed = changed
+        self._election = Election(identity())
+        self._held = False
+
+    @property
+    def holds(self) -> bool:
+        """Whether this replica is the one that writes."""
+        return self._election.holds
+
+    @property
+    def identity(self) -> str:
+        """What the Lease calls this replica."""
+        return self._election.identity
+
+    @property
+    def problem(self) -> str:
+        """Why the Lease cannot be read or written; empty while it can."""
+        return self._trouble.problem
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Be a candidate until ``stop`` is set, then give the Lease up."""
+        while not stop.is_set():
+            pause = await self._attempt()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), pause)
+        await self._release()
+
+    async def _attempt(self) -> float:
+        """Acquire or renew; return the seconds until the next attempt."""
+        pause = RETRY_SECONDS * (1.0 if self.holds else random.uniform(1.0, JITTER))  # noqa: S311 - jitter
+        try:
+            await self._acquire()
+        except ObjectError as error:
+            if error.status != HTTPStatus.CONFLICT:  # another replica was faster
+                self._trouble.begin(
+                    f"cannot hold the Lease {self._namespace}/{self._name}: {reason(error)}"
+                )
+            if error.status == FORBIDDEN:
+                pause = REFUSED_SECONDS
+        else:
+            self._trouble.end("the Lease can be read and written again")
+        self._note()
+        return pause
+
+    async def _acquire(self) -> None:
+        election = self._election
+        if not election.holds:
+            election.saw(await self._read())
+        wanted = election.wanted(self._namespace, self._name)
+        if wanted is None:
+            return
+        sent = monotonic()
+        try:
+            if election.exists:
+                stored = await self._client.replace(self._path, wanted)
+            else:
+                stored = await self._client.create(self._list, wanted)
+        except ObjectError as error:
+            if error.status in (HTTPStatus.CONFLICT, HTTPStatus.NOT_FOUND):
+                # Somebody else wrote or deleted it: the next attempt must know.
+                election.saw(await self._read())
+            raise
+        election.wrote(stored, sent)
+        self._clock.saw(stored)
+
+    async def _read(self) -> JSONObject | None:
+        try:
+            return await self._client.get(self._path)
+        except ObjectError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+
+    def _note(self) -> None:
+        """Report a change of the holder's role."""
+        if self.holds == self._held:
+            return
+        self._held = self.holds
+        message = "this replica writes for all" if self._held else "another replica writes for all"
+        self._log.write("info", "lease", message, identity=self.identity)
+        self._changed()
+
+    async def _release(self) -> None:
+        freed = self._election.freed(self._namespace, self._name)
+        if freed is None or not self.holds:
+            return
+        try:
+            self._election.wrote(await self._client.replace(self._path, freed), monotonic())
+        except ObjectError as error:
+            message = f"cannot give up the Lease, which expires instead: {reason(error)}"
+            self._log.write("warning", "lease", message)
+        self._note()

@@ -1,0 +1,1 @@
+"""Follow and write the documents with which the API server enforces policies."""

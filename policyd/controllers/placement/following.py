@@ -1,0 +1,240 @@
+"""Which policies the API server enforces, so that the webhook does not; decided by what is stored.
+
+Every replica decides for itself. A policy is left to the API server when its documents, as the
+replica itself exports them, have been stored for so long that every API server enforces them. When
+one of them changes or vanishes, the replica evaluates the policy again from that moment on.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from time import monotonic
+
+from policyd.controllers.placement.watched import WatchedDocuments
+from policyd.controllers.wakening import Wakening
+from policyd.export.policies import exported
+from policyd.observability.logs import Log
+from policyd.placement.documents import Key, key_of
+from policyd.placement.placement import Engine, PlacementMode, PolicyPart
+from policyd.placement.planning import PlacementPlan, PlacementPlanner
+from policyd.placement.stored import Stored, observed
+from policyd.placement.times import SEEN_SECONDS, UNSEEN_SECONDS
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.policy.source.documents import Sources
+from policyd.webhooks.rendering.options import RenderOptions
+
+LONGEST_PAUSE = 60.0
+# After the start, registration waits this long for what is placed already: otherwise each new
+# replica would register policies again that the API server has enforced for long.
+FIRST_SECONDS = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Derived:
+    """What is left of a set for the webhook."""
+
+    of: CompiledPolicySet
+    policies: CompiledPolicySet
+    parts: frozenset[PolicyPart]  # that are left out
+
+
+class PlacedPolicies:
+    """The placement as one replica sees it.
+
+    ``policies`` returns the set in use, ``sources`` its documents, ``clock`` the API server's time.
+    ``noticed`` is called when other parts are left to the API server than before, or there is
+    another plan.
+    """
+
+    def __init__(
+        self,
+        policies: Callable[[], CompiledPolicySet | None],
+        sources: Callable[[CompiledPolicySet], Sources],
+        options: RenderOptions,
+        mode: PlacementMode,
+        log: Log,
+        *,
+        clock: Callable[[], float],
+        noticed: Callable[[], None],
+    ) -> None:
+        self._policies = policies
+        self._sources = sources
+        self._options = options
+        self._mode: PlacementMode = mode
+        self._log = log
+        self._clock = clock
+        self._noticed = noticed
+        self.documents: WatchedDocuments | None = None
+        self.changed = Wakening()
+        self._began: float | None = None  # when the first policies were loaded
+        self._planner: tuple[CompiledPolicySet, PlacementPlanner] | None = None
+        self._plan: tuple[CompiledPolicySet, PlacementPlan] | None = None
+        self._derived: _Derived | None = None
+        self._former_parts: frozenset[PolicyPart] = frozenset()  # that were left out last
+        self._refused: dict[PolicyPart, str] = {}
+        # Since when the documents of a part are in force, and their uids and generations.
+        self._since: dict[PolicyPart, tuple[object, float]] = {}
+        self._changes = 0  # of documents of the plan
+
+    def in_use(self, policies: CompiledPolicySet) -> CompiledPolicySet:
+        """Return what the webhook evaluates of the set in use: all of it while nothing is known."""
+        derived = self._derived
+        return derived.policies if derived is not None and derived.of is policies else policies
+
+    @property
+    def left_out(self) -> tuple[CompiledPolicySet, frozenset[PolicyPart]] | None:
+        """The parts that the API server enforces, and the set that they are of; None while that is
+        not known.
+        """
+        if self._derived is None:
+            return None
+        began = monotonic() if self._began is None else self._began
+        if self._plan is None and monotonic() - began < FIRST_SECONDS:
+            return None
+        return self._derived.of, self._derived.parts
+
+    @property
+    def plan(self) -> tuple[CompiledPolicySet, PlacementPlan] | None:
+        """The plan, and the set that it is for; None before the first one."""
+        return self._plan
+
+    def places(self) -> Iterator[tuple[str, str, str, str, str]]:
+        """Yield kind, policy, webhook, engine and why of each part, as it runs now."""
+        if self._plan is None:
+            return
+        parts = frozenset[PolicyPart]() if self._derived is None else self._derived.parts
+        for each in self._plan[1].placement.parts:
+            runs: Engine = "api-server" if each.part in parts else "webhook"
+            why = each.why
+            if runs == "webhook" and each.engine == "api-server":
+                why = "the API server does not enforce it yet"
+            yield each.kind, each.policy, each.webhook, runs, why
+
+    def refuse(self, part: PolicyPart, why: str) -> None:
+        """Plan without this part, until there are other policies: the API server refused it."""
+        self._refused[part] = why
+        self.changed()
+
+    def document_changed(self, key: Key | None) -> None:
+        """Evaluate again at once what the API server may no longer enforce, and look closer."""
+        if self._plan is None or self._derived is None:
+            self.changed()
+            return
+        _, plan = self._plan
+        wanted = {key_of(each) for documents in plan.wanted.values() for each in documents}
+        if key is None or key in wanted:
+            self._changes += 1
+            if not self._derived.parts <= plan.in_force(self._stored()):
+                # Making another index takes time, and no request may wait for it.
+                self._derived = None
+        self.changed()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Follow policies and documents until ``stop`` is set."""
+        while not stop.is_set():
+            await self.changed.wait(stop, await self._pass())
+
+    async def _pass(self) -> float:
+        """Look at everything once; return the seconds until it is to be looked at again."""
+        policies = self._policies()
+        if policies is None:
+            return LONGEST_PAUSE
+        if self._began is None:
+            self._began = monotonic()
+        if self._derived is None or self._derived.of is not policies:
+            await self._leave_out(policies, self._carried(policies))
+        planner = await self._planner_of(policies)
+        documents = self.documents
+        if documents is None or not documents.usable:
+            await self._leave_out(policies, frozenset())
+            return LONGEST_PAUSE
+        changes, stored = self._changes, documents.stored
+        plan = await asyncio.to_thread(planner.plan, documents.served, stored, dict(self._refused))
+        parts, pause = self._settled(plan, stored, documents.written)
+        if self._changes != changes or self._policies() is not policies:
+            return 0.0
+        known, self._plan = self._plan, (policies, plan)
+        await self._leave_out(policies, parts)
+        if self._derived is not None and not self._derived.parts <= plan.in_force(self._stored()):
+            self._derived = None  # a document changed meanwhile
+            return 0.0
+        if known is None or known != self._plan:
+            self._noticed()
+        return pause
+
+    async def _planner_of(self, policies: CompiledPolicySet) -> PlacementPlanner:
+        if self._planner is not None and self._planner[0] is policies:
+            return self._planner[1]
+        planner = await asyncio.to_thread(self._planned, policies)
+        self._planner, self._refused = (policies, planner), {}
+        return planner
+
+    def _planned(self, policies: CompiledPolicySet) -> PlacementPlanner:
+        """Export the policies, on a thread of its own."""
+        sources = self._sources(policies)
+        # Exports are of sources without problems; broken policies are not placed anyway.
+        sound = [each for each in sources.documents if not each.is_policy or each.model is not None]
+        sources = replace(sources, documents=tuple(sound), problems=())
+        return PlacementPlanner(policies, exported(sources), self._options, self._mode)
+
+    def _carried(self, policies: CompiledPolicySet) -> frozenset[PolicyPart]:
+        """Return the parts left out of the former set whose policies have not changed."""
+        if self._plan is None:
+            return frozenset()
+        former, plan = self._plan
+        same = {(each.name, each.made_of) for each in policies.policies if each.made_of}
+        kept = {each.name for each in former.policies if (each.name, each.made_of) in same}
+        in_force = self._former_parts & plan.in_force(self._stored())
+        return frozenset(part for part in in_force if part[0] in kept)
+
+    async def _leave_out(self, policies: CompiledPolicySet, parts: frozenset[PolicyPart]) -> None:
+        former = self._derived
+        if former is not None and former.of is policies and former.parts == parts:
+            return
+        left = await asyncio.to_thread(policies.without, parts)
+        self._derived, self._former_parts = _Derived(policies, left, parts), parts
+        if parts or (former is not None and former.parts):
+            names = ", ".join(sorted({name for name, _ in parts})) or "none"
+            self._log.write(
+                "info", "placement", f"policies that only the API server evaluates: {names}"
+            )
+        self._noticed()
+
+    def _stored(self) -> Stored:
+        return {} if self.documents is None else self.documents.stored
+
+    def _settled(
+        self, plan: PlacementPlan, stored: Stored, written: Mapping[Key, str]
+    ) -> tuple[frozenset[PolicyPart], float]:
+        """Return the parts that have been in force long enough, and the seconds until the next."""
+        now, wall = monotonic(), self._clock()
+        found: set[PolicyPart] = set()
+        pause = LONGEST_PAUSE
+        since: dict[PolicyPart, tuple[object, float]] = {}
+        for part in plan.in_force(stored):
+            documents = [stored[key_of(each)] for each in plan.wanted[part]]
+            version = tuple(_version(each["metadata"]) for each in documents)
+            known = self._since.get(part)
+            if known is None or known[0] != version:
+                last = max(_seconds(written[key_of(each)]) for each in documents)
+                known = version, now - max(0.0, wall - last)
+            since[part] = known
+            needed = SEEN_SECONDS if observed(documents) else UNSEEN_SECONDS
+            left = known[1] + needed - now
+            if left <= 0:
+                found.add(part)
+            else:
+                pause = min(pause, left)
+        self._since = since
+        return frozenset(found), pause
+
+
+def _version(metadata: Mapping[str, object]) -> tuple[object, object]:
+    """What changes with the spec of a document, and not with its status."""
+    return metadata.get("uid"), metadata.get("generation")
+
+
+def _seconds(time: str) -> float:
+    """Return the Unix time of a timestamp of the API server."""
+    return datetime.fromisoformat(time).timestamp()

@@ -1,0 +1,1 @@
+"""Keep webhook configurations in step with the policies, and find what they reach."""

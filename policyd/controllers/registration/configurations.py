@@ -1,0 +1,235 @@
+"""What to change in the registered webhook configurations. No I/O.
+
+Replicas load policies at different times. So rules are widened at once, when the writing replica
+needs them, and narrowed some seconds after the last change.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any
+
+from policyd.json_types import JSONObject
+from policyd.ownership import LABELS, POLICYD, labels_in, maker, without_maker
+from policyd.webhooks.rendering.configurations import NAMESPACE_NAME
+from policyd.webhooks.stored import API_VERSION, RESOURCES
+from policyd.webhooks.validation.defaults import with_defaults
+
+# Rules that nothing needs any more stay for this long after the last change of the policies.
+NARROWING_SECONDS = 10.0
+# What policyd's own Pods need in order to start and to write; a webhook that must be answered for
+# these could not be repaired by a new Pod.
+VITAL = (("", "pods"), ("", "secrets"), ("coordination.k8s.io", "leases"))
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigurationWrite:
+    """Write ``wanted``, or delete ``found`` if nothing is wanted; ``found`` is what is there."""
+
+    kind: str
+    wanted: JSONObject | None
+    found: JSONObject | None
+
+
+def changes(
+    found: Mapping[str, JSONObject],
+    wanted: Mapping[str, JSONObject],
+    *,
+    narrow: bool,
+    excluded: Sequence[str],
+) -> Iterator[ConfigurationWrite]:
+    """Yield what to write and delete; both mappings are by kind.
+
+    ``narrow``: rules that no policy needs may be removed. ``excluded`` are the namespaces that no
+    webhook may cover.
+    """
+    for kind in RESOURCES:
+        there, target = found.get(kind), wanted.get(kind)
+        if there is None:
+            if target is not None:
+                yield ConfigurationWrite(kind, target, None)
+            continue
+        if target is None:
+            if not narrow:
+                continue
+            target = None if made_by_policyd(there) else emptied(there)
+        else:
+            target = target if narrow else widened(there, target, excluded)
+            target = as_made(there, target)
+        if target is None or not in_step(there, target):
+            yield ConfigurationWrite(kind, target, there)
+
+
+def is_ours(configuration: JSONObject) -> bool:
+    """Whether policyd may write it: policyd made it, or manifests did, for policyd to fill."""
+    return bool(labels_in(configuration).items() & LABELS.items())
+
+
+def made_by_policyd(configuration: JSONObject) -> bool:
+    """Otherwise manifests made it, and it is deleted with them: policyd must not delete it."""
+    return maker(configuration) == POLICYD
+
+
+def as_made(found: JSONObject, wanted: JSONObject) -> JSONObject:
+    """What is wanted, without the label that names the maker if that is another one.
+
+    Helm fails to upgrade an object if somebody else wrote a label that Helm writes.
+    """
+    return wanted if made_by_policyd(found) else without_maker(wanted)
+
+
+def emptied(found: JSONObject) -> JSONObject:
+    """The same configuration without webhooks."""
+    return as_made(
+        found,
+        {
+            "apiVersion": API_VERSION,
+            "kind": found["kind"],
+            "metadata": {"name": found["metadata"]["name"], "labels": LABELS},
+            "webhooks": [],
+        },
+    )
+
+
+def in_step(found: JSONObject, wanted: JSONObject) -> bool:
+    """Whether what is stored means what is wanted. A caBundle that is not wanted is another's."""
+    complete = _webhooks(with_defaults(with_bundles_of(found, wanted)))
+    return (
+        _webhooks(found) == complete
+        and labels_in(found).items() >= labels_in(wanted).items()
+        and all(each in _owners(found) for each in _owners(wanted))
+    )
+
+
+def owned(wanted: JSONObject, namespace: JSONObject) -> JSONObject:
+    """What is wanted, to be deleted with a Namespace: without it nothing answers the webhooks."""
+    owner = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "name": namespace["metadata"]["name"],
+        "uid": namespace["metadata"]["uid"],
+    }
+    return {**wanted, "metadata": {**wanted["metadata"], "ownerReferences": [owner]}}
+
+
+def with_bundles_of(found: JSONObject, wanted: JSONObject) -> JSONObject:
+    """What is wanted, with the caBundle that is stored where none is wanted."""
+    result, stored = deepcopy(wanted), _webhooks(found)
+    for webhook in result.get("webhooks") or ():
+        bundle = ((stored.get(webhook["name"]) or {}).get("clientConfig") or {}).get("caBundle")
+        if bundle:
+            webhook["clientConfig"].setdefault("caBundle", bundle)
+    return result
+
+
+def replacing(found: JSONObject, wanted: JSONObject) -> JSONObject:
+    """The object that replaces what is stored, if that has not changed since it was read."""
+    metadata = found.get("metadata") or {}
+    result = with_bundles_of(found, wanted)
+    kept = {key: metadata[key] for key in ("annotations", "resourceVersion") if key in metadata}
+    labels = {**labels_in(found), **labels_in(result)}
+    result["metadata"] = {**result["metadata"], **kept, "labels": labels}
+    owners = [*_owners(found), *(each for each in _owners(wanted) if each not in _owners(found))]
+    if owners:
+        result["metadata"]["ownerReferences"] = owners
+    return result
+
+
+def widened(found: JSONObject, wanted: JSONObject, excluded: Sequence[str]) -> JSONObject:
+    """What is wanted, so that it also covers all that the stored configuration covers."""
+    stored = _webhooks(with_defaults(found))
+    webhooks = [
+        _widened(stored.pop(each["name"]), each, excluded) if each["name"] in stored else each
+        for each in with_defaults(wanted)["webhooks"]
+    ]
+    # A webhook that nothing needs any more stays for some seconds, if policyd wrote it.
+    former = [each for each in stored.values() if not uncovered([each], excluded)]
+    return {**wanted, "webhooks": [*webhooks, *former]}
+
+
+def uncovered(webhooks: Sequence[JSONObject], excluded: Sequence[str]) -> list[str]:
+    """The names of webhooks that cover what policyd needs itself in one of these namespaces."""
+    return [
+        each["name"]
+        for each in webhooks
+        if any(map(_is_vital, each.get("rules") or ()))
+        and not all(_excludes(each.get("namespaceSelector") or {}, name) for name in excluded)
+    ]
+
+
+def _widened(found: JSONObject, wanted: JSONObject, excluded: Sequence[str]) -> JSONObject:
+    former = found.get("rules") or ()
+    rules = [*wanted["rules"], *(each for each in former if each not in wanted["rules"])]
+    result = {**wanted, "rules": rules}
+    if "Equivalent" in (found["matchPolicy"], wanted["matchPolicy"]):
+        result["matchPolicy"] = "Equivalent"
+    if found.get("matchConditions") != wanted.get("matchConditions"):
+        result.pop("matchConditions", None)
+    for field in ("namespaceSelector", "objectSelector"):
+        result[field] = _either(found[field], wanted[field])
+    # The webhook of policy edits is for policyd's own namespace: what it covers is never excluded.
+    left_out = [name for name in excluded if _excludes(wanted["namespaceSelector"], name)]
+    if not all(_excludes(result["namespaceSelector"], name) for name in left_out):
+        result["namespaceSelector"].setdefault("matchExpressions", []).append(
+            {"key": NAMESPACE_NAME, "operator": "NotIn", "values": sorted(left_out)}
+        )
+    # Anything else that was changed by hand is no rule of a policy: it goes at once.
+    return wanted if uncovered([result], excluded) else result
+
+
+def _either(one: JSONObject, other: JSONObject) -> JSONObject:
+    """A selector that selects at least what both select: the requirements that both have."""
+    if one == other:
+        return deepcopy(one)
+    ones, others = list(_requirements(one)), list(_requirements(other))
+    kept = [each for each in ones if each in others]
+    for first in ones:
+        for second in others:
+            same = first["key"] == second["key"] and first["operator"] == second["operator"]
+            if not same or first == second:
+                continue
+            values = set(first.get("values") or ()), set(second.get("values") or ())
+            if first["operator"] == "NotIn" and values[0] & values[1]:
+                kept.append({**first, "values": sorted(values[0] & values[1])})
+            elif first["operator"] == "In":
+                kept.append({**first, "values": sorted(values[0] | values[1])})
+    return {"matchExpressions": kept} if kept else {}
+
+
+def _requirements(selector: JSONObject) -> Iterator[JSONObject]:
+    """The requirements of a selector, those of matchLabels as expressions."""
+    for key, value in (selector.get("matchLabels") or {}).items():
+        yield {"key": key, "operator": "In", "values": [value]}
+    yield from selector.get("matchExpressions") or ()
+
+
+def _excludes(selector: JSONObject, namespace: str) -> bool:
+    """Whether a namespace is not selected, by its name alone: its other labels may change."""
+    return any(
+        each["key"] == NAMESPACE_NAME and not _selects(each, namespace)
+        for each in _requirements(selector)
+    )
+
+
+def _selects(requirement: JSONObject, namespace: str) -> bool:
+    among = namespace in (requirement.get("values") or ())
+    operator: Any = requirement["operator"]
+    return {"In": among, "NotIn": not among, "Exists": True}.get(operator, False)
+
+
+def _is_vital(rule: JSONObject) -> bool:
+    groups, resources = rule.get("apiGroups") or (), rule.get("resources") or ()
+    return rule.get("scope") != "Cluster" and any(
+        {group, "*"}.intersection(groups)
+        and any(each.partition("/")[0] in (resource, "*") for each in resources)
+        for group, resource in VITAL
+    )
+
+
+def _webhooks(configuration: JSONObject) -> dict[str, JSONObject]:
+    """The webhooks by name: their order means nothing, because policyd's do not depend on it."""
+    return {each["name"]: each for each in configuration.get("webhooks") or ()}
+
+
+def _owners(configuration: JSONObject) -> list[JSONObject]:
+    return (configuration.get("metadata") or {}).get("ownerReferences") or []

@@ -1,0 +1,53 @@
+"""The webhook configurations of one name, watched. Changes nothing."""
+
+import asyncio
+from collections.abc import Callable
+
+from policyd.cluster.objects import ObjectClient
+from policyd.cluster.watching import Reflector, Watched
+from policyd.json_types import JSONObject
+from policyd.webhooks.stored import RESOURCES, path_of
+
+
+class WatchedConfigurations:
+    """Both configurations of one name; ``changed`` is called when one changed."""
+
+    def __init__(self, client: ObjectClient, name: str, changed: Callable[[], None]) -> None:
+        self.name = name
+        selector = f"metadata.name={name}"
+        self._reflectors = {
+            kind: Reflector(
+                client,
+                Watched(path_of(kind), field_selector=selector),
+                changed=lambda *_: changed(),
+            )
+            for kind in RESOURCES
+        }
+
+    @property
+    def found(self) -> dict[str, JSONObject]:
+        """What there is, by kind."""
+        return {
+            kind: {"kind": kind, **found}
+            for kind, reflector in self._reflectors.items()
+            for found in reflector.objects.values()
+        }
+
+    @property
+    def synced(self) -> bool:
+        """Whether both are known."""
+        return all(each.synced for each in self._reflectors.values())
+
+    @property
+    def refused(self) -> bool:
+        """Whether the right to read them is missing."""
+        return any(each.refused for each in self._reflectors.values())
+
+    @property
+    def problem(self) -> str:
+        """Why they are not in step; empty while they are."""
+        return next((each.problem for each in self._reflectors.values() if each.problem), "")
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Follow changes until ``stop`` is set."""
+        await asyncio.gather(*(each.run(stop) for each in self._reflectors.values()))

@@ -1,0 +1,1 @@
+"""Crossover: what policies cost in the API server and at a webhook, measured on a cluster."""

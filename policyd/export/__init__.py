@@ -1,0 +1,1 @@
+"""Export: the documents with which the API server itself enforces a policy."""

@@ -1,0 +1,171 @@
+"""Checks of exported documents: that Kubernetes accepts them, and that their names are free.
+
+When a policy is written, Kubernetes knows only what the minor version before it knew, too, so that
+it can be downgraded (k8s.io/apiserver pkg/cel/environment, NewExpressions).
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from policyd.cel.syntax.ast import Call, Expr
+from policyd.cel.syntax.recursion import children
+from policyd.errors import Problem
+from policyd.export.model import ExportedPart, ExportedPolicy, Reason
+from policyd.json_types import JSONObject
+from policyd.policy.compile.checked import checked_expressions
+from policyd.policy.compile.compiler import check
+from policyd.policy.lint.version_needs import needs
+from policyd.policy.source.documents import Sources
+from policyd.policy.source.loader import load_built
+from policyd.versions import OLDEST, KubernetesVersion
+
+_VARIABLE = re.compile(r"spec\.variables\[([0-9]+)\]")
+# What the oldest version introduced: without these, no other function of their libraries is of use.
+_SINCE_OLDEST = frozenset({"ip", "isIP", "ip.isCanonical", "cidr", "isCIDR"})
+# The names of policies in files; refused elsewhere once that feature is on by default (kubernetes
+# pkg/apis/admissionregistration/validation/static_suffix.go).
+_RESERVED = ".static.k8s.io"
+_RESERVED_SINCE = KubernetesVersion(1, 37)
+# What etcd accepts in a request, with room for what the API server adds to an object.
+_MAX_BYTES = 1_500_000
+_Name = tuple[str, str]  # kind and name of a document
+
+
+def checked(
+    part: ExportedPart, version: KubernetesVersion, definitions: Sequence[JSONObject] = ()
+) -> ExportedPart:
+    """Return the part; without documents, with reasons, if they would be invalid: they are loaded
+    and compiled as if they were written for that version. ``definitions`` are the
+    CustomResourceDefinitions that are known.
+    """
+    if not part.documents:
+        return part
+    sources = load_built([*part.documents, *definitions], version=version)
+    reasons: dict[tuple[str, str], Reason] = {}
+    names = [document["metadata"]["name"] for document in part.documents]
+    if version >= _RESERVED_SINCE and any(name.endswith(_RESERVED) for name in names):
+        text = f"Kubernetes {version} reserves names that end in {_RESERVED} for static manifests"
+        reasons["metadata.name", text] = Reason("metadata.name", text)
+    for document in part.documents:
+        size = len(json.dumps(document, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+        if size > _MAX_BYTES:
+            name = document["metadata"]["name"]
+            text = f"{name} has {size:,} bytes; etcd accepts {_MAX_BYTES:,}"
+            reasons["spec", text] = Reason("spec", text)
+    for each in (*_problems(part.documents, sources), *_too_new(sources)):
+        name = part.documents[_number(each.file)]["metadata"]["name"]
+        text = f"invalid in Kubernetes {version}: {name}: {each.path}: {each.message}"
+        # The policies for pod templates have the problems of that for Pods.
+        reasons.setdefault((each.path, each.message), Reason("spec", text))
+    if not reasons:
+        return part
+    return replace(part, documents=(), reasons=(*part.reasons, *reasons.values()))
+
+
+def _too_new(sources: Sources) -> Iterator[Problem]:
+    """Yield what a version knows only in policies that were written in a later one."""
+    version = sources.version
+    for document, expression, each in checked_expressions(sources):
+        found = {need.what for need in needs(each) if need.version == version}
+        if version == OLDEST:
+            found |= {f"function {name}()" for name in _names_of_calls(each.expr) & _SINCE_OLDEST}
+        # Syntax is the same for new and stored policies.
+        for what in sorted(found):
+            if not what.startswith("field "):
+                since = f"{version.major}.{version.minor + 1}"
+                message = f"{what} is accepted in new policies from Kubernetes {since}"
+                yield Problem(message, file=document.file, path=expression.at)
+
+
+def _names_of_calls(root: Expr) -> set[str]:
+    found, stack = set(), [root]
+    while stack:
+        node = stack.pop()
+        stack.extend(children(node))
+        if isinstance(node, Call):
+            found.add(node.function)
+    return found
+
+
+def _number(file: str) -> int:
+    """Return the index of a document, given the name under which it is loaded."""
+    return int(file.removeprefix("documents[").removesuffix("]"))
+
+
+def _problems(documents: Sequence[JSONObject], sources: Sources) -> list[Problem]:
+    """Return the problems of documents, but not that a broken variable is undefined."""
+    problems = [
+        problem
+        for problem in check(sources)
+        if problem.severity == "error" and _number(problem.file) < len(documents)
+    ]
+    broken = set()
+    for problem in problems:
+        index = _VARIABLE.match(problem.path)
+        if index is not None:
+            variable = documents[_number(problem.file)]["spec"]["variables"][int(index[1])]
+            broken.add(f"undefined field '{variable['name']}'")
+    # Without any other variable, the name "variables" itself is undeclared.
+    unknown = "undeclared reference to 'variables'" if broken else "\0"
+    return [
+        problem
+        for problem in problems
+        if problem.message not in broken and not problem.message.startswith(unknown)
+    ]
+
+
+def with_free_names(policies: Sequence[ExportedPolicy]) -> tuple[ExportedPolicy, ...]:
+    """Return the policies; parts with a document whose name another one has get a reason.
+
+    A document that is exported as it is keeps its name, then one with the name of its policy, then
+    the others; a policy keeps its name even if it is not exported.
+    """
+    owners: dict[_Name, tuple[int, int]] = {}
+    for number, policy in enumerate(policies):
+        for rank, name in _claims(policy):
+            owner = owners.setdefault(name, (rank, number))
+            owners[name] = min(owner, (rank, number))
+    return tuple(
+        replace(
+            policy, parts=tuple(_named(part, number, owners, policies) for part in policy.parts)
+        )
+        for number, policy in enumerate(policies)
+    )
+
+
+def _claims(policy: ExportedPolicy) -> Iterator[tuple[int, _Name]]:
+    own = policy.kind == "Policy"
+    for part in policy.parts:
+        kind = _KINDS[part.webhook]
+        yield int(own), (kind, policy.name)
+        for name in _names(part.documents):
+            yield int(own) + int(name[1] != policy.name), name
+
+
+_KINDS = {"validate": "ValidatingAdmissionPolicy", "mutate": "MutatingAdmissionPolicy"}
+
+
+def _named(
+    part: ExportedPart,
+    number: int,
+    owners: dict[_Name, tuple[int, int]],
+    policies: Sequence[ExportedPolicy],
+) -> ExportedPart:
+    taken = [name for name in _names(part.documents) if owners[name][1] != number]
+    if not taken:
+        return part
+    reasons = tuple(
+        Reason(
+            "metadata.name",
+            f"the export of {policies[owners[kind, name][1]].kind} "
+            f"{policies[owners[kind, name][1]].name} has the {kind} {name}, too",
+        )
+        for kind, name in taken
+    )
+    return replace(part, documents=(), reasons=(*part.reasons, *reasons))
+
+
+def _names(documents: Iterable[JSONObject]) -> list[_Name]:
+    return [(document["kind"], document["metadata"]["name"]) for document in documents]

@@ -1,0 +1,1 @@
+"""CEL texts: literals, selectors, and the rewriting of what an author wrote."""

@@ -1,0 +1,82 @@
+"""The mutations of one exported policy."""
+
+from policyd.export.expressions.occurrences import Untranslatable
+from policyd.export.model import Reason
+from policyd.export.mutating.kinds import MutatedKinds
+from policyd.export.mutating.overlays.choosing import translated_overlay
+from policyd.export.mutating.overlays.empty_lists import empty_lists
+from policyd.export.mutating.overlays.reading import ReadOverlay, Unsayable, read
+from policyd.export.mutating.templates import with_template_paths, with_template_types
+from policyd.export.views import View
+from policyd.json_types import FieldPath, JSONObject
+from policyd.policy.compile.expressions import Expressions
+from policyd.policy.model.expressions import HeldMutation, mutations_of
+from policyd.policy.model.kinds import Policy
+from policyd.policy.source.documents import Document
+from policyd.versions import KubernetesVersion
+
+_FIELDS = {"JSONPatch": "jsonPatch", "ApplyConfiguration": "applyConfiguration"}
+_IN_TEMPLATES = {"JSONPatch": with_template_paths, "ApplyConfiguration": with_template_types}
+
+
+class MutationTranslator:
+    """Translates the mutations of one Policy, for each of its views."""
+
+    def __init__(
+        self, document: Document, policy: Policy, version: KubernetesVersion, kinds: MutatedKinds
+    ) -> None:
+        self._lenient = policy.spec.failure_policy == "Ignore"
+        self._kinds = kinds
+        self._version = version
+        self.mutations = list(mutations_of(document.raw))
+        self.overlays: dict[int, ReadOverlay] = {}
+        overlays = [each for each in self.mutations if each.kind.mutator is None]
+        if overlays:
+            given = policy.spec.params is not None or policy.spec.param_kind is not None
+            expressions = Expressions(document, has_params=given, version=version)
+            texts = [each.expression for each in policy.spec.match_conditions]
+            empty = empty_lists(texts, version)
+            for each in overlays:
+                # What conditions say holds until the first mutation.
+                known = frozenset[tuple[str, ...]]() if each.index else empty
+                self.overlays[each.index] = read(each.held, each.path, expressions, known)
+            expressions.close()
+
+    @property
+    def kinds(self) -> MutatedKinds:
+        """The kinds that the policy mutates."""
+        return self._kinds
+
+    def translated(self, view: View, reasons: list[Reason]) -> list[JSONObject]:
+        """Return the mutations for a view; what cannot be translated is added to ``reasons``."""
+        found = []
+        for each in self.mutations:
+            if each.kind.mutator is None and self._kinds.reasons:
+                reasons += self._kinds.reasons
+                continue
+            try:
+                found.append(self._translated(each, view))
+            except Unsayable as error:
+                reasons.append(Reason(shown(error.path), f"has no exact form in CEL: {error}"))
+            except Untranslatable as error:
+                reasons.append(Reason(shown(each.path), f"cannot be rewritten: {error}"))
+        return found
+
+    def _translated(self, each: HeldMutation, view: View) -> JSONObject:
+        if each.kind.mutator is None:
+            overlay = self.overlays[each.index]
+            patch_type, text = translated_overlay(overlay, self._kinds.schemas, self._lenient)
+        else:
+            patch_type, text = each.kind.patch_type, each.held["expression"]
+        if view.template is not None:
+            text = _IN_TEMPLATES[patch_type](text, view.template, self._version)
+        return {
+            "patchType": patch_type,
+            _FIELDS[patch_type]: {"expression": view.expression(text)},
+        }
+
+
+def shown(path: FieldPath) -> str:
+    """Return a path as reasons name it: ``spec.mutations[0].overlay``."""
+    found = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path)
+    return found.removeprefix(".")

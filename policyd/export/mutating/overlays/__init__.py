@@ -1,0 +1,1 @@
+"""Overlays as CEL: an ApplyConfiguration or a JSON Patch that makes the same object."""

@@ -1,0 +1,122 @@
+"""Export what a policy mutates: MutatingAdmissionPolicies and their bindings."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from policyd.export.controllers import PodTemplate
+from policyd.export.expressions.rewriting import free_name
+from policyd.export.metadata import metadata, source_hash
+from policyd.export.model import ExportedPart, Reason
+from policyd.export.mutating.defaulting import affected_by_defaults
+from policyd.export.mutating.kinds import mutated_kinds
+from policyd.export.mutating.mutations import MutationTranslator
+from policyd.export.mutating.params import hidden_fields
+from policyd.export.served import api_version, not_served
+from policyd.export.views import View, plain_spec, views_of
+from policyd.json_types import JSONObject
+from policyd.policy.compile.overlays import KnownKinds
+from policyd.policy.model.kinds import Policy
+from policyd.policy.source.documents import Document
+from policyd.versions import KubernetesVersion
+
+KIND = "MutatingAdmissionPolicy"
+_OPERATIONS = ("CREATE", "UPDATE")
+
+
+def mutation_part(
+    document: Document,
+    policy: Policy,
+    version: KubernetesVersion,
+    now: datetime,
+    kinds: KnownKinds | None = None,
+) -> ExportedPart:
+    """Return the policies with their bindings, or what cannot be translated.
+
+    ``kinds`` are the kinds whose schemas are known; without them, those of Kubernetes itself.
+    """
+    served = api_version(KIND, version)
+    if served is None:
+        return ExportedPart(
+            "mutate", reasons=(Reason("spec.mutations", not_served(KIND, version)),)
+        )
+    found = views_of(document, policy, version, now)
+    reasons = [*found.reasons, *hidden_fields(document, policy, version)]
+    raw = plain_spec(document, policy)
+    translator = MutationTranslator(
+        document, policy, version, mutated_kinds(policy, kinds or KnownKinds([]))
+    )
+    specs = []
+    for view in found.views:
+        constraints = mutable(view.constraints)
+        if constraints["resourceRules"]:
+            seen = replace(view, constraints=constraints)
+            specs.append((view, _spec(seen, policy, raw, translator, reasons)))
+    if not specs:
+        text = "its rules match neither CREATE nor UPDATE, so it mutates nothing"
+        reasons.append(Reason("spec.matchConstraints.resourceRules", text))
+    reasons += affected_by_defaults(policy, translator, version)
+    if reasons:
+        return ExportedPart("mutate", reasons=tuple(dict.fromkeys(reasons)))
+    digest = source_hash([document.raw], version)
+    documents: list[JSONObject] = []
+    for view, spec in specs:
+        described = metadata(document.raw, view.name, policy.metadata.name, digest)
+        bound: JSONObject = {"policyName": view.name}
+        if "paramRef" in raw:
+            bound["paramRef"] = raw["paramRef"]
+        documents += (
+            {"apiVersion": served, "kind": kind, "metadata": described, "spec": each}
+            for kind, each in ((KIND, spec), (f"{KIND}Binding", bound))
+        )
+    return ExportedPart("mutate", tuple(documents), remarks=found.remarks)
+
+
+def mutable(constraints: JSONObject) -> JSONObject:
+    """Return matchConstraints for CREATE and UPDATE alone: only these are mutated."""
+    rules = []
+    for rule in constraints.get("resourceRules") or ():
+        given = rule.get("operations") or ()
+        operations = [each for each in _OPERATIONS if each in given or "*" in given]
+        if operations:
+            rules.append({**rule, "operations": operations})
+    return {**constraints, "resourceRules": rules}
+
+
+def _spec(
+    view: View,
+    policy: Policy,
+    raw: JSONObject,
+    translator: MutationTranslator,
+    reasons: list[Reason],
+) -> JSONObject:
+    """Return the spec of the policy for a view, and add what cannot be translated."""
+    conditions = [*view.conditions]
+    if view.template is not None:
+        names = {each["name"] for each in conditions}
+        conditions[1:1] = settled_conditions(view.template, names)
+    spec: JSONObject = {
+        "failurePolicy": policy.spec.failure_policy,
+        "reinvocationPolicy": policy.spec.reinvocation_policy,
+        "paramKind": raw.get("paramKind"),
+        "matchConstraints": view.constraints,
+        "matchConditions": conditions,
+        "variables": list(view.variables),
+        "mutations": translator.translated(view, reasons),
+    }
+    return {key: value for key, value in spec.items() if value}
+
+
+def settled_conditions(template: PodTemplate, taken: set[str]) -> list[JSONObject]:
+    """Return the matchConditions that exclude templates that must not change: those of existing
+    Jobs, and of objects that another controller owns.
+    """
+    found: list[JSONObject] = []
+    if "jobs" in template.resources:
+        text = "request.kind.kind != 'Job' || request.operation != 'UPDATE'"
+        found.append({"name": free_name("not-an-existing-job", taken), "expression": text})
+    text = (
+        "!object.metadata.?ownerReferences.orValue([])"
+        ".exists(owner, owner.?controller.orValue(false) == true)"
+    )
+    found.append({"name": free_name("not-owned-by-a-controller", taken), "expression": text})
+    return found

@@ -1,0 +1,72 @@
+"""Export policies: the documents with which the API server enforces them, or why it cannot."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from policyd.export import verbatim
+from policyd.export.checks import checked, with_free_names
+from policyd.export.model import ExportedPart, ExportedPolicy
+from policyd.export.mutating.part import mutation_part
+from policyd.export.validating import validation_part
+from policyd.policy.compile.bindings import PolicyBindings
+from policyd.policy.compile.overlays import KnownKinds
+from policyd.policy.kinds.definitions import definitions
+from policyd.policy.model.kinds import Policy
+from policyd.policy.source.documents import Document, Sources
+from policyd.versions import KubernetesVersion
+
+
+def exported(
+    sources: Sources, *, now: Callable[[], datetime] = lambda: datetime.now(UTC)
+) -> tuple[ExportedPolicy, ...]:
+    """Export every policy of the sources, in their order, for the version of the sources.
+
+    The sources must be without problems. ``now`` decides which exceptions have expired.
+    """
+    bindings, time = PolicyBindings(sources), now()
+    known = definitions(sources).documents
+    kinds, crds = KnownKinds(known), [definition.raw for definition in known]
+    found: list[ExportedPolicy] = []
+    for document in sources.of_kind("Policy", *verbatim.KINDS):
+        parts = (
+            _own_parts(document, document.model, sources.version, time, kinds)
+            if isinstance(document.model, Policy)
+            else (verbatim.verbatim_part(document, bindings, sources.version),)
+        )
+        line, _ = document.place()
+        found.append(
+            ExportedPolicy(
+                document.kind,
+                document.name,
+                document.file,
+                line,
+                tuple(checked(_unshared(part), sources.version, crds) for part in parts),
+            )
+        )
+    return with_free_names(found)
+
+
+def _unshared(part: ExportedPart) -> ExportedPart:
+    """Return the part with documents that have no value in common, with each other or with their
+    source: YAML writers print a shared value as an alias.
+    """
+    documents = tuple(json.loads(json.dumps(document)) for document in part.documents)
+    return replace(part, documents=documents)
+
+
+def _own_parts(
+    document: Document,
+    policy: Policy,
+    version: KubernetesVersion,
+    now: datetime,
+    kinds: KnownKinds,
+) -> tuple[ExportedPart, ...]:
+    """Return the parts of a Policy, one for each webhook."""
+    parts: list[ExportedPart] = []
+    if policy.spec.validations or policy.spec.audit_annotations:
+        parts.append(validation_part(document, policy, version, now))
+    if policy.spec.mutations:
+        parts.append(mutation_part(document, policy, version, now, kinds))
+    return tuple(parts)

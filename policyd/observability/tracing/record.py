@@ -1,0 +1,203 @@
+"""What is recorded of a traced request: plain values, with times of ``perf_counter_ns``.
+
+Never contents of objects, messages of policies, names of users or their extra: whoever reads traces
+need not be allowed to read objects.
+"""
+
+import time
+from contextvars import ContextVar
+from typing import Any, NamedTuple
+
+from policyd.admission.recorder import (
+    Happening,
+    LookupKind,
+    LookupResult,
+    Phase,
+    RequestEffect,
+    RequestResult,
+    ShedReason,
+)
+from policyd.admission.review import AdmissionRequest, AdmissionResponse
+from policyd.observability.logs import Log
+from policyd.observability.metrics.recorder import PrometheusRecorder
+from policyd.texts import bounded, encodable
+
+# Of one request: what exceeds this is counted.
+MOST_EVENTS = 64
+# Strings that clients choose.
+MOST_CHARS = 256
+
+# What becomes of a traced request: dropped if the queue was full, failed if the collector did not
+# take it.
+OUTCOMES = ("exported", "dropped", "failed")
+
+SpanAttributes = dict[str, str | int | bool | list[str]]
+
+
+class Interval(NamedTuple):
+    """A phase or a lookup. ``attributes`` are those of its span."""
+
+    name: str
+    began: int
+    ended: int
+    attributes: SpanAttributes
+
+
+class TraceEvent(NamedTuple):
+    """Something that happened at a moment."""
+
+    name: str
+    at: int
+    attributes: SpanAttributes
+
+
+class RequestTrace:
+    """One traced request. ``context`` and ``parent`` are span contexts of OpenTelemetry."""
+
+    __slots__ = (
+        *("attributes", "began", "clock_offset", "context", "denying", "dropped", "ended", "error"),
+        *("events", "intervals", "method", "parent", "route", "status", "waited"),
+    )
+
+    def __init__(self, context: Any, parent: Any, method: str, route: str) -> None:
+        self.context = context
+        self.parent = parent
+        self.method = method
+        self.route = route
+        self.attributes: SpanAttributes = {}
+        self.intervals: list[Interval] = []
+        self.events: list[TraceEvent] = []
+        # In the order in which they denied.
+        self.denying: dict[str, None] = {}
+        self.dropped = 0
+        self.status = 0
+        self.error = ""
+        self.waited = False
+        self.began = time.perf_counter_ns()
+        # Add it to a time here to get nanoseconds of Unix time.
+        self.clock_offset = time.time_ns() - self.began
+        self.ended = self.began
+
+    def phase(self, phase: Phase, nanoseconds: int) -> None:
+        """A phase ended now. ``lookup`` is a sum of waits: its lookups have spans of their own."""
+        if phase == "lookup":
+            return
+        ended = time.perf_counter_ns()
+        began = ended - nanoseconds
+        if self.waited and self.intervals:
+            # ``nanoseconds`` is without the waiting: the phase began when the one before it ended.
+            phases = (each.ended for each in self.intervals if each.name.startswith("policyd."))
+            began = min(began, max(phases, default=began))
+        name = "receive" if phase == "queue" else phase
+        self.intervals.append(Interval(f"policyd.{name}", began, ended, {}))
+
+    def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
+        """A lookup in the cluster ended now."""
+        self.waited = True
+        if len(self.intervals) >= MOST_EVENTS:
+            self.dropped += 1
+            return
+        ended = time.perf_counter_ns()
+        values: SpanAttributes = {"policyd.lookup.kind": what, "policyd.lookup.result": result}
+        self.intervals.append(Interval(f"lookup {what}", ended - nanoseconds, ended, values))
+
+    def event(self, name: str, attributes: SpanAttributes) -> None:
+        """Something happened now."""
+        if len(self.events) >= MOST_EVENTS:
+            self.dropped += 1
+        else:
+            self.events.append(TraceEvent(name, time.perf_counter_ns(), attributes))
+
+    def asked(self, request: AdmissionRequest) -> None:
+        """The request is known."""
+        group, version, kind = request.kind
+        self.attributes |= {
+            "policyd.request.uid": _string(request.uid),
+            "policyd.request.kind": _string("/".join(filter(None, (group, version, kind)))),
+            "policyd.request.namespace": _string(request.namespace),
+            "policyd.request.operation": _string(request.operation),
+        }
+
+    def answered(self, response: AdmissionResponse) -> None:
+        """The response is known."""
+        self.attributes["policyd.response.allowed"] = response.allowed
+        if not response.allowed:
+            self.attributes["policyd.response.code"] = response.code
+
+
+# The record of the request that the current task answers; None if it is not traced.
+CURRENT: ContextVar[RequestTrace | None] = ContextVar("policyd.trace", default=None)
+
+
+class TracingRecorder(PrometheusRecorder):
+    """Counts as without tracing, and records what happens to traced requests."""
+
+    def __init__(self, log: Log | None = None) -> None:
+        super().__init__(log)
+        self.traces = dict.fromkeys(OUTCOMES, 0)
+
+    def request(
+        self, webhook: str, operation: str, result: RequestResult, nanoseconds: int
+    ) -> None:
+        """A request was answered."""
+        super().request(webhook, operation, result, nanoseconds)
+        record = CURRENT.get()
+        if record is not None:
+            record.attributes |= {"policyd.webhook": webhook, "policyd.result": result}
+
+    def phase(self, phase: Phase, nanoseconds: int) -> None:
+        """One phase of a request ended."""
+        super().phase(phase, nanoseconds)
+        record = CURRENT.get()
+        if record is not None:
+            record.phase(phase, nanoseconds)
+
+    def shed(self, reason: ShedReason) -> None:
+        """A request was refused for lack of room, or arrived too late to be evaluated."""
+        super().shed(reason)
+        record = CURRENT.get()
+        if record is not None:
+            record.event("policyd.shed", {"policyd.reason": reason})
+
+    def lookup(self, what: LookupKind, result: LookupResult, nanoseconds: int) -> None:
+        """A lookup in the cluster ended."""
+        super().lookup(what, result, nanoseconds)
+        record = CURRENT.get()
+        if record is not None:
+            record.lookup(what, result, nanoseconds)
+
+    def happened(
+        self,
+        what: Happening,
+        request: AdmissionRequest,
+        *,
+        policy: str,
+        generation: str,
+        message: str,
+        effect: RequestEffect,
+        exception: str = "",
+    ) -> None:
+        """A policy denied, warned, failed, changed another one's work or was lifted."""
+        super().happened(
+            what,
+            request,
+            policy=policy,
+            generation=generation,
+            message=message,
+            effect=effect,
+            exception=exception,
+        )
+        record = CURRENT.get()
+        if record is None:
+            return
+        if effect == "denied" and len(record.denying) < MOST_EVENTS:
+            record.denying[policy] = None
+        values: SpanAttributes = {"policyd.policy": policy, "policyd.effect": effect}
+        if exception:
+            values["policyd.exception"] = exception
+        record.event(f"policyd.{what}", values)
+
+
+def _string(value: object) -> str:
+    """The value if it can be read, cut short, in a form that every encoder accepts."""
+    return encodable(bounded(value, MOST_CHARS)) if isinstance(value, str) else ""

@@ -1,0 +1,203 @@
+"""Which requests are traced, and the wrappers that give a traced request its record.
+
+The API server sends ``traceparent`` to webhooks when its own tracing is on: its sampled flag then
+decides, as with any parent-based sampler. Nothing here can fail a request: a header that cannot be
+read counts as missing.
+"""
+
+import secrets
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from inspect import iscoroutinefunction
+from typing import Any, TypeVar, cast
+
+from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, Decision, ParentBased, TraceIdRatioBased
+from opentelemetry.trace import (
+    SpanContext,
+    SpanKind,
+    TraceFlags,
+    get_current_span,
+)
+from opentelemetry.trace.propagation.tracecontext import TraceContextTextMapPropagator
+
+from policyd.http.messages import ASGIScope, Message, Receive, Send, path_of, peer_of
+from policyd.observability.logs import Log
+from policyd.observability.throttle import Throttle
+from policyd.observability.tracing.export import Export, exporter_to
+from policyd.observability.tracing.record import CURRENT, MOST_CHARS, RequestTrace, TracingRecorder
+from policyd.observability.tracing.spans import SpanMaker
+from policyd.texts import bounded
+
+_App = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
+_Evaluator = TypeVar("_Evaluator", bound=Callable[..., Any] | None)
+_SAMPLED = TraceFlags(TraceFlags.SAMPLED)
+# What may be an HTTP method in the name of a span; the endpoints serve POST only.
+_METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT")
+# Seconds between log lines about traces that are lost.
+_LINES_SECONDS = 60.0
+# Seconds for the last export, if the collector takes so long. --grace may end the process before.
+_FLUSH_SECONDS = 3.0
+
+
+class TracedRequests:
+    """Traces the requests to the port of reviews. ``ratio`` is the part of the requests without
+    ``traceparent`` that are sampled; None: none of them.
+    """
+
+    def __init__(self, endpoint: str, ratio: float | None, log: Log) -> None:
+        self.recorder = TracingRecorder(log)
+        self._log = log
+        self._lines = Throttle(_LINES_SECONDS)
+        self._endpoint = endpoint
+        self._sampler = ParentBased(ALWAYS_OFF if ratio is None else TraceIdRatioBased(ratio))
+        self._propagator = TraceContextTextMapPropagator()
+        exporter = exporter_to(endpoint)
+        spans = SpanMaker().spans
+        self._export = Export(exporter, spans, self.recorder.traces, self._lost)
+        log.write("info", "tracing", "requests are traced", endpoint=endpoint, ratio=ratio)
+
+    def app(self, app: _App) -> _App:
+        """``app`` with a trace of each sampled request over TLS."""
+
+        async def traced(scope: ASGIScope, receive: Receive, send: Send) -> None:
+            secure = scope["type"] == "http" and scope["scheme"] == "https"
+            record = self.sampled(scope) if secure else None
+            if record is None:
+                await app(scope, receive, send)
+            else:
+                await self._traced(app, record, scope, receive, send)
+
+        return traced
+
+    def evaluator(self, evaluate: _Evaluator) -> _Evaluator:
+        """``evaluate``, whose request and response are recorded."""
+        if evaluate is None:
+            return evaluate
+
+        def traced(policy_set: Any, request: Any, **named: Any) -> Any:
+            record = CURRENT.get()
+            if record is None:
+                return evaluate(policy_set, request, **named)
+            record.asked(request)
+            response = evaluate(policy_set, request, **named)
+            record.answered(response)
+            return response
+
+        async def traced_later(policy_set: Any, request: Any, **named: Any) -> Any:
+            record = CURRENT.get()
+            if record is not None:
+                record.asked(request)
+            response = await evaluate(policy_set, request, **named)
+            if record is not None:
+                record.answered(response)
+            return response
+
+        inner = getattr(evaluate, "func", evaluate)
+        return cast(_Evaluator, traced_later if iscoroutinefunction(inner) else traced)
+
+    def close(self) -> None:
+        """Export what is queued, for a limited time: at the end of the server."""
+        left = self._export.close(_FLUSH_SECONDS)
+        if left:
+            message = "the server stopped before these traces were exported"
+            self._log.write("warning", "tracing", message, lost=left)
+
+    def sampled(self, scope: ASGIScope) -> RequestTrace | None:
+        """A record if the request is sampled."""
+        parent = None
+        carrier = trace_headers(scope["headers"])
+        if carrier:
+            context = self._propagator.extract(carrier)
+            parent = get_current_span(context).get_span_context()
+            parent = parent if parent.is_valid else None
+        else:
+            context = None
+        trace_id = secrets.randbits(128) or 1 if parent is None else parent.trace_id
+        method = scope["method"]
+        decided = self._sampler.should_sample(context, trace_id, method, SpanKind.SERVER)
+        if decided.decision is not Decision.RECORD_AND_SAMPLE:
+            return None
+        own = SpanContext(
+            trace_id,
+            secrets.randbits(64) or 1,
+            is_remote=False,
+            trace_flags=_SAMPLED,
+            trace_state=decided.trace_state,
+        )
+        return RequestTrace(
+            own, parent, method if method in _METHODS else "HTTP", route_of(scope["path"])
+        )
+
+    async def _traced(
+        self, app: _App, record: RequestTrace, scope: ASGIScope, receive: Receive, send: Send
+    ) -> None:
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                record.status = message["status"]
+            await send(message)
+
+        token = CURRENT.set(record)
+        try:
+            await app(scope, receive, sending)
+        finally:
+            CURRENT.reset(token)
+            record.ended = time.perf_counter_ns()
+            error = sys.exception()
+            if error is not None:
+                # Not its message, which may quote the object.
+                record.error = type(error).__qualname__
+            record.attributes |= {
+                "url.scheme": "https",
+                "url.path": path_of(scope),
+                "network.protocol.name": "http",
+                "network.protocol.version": scope["http_version"],
+                "client.address": peer_of(scope),
+            }
+            agent = _user_agent(scope["headers"])
+            if agent:
+                record.attributes["user_agent.original"] = bounded(agent, MOST_CHARS)
+            self._export.add(record)
+
+    def _lost(self, why: str, count: int) -> None:
+        """Log that traces are lost, once a minute for each kind of reason."""
+        kind = why.partition(":")[0]
+        times = self._lines.count(kind)
+        if times:
+            self._log.write(
+                "warning",
+                "tracing",
+                f"traces are lost: {why}",
+                endpoint=self._endpoint,
+                lost=count,
+                suppressed=times - 1 or None,
+            )
+
+
+def trace_headers(headers: Iterable[tuple[bytes, bytes]]) -> dict[str, str]:
+    """``traceparent`` and ``tracestate``; empty without exactly one traceparent."""
+    parents = [value for name, value in headers if name == b"traceparent"]
+    if len(parents) != 1:
+        return {}
+    states = [value for name, value in headers if name == b"tracestate"]
+    found = {"traceparent": parents[0].decode("latin-1")}
+    if states:
+        found["tracestate"] = b",".join(states).decode("latin-1")
+    return found
+
+
+def route_of(path: str) -> str:
+    """The pattern of a path that may be served, with few values; empty for others."""
+    webhook, _, rest = path[1:].partition("/")
+    if webhook == "policies":
+        return path if rest == "validate" else ""
+    if webhook not in ("validate", "mutate"):
+        return ""
+    if rest.startswith("policy/"):
+        return f"/{webhook}/policy/{{name}}"
+    return path if rest in ("fail", "ignore") or path == f"/{webhook}" else ""
+
+
+def _user_agent(headers: Iterable[tuple[bytes, bytes]]) -> str:
+    found = (value for name, value in headers if name == b"user-agent")
+    return next(found, b"").decode("latin-1")

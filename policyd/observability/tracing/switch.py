@@ -1,0 +1,97 @@
+"""Tracing as the settings want it. Without ``--trace-sample`` nothing is wrapped, so that tracing
+costs a request nothing, and no module of OpenTelemetry is imported.
+"""
+
+import os
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.util import find_spec
+from typing import Any, Protocol, TypeVar
+
+from policyd.config import Settings
+from policyd.errors import ConfigError
+from policyd.http.messages import ASGIScope, Receive, Send
+from policyd.observability.logs import Log
+from policyd.observability.metrics.recorder import PrometheusRecorder
+
+ASGIApp = Callable[[ASGIScope, Receive, Send], Awaitable[None]]
+_Evaluator = TypeVar("_Evaluator", bound=Callable[..., Any] | None)
+
+_PATH = "/v1/traces"
+# Variables of the OpenTelemetry specification; its exporter reads the others.
+_TRACES_ENDPOINT, _ENDPOINT = "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"
+_PROTOCOLS = ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL")
+_PROTOCOL = "http/protobuf"
+_DISABLED = "OTEL_SDK_DISABLED"
+
+
+class Tracing(Protocol):
+    """What a server does for tracing."""
+
+    @property
+    def recorder(self) -> PrometheusRecorder:
+        """Counts requests, and what becomes of traces."""
+
+    def app(self, app: ASGIApp) -> ASGIApp:
+        """The ASGI app to serve."""
+
+    def evaluator(self, evaluate: _Evaluator) -> _Evaluator:
+        """The function that evaluates a request, synchronous or not; None stays None."""
+
+    def close(self) -> None:
+        """Export what is queued, for a limited time: at the end of the server."""
+
+
+class Untraced:
+    """No tracing: everything stays as it is."""
+
+    def __init__(self, log: Log) -> None:
+        self.recorder = PrometheusRecorder(log)
+
+    def app(self, app: ASGIApp) -> ASGIApp:
+        """The same app."""
+        return app
+
+    def evaluator(self, evaluate: _Evaluator) -> _Evaluator:
+        """The same function."""
+        return evaluate
+
+    def close(self) -> None:
+        """Nothing is queued."""
+
+
+def tracing(settings: Settings, log: Log, environment: Mapping[str, str] = os.environ) -> Tracing:
+    """Tracing for a server. Raises ConfigError if it is wanted and cannot work."""
+    sample = settings.trace_sample
+    if not sample or environment.get(_DISABLED, "").strip().lower() == "true":
+        return Untraced(log)
+    endpoint = endpoint_of(settings.otlp_endpoint, environment)
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
+        raise ConfigError("--trace-sample needs the extra otel: pip install 'policyd[otel]'")
+    from policyd.observability.tracing.requests import TracedRequests
+
+    return TracedRequests(endpoint, None if sample == "parent" else float(sample), log)
+
+
+def endpoint_of(flag: str, environment: Mapping[str, str]) -> str:
+    """The URL that traces are posted to: that of the flag, else of the standard variables."""
+    if flag:
+        return _with_path(flag)
+    endpoint = environment.get(_TRACES_ENDPOINT, "")  # as it is, by the specification
+    if not endpoint and environment.get(_ENDPOINT):
+        endpoint = _with_path(environment[_ENDPOINT])
+    if not endpoint:
+        raise ConfigError(f"--trace-sample needs --otlp-endpoint, or the variable {_ENDPOINT}")
+    protocol = next(filter(None, map(environment.get, _PROTOCOLS)), _PROTOCOL)
+    if protocol != _PROTOCOL:
+        raise ConfigError(
+            f"OTEL_EXPORTER_OTLP_PROTOCOL: expected {_PROTOCOL}, got {protocol!r}: "
+            "set --otlp-endpoint to the collector's port for OTLP over HTTP"
+        )
+    if not endpoint.startswith(("http://", "https://")):
+        raise ConfigError(f"{_ENDPOINT}: expected a URL like http://collector:4318")
+    return endpoint
+
+
+def _with_path(url: str) -> str:
+    url = url.rstrip("/")
+    return url if url.endswith(_PATH) else url + _PATH

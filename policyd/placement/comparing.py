@@ -1,0 +1,77 @@
+"""Whether a stored document is what was placed: the same marks, and a spec that means the same.
+
+Anything else, such as an edit by hand, means that the API server does not enforce the policy as it
+is written in its source.
+"""
+
+from typing import Any
+
+from policyd.json_types import JSONObject
+from policyd.ownership import labels_in
+from policyd.placement.documents import annotations_in, is_binding
+
+# Keys of a map whose values may be empty strings: those of labels.
+_LABELS = "matchLabels"
+_PARAMS = "selector"
+
+
+def in_step(found: JSONObject, wanted: JSONObject) -> bool:
+    """Whether a stored document is the wanted one."""
+    return (
+        labels_in(found).items() >= labels_in(wanted).items()
+        and annotations_in(found).items() >= annotations_in(wanted).items()
+        and all(each in _owners(found) for each in _owners(wanted))
+        and same_spec(found, wanted)
+    )
+
+
+def same_spec(found: JSONObject, wanted: JSONObject) -> bool:
+    """Whether the specs of two documents of a kind mean the same."""
+    kind = wanted["kind"]
+    return bool(defaulted(kind, found.get("spec") or {}) == defaulted(kind, wanted["spec"]))
+
+
+def defaulted(kind: str, spec: JSONObject) -> JSONObject:
+    """Return a spec with the API server's defaults, without empty fields."""
+    result: JSONObject = _without_empty(spec)
+    if is_binding(kind):
+        _default_match(result.get("matchResources"))
+        if "paramRef" in result:
+            result["paramRef"].setdefault("parameterNotFoundAction", "Deny")
+        # Without requirements it selects everything, as none at all does.
+        if result.get("matchResources") == {"matchPolicy": "Equivalent"}:
+            del result["matchResources"]
+        return result
+    result.setdefault("failurePolicy", "Fail")
+    if kind == "MutatingAdmissionPolicy":
+        result.setdefault("reinvocationPolicy", "Never")
+    _default_match(result.get("matchConstraints"))
+    return result
+
+
+def _default_match(match: Any) -> None:
+    if not isinstance(match, dict):
+        return
+    match.setdefault("matchPolicy", "Equivalent")
+    for field in ("resourceRules", "excludeResourceRules"):
+        for rule in match.get(field) or ():
+            rule.setdefault("scope", "*")
+
+
+def _without_empty(value: Any, key: str = "") -> Any:
+    """Return a copy without fields that are null or empty: the API server does not store them."""
+    if isinstance(value, list):
+        return [_without_empty(each) for each in value]
+    if not isinstance(value, dict) or key == _LABELS:
+        return value
+    kept = {name: _without_empty(each, name) for name, each in value.items()}
+    # An empty selector of params selects all of them.
+    return {
+        name: each
+        for name, each in kept.items()
+        if each not in (None, "", [], {}) or (name == _PARAMS and each == {})
+    }
+
+
+def _owners(document: JSONObject) -> list[Any]:
+    return (document.get("metadata") or {}).get("ownerReferences") or []

@@ -1,0 +1,114 @@
+"""The documents of policies that the API server enforces: their kinds, paths and marks. No I/O."""
+
+from collections.abc import Collection, Iterable, Mapping
+from copy import deepcopy
+
+from policyd.export.metadata import POLICY
+from policyd.json_types import JSONObject
+from policyd.ownership import LABELS, labels_in
+from policyd.webhooks.rendering.configurations import NAMESPACE_NAME
+
+GROUP = "admissionregistration.k8s.io"
+# Policies before their bindings: a binding without its policy is an error for each request.
+RESOURCES = {
+    "MutatingAdmissionPolicy": "mutatingadmissionpolicies",
+    "MutatingAdmissionPolicyBinding": "mutatingadmissionpolicybindings",
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+}
+# The versions of the group in which policyd writes them, the best one first.
+VERSIONS = ("v1", "v1beta1")
+# The name of the webhook configurations that the document belongs to: there may be several policyd
+# in a cluster, and each deletes only documents of its own.
+REGISTRATION = "policyd.dev/webhooks"
+
+# A document is known by its kind and name: all of them are cluster-scoped.
+Key = tuple[str, str]
+
+
+def key_of(document: JSONObject) -> Key:
+    """Return the kind and name."""
+    return document["kind"], document["metadata"]["name"]
+
+
+def is_binding(kind: str) -> bool:
+    """Whether documents of the kind bind a policy: without one a policy does nothing."""
+    return kind.endswith("Binding")
+
+
+def list_path(kind: str, api_version: str) -> str:
+    """Return the path of all documents of a kind."""
+    return f"apis/{api_version}/{RESOURCES[kind]}"
+
+
+def path_of(document: JSONObject) -> str:
+    """Return the path of one document."""
+    kind, name = key_of(document)
+    return f"{list_path(kind, document['apiVersion'])}/{name}"
+
+
+def policy_of(document: JSONObject) -> Key:
+    """Return the key of the policy of a binding; a policy's own."""
+    kind, name = key_of(document)
+    if is_binding(kind):
+        return kind.removesuffix("Binding"), document["spec"]["policyName"]
+    return kind, name
+
+
+def label_of(key: Key) -> str:
+    """Return the name as kubectl shows it."""
+    kind, name = key
+    return f"{kind.lower()}.{GROUP}/{name}"
+
+
+def annotations_in(document: JSONObject) -> Mapping[str, str]:
+    """Return the annotations of a document."""
+    return (document.get("metadata") or {}).get("annotations") or {}
+
+
+def belongs_to(document: JSONObject, registration: str) -> bool:
+    """Whether the document was placed for the webhook configurations of this name."""
+    return annotations_in(document).get(REGISTRATION) == registration
+
+
+def owned_by(document: JSONObject, namespace: JSONObject | None) -> JSONObject:
+    """Return a document that is deleted with a Namespace, as webhook configurations are."""
+    if namespace is None:
+        return document
+    reference = {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "name": namespace["metadata"]["name"],
+        "uid": namespace["metadata"]["uid"],
+    }
+    return {**document, "metadata": {**document["metadata"], "ownerReferences": [reference]}}
+
+
+def placed_documents(
+    documents: Iterable[JSONObject], policy: str, registration: str, excluded: Collection[str]
+) -> tuple[JSONObject, ...]:
+    """Return the exported documents of a policy as they are placed: marked, and bound where the
+    webhook is called.
+
+    A webhook is called for no object of the ``excluded`` namespaces, so the API server must not
+    evaluate the policy there either.
+    """
+    marks = {POLICY: policy, REGISTRATION: registration}
+    return tuple(_placed(each, marks, excluded) for each in documents)
+
+
+def _placed(
+    document: JSONObject, marks: Mapping[str, str], excluded: Collection[str]
+) -> JSONObject:
+    result = deepcopy(document)
+    metadata = result["metadata"]
+    metadata["labels"] = {**labels_in(document), **LABELS}
+    metadata["annotations"] = {**annotations_in(document), **marks}
+    if excluded and is_binding(result["kind"]):
+        match = result["spec"].setdefault("matchResources", {})
+        selector = match.setdefault("namespaceSelector", {})
+        selector["matchExpressions"] = [
+            *(selector.get("matchExpressions") or ()),
+            {"key": NAMESPACE_NAME, "operator": "NotIn", "values": sorted(excluded)},
+        ]
+    return result

@@ -1,0 +1,51 @@
+"""Where each part of each policy runs, and why. Only data."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from policyd.json_types import JSONObject
+from policyd.policy.model.suite import Webhook
+
+PlacementMode = Literal["auto", "never", "only"]
+MODES: tuple[PlacementMode, ...] = ("auto", "never", "only")
+Engine = Literal["api-server", "webhook"]
+# What a policy does at one webhook: its name and the webhook. No two policies share both.
+PolicyPart = tuple[str, Webhook]
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedPart:
+    """What a policy does at one webhook, and which engine does it; ``why`` is a sentence.
+
+    ``documents`` are what the API server needs for it; empty if policyd's webhook does it.
+    """
+
+    kind: str
+    policy: str
+    webhook: Webhook
+    engine: Engine
+    why: str
+    documents: tuple[JSONObject, ...] = ()
+
+    @property
+    def part(self) -> PolicyPart:
+        """Return its name and webhook."""
+        return self.policy, self.webhook
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Every part of every policy. ``problems``: why the mode cannot be followed."""
+
+    parts: tuple[PlacedPart, ...] = ()
+    problems: tuple[str, ...] = ()
+
+    @property
+    def in_tree(self) -> frozenset[PolicyPart]:
+        """Return the parts that the API server does."""
+        return frozenset(each.part for each in self.parts if each.engine == "api-server")
+
+    @property
+    def documents(self) -> tuple[JSONObject, ...]:
+        """Return the documents of all parts."""
+        return tuple(document for each in self.parts for document in each.documents)

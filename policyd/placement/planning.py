@@ -1,0 +1,71 @@
+"""The plan for one cluster: which documents its API server needs, and what is there. No I/O."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from policyd.export.model import ExportedPolicy
+from policyd.placement.choosing import choose
+from policyd.placement.documents import placed_documents
+from policyd.placement.placement import Placement, PlacementMode, PolicyPart
+from policyd.placement.served import ServedKinds
+from policyd.placement.stored import Stored, Wanted, foreign, parts_in_step
+from policyd.policy.compile.policy_set import CompiledPolicySet
+from policyd.webhooks.needs.needs import WebhookNeed, needs_of
+from policyd.webhooks.rendering.configurations import excluded_namespaces
+from policyd.webhooks.rendering.options import RenderOptions
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementPlan:
+    """The placement, and the documents of each part that the API server is to do."""
+
+    placement: Placement = field(default_factory=Placement)
+    wanted: Wanted = field(default_factory=dict)
+
+    def in_force(self, stored: Stored) -> frozenset[PolicyPart]:
+        """Return the parts whose documents are stored as they are wanted."""
+        return parts_in_step(self.wanted, stored)
+
+
+class PlacementPlanner:
+    """Plans for one set of policies and its exports."""
+
+    def __init__(
+        self,
+        policies: CompiledPolicySet,
+        exports: Iterable[ExportedPolicy],
+        options: RenderOptions,
+        mode: PlacementMode,
+    ) -> None:
+        self._policies = policies
+        self._exports = tuple(exports)
+        self._options = options
+        self._mode: PlacementMode = mode
+        self._needs: dict[PolicyPart, list[WebhookNeed]] = {}
+        for need in needs_of(policies):
+            self._needs.setdefault((need.policy.name, need.webhook), []).append(need)
+
+    def plan(
+        self,
+        served: ServedKinds,
+        stored: Stored,
+        refused: Mapping[PolicyPart, str] | None = None,
+    ) -> PlacementPlan:
+        """Plan for a cluster; ``refused`` says what its API server refused, and why."""
+        known = dict(refused or {})
+        while True:
+            placement = choose(self._exports, self._policies, served, self._mode, known)
+            wanted = {
+                each.part: placed_documents(
+                    each.documents, each.policy, self._options.name, self._excluded(each.part)
+                )
+                for each in placement.parts
+                if each.documents
+            }
+            more = foreign(wanted, stored, self._options.name)
+            if not more:
+                return PlacementPlan(placement, wanted)
+            known |= more
+
+    def _excluded(self, part: PolicyPart) -> set[str]:
+        return excluded_namespaces(self._needs.get(part, ()), self._options)

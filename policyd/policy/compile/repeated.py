@@ -1,0 +1,47 @@
+"""Expressions that occur in several places of a set are checked once: policies are often copied."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from policyd._core.eval.program import Program
+from policyd.cel.env import Environment
+from policyd.cel.syntax.ast import Checked
+from policyd.cel.types.types import Type
+from policyd.json_types import JSONObject
+from policyd.policy.model.expressions import ExpressionRole, expressions_of
+
+# What decides the result: the text, its role, whether there are params, and the types of variables.
+_Key = tuple[str, ExpressionRole, bool, tuple[tuple[str, Type], ...]]
+
+
+class RepeatedExpressions:
+    """The checked expressions of one load. Only texts that occur twice are kept: the tree of an
+    expression takes much more memory than its program.
+    """
+
+    def __init__(self, documents: Iterable[JSONObject] = ()) -> None:
+        found = Counter(each.text for raw in documents for each in expressions_of(raw))
+        self._repeated = frozenset(text for text, times in found.items() if times > 1)
+        self._checked: dict[_Key, Checked] = {}
+
+    def check(
+        self,
+        text: str,
+        role: ExpressionRole,
+        environment: Environment,
+        *,
+        params: bool,
+        variables: Mapping[str, Program],
+    ) -> Checked:
+        """Return the checked expression; raises CelCompileError as ``Environment.check`` does.
+
+        ``variables`` are those that the environment declares.
+        """
+        if text not in self._repeated:
+            return environment.check(text, expect=role.results)
+        types = tuple((name, program.result_type) for name, program in variables.items())
+        key = text, role, params, types
+        found = self._checked.get(key)
+        if found is None:
+            found = self._checked[key] = environment.check(text, expect=role.results)
+        return found

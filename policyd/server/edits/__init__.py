@@ -1,0 +1,1 @@
+"""Edits of policies, checked before they are stored."""

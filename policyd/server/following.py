@@ -1,0 +1,203 @@
+"""Lists of a cluster that are followed while they are wanted, with one name in metrics and log.
+
+What is followed, and for what, belongs to the callers.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Hashable, Iterator
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Generic, NamedTuple, TypeVar
+
+from policyd.observability.logs import Log
+from policyd.server.health import WatchHealth
+
+if TYPE_CHECKING:
+    from policyd.cluster.watching import Reflector
+
+Wanted = TypeVar("Wanted", bound=Hashable)
+
+# The longest that readiness waits for the first lists.
+FIRST_LIST_SECONDS = 10.0
+# How often the health of lists is noted.
+TICK_SECONDS = 0.5
+# A problem is logged when it has lasted for this long: a connection that ends is replaced at once.
+LASTING_SECONDS = 3.0
+
+
+class CacheState(NamedTuple):
+    """What metrics show of a cache."""
+
+    staleness: float
+    objects: int
+
+
+class Following:
+    """One list, while it is wanted."""
+
+    def __init__(self) -> None:
+        self._stop = asyncio.Event()
+        self.reflector: Reflector | None = None
+        self.problem = ""  # why nothing is listed
+        self.absent = False  # whether there is nothing to list
+
+    @property
+    def wanted(self) -> bool:
+        """Whether somebody still wants it."""
+        return not self._stop.is_set()
+
+    def stop(self) -> None:
+        """End ``run`` and ``pause`` soon."""
+        self._stop.set()
+
+    def nothing(self, problem: str = "") -> None:
+        """Note that nothing is listed: there is nothing to list, or this problem."""
+        self.reflector, self.problem, self.absent = None, problem, not problem
+
+    async def run(self, reflector: "Reflector") -> None:
+        """Follow until ``stop``, or until the resource is no longer served."""
+        self.reflector, self.problem, self.absent = reflector, "", False
+        stop = asyncio.Event()
+        task = asyncio.create_task(reflector.run(stop))
+        try:
+            while self.wanted and not task.done() and not reflector.gone:
+                await self.pause(TICK_SECONDS)
+        finally:
+            stop.set()
+            await task
+
+    async def pause(self, seconds: float) -> None:
+        """Wait, but not longer than it is wanted."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._stop.wait(), seconds)
+
+    @property
+    def awaited(self) -> bool:
+        """Whether the first list is still expected."""
+        listed = self.reflector
+        if listed is None:
+            return not self.absent
+        return not (listed.synced or listed.refused or listed.gone)
+
+    @property
+    def trouble(self) -> str:
+        """Why it is not in step; empty if it is."""
+        return self.problem if self.reflector is None else self.reflector.problem
+
+
+class FollowedLists(Generic[Wanted]):
+    """The lists of one cache. ``follow`` follows one until its Following is no longer wanted;
+    ``instead`` says what happens without the right to follow.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        follow: Callable[[Wanted, Following], Awaitable[None]],
+        log: Log,
+        instead: str = "each is looked up when a request needs it",
+    ) -> None:
+        self.name = name
+        self._instead = instead
+        self.wanted: frozenset[Wanted] = frozenset()
+        self._follow = follow
+        self._log = log
+        self._lists: dict[Wanted, Following] = {}
+        self._tasks: dict[Wanted, asyncio.Task[None]] = {}
+        self._due = asyncio.Event()
+        self._begun = 0.0
+        self._since = 0.0  # when the problem began; 0 without one
+        self._logged = ""
+        self.muted = False  # whether the log has the cause of a problem already
+
+    def want(self, wanted: frozenset[Wanted]) -> None:
+        """Follow these from now on, and no others. Runs on the event loop."""
+        self._begun = self._begun or monotonic()
+        self.wanted = wanted
+        for each in self._lists.keys() - wanted:
+            self._lists.pop(each).stop()
+        for each in wanted - self._lists.keys():
+            self._lists[each] = Following()
+        self._due.set()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether readiness should wait for a first list."""
+        early = monotonic() - self._begun < FIRST_LIST_SECONDS
+        return early and any(each.awaited for each in self._lists.values())
+
+    @property
+    def state(self) -> CacheState:
+        """What metrics show: the oldest state of a list in use, and the objects of all."""
+        used = [each for each in self._reflectors() if not (each.refused or each.gone)]
+        staleness = max((each.staleness for each in used), default=0.0)
+        return CacheState(staleness, sum(len(each.objects) for each in used))
+
+    async def run(self, stop: asyncio.Event, watch: WatchHealth) -> None:
+        """Follow what is wanted until ``stop`` is set; raises defects."""
+        ending = asyncio.create_task(stop.wait())
+        try:
+            while not stop.is_set():
+                self._begin()
+                due = asyncio.create_task(self._due.wait())
+                await asyncio.wait(
+                    (ending, due, *self._tasks.values()),
+                    timeout=TICK_SECONDS,
+                    return_when=asyncio.FIRST_COMPLETED,
+                )
+                due.cancel()
+                self._due.clear()
+                self._end()
+                self._note(watch)
+        finally:
+            ending.cancel()
+            await self._stop_all()
+
+    def _begin(self) -> None:
+        for each, following in self._lists.items():
+            if each not in self._tasks:
+                self._tasks[each] = asyncio.ensure_future(self._follow(each, following))
+
+    def _end(self) -> None:
+        """Forget those that have ended; raises their defects."""
+        for each, task in [*self._tasks.items()]:
+            if task.done():
+                del self._tasks[each]
+                task.result()
+
+    async def _stop_all(self) -> None:
+        for each in self._lists.values():
+            each.stop()
+        if self._tasks:
+            await asyncio.wait(self._tasks.values())
+        self._tasks = {}
+        self._lists = {each: Following() for each in self.wanted}
+
+    def _note(self, watch: WatchHealth) -> None:
+        """Note the health of all, and log once when a problem begins and once when it is over."""
+        troubles = [each for each in self._lists.values() if each.trouble]
+        watch.succeeded()
+        if not troubles:
+            self._since = 0.0
+            if self._logged:
+                self._log.write("info", "cluster", f"{self.name} are followed again")
+            self._logged = ""
+            return
+        refused = [each for each in troubles if each.reflector and each.reflector.refused]
+        problem = (refused or troubles)[0].trouble
+        watch.failed(problem)
+        now = monotonic()
+        self._since = self._since or now
+        meanwhile = "what is known of them stays in use"
+        if refused:
+            meanwhile = f"{self._instead}; grant the rights list and watch"
+        due = not self.muted and (refused or now - self._since >= LASTING_SECONDS)
+        if due and self._logged != meanwhile:
+            self._logged = meanwhile
+            message = f"cannot follow {self.name} ({meanwhile}): {problem}"
+            self._log.write("error", "cluster", message)
+
+    def _reflectors(self) -> "Iterator[Reflector]":
+        for each in self._lists.values():
+            if each.reflector is not None:
+                yield each.reflector

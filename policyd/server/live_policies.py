@@ -1,0 +1,221 @@
+"""What a server does with ConfigMaps: it reads policies from them, and keeps the last good ones in
+one. Without a cluster it does neither.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from policyd.config import Settings
+from policyd.errors import ConfigError, PolicyError
+from policyd.observability.logs import Log
+from policyd.policy.live.store import LONGEST_RETRY_SECONDS, Kept, Store
+from policyd.server.cluster import LiveDefinitions
+from policyd.server.edits.checking import EditChecker
+from policyd.server.edits.finding import MountedEdits, WatchedEdits
+from policyd.server.edits.gate import MOUNTED, EditGate
+from policyd.server.following import CacheState
+from policyd.server.health import WatchHealth, WatchSupervisor
+from policyd.server.last_good import KeepingPlace, LastGoodFile, LastGoodPolicies
+from policyd.units import ConfigMapName
+
+if TYPE_CHECKING:
+    from policyd.cluster.client import ClusterClient
+    from policyd.cluster.objects import ObjectClient
+    from policyd.controllers.config_maps import PolicyConfigMaps
+
+# How long to wait for the ConfigMaps at start before the last good policies are served, or the
+# server is reported as not ready.
+FIRST_SECONDS = 10.0
+# How often to try to write the last good policies that could not be written.
+KEEP_SECONDS = 5.0
+# Where a Pod finds its namespace.
+NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+
+
+def own_namespace(settings: Settings) -> str:
+    """The namespace of policyd: the setting, or that of the Pod; empty if neither is known."""
+    if settings.namespace:
+        return settings.namespace
+    try:
+        return NAMESPACE_FILE.read_text().strip()
+    except OSError:
+        return ""
+
+
+class LivePolicies:
+    """The ConfigMaps of one server."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        cluster: "ClusterClient | None",
+        log: Log,
+        *,
+        may_write: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._settings = settings
+        self._log = log
+        self._may_write = may_write
+        self._logged = ""
+        self._waiting: tuple[str, list[str]] = ("", [])
+        self._ready = asyncio.Event()
+        self._objects: ObjectClient | None = None
+        self._kept: LastGoodPolicies | None = None
+        self.namespace = own_namespace(settings)
+        self.source: PolicyConfigMaps | None = None
+        if cluster is not None and settings.policy_configmaps:
+            self.source = self._connected(cluster)
+
+    def _connected(self, cluster: "ClusterClient") -> "PolicyConfigMaps":
+        from policyd.cluster.objects import ObjectClient
+        from policyd.controllers.config_maps import PolicyConfigMaps
+
+        self._objects = ObjectClient(cluster.config, self._settings.timeout)
+        return PolicyConfigMaps(
+            self._objects, self._known_namespace(), self._settings.policy_configmaps
+        )
+
+    def _known_namespace(self) -> str:
+        if not self.namespace:
+            raise ConfigError(f"--namespace is not set, and there is no {NAMESPACE_FILE}")
+        return self.namespace
+
+    def last_good(
+        self, image: Callable[[str], bytes], restore: Callable[[bytes], Kept]
+    ) -> LastGoodPolicies | None:
+        """Where the last good policies are kept, if anywhere."""
+        kept = self._settings.last_good
+        if kept is None:
+            return None
+        place: KeepingPlace
+        if isinstance(kept, ConfigMapName):
+            place = self._config_map(kept.name)
+        else:
+            place = LastGoodFile(kept)
+        self._kept = LastGoodPolicies(place, image, restore, self._log)
+        return self._kept
+
+    def _config_map(self, name: str) -> KeepingPlace:
+        from policyd.server.last_good_config_map import LastGoodConfigMap
+
+        settings = self._settings
+        return LastGoodConfigMap(
+            name, self._known_namespace(), settings.kubeconfig, settings.timeout, self._may_write
+        )
+
+    def states(self) -> Mapping[str, CacheState]:
+        """What metrics show of the list of ConfigMaps."""
+        source = self.source
+        return {} if source is None else {"configmaps": CacheState(source.staleness, len(source))}
+
+    def edit_gate(
+        self, store: Store, count: Callable[[str], None], definitions: LiveDefinitions | None
+    ) -> EditGate:
+        """Return the check of edits of the ConfigMaps, watched or mounted."""
+        settings = self._settings
+        fetch = None if definitions is None else definitions.fetch
+        return EditGate(
+            EditChecker(allow_empty=settings.allow_empty, definitions=fetch),
+            WatchedEdits(store) if settings.policy_configmaps else MountedEdits(store),
+            self._log,
+            count,
+            namespace=self.namespace,
+            selector=settings.policy_configmaps or MOUNTED,
+        )
+
+    def start(
+        self, store: Store, stop: asyncio.Event, watches: WatchSupervisor
+    ) -> list[asyncio.Task[None]]:
+        """Follow the ConfigMaps until ``stop`` is set, on the running loop."""
+        source, tasks = self.source, list[asyncio.Task[None]]()
+        loop = asyncio.get_running_loop()
+        if self._kept is not None:
+            tasks.append(loop.create_task(self._keep(self._kept, stop), name="last good"))
+        if source is None:
+            return tasks
+        store.expect("the ConfigMaps of policies have not been read yet")
+        watch = watches.add("configmaps")
+        reading = watches.keep(watch, partial(source.run, stop), stop)
+        following = watches.keep(watch, partial(self._follow, source, store, stop, watch), stop)
+        return [
+            *tasks,
+            loop.create_task(reading, name="configmaps"),
+            loop.create_task(following, name="policies of configmaps"),
+        ]
+
+    async def _keep(self, kept: LastGoodPolicies, stop: asyncio.Event) -> None:
+        """Write the last good policies as soon as that is possible, if it was not at once."""
+        while not stop.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), KEEP_SECONDS)
+                return
+            await asyncio.to_thread(kept.retry)
+
+    async def ready(self, stop: asyncio.Event) -> bool:
+        """Wait until there are policies to serve; False if ``stop`` is set before."""
+        if self.source is None:
+            return True
+        tasks = [asyncio.ensure_future(each.wait()) for each in (stop, self._ready)]
+        try:
+            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in tasks:
+                each.cancel()
+        return not stop.is_set()
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._objects is not None:
+            await self._objects.close()
+
+    async def _follow(
+        self, source: "PolicyConfigMaps", store: Store, stop: asyncio.Event, watch: WatchHealth
+    ) -> None:
+        while not store.loaded:
+            await self._first(source, store, stop)
+            if stop.is_set():
+                return
+        self._ready.set()
+        report = partial(self._report, watch)
+        await source.follow(stop, store.renew, report)
+
+    async def _first(self, source: "PolicyConfigMaps", store: Store, stop: asyncio.Event) -> None:
+        """Load the first set, or the last good one; if there is none, say why and wait."""
+        errors: list[str] = []
+        read = await source.first(stop, FIRST_SECONDS)
+        why = f"the ConfigMaps of policies could not be read: {source.problem or 'no answer'}"
+        if read:
+            try:
+                await asyncio.to_thread(partial(store.start, tell=False))
+                store.tell()
+                return
+            except PolicyError as error:
+                why = "no policy could be loaded"
+                errors = [str(each) for each in error.problems]
+        if stop.is_set():
+            return
+        if await asyncio.to_thread(store.start_without_sources, why):
+            store.tell()
+            return
+        store.expect(why)
+        if (why, errors) != self._waiting:
+            self._waiting = (why, errors)
+            self._log.write("error", "waiting", f"not ready: {why}", errors=errors)
+        if read:
+            await source.next(stop, LONGEST_RETRY_SECONDS)
+
+    def _report(self, watch: WatchHealth, problem: str) -> None:
+        """Note the health of the watch; log once when a problem begins, and once when it ends."""
+        watch.succeeded()
+        if problem:
+            watch.failed(problem)
+        if problem and not self._logged:
+            message = f"cannot follow the ConfigMaps of policies: {problem}"
+            self._log.write("error", "cluster", message)
+        elif self._logged and not problem:
+            self._log.write("info", "cluster", "the ConfigMaps of policies can be followed again")
+        self._logged = problem

@@ -1,0 +1,1 @@
+"""The ports: listeners, connections, TLS streams and the HTTP protocols on them."""

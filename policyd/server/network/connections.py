@@ -1,0 +1,221 @@
+"""The connections of one port: how many each client has open, and which of them must be closed.
+
+The limit counts connections in the TLS handshake too, because each connection uses memory whether
+it is used or not. When the limit is reached, the connection that has been idle for the longest time
+is closed, of the address with the most connections: a client that opens many connections loses its
+own. Closing an idle connection disturbs a client less than refusing a new one, on which it has just
+sent a request. Nothing here knows the protocol of a connection.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from policyd.collecting import give_back
+from policyd.config import Settings
+from policyd.http.limits import Peer, share
+
+# How often connections are checked for timeouts.
+SWEEP_SECONDS = 0.25
+# This part of the limit is added for connections that were told to close and have not closed yet.
+CLOSING_PART = 8
+# After this many connections were closed, their memory is returned to the system; they are no
+# reference cycles and therefore free. glibc would keep it, in fragments that new connections do not
+# fit in: 15 KiB for each connection, forever.
+GIVE_BACK_AFTER = 256
+
+CloseReason = Literal[
+    "client",  # the client closed it
+    "answered",  # after an answer with Connection: close
+    "idle",  # no request for --keep-alive
+    "handshake",  # the TLS handshake failed, or took too long
+    "refused",  # the client certificate has the wrong name, or is no longer trusted
+    "head",  # the head of a request took too long
+    "write",  # the client did not take its answer
+    "flood",  # too many resets of HTTP/2 streams, empty frames, or tiny pieces of bodies
+    "room",  # idle, and its place was needed for a new connection
+    "full",  # a new connection for which there was no place
+    "drain",  # the server is stopping
+    "error",
+]
+REASONS: tuple[CloseReason, ...] = CloseReason.__args__  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds that a client may take."""
+
+    handshake: float = 5.0
+    head: float = 5.0
+    write: float = 10.0
+    keep_alive: float = 120.0
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Timeouts":
+        """Return those of the settings of a server."""
+        return cls(
+            settings.handshake_timeout,
+            settings.head_timeout,
+            settings.write_timeout,
+            settings.keep_alive,
+        )
+
+
+class TrackedConnection(Protocol):
+    """A connection as this file needs it; ``server/network/tcp.py`` implements it."""
+
+    peer: Peer
+
+    def check_timeouts(self, now: float, timeouts: Timeouts) -> None:
+        """Close the connection if one of its timeouts has passed."""
+
+    def end(self, reason: CloseReason) -> None:
+        """Close it after sending what was written."""
+
+    def abort(self) -> None:
+        """Close it at once."""
+
+    def go_away(self) -> None:
+        """Ask the client to send its next request on another connection."""
+
+    def close_if_idle(self) -> None:
+        """Close it unless a request is under way."""
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the client would be accepted now."""
+
+    def retire(self) -> None:
+        """Close it when it is idle, or after a timeout."""
+
+
+class PortConnections:
+    """The connections of one port and what they have in common."""
+
+    def __init__(
+        self,
+        most: int = 1 << 30,
+        timeouts: Timeouts | None = None,
+        client_names: Sequence[str] = (),
+        end_incomplete: Callable[[], bool] = lambda: False,
+        on_refused: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self.client_names = tuple(client_names)
+        self.timeouts = timeouts or Timeouts()
+        self.draining = False
+        # While draining: when the last request arrived, or the drain began (the loop's time).
+        self.last_request = 0.0
+        self.closing = False
+        self.open: dict[TrackedConnection, None] = {}
+        self.peers: dict[str, Peer] = {}
+        self.closed = dict.fromkeys(REASONS, 0)
+        # Called with the reason when a client is refused because of its certificate's name.
+        self.on_refused = on_refused
+        # Called with status and address when a client gets an error that the app never sees.
+        self.on_malformed: Callable[[int, str], None] = lambda *_: None
+        self._most = most
+        self._end_incomplete = end_incomplete
+        # Told to close for a new connection, and not closed yet.
+        self._replaced: dict[TrackedConnection, None] = {}
+        self._sweep: asyncio.TimerHandle | None = None
+        self._to_give_back = 0
+
+    @property
+    def idle(self) -> int:
+        """How many connections have no request under way."""
+        return sum(len(peer.idle) for peer in self.peers.values())
+
+    def make_place(self, address: str) -> Peer | None:
+        """Return the client at ``address`` if it may open one more connection, else None."""
+        peer = self.peers.get(address) or Peer(address)
+        ours = peer.connections >= share(self._most)
+        full = len(self.open) >= self._most
+        if (ours or full) and not self._make_place(peer, ours):
+            self.turn_away()
+            return None
+        if len(self.open) >= self._most + max(1, self._most // CLOSING_PART):
+            if not self._replaced:
+                self.turn_away()
+                return None
+            hanging = next(iter(self._replaced))
+            del self._replaced[hanging]
+            hanging.abort()
+        self.peers[address] = peer
+        return peer
+
+    def turn_away(self) -> None:
+        """Count a new connection that is closed because there is no place for it."""
+        self.closed["full"] += 1
+
+    def add(self, connection: TrackedConnection) -> None:
+        """Add a connection that was accepted; it is idle until a request arrives."""
+        connection.peer.add_connection(connection)
+        self.open[connection] = None
+        if self._sweep is None:
+            self._arm()
+
+    def remove(self, connection: TrackedConnection, reason: CloseReason) -> None:
+        """Remove a closed connection."""
+        peer = connection.peer
+        peer.remove_connection(connection)
+        self._replaced.pop(connection, None)
+        del self.open[connection]
+        if not peer.connections:
+            self.peers.pop(peer.address, None)
+        self.closed[reason] += 1
+        self._to_give_back += 1
+
+    def drain(self) -> None:
+        """Ask HTTP/2 clients for new connections; HTTP/1.1 responses ask with a header."""
+        self.draining = True
+        self.last_request = asyncio.get_running_loop().time()
+        for connection in tuple(self.open):
+            connection.go_away()
+
+    def close_idle(self) -> None:
+        """Close idle connections, and from now on each connection as soon as it is idle."""
+        self.closing = True
+        for connection in tuple(self.open):
+            connection.close_if_idle()
+
+    def close_distrusted(self) -> int:
+        """Close the connections whose certificate authority is no longer trusted, busy ones after
+        they have answered; return their number.
+        """
+        gone = [connection for connection in self.open if not connection.is_trusted]
+        for connection in gone:
+            connection.retire()
+        return len(gone)
+
+    def _make_place(self, peer: Peer, own: bool) -> bool:
+        """Close an idle connection: one of ``peer`` if ``own``, else one of the address with the
+        most.
+        """
+        most: Peer | None = peer
+        if not own:
+            idle = (each for each in self.peers.values() if each.idle)
+            most = max(idle, key=lambda each: each.connections, default=None)
+        if most is None or not most.idle or most.connections < peer.connections:
+            # This ends a request and thereby its connection.
+            return not own and self._end_incomplete()
+        victim = next(iter(most.idle))
+        most.mark_busy(victim)
+        self._replaced[victim] = None
+        victim.end("room")
+        return True
+
+    def _arm(self) -> None:
+        self._sweep = asyncio.get_running_loop().call_later(SWEEP_SECONDS, self._check_all)
+
+    def _check_all(self) -> None:
+        now = asyncio.get_running_loop().time()
+        for connection in tuple(self.open):
+            connection.check_timeouts(now, self.timeouts)
+        if self._to_give_back >= GIVE_BACK_AFTER:
+            self._to_give_back = 0
+            give_back()
+        if self.open:
+            self._arm()
+        else:
+            self._sweep = None

@@ -1,0 +1,28 @@
+"""How long a server that was told to stop goes on serving.
+
+As long as a request arrives every now and then, nobody else may be there to answer: when all
+replicas end at once, kube-proxy sends connections to Pods that terminate until others are ready. So
+the ports close only after a quiet period, or when what is left of the grace period is needed to
+finish the requests that are under way.
+"""
+
+import asyncio
+
+from policyd.config import Settings
+from policyd.server.network.connections import PortConnections
+
+
+async def until_quiet(connections: PortConnections, settings: Settings) -> None:
+    """Wait until no request has arrived for ``--drain``, but not longer than ``longest``."""
+    clock = asyncio.get_running_loop().time
+    end = clock() + longest(settings)
+    quiet = min(settings.drain, longest(settings))
+    while (left := min(connections.last_request + quiet, end) - clock()) > 0:
+        await asyncio.sleep(left)
+
+
+def longest(settings: Settings) -> float:
+    """The longest time with open ports: requests can then take their ``--timeout``, or half of the
+    grace period if that is less.
+    """
+    return settings.grace - min(settings.timeout, settings.grace / 2)

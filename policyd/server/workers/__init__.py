@@ -1,0 +1,1 @@
+"""``serve --workers``: several processes behind one port, and the parent that supervises them."""

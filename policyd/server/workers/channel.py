@@ -1,0 +1,70 @@
+"""A worker's connection to its supervisor: reports, and questions that all workers answer."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from policyd.server.workers.messages import MessageDecoder, WorkerMessage, encode
+
+# How long to wait for an answer. The supervisor does little else, and waits for workers for less.
+ANSWER_SECONDS = 3.0
+READ_BYTES = 1 << 18
+
+
+class Channel:
+    """One end of a socket pair; the supervisor has the other one."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._number = 0
+        self._questions: dict[int, asyncio.Future[WorkerMessage]] = {}
+        self._writer: asyncio.StreamWriter | None = None
+
+    def built(self) -> None:
+        """Report that the server could be built. There is no event loop yet."""
+        self._connection.sendall(encode({"built": True}))
+
+    async def open(self) -> asyncio.StreamReader:
+        """Use the connection on the running loop; return what to read."""
+        reader, self._writer = await asyncio.open_unix_connection(sock=self._connection)
+        return reader
+
+    async def run(
+        self, reader: asyncio.StreamReader, handle: Callable[[WorkerMessage], None]
+    ) -> None:
+        """Read what the supervisor sends; ``handle`` gets what is not an answer."""
+        decoder = MessageDecoder()
+        while data := await reader.read(READ_BYTES):
+            for message in decoder.feed(data):
+                waiting = self._questions.get(message.get("answer", 0))
+                if waiting is None:
+                    handle(message)
+                elif not waiting.done():
+                    waiting.set_result(message)
+        os._exit(1)  # the supervisor is dead: nobody must find the port in use
+
+    def send(self, **message: Any) -> None:
+        """Send a message, unless the connection is not open yet."""
+        if self._writer is not None:
+            self._writer.write(encode(message))
+
+    async def close(self) -> None:
+        """Send what waits, and close the connection."""
+        if self._writer is not None:
+            self._writer.close()
+            with suppress(OSError):
+                await self._writer.wait_closed()
+
+    async def ask(self, what: str, **message: Any) -> WorkerMessage:
+        """Return the answer to a question; raises TimeoutError."""
+        self._number += 1
+        number = self._number
+        self._questions[number] = asyncio.get_running_loop().create_future()
+        try:
+            self.send(ask=what, number=number, **message)
+            return await asyncio.wait_for(self._questions[number], ANSWER_SECONDS)
+        finally:
+            del self._questions[number]

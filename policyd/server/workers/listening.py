@@ -1,0 +1,55 @@
+"""Accept connections from a socket that all workers share, so that each gets its part of them.
+
+The kernel wakes every idle worker for a connection, and an API server keeps connections for long:
+without turns, one worker might get most of them. One inherited socket, not one for each worker
+(SO_REUSEPORT): the kernel would reset connections that a worker has not accepted when it dies.
+"""
+
+from typing import Any
+
+from policyd.server.network.listen import Listener
+from policyd.server.workers.board import Board
+
+# How long a worker leaves a connection to those with fewer connections: they may be busy.
+TURN_SECONDS = 0.005
+
+
+class SharedListener(Listener):
+    """A listener of one of several workers."""
+
+    at_once = 1
+
+    def __init__(self, *arguments: Any, board: Board, worker: int) -> None:
+        super().__init__(*arguments)
+        self._board = board
+        self._worker = worker
+
+    def start(self) -> None:
+        """Start to accept connections when it is this worker's turn."""
+        super().start()
+        self.note()
+        self._loop.add_reader(self._socket, self._take_turn)
+
+    def note(self) -> None:
+        """Note how many connections are open."""
+        self._board.opened(self._worker, len(self._connections.open))
+
+    def _take_turn(self) -> None:
+        self.note()
+        if self._board.is_least(self._worker):
+            self._accept()
+            self.note()
+        else:
+            self._loop.remove_reader(self._socket)
+            self._loop.call_later(TURN_SECONDS, self._accept_late)
+
+    def _accept_late(self) -> None:
+        """Accept a connection that no other worker has accepted."""
+        if self._socket.fileno() >= 0:
+            self._accept()
+            self._accept_again()
+
+    def _accept_again(self) -> None:
+        if self._socket.fileno() >= 0:
+            self.note()
+            self._loop.add_reader(self._socket, self._take_turn)

@@ -1,0 +1,107 @@
+"""Processes of the supervisor: start one, and end it with its parent."""
+
+import ctypes
+import fcntl
+import os
+import select
+import signal
+import time
+from collections import deque
+
+# Lines of the supervisor's log that wait for a reader.
+MOST_WAITING = 1000
+# Between two attempts to write them.
+PAUSE_SECONDS = 0.005
+PR_SET_PDEATHSIG = 1
+
+
+def fork() -> int:
+    """``os.fork``, where signals reach the child only when its handlers are its own, and the kernel
+    kills it when the parent dies. The caller has one thread and no event loop.
+    """
+    parent = os.getpid()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
+    try:
+        pid = os.fork()
+        if pid == 0:
+            signal.set_wakeup_fd(-1)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                signal.signal(number, _end)
+            for number in (signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
+                signal.signal(number, signal.SIG_IGN)
+            signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+            _die_with(parent)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+    return pid
+
+
+def _end(number: int, frame: object) -> None:
+    raise SystemExit(0)
+
+
+def _die_with(parent: int) -> None:
+    """End this process when its parent ends, for whatever reason. Where the kernel cannot do that,
+    the end of the socket to the parent does (``channel.py``).
+    """
+    prctl = getattr(ctypes.CDLL(None), "prctl", None)
+    if prctl is not None:
+        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # it ended before that
+
+
+class WriteLock:
+    """Excludes other processes that hold the same file; the death of one releases it."""
+
+    def __init__(self, file: int) -> None:
+        self._file = file
+
+    def __enter__(self) -> None:
+        fcntl.lockf(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        fcntl.lockf(self._file, fcntl.LOCK_UN)
+
+
+class DirectStream:
+    """The log of the supervisor, which may not have the thread of a LogWriter: a process with
+    threads cannot fork safely. Lines that would block wait for the next ``flush``.
+    """
+
+    def __init__(self, fd: int | None, lock: int) -> None:
+        self._fd = fd
+        self._lock = lock
+        self._waiting: deque[bytes] = deque(maxlen=MOST_WAITING)
+
+    def write(self, line: bytes, /) -> None:
+        """Queue a line; beyond a limit it replaces the oldest."""
+        self._waiting.append(line)
+
+    def flush(self) -> None:
+        """Write what standard error takes at once."""
+        while self._waiting and self._fd is not None and self._try(self._fd, self._waiting[0]):
+            self._waiting.popleft()
+
+    def _try(self, fd: int, line: bytes) -> bool:
+        """Write a line, unless a worker is writing or nobody reads; return whether that is done."""
+        try:
+            fcntl.lockf(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False
+        try:
+            if not select.select([], [fd], [], 0)[1]:
+                return False
+            os.write(fd, line)
+        except OSError:
+            return True  # standard error is gone, or the disk is full: the line is lost
+        finally:
+            fcntl.lockf(self._lock, fcntl.LOCK_UN)
+        return True
+
+    def settle(self, seconds: float) -> None:
+        """Write what waits, for a limited time."""
+        end = time.monotonic() + seconds
+        while self._waiting and time.monotonic() < end:
+            self.flush()
+            time.sleep(PAUSE_SECONDS if self._waiting else 0.0)

@@ -1,0 +1,246 @@
+"""The server of one of several workers. What differs from a server of its own is here."""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from traceback import format_exception
+from typing import Any
+
+from policyd.http.endpoints import ReviewEvaluator
+from policyd.http.limits import InFlight
+from policyd.http.messages import App, ASGIScope, Receive, Send, respond
+from policyd.http.status import MetricsRenderer, RenderCache
+from policyd.observability.metrics import Exposition
+from policyd.policy.live.store import LoadedPolicySet, Reload
+from policyd.server.composition import Server
+from policyd.server.network import draining
+from policyd.server.network.listen import Listener, Serve
+from policyd.server.workers.board import Board
+from policyd.server.workers.channel import Channel
+from policyd.server.workers.listening import SharedListener
+from policyd.server.workers.messages import WorkerMessage
+from policyd.server.workers.processes import WriteLock
+from policyd.server.workers.summing import MetricFamily, families_of
+from policyd.tls.sources import PairSource
+
+# How often a worker reports its state and, if requests were answered, its metrics.
+REPORT_SECONDS = 1.0
+# The part of the time that handing over metrics without a scrape may take.
+REPORTING_PART = 0.01
+# How often workers that drain compare when the last request arrived.
+DRAIN_SECONDS = 0.02
+
+
+@dataclass(frozen=True, slots=True)
+class SharedByWorkers:
+    """What a worker has from its supervisor. ``number`` counts from 0."""
+
+    number: int
+    sockets: tuple[socket.socket, ...]  # of the reviews, and of the admin port
+    connection: socket.socket
+    board: Board
+    certificate: PairSource | None
+    write_lock: int
+
+
+class Worker(Server):
+    """A server that shares its ports, and answers on the admin port for all workers."""
+
+    def __init__(self, shared: SharedByWorkers, *arguments: Any, **options: Any) -> None:
+        self._shared = shared
+        self._channel = Channel(shared.connection)
+        self._appointed = asyncio.Event()
+        self._snapshot = RenderCache()
+        self._families: list[MetricFamily] = []
+        self._pages: dict[str, tuple[bytes, str]] = {}
+        self._missing: Sequence[str] = ()
+        self._counters: Mapping[str, Any] = {}
+        self._reported_at, self._reported = 0.0, -1
+        self._pause = REPORT_SECONDS
+        self._listener: SharedListener | None = None
+        super().__init__(*arguments, **options)
+        self.log.always["worker"] = shared.number
+        if self._writer is not None:
+            self._writer.turn = WriteLock(shared.write_lock)
+        self.controllers.wait_for(self._appointed)
+        self._channel.built()
+
+    # What Server does in another way.
+
+    def _certificate_source(self) -> PairSource | None:
+        return super()._certificate_source() or self._shared.certificate
+
+    def _end(self, number: signal.Signals) -> None:
+        """Drain if the supervisor does. A worker that drained alone would close the port of all."""
+        if self._shared.board.stopping:
+            super()._end(number)
+            return
+        message = f"{number.name} is ignored by a worker; send it to the supervisor"
+        self.log.write("warning", "signal", message, supervisor=os.getppid())
+
+    def _bound(self) -> tuple[socket.socket, socket.socket]:
+        reviews, admin = self._shared.sockets
+        return reviews, admin
+
+    def _review_listener(self, listening: socket.socket, serve: Serve) -> Listener:
+        self._listener = SharedListener(
+            *(listening, self.connections, serve, lambda: self.certificates.context),
+            board=self._shared.board,
+            worker=self._shared.number,
+        )
+        return self._listener
+
+    def _app(self, evaluate: ReviewEvaluator, in_flight: InFlight, **shared: Any) -> App:
+        inner = super()._app(
+            evaluate, in_flight, readiness=self._of_all, counted=self._counted, **shared
+        )
+
+        async def app(scope: ASGIScope, receive: Receive, send: Send) -> None:
+            if scope["type"] == "http" and scope["scheme"] == "http":
+                try:
+                    await self._ask(scope["path"], dict(scope["headers"]).get(b"accept", b""))
+                except TimeoutError:
+                    message = b"the supervisor of the workers does not respond"
+                    await respond(scope, send, 503, message, closing=True)
+                    return
+            await inner(scope, receive, send)
+
+        return app
+
+    def _exposition(self, in_flight: InFlight) -> MetricsRenderer:
+        own = super()._exposition(in_flight)
+        assert isinstance(own, Exposition)
+        self._own = own
+        return _Gathered(self._pages)
+
+    async def _main(self) -> None:
+        loop = asyncio.get_running_loop()
+        listening = self._channel.run(await self._channel.open(), self._told)
+        self._report()
+        tasks = [loop.create_task(each) for each in (listening, self._report_often())]
+        for each in tasks:
+            each.add_done_callback(self._broken)
+        await super()._main()
+        self._report()
+        for each in tasks:
+            each.remove_done_callback(self._broken)
+            each.cancel()
+        await self._channel.close()
+
+    def _listening(self, *sockets: socket.socket) -> None:
+        super()._listening(*sockets)
+        self._report()
+
+    def _reloaded(self, attempt: Reload) -> None:
+        super()._reloaded(attempt)
+        self._report()
+
+    async def _quiet(self) -> None:
+        """Wait until no worker has received a request for ``--drain``: all close the port at once,
+        because it is one socket.
+        """
+        board, number, connections = self._shared.board, self._shared.number, self.connections
+        loop = asyncio.get_running_loop()
+        end = loop.time() + draining.longest(self.settings)
+        quiet = min(self.settings.drain, draining.longest(self.settings))
+        board.requested(number, connections.last_request)
+        while not board.closing and loop.time() < min(board.last_request + quiet, end):
+            await asyncio.sleep(DRAIN_SECONDS)
+            board.requested(number, connections.last_request)
+        board.close_ports()
+
+    # What this worker reports, and what it asks for.
+
+    def _told(self, message: WorkerMessage) -> None:
+        if "appointed" in message:
+            self._appointed.set()
+            self.controllers.changed()
+        if "give" in message:
+            self._channel.send(gave=message["give"], metrics=self._metrics())
+
+    def _metrics(self) -> list[MetricFamily]:
+        """The metrics of this worker, as new as the time allows that they may take."""
+        self._snapshot.get("", self._take)
+        return self._families
+
+    def _take(self) -> tuple[bytes, str]:
+        self._families = families_of(self._own.families())
+        return b"", ""
+
+    def _state(self) -> dict[str, Any]:
+        loaded = self.store.loaded
+        missing = [
+            self.store.unready,
+            "" if self.lifecycle.listening else "not listening",
+            *self._unready(),
+        ]
+        return {
+            "serving": self.lifecycle.listening,
+            "missing": [reason for reason in missing if reason],
+            "generation": self.store.current.generation if loaded else "",
+            "began": self.recorder.last_successful_reload or 1.0,
+        }
+
+    def _report(self) -> None:
+        self._channel.send(state=self._state())
+
+    async def _report_often(self) -> None:
+        """Report the state every second, and the metrics if they changed and cost little."""
+        while True:
+            await asyncio.sleep(REPORT_SECONDS)
+            if self._listener is not None and not self.lifecycle.draining:
+                self._listener.note()
+            requests, now = sum(self.recorder.requests.values()), perf_counter()
+            if requests == self._reported or now < self._reported_at + self._pause:
+                self._report()
+                continue
+            metrics = self._metrics()
+            self._channel.send(state=self._state(), metrics=metrics)
+            self._reported, self._reported_at = requests, now
+            self._pause = max(REPORT_SECONDS, (perf_counter() - now) / REPORTING_PART)
+
+    def _broken(self, task: "asyncio.Task[Any]") -> None:
+        """A worker that cannot talk to its supervisor ends, and is started again."""
+        if task.cancelled():
+            return  # the server could not start
+        error = task.exception()
+        if error is not None:
+            trace = "".join(format_exception(error))
+            self.log.write("error", "defect", "a worker ends", traceback=trace)
+        self._settle_log()
+        os._exit(1)
+
+    async def _ask(self, path: str, accept: bytes) -> None:
+        """Ask the supervisor for what the answer to a request on the admin port needs."""
+        if path == "/readyz":
+            self._missing = (await self._channel.ask("ready", state=self._state()))["missing"]
+        elif path == "/metrics":
+            kind = "openmetrics" if b"openmetrics" in accept else "prometheus"
+            answer = await self._channel.ask(
+                kind, accept=accept.decode("latin-1"), metrics=self._metrics()
+            )
+            self._pages[kind] = answer["page"], answer["type"]
+        elif path == "/policies" or path.startswith("/policies/"):
+            answer = await self._channel.ask("policies", metrics=self._metrics())
+            self._counters = answer["counters"]
+
+    def _of_all(self, _: Sequence[str]) -> Sequence[str]:
+        return self._missing
+
+    def _counted(self, policies: LoadedPolicySet, names: Container[str]) -> Mapping[str, Any]:
+        return {name: row for name, row in self._counters.items() if name in names}
+
+
+class _Gathered:
+    """The page of ``/metrics`` that the supervisor made last, by its kind."""
+
+    def __init__(self, pages: Mapping[str, tuple[bytes, str]]) -> None:
+        self._pages = pages
+
+    def render(self, accept: str) -> tuple[bytes, str]:
+        """The body and its Content-Type."""
+        return self._pages["openmetrics" if "openmetrics" in accept else "prometheus"]

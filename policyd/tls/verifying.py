@@ -1,0 +1,65 @@
+"""Whether clients that trust a bundle accept a certificate: a TLS handshake in memory.
+
+OpenSSL decides, as in a client: signatures, names, usages. Needs neither sockets nor the time.
+"""
+
+import ssl
+from functools import lru_cache
+
+from policyd.tls.pem import KeyPair, as_files, certificates_in
+
+# X509_V_FLAG_NO_CHECK_TIME of OpenSSL: expiry is checked by the caller, with a clock of its own.
+_NO_CHECK_TIME = 0x200000
+
+
+@lru_cache(maxsize=32)
+def refusal(bundle: bytes, pair: KeyPair, names: tuple[str, ...]) -> str:
+    """Why a client that trusts ``bundle`` (PEM) refuses ``pair`` under one of ``names``, or under
+    any if there are none; empty if it does not. Dates are not compared.
+    """
+    try:
+        server = _server(pair)
+        client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        client.load_verify_locations(cadata=b"".join(certificates_in(bundle)))
+        client.verify_flags |= ssl.VerifyFlags(_NO_CHECK_TIME)
+        client.check_hostname = bool(names)
+        for name in names or ("",):
+            _shake(server, client, name)
+    except (OSError, ValueError) as error:
+        return getattr(error, "verify_message", "") or str(error)
+    return ""
+
+
+def belong(pair: KeyPair) -> bool:
+    """Whether the key is that of the certificate."""
+    try:
+        _server(pair)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _server(pair: KeyPair) -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with as_files(*pair) as (chain, private):
+        context.load_cert_chain(chain, private, password=_no_password)
+    return context
+
+
+def _shake(server: ssl.SSLContext, client: ssl.SSLContext, name: str) -> None:
+    """Shake hands; raises SSLError as the client does."""
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    asking = client.wrap_bio(back, there, server_hostname=name or None)
+    serving = server.wrap_bio(there, back, server_side=True)
+    waiting = {asking, serving}
+    while waiting:
+        for each in tuple(waiting):
+            try:
+                each.do_handshake()
+                waiting.discard(each)
+            except ssl.SSLWantReadError:
+                continue
+
+
+def _no_password() -> str:
+    raise ValueError("expected a key without a password; this key is encrypted")

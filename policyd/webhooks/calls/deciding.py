@@ -1,0 +1,155 @@
+"""Decide for one webhook whether the API server calls it for a request.
+
+Follows k8s.io/apiserver ``pkg/admission/plugin/webhook/generic/webhook.go``. Where several parts do
+not match, the reason is that of the first one that people look at: rules, selectors, conditions.
+"""
+
+from collections.abc import Sequence
+
+from policyd._core.match.equivalents import Equivalents
+from policyd._core.match.matcher import Hit, MatchInput, MatchRules
+from policyd.admission.authorizer import Authorizer
+from policyd.admission.review import AdmissionRequest
+from policyd.admission.subject import Subjects
+from policyd.json_types import JSONObject
+from policyd.policy.compile.params import NAME_LABEL, Namespaces
+from policyd.versions import KubernetesVersion
+from policyd.webhooks.calls.conditions import UnknownPermissions, evaluate
+from policyd.webhooks.calls.model import Hook, HookCall, NotCalled, Rejection
+from policyd.webhooks.calls.reasons import (
+    namespace_reason,
+    object_reason,
+    resource_text,
+    rules_reason,
+)
+from policyd.webhooks.changes import REVIEWS_EXCLUDED
+from policyd.webhooks.validation.configurations import EXCLUDED
+
+# Configurations of admission itself: a webhook for them could lock everyone out.
+EXEMPT = frozenset(
+    ("admissionregistration.k8s.io", resource)
+    for resource in (
+        "validatingwebhookconfigurations",
+        "mutatingwebhookconfigurations",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+    )
+)
+_FORBIDDEN, _INTERNAL = 403, 500
+
+
+class Decider:
+    """One request, as webhooks are matched with it."""
+
+    def __init__(
+        self,
+        request: JSONObject,
+        namespaces: Sequence[JSONObject],
+        equivalents: Equivalents,
+        authorizer: Authorizer | None,
+        version: KubernetesVersion,
+    ) -> None:
+        self._namespaces = Namespaces(namespaces)
+        self._equivalents = equivalents
+        self._version = version
+        exempt = EXEMPT | EXCLUDED if version.has(REVIEWS_EXCLUDED) else EXEMPT
+        self._view = MatchInput(
+            request, self._namespaces.labels, equivalents=equivalents, never=exempt
+        )
+        self._subjects = Subjects(
+            AdmissionRequest(request), self._namespaces, authorizer or UnknownPermissions()
+        )
+
+    def decide(self, hook: Hook) -> HookCall | NotCalled | Rejection:
+        """Return whether the webhook is called, or rejects the request instead."""
+        view, fields = self._view, hook.fields
+        if view.never_matched:
+            kind = view.request_kind[2] or resource_text(view.request_resource)
+            return NotCalled(hook, "kind", f"objects of kind {kind} are never sent to webhooks")
+        found = self._ruled(fields)
+        if found is None:
+            return NotCalled(hook, "rules", rules_reason(fields, view))
+        index, hit = found
+        if hit.error:
+            return _internal(hook, hit.error)
+        selector = fields["namespaceSelector"]
+        selected = MatchRules(namespace_selector=selector).match(view)
+        if selected is None:
+            reason = namespace_reason(selector, view, self._knows_namespace)
+            return NotCalled(hook, "namespaceSelector", reason)
+        if not selected.error:
+            selected = MatchRules(object_selector=fields["objectSelector"]).match(view)
+            if selected is None:
+                reason = object_reason(fields["objectSelector"], view)
+                return NotCalled(hook, "objectSelector", reason)
+        if selected.error:
+            return _internal(hook, selected.error)
+        return self._conditions(hook, hit) or HookCall(
+            hook, index, hit.resource, hit.kind, tuple(self._notes(fields, hit))
+        )
+
+    def _ruled(self, fields: JSONObject) -> tuple[int, Hit] | None:
+        """Return the rule that matches: one that names the resource itself precedes the others."""
+        rules = fields.get("rules", [])
+        ways = ("Exact", "Equivalent") if fields["matchPolicy"] == "Equivalent" else ("Exact",)
+        for way in ways:
+            for index, rule in enumerate(rules):
+                hit = MatchRules([rule], match_policy=way).match(self._view)
+                if hit is not None:
+                    return index, hit
+        return None
+
+    def _conditions(self, hook: Hook, hit: Hit) -> NotCalled | Rejection | None:
+        """Return why the matchConditions do not hold; None if they do."""
+        conditions = hook.fields.get("matchConditions", [])
+        if not conditions:
+            return None
+        subject = self._subjects.subject(hit, False)
+        held = evaluate(conditions, subject, self._version, hit.mismatch)
+        if held.false:
+            return NotCalled(hook, "matchConditions", f"matchCondition {held.false!r} is false")
+        if held.unknown:
+            reason = f"not known: {held.unknown}"
+            return NotCalled(hook, "matchConditions", reason, undecided=True)
+        if held.error and hook.fails:
+            message = f"{self._named()} is forbidden: {held.error}"
+            return Rejection(hook, _FORBIDDEN, message, "matchConditions")
+        if held.error:
+            reason = f"failurePolicy is Ignore, and {held.error}"
+            return NotCalled(hook, "matchConditions", reason)
+        return None
+
+    def _named(self) -> str:
+        """Return the object as the API server names it in errors."""
+        resource = resource_text(self._view.request_resource)
+        return f'{resource} "{self._view.name}"' if self._view.name else resource
+
+    @property
+    def _knows_namespace(self) -> bool:
+        """Whether the labels of the request's namespace are known, not only its name."""
+        view = self._view
+        if view.request_resource[2] == "namespaces":
+            return True
+        return view.namespace in self._namespaces
+
+    def _notes(self, fields: JSONObject, hit: Hit) -> list[str]:
+        """Return what a call rests on that is not certain."""
+        notes = []
+        selector, view = fields["namespaceSelector"], self._view
+        expressions = [each.get("key") for each in selector.get("matchExpressions", [])]
+        read = {*selector.get("matchLabels", {}), *expressions} - {NAME_LABEL}
+        if read and view.namespace and not self._knows_namespace:
+            notes.append(f"the labels of namespace {view.namespace} are not given")
+        group, _, resource = view.request_resource
+        family = self._equivalents.families.get((group, resource))
+        if hit.resource not in (view.request_resource, view.resource) and family is None:
+            notes.append(
+                f"if the cluster serves {resource_text(hit.resource)} in {hit.resource[1]}"
+            )
+        return notes
+
+
+def _internal(hook: Hook, error: str) -> Rejection:
+    return Rejection(hook, _INTERNAL, f"Internal error occurred: {error}", "rules")

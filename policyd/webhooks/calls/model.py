@@ -1,0 +1,133 @@
+"""The webhooks of configurations, and what becomes of each for one request. Only data."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from policyd.errors import ConfigError
+from policyd.json_types import JSONObject
+from policyd.webhooks.validation.defaults import with_defaults
+from policyd.webhooks.validation.go_types import MUTATING
+
+# What decided that a webhook is not called.
+DecidedBy = Literal[
+    "kind",
+    "rules",
+    "namespaceSelector",
+    "objectSelector",
+    "matchConditions",
+    "sideEffects",
+    "rejection",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A webhook with its defaults; ``index`` is its place in the configuration."""
+
+    kind: str
+    configuration: str
+    index: int
+    fields: JSONObject
+
+    @property
+    def name(self) -> str:
+        """Return the name of the webhook."""
+        return str(self.fields.get("name", ""))
+
+    @property
+    def mutates(self) -> bool:
+        """Whether it is a mutating webhook."""
+        return self.kind == MUTATING
+
+    @property
+    def fails(self) -> bool:
+        """Whether its failurePolicy is Fail."""
+        return bool(self.fields["failurePolicy"] != "Ignore")
+
+    @property
+    def reinvoked(self) -> bool:
+        """Whether it is called again if the object changes after it."""
+        return self.fields.get("reinvocationPolicy") == "IfNeeded"
+
+
+@dataclass(frozen=True, slots=True)
+class HookCall:
+    """A webhook that is called. ``rule`` is the index of the rule that matches. ``resource`` and
+    ``kind`` are the (group, version, resource or kind) in which the webhook sees the request.
+
+    ``notes``: what this rests on.
+    """
+
+    hook: Hook
+    rule: int
+    resource: tuple[str, str, str]
+    kind: tuple[str, str, str]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotCalled:
+    """A webhook that is not called, and why; ``part`` is what decides. ``undecided``: it may be
+    called, as ``reason`` says.
+    """
+
+    hook: Hook
+    part: DecidedBy
+    reason: str
+    undecided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """The API server rejects the request because of a webhook that it cannot call: the code and
+    message of the Status. ``part`` is what decides.
+    """
+
+    hook: Hook
+    code: int
+    message: str
+    part: DecidedBy
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """What the API server does with all webhooks for one request.
+
+    ``mutating`` are called one after the other, and those of ``again`` a second time if a later one
+    changes the object; then ``validating`` are called at the same time.
+    """
+
+    mutating: tuple[HookCall, ...]
+    validating: tuple[HookCall, ...]
+    others: tuple[NotCalled, ...]
+    rejection: Rejection | None = None
+
+    @property
+    def again(self) -> tuple[HookCall, ...]:
+        """Return the mutating webhooks that may be called a second time."""
+        return tuple(call for call in self.mutating if call.hook.reinvoked)
+
+
+def hooks_of(configurations: Sequence[JSONObject]) -> list[Hook]:
+    """Return the webhooks in the order of their calls: by the name of the configuration, then as
+    listed; mutating ones first.
+
+    Raises ConfigError for what is not a webhook configuration, and for two of one name.
+    """
+    stored = [with_defaults(each) for each in configurations]
+    stored.sort(key=lambda each: (each["kind"] != MUTATING, _name(each)))
+    for one, other in pairwise(stored):
+        if (one["kind"], _name(one)) == (other["kind"], _name(other)):
+            raise ConfigError(f"there are two {one['kind']}s with the name {_name(one)!r}")
+    return [hook for each in stored for hook in _hooks(each)]
+
+
+def _hooks(configuration: JSONObject) -> Iterator[Hook]:
+    for index, fields in enumerate(configuration.get("webhooks", [])):
+        yield Hook(configuration["kind"], _name(configuration), index, fields)
+
+
+def _name(configuration: JSONObject) -> str:
+    return str(configuration.get("metadata", {}).get("name", ""))

@@ -1,0 +1,132 @@
+"""Say why rules or selectors of a webhook do not match a request. The core's matcher decides."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from policyd._core.match.matcher import MatchInput
+from policyd._core.match.selectors import Selector
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.model.labels import labels_of
+
+_NAMESPACES = ("", "v1", "namespaces")
+
+
+class _Mismatch(NamedTuple):
+    """A part of a rule that does not match. ``last``: all others do, so that what they name says
+    which rule is meant.
+    """
+
+    part: str
+    text: str
+
+
+def rules_reason(hook: JSONObject, view: MatchInput) -> str:
+    """Return why no rule matches: the first mismatch of the nearest rule."""
+    rules = hook.get("rules", [])
+    if not rules:
+        return "the webhook has no rules"
+    found = [list(_mismatches(rule, view)) for rule in rules]
+    nearest = min(range(len(rules)), key=lambda index: len(found[index]))
+    mismatch = found[nearest][0]
+    text = f"rules[{nearest}] {mismatch.text}"
+    if mismatch.part == "version" and hook["matchPolicy"] == "Exact":
+        text += ", and matchPolicy is Exact"
+    return text
+
+
+def resource_text(resource: Sequence[str], sub_resource: str = "") -> str:
+    """Return ``deployments.apps``, ``pods/exec``: a resource without its version."""
+    group, _, name = resource
+    shown = f"{name}/{sub_resource}" if sub_resource else name
+    return f"{shown}.{group}" if group else shown
+
+
+def _mismatches(rule: JSONObject, view: MatchInput) -> Iterator[_Mismatch]:
+    group, version, resource = view.request_resource
+    name = f"{resource}/{view.sub_resource}" if view.sub_resource else resource
+    resources, groups = rule.get("resources", []), rule.get("apiGroups", [])
+    if not any(_names(each, resource, view.sub_resource) for each in resources):
+        yield _Mismatch("resource", f"names {_listed(resources)}, not {name}")
+    if not _has(groups, group):
+        shown = f"the group {group}" if group else "the core group"
+        yield _Mismatch("group", f"names the {_groups(groups)}, not {shown}")
+    versions = rule.get("apiVersions", [])
+    if not _has(versions, version):
+        text = f"names {name} in {_listed(versions)}, not in {version}"
+        yield _Mismatch("version", text)
+    if not _has(rule.get("operations", []), view.operation):
+        yield _Mismatch("operation", f"names {name}, but not {view.operation}")
+    scope = rule.get("scope", "*")
+    in_namespace = bool(view.namespace) and view.request_resource != _NAMESPACES
+    if scope != "*" and in_namespace != (scope == "Namespaced"):
+        where = "in a namespace" if in_namespace else "cluster-scoped"
+        yield _Mismatch("scope", f"names {name} of scope {scope}, and the object is {where}")
+
+
+def _names(pattern: str, resource: str, sub_resource: str) -> bool:
+    name, _, sub = pattern.partition("/")
+    return name in ("*", resource) and sub in ("*", sub_resource)
+
+
+def _has(values: Sequence[str], wanted: str) -> bool:
+    return "*" in values or wanted in values
+
+
+def _groups(groups: Sequence[str]) -> str:
+    shown = [each or '""' for each in groups]
+    return f"{'group' if len(shown) == 1 else 'groups'} {_listed(shown)}"
+
+
+def _listed(values: Sequence[str]) -> str:
+    return ", ".join(values) or "nothing"
+
+
+def namespace_reason(selector: JSONObject, view: MatchInput, known: bool) -> str:
+    """Return the requirement that the labels of the namespace do not meet. ``known``: its labels
+    are, not only its name.
+    """
+    labels = view.labels_for_namespace_selector()
+    name = view.namespace or view.name
+    key, text = next(_unmet(selector, labels))
+    if key in labels or known:
+        shown = _label(f"namespace {name}", key, labels)
+    else:
+        shown = f"the labels of namespace {name} are not given"
+    return f"namespaceSelector: {text} ({shown})"
+
+
+def object_reason(selector: JSONObject, view: MatchInput) -> str:
+    """Return the requirement that neither object nor oldObject meets."""
+    seen = {
+        name: obj
+        for name, obj in (("object", view.object), ("oldObject", view.old_object))
+        if _has_labels(obj)
+    }
+    if not seen:
+        shown = view.object.get("kind") if isinstance(view.object, dict) else None
+        return f"objectSelector: {shown or 'the request'} has no labels"
+    name, obj = next(iter(seen.items()))
+    labels = labels_of(obj)
+    key, text = next(_unmet(selector, labels))
+    return f"objectSelector: {text} ({_label(name, key, labels)})"
+
+
+def _has_labels(obj: JSON) -> bool:
+    """Whether the object has metadata: options of CONNECT do not."""
+    return isinstance(obj, dict) and isinstance(obj.get("metadata"), dict)
+
+
+def _label(where: str, key: str, labels: Mapping[str, str]) -> str:
+    return f"{where}: {key}={labels[key]}" if key in labels else f"{where} has no {key}"
+
+
+def _unmet(selector: JSONObject, labels: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the key and the text of each requirement that labels do not meet."""
+    for key, value in selector.get("matchLabels", {}).items():
+        if not Selector({"matchLabels": {key: value}}).matches(labels):
+            yield key, f"{key}={value}"
+    for requirement in selector.get("matchExpressions", []):
+        if not Selector({"matchExpressions": [requirement]}).matches(labels):
+            key, values = requirement.get("key", ""), requirement.get("values", [])
+            listed = f" [{', '.join(values)}]" if values else ""
+            yield key, f"{key} {requirement.get('operator', '')}{listed}"

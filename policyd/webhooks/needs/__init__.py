@@ -1,0 +1,1 @@
+"""What each policy needs of webhook configurations: requests, selectors, conditions."""

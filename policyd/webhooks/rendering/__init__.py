@@ -1,0 +1,1 @@
+"""Render the smallest webhook configurations that call policyd for all that policies need."""

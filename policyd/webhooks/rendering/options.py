@@ -1,0 +1,32 @@
+"""What a rendering needs beside the policies: names, addresses, namespaces. Only data."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAddress:
+    """The Service of policyd, as the API server reaches it."""
+
+    namespace: str
+    name: str
+    port: int = 443
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RenderOptions:
+    """How webhook configurations are rendered.
+
+    Either ``service`` or ``url``, the address without a path, is set. ``namespace`` is policyd's
+    own: it and ``excluded_namespaces`` are left out by every webhook. ``timeout`` is in seconds, 1
+    to 30; a group with slower policies gets more. ``policy_configmaps`` is the label selector of
+    ConfigMaps with policies, whose edits the gate checks; empty: there is no gate.
+    """
+
+    name: str = "policyd"
+    service: ServiceAddress | None = None
+    url: str = ""
+    ca_bundle: bytes = b""
+    namespace: str = ""
+    excluded_namespaces: tuple[str, ...] = ("kube-system",)
+    timeout: int = 10
+    policy_configmaps: str = ""

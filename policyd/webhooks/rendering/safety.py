@@ -1,0 +1,137 @@
+"""Whether a matchCondition can fail, and which variables it reads. Evaluates nothing.
+
+Only forms that are known not to fail count as safe; everything else may fail.
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+from functools import lru_cache
+
+from policyd.cel.syntax.ast import (
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Select,
+    StructExpr,
+)
+from policyd.cel.syntax.parser import parse
+from policyd.cel.syntax.recursion import deep_recursion
+
+# The fields of ``request`` that are always set; all others are left out if they are empty.
+_SET = {
+    "operation",
+    *(f"kind.{part}" for part in ("group", "version", "kind")),
+    *(f"resource.{part}" for part in ("group", "version", "resource")),
+    "userInfo",
+}
+_LOGIC = ("_&&_", "_||_", "!_")
+_EQUALITY = ("_==_", "_!=_")
+
+
+class _Kind(Enum):
+    BOOL = "bool"
+    OPTIONAL = "optional"
+    VALUE = "value"
+
+
+class ExpressionFacts:
+    """What is known of an expression.
+
+    ``names`` are the names that it reads, those of its own variables included. ``safe``: it never
+    fails. ``costly``: its cost depends on the object, or it checks access.
+    """
+
+    __slots__ = ("costly", "names", "safe")
+
+    def __init__(self, tree: Expr) -> None:
+        nodes = list(_nodes(tree))
+        self.names = frozenset(node.name for node in nodes if isinstance(node, Ident))
+        self.safe = _kind(tree) is _Kind.BOOL
+        loops = any(isinstance(node, Comprehension) for node in nodes)
+        self.costly = loops or "authorizer" in self.names
+
+
+@lru_cache(maxsize=1024)
+def facts(expression: str) -> ExpressionFacts:
+    """Return what is known of an expression that compiles."""
+    with deep_recursion():
+        return ExpressionFacts(parse(expression))
+
+
+def _kind(node: Expr) -> _Kind | None:
+    """Return the kind of the value; None if the expression may fail."""
+    match node:
+        case Literal(value=value):
+            return _Kind.BOOL if isinstance(value, bool) else _Kind.VALUE
+        case Ident(name=name):
+            return _Kind.VALUE if name in ("object", "oldObject") else None
+        case Select(test_only=True, operand=operand):
+            return _Kind.BOOL if _kind(operand) is _Kind.VALUE else None
+        case Select():
+            return _Kind.VALUE if _path(node) in _SET else None
+        case ListExpr(elements=elements, optional=optional):
+            return _Kind.VALUE if not optional and all(map(_kind, elements)) else None
+        case Call(function=function, target=target, args=args):
+            return _call(function, target, args)
+    return None
+
+
+def _call(function: str, target: Expr | None, args: tuple[Expr, ...]) -> _Kind | None:
+    if target is not None:
+        optional = function == "orValue" and _kind(target) is _Kind.OPTIONAL
+        return _Kind.VALUE if optional and len(args) == 1 and _kind(args[0]) else None
+    kinds = [_kind(each) for each in args]
+    if function == "_?._":  # a literal field; of null and of scalars it is none
+        return _Kind.OPTIONAL if kinds[0] in (_Kind.VALUE, _Kind.OPTIONAL) else None
+    if None in kinds:
+        return None
+    if function in _LOGIC:
+        return _Kind.BOOL if set(kinds) == {_Kind.BOOL} else None
+    if function in _EQUALITY:
+        return _Kind.BOOL
+    if function == "@in":
+        return _Kind.BOOL if isinstance(args[1], ListExpr) else None
+    return None
+
+
+def _path(node: Select) -> str:
+    """Return the path of a field of ``request``; empty for any other."""
+    parts: list[str] = []
+    each: Expr = node
+    while isinstance(each, Select) and not each.test_only:
+        parts.append(each.field)
+        each = each.operand
+    return ".".join(reversed(parts)) if isinstance(each, Ident) and each.name == "request" else ""
+
+
+def _nodes(node: Expr) -> Iterator[Expr]:
+    yield node
+    for child in _children(node):
+        yield from _nodes(child)
+
+
+def _children(node: Expr) -> tuple[Expr, ...]:
+    match node:
+        case Select(operand=operand):
+            return (operand,)
+        case Call(target=target, args=args):
+            return args if target is None else (target, *args)
+        case ListExpr(elements=elements):
+            return elements
+        case MapExpr(entries=entries):
+            return tuple(part for entry in entries for part in (entry.key, entry.value))
+        case StructExpr(fields=fields):
+            return tuple(field.value for field in fields)
+        case Comprehension():
+            return (
+                node.iter_range,
+                node.accu_init,
+                node.loop_condition,
+                node.loop_step,
+                node.result,
+            )
+    return ()

@@ -1,0 +1,87 @@
+"""Problems of fields with the texts of apimachinery's ``field.Error``. Checks nothing."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from policyd._core.go.strings import quoted
+from policyd.json_types import JSON
+
+# What json.Marshal of Go escapes, too.
+_ESCAPED = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldProblem:
+    """One problem. ``field`` is a path such as ``webhooks[0].name``, or "" for a configuration that
+    cannot be read; ``reason`` is that of a cause in a Status (FieldValueInvalid).
+    """
+
+    field: str
+    reason: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.field}: {self.text}" if self.field else self.text
+
+
+def required(field: str, detail: str = "") -> FieldProblem:
+    """Return the problem of a missing value."""
+    return FieldProblem(field, "FieldValueRequired", _detailed("Required value", detail))
+
+
+def forbidden(field: str, detail: str) -> FieldProblem:
+    """Return the problem of a value that may not be there."""
+    return FieldProblem(field, "FieldValueForbidden", _detailed("Forbidden", detail))
+
+
+def internal(field: str, detail: str) -> FieldProblem:
+    """Return the problem of a value that the API server fails to check."""
+    return FieldProblem(field, "InternalError", _detailed("Internal error", detail))
+
+
+def invalid(field: str, value: JSON, details: Iterable[str]) -> Iterator[FieldProblem]:
+    """Yield a problem for each reason why a value is invalid."""
+    for detail in details:
+        text = _detailed(f"Invalid value: {_shown(value)}", detail)
+        yield FieldProblem(field, "FieldValueInvalid", text)
+
+
+def duplicate(field: str, value: JSON) -> FieldProblem:
+    """Return the problem of a value that occurs before."""
+    return FieldProblem(field, "FieldValueDuplicate", f"Duplicate value: {_shown(value)}")
+
+
+def too_many(field: str, count: int, most: int) -> FieldProblem:
+    """Return the problem of a list with too many items."""
+    text = f"Too many: {count}: must have at most {most} items"
+    return FieldProblem(field, "FieldValueTooMany", text)
+
+
+def too_long(field: str, most: int) -> FieldProblem:
+    """Return the problem of a value with too many bytes."""
+    text = f"Too long: may not be more than {most} bytes"
+    return FieldProblem(field, "FieldValueTooLong", text)
+
+
+def unsupported(field: str, value: str, values: Sequence[str]) -> FieldProblem:
+    """Return the problem of a value that is none of those supported."""
+    listed = ", ".join(map(quoted, values))
+    text = f"Unsupported value: {as_json(value)}: supported values: {listed}"
+    return FieldProblem(field, "FieldValueNotSupported", text)
+
+
+def as_json(value: JSON) -> str:
+    """Print a value as Go's json.Marshal."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text.translate(_ESCAPED)
+
+
+def _shown(value: JSON) -> str:
+    return quoted(value) if isinstance(value, str) else as_json(value)
+
+
+def _detailed(text: str, detail: str) -> str:
+    return f"{text}: {detail}" if detail else text

@@ -1,0 +1,1 @@
+"""Tests of what `policyd bench` measures with."""

@@ -1,0 +1,181 @@
+"""``policyd bench server``, with a real server over TLS."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+from click.testing import CliRunner, Result
+
+from policyd.cli import policyd
+from policyd.crossover.serving import Serving, serving
+from policyd.errors import PolicydError
+from policyd.json_types import JSONObject
+from policyd.policy.suite.reviews import build_review
+from policyd.units import Address
+from policyd.versions import NEWEST
+from tests.builders.objects import config_map, pod
+from tests.builders.policies import denying
+
+QUICK = ("--duration", "2s", "--connections", "2")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Serving]:
+    """A policyd that denies Pods."""
+    with serving([denying()], Address("127.0.0.1", 0), NEWEST) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def ca(server: Serving, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("ca") / "ca.crt"
+    file.write_bytes(server.authority)
+    return file
+
+
+@pytest.fixture
+def reviews(tmp_path: Path) -> Path:
+    file = tmp_path / "reviews.jsonl"
+    file.write_text("\n".join(json.dumps(build_review(each)) for each in (pod(), config_map())))
+    return file
+
+
+def bench(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(
+        policyd, ["--no-project", "bench", "server", *map(str, arguments)], catch_exceptions=False
+    )
+
+
+def figures(document: JSONObject) -> dict[str, float]:
+    return {each["name"]: each["median"] for each in document["figures"]}
+
+
+def test_it_measures_latency_throughput_and_cpu(server: Serving, ca: Path, reviews: Path) -> None:
+    admin = server.metrics.removesuffix("/metrics")
+    found = bench(
+        *("--server", server.url, "--ca-file", ca, "--admin", admin, *QUICK, reviews),
+        *("--format", "json"),
+    )
+    assert found.exit_code == 0, found.output
+    document = orjson.loads(found.stdout)
+    assert document["benchmark"] == "server"
+    assert (document["failures"], document["reviews"]["count"]) == ({}, 2)
+    assert document["requests"] > 20
+    assert 0 < document["denied"] < document["requests"]
+    latency = document["latency"]
+    assert 0 < latency["p50"] <= latency["p90"] <= latency["p99"] <= latency["max"]
+    found_figures = figures(document)
+    assert found_figures.keys() == {"p50", "p90", "p99", "max", "throughput", "server cpu"}
+    assert document["policies"]["hash"]
+    assert document["options"] == {"connections": 2, "rate": None, "webhook": "validate"}
+
+
+def test_an_open_loop_keeps_its_rate(server: Serving, reviews: Path) -> None:
+    options = ("--insecure", "--rate", "40", "--duration", "3s")
+    found = bench("--server", server.url, *options, reviews, "--format", "json")
+    assert found.exit_code == 0, found.output
+    document = orjson.loads(found.stdout)
+    assert document["requests"] == 120  # 40 a second for 3 s; those of the warm-up are not
+    assert document["failures"] == {}
+
+
+def test_text_has_the_same(server: Serving, reviews: Path) -> None:
+    found = bench("--server", server.url, "--insecure", *QUICK, reviews)
+    assert found.exit_code == 0, found.output
+    assert "2 reviews, 2 connections, closed loop, 2 s in 10 rounds" in found.stdout
+    assert "answered, " in found.stdout
+    assert "latency p99, us" in found.stdout
+    assert "CPU of the server" not in found.stdout  # its admin port was not given
+
+
+def test_a_measurement_is_compared_with_the_same_load(
+    server: Serving, reviews: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "before.json"
+    given = ("--server", server.url, "--insecure", *QUICK)
+    assert bench(*given, reviews, "--save", file).exit_code == 0
+    found = bench(*given, reviews, "--compare", file, "--threshold", "1000%")
+    assert found.exit_code == 0, found.output
+    assert "nothing is slower by more than 1000%" in found.stdout
+    with pytest.raises(PolicydError, match="--rate differs: None then, 10"):
+        bench(*given, "--rate", "10", reviews, "--compare", file)
+    with pytest.raises(PolicydError, match="the reviews differ"):
+        bench(*given, "--compare", file)
+
+
+def test_requests_that_fail_are_counted_and_exit_with_1(
+    server: Serving, reviews: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("policyd.benchmark.load.TIMEOUT", 0.1)
+    load = ("--rate", "100000", "--connections", "1", "--duration", "1s")
+    found = bench("--server", server.url, "--insecure", *load, reviews, "--format", "json")
+    assert found.exit_code == 1, found.output
+    document = orjson.loads(found.stdout)
+    (kind,) = document["failures"]
+    assert kind == "not sent: all connections were busy"
+    # A request that began late is late from when it should have begun.
+    assert document["latency"]["max"] > 500_000
+
+
+def test_a_path_that_is_no_webhook_is_an_error(server: Serving) -> None:
+    with pytest.raises(PolicydError, match="HTTP 404\n  hint: give the URL without the path"):
+        bench("--server", f"{server.url}/validate", "--insecure", *QUICK)
+
+
+def test_an_unknown_certificate_is_an_error_with_remedies(server: Serving) -> None:
+    with pytest.raises(PolicydError) as found:
+        bench("--server", server.url, *QUICK)
+    assert found.value.exit_code == 2
+    assert "TLS: self-signed certificate" in str(found.value)
+    assert "--ca-file FILE" in str(found.value) and "--insecure" in str(found.value)
+
+
+def test_the_name_in_the_certificate_can_be_another(server: Serving, ca: Path) -> None:
+    given = ("--server", server.url, "--ca-file", ca, *QUICK)
+    with pytest.raises(PolicydError, match=r"TLS: .*policyd\.policyd\.svc"):
+        bench(*given, "--server-name", "policyd.policyd.svc")
+
+
+def test_a_server_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(PolicydError, match=r"127\.0\.0\.1:1: connection refused"):
+        bench("--server", "https://127.0.0.1:1", "--insecure", *QUICK)
+
+
+def test_an_admin_port_that_is_none_is_an_error(server: Serving) -> None:
+    for admin in ("http://127.0.0.1:1", "nonsense", server.metrics.replace("/metrics", "/livez")):
+        with pytest.raises(PolicydError) as found:
+            bench("--server", server.url, "--insecure", "--admin", admin, *QUICK)
+        assert str(found.value).startswith(f"--admin {admin}")
+        assert "hint: give the admin port" in str(found.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "Missing option '--server'"),
+        (("--server", "http://127.0.0.1"), "expected a URL like https://"),
+        (
+            ("--server", "https://a", "--insecure", "--ca-file", "x"),
+            "--insecure and --ca-file cannot be combined",
+        ),
+        (("--server", "https://a", "--client-key", "x"), "--client-key requires --client-cert"),
+        (("--server", "https://a", "--admin-token-file", "x"), "requires --admin"),
+        (("--server", "https://a", "--rate", "0"), "0.0 is not in the range x>0"),
+    ],
+)
+def test_options_that_do_not_go_together(arguments: tuple[str, ...], message: str) -> None:
+    found = bench(*arguments)
+    assert found.exit_code == 2
+    assert message in " ".join(found.output.split())
+
+
+@pytest.mark.parametrize("option", ["--ca-file", "--client-cert"])
+def test_certificates_that_are_none_are_errors(option: str, tmp_path: Path) -> None:
+    file = tmp_path / "file.pem"
+    for text in (None, "nonsense"):
+        if text is not None:
+            file.write_text(text)
+        with pytest.raises(PolicydError, match=f"{option} "):
+            bench("--server", "https://127.0.0.1:1", option, file)

@@ -1,0 +1,239 @@
+"""When the registration is written and when it must not be, without an API server."""
+
+import asyncio
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any, cast
+
+import pytest
+
+from policyd.cluster.objects import ObjectClient, ObjectError
+from policyd.controllers.registration import registrar
+from policyd.controllers.registration.configurations import NARROWING_SECONDS
+from policyd.controllers.registration.registrar import Registration, RegistrationInputs
+from policyd.controllers.registration.watched import WatchedConfigurations
+from policyd.json_types import JSONObject
+from policyd.observability.logs import Log
+from policyd.webhooks.rendering.configurations import render
+from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
+from policyd.webhooks.stored import RESOURCES, path_of
+from policyd.webhooks.validation.defaults import with_defaults
+from tests.builders.policies import CONFIG_MAPS, VALIDATION, labelling, policy, rule
+from tests.controllers.stored import StoredObjects
+from tests.policy_sets import compiled
+
+OPTIONS = RenderOptions(service=ServiceAddress("policyd", "policyd"), namespace="policyd")
+VALIDATING, MUTATING = "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"
+CHECK = policy("check", CONFIG_MAPS, validations=[VALIDATION])
+STAMP = policy("stamp", CONFIG_MAPS, mutations=[labelling("a", "'b'")])
+PODS = policy("pods", rule("pods"), validations=[VALIDATION])
+
+
+class Watched:
+    """What WatchedConfigurations would have seen."""
+
+    name = "policyd"
+    synced = True
+
+    def __init__(self, stored: StoredObjects) -> None:
+        self._stored = stored
+        self.late: Callable[[], dict[str, JSONObject]] | None = None
+
+    @property
+    def found(self) -> dict[str, JSONObject]:
+        return self.now() if self.late is None else self.late()
+
+    def now(self) -> dict[str, JSONObject]:
+        paths = {kind: path_of(kind, "policyd") for kind in RESOURCES}
+        objects = self._stored.objects
+        return {kind: _as_stored(objects[at]) for kind, at in paths.items() if at in objects}
+
+
+def _as_stored(found: JSONObject) -> JSONObject:
+    return {**with_defaults(found), "metadata": found["metadata"]}
+
+
+class Server:
+    """A registration with everything around it."""
+
+    def __init__(self, *policies: JSONObject, options: RenderOptions = OPTIONS) -> None:
+        self.stored = StoredObjects()
+        self.watched = Watched(self.stored)
+        self.holds = True
+        self.inputs: RegistrationInputs | str = RegistrationInputs(compiled(*policies), b"")
+        self.writes = {"success": 0, "error": 0}
+        self.lines = BytesIO()
+        self.registration = Registration(
+            cast(ObjectClient, self.stored),
+            options,
+            cast(WatchedConfigurations, self.watched),
+            Log(self.lines),
+            holds=lambda: self.holds,
+            inputs=lambda: self.inputs,
+            writes=self.writes,
+        )
+
+    def use(self, *policies: JSONObject) -> None:
+        self.inputs = RegistrationInputs(compiled(*policies), b"")
+
+    def once(self) -> float:
+        """One pass; seconds until the next."""
+        # Each log line is written at once: the stream takes lines as the log's own does.
+        return asyncio.run(self.registration._pass())
+
+    def kinds(self) -> list[str]:
+        return sorted(each["kind"] for each in self.stored.objects.values())
+
+
+@pytest.fixture
+def later(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A clock that is put forward."""
+    now = [1000.0]
+    monkeypatch.setattr(registrar, "monotonic", lambda: now[0])
+
+    def forward(seconds: float) -> None:
+        now[0] += seconds
+
+    return forward
+
+
+def test_configurations_are_deleted_with_the_namespace_of_the_service() -> None:
+    server = Server(CHECK)
+    namespace = {"kind": "Namespace", "metadata": {"name": "policyd", "uid": "u1"}}
+    server.stored.objects["api/v1/namespaces/policyd"] = namespace
+    server.once()
+    [found] = server.watched.now().values()
+    owner = {"apiVersion": "v1", "kind": "Namespace", "name": "policyd", "uid": "u1"}
+    assert found["metadata"]["ownerReferences"] == [owner]
+    del server.stored.objects[path_of(VALIDATING, "policyd")]["metadata"]["ownerReferences"]
+    server.once()
+    [found] = server.watched.now().values()
+    assert found["metadata"]["ownerReferences"] == [owner], "somebody removed it"
+
+
+def test_it_writes_once_and_then_nothing() -> None:
+    server = Server(CHECK, STAMP)
+    server.once()
+    assert server.kinds() == [MUTATING, VALIDATING]
+    sent = list(server.stored.sent)
+    server.once()
+    assert server.stored.sent == sent
+    assert server.writes == {"success": 2, "error": 0}
+    mutating = [MUTATING.lower() in each for each in sent if each.startswith("APPLY")]
+    assert mutating == [True, False], "mutations are there before validations rely on them"
+
+
+def test_a_watch_that_is_late_causes_no_second_write() -> None:
+    """What was written counts until the watch shows something else than before."""
+    server = Server(CHECK, STAMP)
+    seen: list[dict[str, JSONObject]] = [{}]
+    server.watched.late = lambda: dict(seen[0])
+    server.once()
+    server.once()
+    assert server.writes["success"] == 2
+    seen[0] = server.watched.now()
+    server.once()
+    assert server.writes["success"] == 2
+    for each in server.stored.objects.values():
+        each["webhooks"] = []
+        each["metadata"]["resourceVersion"] = "99"
+    server.once()
+    assert server.writes["success"] == 2
+    seen[0] = server.watched.now()
+    server.once()
+    assert server.writes["success"] == 4
+
+
+def test_only_the_holder_writes_and_only_when_it_is_ready() -> None:
+    server = Server(CHECK)
+    server.holds = False
+    server.once()
+    server.holds, server.inputs = True, "the server does not listen"
+    server.once()
+    assert server.stored.sent == []
+    assert not server.registration.active
+
+
+def test_what_is_not_needed_any_more_goes_later(later: Any) -> None:
+    server = Server(CHECK, STAMP)
+    server.once()
+    server.use(CHECK)
+    pause = server.once()
+    assert server.kinds() == [MUTATING, VALIDATING]
+    assert pause == NARROWING_SECONDS
+    later(NARROWING_SECONDS - 1)
+    server.use(CHECK)
+    server.once()
+    assert server.kinds() == [MUTATING, VALIDATING]
+    later(1)
+    server.once()
+    assert server.kinds() == [VALIDATING]
+
+
+def test_another_holder_narrows_only_after_some_time(later: Any) -> None:
+    server = Server(CHECK, STAMP)
+    server.once()
+    later(100)
+    server.use(CHECK)
+    server.holds = False
+    server.once()
+    server.holds = True
+    server.once()
+    assert server.kinds() == [MUTATING, VALIDATING]
+
+
+def test_it_never_covers_what_policyd_needs_itself() -> None:
+    """Without the namespace in the options, its webhooks would cover it: that is not written."""
+    server = Server(PODS)
+    server.once()
+    assert server.kinds() == [VALIDATING]
+    other = Server(PODS)
+
+    def careless(policies: Any, options: Any) -> list[JSONObject]:
+        found = render(policies, options)
+        for each in found:
+            for hook in each["webhooks"]:
+                hook["namespaceSelector"] = {}
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registrar, "render", careless)
+        other.once()
+    assert [each for each in other.stored.sent if not each.startswith("GET")] == []
+    assert other.writes == {"success": 0, "error": 1}
+    assert "validate-fail.policyd.dev would be called for the Pods" in other.registration.problem
+
+
+def test_errors_are_logged_once_and_tried_again_ever_later() -> None:
+    server = Server(CHECK)
+    refused = {"message": 'x "policyd" is forbidden: User "u" cannot patch resource "x"'}
+    server.stored.refuse["APPLY"] = ObjectError("APPLY x", 403, "Forbidden", refused)
+    pauses = [server.once() for _ in range(8)]
+    assert pauses == [2, 4, 8, 16, 30, 30, 30, 30]
+    assert server.writes == {"success": 0, "error": 8}
+    lines = server.lines.getvalue().splitlines()
+    assert len(lines) == 1
+    assert b'a right is missing: User \\"u\\" cannot patch resource' in lines[0]
+    server.stored.refuse.clear()
+    server.once()
+    assert server.registration.problem == ""
+    assert server.kinds() == [VALIDATING]
+
+
+def test_a_conflict_is_no_error() -> None:
+    server = Server(CHECK)
+    server.stored.refuse["APPLY"] = ObjectError("APPLY x", 409, "Conflict")
+    assert server.once() < 1
+    assert server.writes == {"success": 0, "error": 0}
+
+
+def test_who_fights_back_is_repaired_ever_less_often() -> None:
+    server = Server(CHECK)
+    server.once()
+    pauses = []
+    for _ in range(registrar.REPAIRS + 6):
+        for each in server.stored.objects.values():
+            each["webhooks"] = [{**each["webhooks"][0], "failurePolicy": "Ignore"}]
+        pauses.append(server.once())
+    assert pauses[-1] == registrar.LONGEST_PAUSE
+    assert sorted(pauses[registrar.REPAIRS :]) == pauses[registrar.REPAIRS :]

@@ -1,0 +1,50 @@
+"""A policyd that serves the policies of a run while it is measured."""
+
+import json
+import ssl
+from pathlib import Path
+from urllib.request import urlopen
+
+import pytest
+
+from policyd.crossover.cpu import reading
+from policyd.crossover.fetching import Unfetched, fetched
+from policyd.crossover.serving import serving
+from policyd.errors import ConfigError
+from policyd.policy.suite.reviews import build_review
+from policyd.units import Address
+from policyd.versions import NEWEST
+from tests.builders.objects import pod
+from tests.builders.policies import denying
+
+HERE = Address("127.0.0.1", 0)
+
+
+def test_it_answers_with_a_certificate_of_its_authority_and_has_metrics(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # A setting of policyd that somebody has in the environment is not one of this server.
+    monkeypatch.setenv("POLICYD_TIMEOUT", "nonsense")
+    with serving([denying()], HERE, NEWEST) as server:
+        context = ssl.create_default_context(cadata=server.authority.decode())
+        body = json.dumps(build_review(pod())).encode()
+        with urlopen(f"{server.url}/validate", body, context=context) as answer:
+            response = json.load(answer)["response"]
+        assert response["status"]["message"] == "policy 'p' denied request: no"
+        assert reading(fetched(server.metrics)).seconds > 0
+    with pytest.raises(OSError, match="refused"):
+        urlopen(server.metrics)
+
+
+def test_metrics_are_not_read_from_files(tmp_path: Path) -> None:
+    (tmp_path / "metrics").write_text("policyd_policies 1")
+    with pytest.raises(Unfetched, match="expected a URL of HTTP"):
+        fetched((tmp_path / "metrics").as_uri())
+
+
+def test_an_address_that_cannot_be_used_is_an_error() -> None:
+    with (
+        pytest.raises(ConfigError, match="policyd does not serve: "),
+        serving([denying()], Address("192.0.2.1", 9443), NEWEST),
+    ):
+        pass

@@ -1,0 +1,99 @@
+"""The objects that helm and kustomize make of deploy/. No tests here."""
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from policyd.json_types import JSONObject
+from tests.programs import program
+from tests.shared import ROOT
+
+CHART = ROOT / "deploy" / "chart"
+PROFILES: dict[str, tuple[str, ...]] = {
+    "default": (),
+    "cert-manager": ("certManager.enabled=true",),
+    "static": ("static.enabled=true",),
+    "static with cert-manager": ("static.enabled=true", "certManager.enabled=true"),
+    "static with lookups": ("static.enabled=true", "static.clusterLookups=true"),
+    "everything": (
+        "inTree.mode=auto",
+        "image.repository=registry.example/policyd",
+        "imagePullSecrets[0].name=registry",
+        "policies.podSecurity=restricted",
+        "policies.podSecurityActions={Warn,Audit}",
+        "policies.configMaps={more,and.more}",
+        "autoscaling.enabled=true",
+        "priorityClass.create=true",
+        "rbac.params[0].apiGroups={example.com}",
+        "rbac.params[0].resources={limits}",
+        "networkPolicy.apiServerCIDRs={10.0.0.1/32}",
+        "tracing.endpoint=https://collector.monitoring",
+        "tracing.sample=0.1",
+        "tracing.collector[0].namespaceSelector.matchLabels.a=b",
+        "extraArgs={--timeout=5s}",
+        "extraEnv[0].name=TZ",
+        "extraEnv[0].value=UTC",
+        "labels.team=platform",
+        "podAnnotations.example\\.com/a=b",
+        "serviceAccount.annotations.example\\.com/a=b",
+        "nodeSelector.kubernetes\\.io/os=linux",
+        "tolerations[0].operator=Exists",
+    ),
+}
+
+
+def helm(*arguments: str, home: str = "/nonexistent") -> "subprocess.CompletedProcess[str]":
+    """Run helm without the settings of a user, or with the kubeconfig in that home."""
+    command = [program("helm"), *arguments]
+    environment = {"PATH": os.environ["PATH"], "HOME": home, "KUBECONFIG": f"{home}/kubeconfig"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def template(*values: str, release: str = "policyd", namespace: str = "policyd") -> str:
+    """What ``helm template`` prints for these values."""
+    sets = [part for each in values for part in ("--set", each)]
+    done = helm("template", release, str(CHART), "-n", namespace, *sets)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def chart(*values: str, **options: str) -> list[JSONObject]:
+    """The objects of the chart with these values."""
+    return documents(template(*values, **options))
+
+
+def kustomized(folder: str | Path) -> list[JSONObject]:
+    """The objects of a kustomization, named by its path below deploy/."""
+    command = [program("kubectl"), "kustomize", str(ROOT / "deploy" / folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return documents(done.stdout)
+
+
+def documents(text: str) -> list[JSONObject]:
+    return [each for each in yaml.safe_load_all(text) if each is not None]
+
+
+def named(objects: list[JSONObject], kind: str, name: str = "policyd") -> dict[str, Any]:
+    """The object of that kind and name."""
+    (found,) = (
+        each for each in objects if (each["kind"], each["metadata"]["name"]) == (kind, name)
+    )
+    return found
+
+
+def container(objects: list[JSONObject]) -> dict[str, Any]:
+    (deployment,) = (each for each in objects if each["kind"] == "Deployment")
+    (only,) = deployment["spec"]["template"]["spec"]["containers"]
+    return dict(only)
+
+
+def flags(objects: list[JSONObject]) -> dict[str, str]:
+    """The flags of ``policyd serve`` with their values, "" for those without."""
+    first, *rest = container(objects)["args"]
+    assert first == "serve"
+    pairs = (each.removeprefix("--").partition("=") for each in rest)
+    return {name: value for name, _, value in pairs}

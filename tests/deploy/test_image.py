@@ -1,0 +1,271 @@
+"""What `make image` writes: equal bytes for equal files, and an image with nothing that a server does not need.
+
+Tests of a whole image need one: they are skipped unless `make image` was run.
+"""
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import tarfile
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.shared import ROOT
+from tools.image import debian, oci, settings, sources, tree
+
+ARCHIVE = settings.BUILD / f"policyd-{settings.version()}.oci.tar"
+# Of the compressed layers, in megabytes; it has 43, the image made with Debian's tools had 54.
+LARGEST = 60
+JSONDocument = dict[str, Any]
+Built = tuple[JSONDocument, dict[str, tarfile.TarInfo], JSONDocument]
+
+
+def files(root: Path) -> Path:
+    """A few files, links and folders, made in another order each time it is called."""
+    (root / "b").mkdir(parents=True)
+    (root / "b/program").write_text("#!/bin/sh\n")
+    (root / "b/program").chmod(0o755)
+    (root / "a").write_text("a")
+    (root / "link").symlink_to("a")
+    os.link(root / "a", root / "second")
+    (root / "tmp").mkdir()
+    (root / "tmp").chmod(0o1777)
+    return root
+
+
+def test_a_layer_does_not_depend_on_times_owners_and_umask(tmp_path: Path) -> None:
+    first, second = files(tmp_path / "1"), files(tmp_path / "2")
+    os.utime(second / "a", (1, 1))
+    (second / "a").chmod(0o600)
+    made = [oci.layer("x", root, root.rglob("*"), 0) for root in (first, second)]
+    assert made[0].diff_id == made[1].diff_id
+    assert made[0].packed == made[1].packed
+
+
+def test_a_layer_keeps_what_is_executable_sticky_or_a_link(tmp_path: Path) -> None:
+    root = files(tmp_path / "root")
+    made = oci.layer("x", root, root.rglob("*"), 7)
+    with tarfile.open(fileobj=io.BytesIO(gzip.decompress(made.packed))) as archive:
+        found = {each.name: each for each in archive}
+        content = archive.extractfile("second")
+        assert content is not None and content.read() == b"a"
+    assert {name: each.mode for name, each in found.items()} == {
+        "a": 0o644,
+        "b": 0o755,
+        "b/program": 0o755,
+        "link": 0o777,
+        "second": 0o644,
+        "tmp": 0o1777,
+    }
+    assert found["link"].linkname == "a"
+    assert {(each.uid, each.gid, each.mtime) for each in found.values()} == {(0, 0, 7)}
+
+
+def test_an_archive_has_the_blobs_that_its_index_names(tmp_path: Path) -> None:
+    root = files(tmp_path / "root")
+    image = oci.Image("x", "1", {"User": "1"}, 0, [oci.layer("x", root, root.rglob("*"), 0)])
+    digest = oci.write(image, tmp_path / "x.tar")
+    again = oci.write(image, tmp_path / "y.tar")
+    assert digest == again
+    assert (tmp_path / "x.tar").read_bytes() == (tmp_path / "y.tar").read_bytes()
+    manifest, config, _ = contents(tmp_path / "x.tar")
+    assert config["config"] == {"User": "1"}
+    assert len(manifest["layers"]) == 1
+
+
+def test_a_wheel_is_unpacked_with_its_programs(tmp_path: Path) -> None:
+    wheel = tmp_path / "demo-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("demo/__init__.py", "")
+        archive.writestr("demo-1.0.dist-info/RECORD", "")
+        archive.writestr(
+            "demo-1.0.dist-info/entry_points.txt", "[console_scripts]\ndemo = demo.cli:main\n"
+        )
+    tree.install(wheel, tmp_path / "root")
+    tree.launcher(tmp_path / "root", "demo")
+    program = tmp_path / "root" / tree.HOME / "bin/demo"
+    assert "from demo.cli import main" in program.read_text()
+    assert program.stat().st_mode & 0o111
+    assert not list((tmp_path / "root").rglob("RECORD"))
+
+
+def test_two_wheels_with_one_file_are_refused(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        with zipfile.ZipFile(tmp_path / f"{name}-1-py3-none-any.whl", "w") as archive:
+            archive.writestr("same.py", "")
+            archive.writestr(f"{name}-1.dist-info/RECORD", "")
+    tree.install(tmp_path / "one-1-py3-none-any.whl", tmp_path / "root")
+    with pytest.raises(SystemExit, match=r"both have same\.py"):
+        tree.install(tmp_path / "two-1-py3-none-any.whl", tmp_path / "root")
+
+
+def test_licences_of_a_debian_package(tmp_path: Path) -> None:
+    copyrights = tmp_path / "usr/share/doc/zlib1g"
+    copyrights.mkdir(parents=True)
+    (copyrights / "copyright").write_text(
+        "Files: *\nLicense: Zlib\n text\n\nFiles: x\nLicense: MIT\n"
+    )
+    package = debian.Package("zlib1g", "1", "amd64", "zlib", "")
+    assert debian.licences(tmp_path, package) == ["MIT", "Zlib"]
+
+
+def test_the_lock_has_every_dependency() -> None:
+    text = settings.LOCK.read_text()
+    locked = {line.partition("==")[0] for line in text.splitlines() if "==" in line}
+    for each in settings.dependencies():
+        name = each.replace(">", "=").replace("<", "=").partition("=")[0].strip().lower()
+        assert name in {one.replace("_", "-").lower() for one in locked}, (
+            f"run: python -m tools.image lock ({name})"
+        )
+    assert text.count("--hash=sha256:") >= len(locked)
+
+
+def test_the_image_of_the_manifests_is_of_this_version() -> None:
+    deployment = yaml.safe_load((ROOT / "deploy/base/deployment.yaml").read_text())
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == f"policyd:{settings.version()}"
+
+
+def test_docker_builds_the_same() -> None:
+    """docker cannot be run here: this compares what both say."""
+    lines = (ROOT / "deploy/Dockerfile").read_text().splitlines()
+    said = {line.split(" ", 1)[0]: line.split(" ", 1)[1] for line in lines if line[:1].isupper()}
+    assert said["ARG"] == f"PYTHON={settings.PYTHON}"
+    assert said["USER"] == f"{tree.USER}:{tree.USER}"
+    assert json.loads(said["ENTRYPOINT"]) == ["policyd"]
+    assert json.loads(said["CMD"]) == ["serve", "--policies", "/policies"]
+    assert sum("compileall" in line for line in lines) == 2
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    copied = [
+        name
+        for line in lines
+        if line.startswith("COPY ") and "--from" not in line
+        for name in line.split()[1:-1]
+    ]
+    assert {f"!{name}" for name in copied} <= set(ignored)
+
+
+def contents(archive: Path) -> tuple[dict[str, Any], dict[str, Any], dict[str, bytes]]:
+    """The manifest, the configuration and the blobs of an archive; every digest is checked."""
+    with tarfile.open(archive) as tar:
+        blobs = {each.name: tar.extractfile(each).read() for each in tar}  # type: ignore[union-attr]
+    for name, data in blobs.items():
+        if name.startswith("blobs/sha256/"):
+            assert hashlib.sha256(data).hexdigest() == name.rpartition("/")[2]
+
+    def read(descriptor: dict[str, Any]) -> bytes:
+        data = blobs[f"blobs/{descriptor['digest'].replace(':', '/')}"]
+        assert len(data) == descriptor["size"]
+        return data
+
+    (described,) = json.loads(blobs["index.json"])["manifests"]
+    manifest = json.loads(read(described))
+    layers = {each["digest"]: read(each) for each in manifest["layers"]}
+    return manifest, json.loads(read(manifest["config"])), layers
+
+
+@pytest.fixture(name="image", scope="module")
+def _image() -> Built:
+    """The configuration, the files by path, and the SBOM of the image that was built."""
+    if not ARCHIVE.exists():
+        pytest.skip("needs an image: run make image")
+    _, config, layers = contents(ARCHIVE)
+    found: dict[str, tarfile.TarInfo] = {}
+    sbom: JSONDocument = {}
+    for packed in layers.values():
+        with tarfile.open(fileobj=io.BytesIO(gzip.decompress(packed))) as archive:
+            for each in archive:
+                found[each.name] = each
+                if each.name.endswith(".cdx.json"):
+                    sbom = json.loads(archive.extractfile(each).read())  # type: ignore[union-attr]
+    assert sum(map(len, layers.values())) < LARGEST * 1e6
+    return config["config"], found, sbom
+
+
+def test_the_image_runs_policyd_as_an_ordinary_user(image: Built) -> None:
+    config, found, _ = image
+    assert config["User"] == "65532:65532"
+    assert config["Entrypoint"] == ["policyd"]
+    assert found["opt/policyd/bin/policyd"].mode == 0o755
+    assert found["opt/policyd/bin/python"].linkname == "/usr/bin/python3.11"
+
+
+def test_the_image_has_no_shell_and_no_package_manager(image: Built) -> None:
+    _, found, _ = image
+    programs = {path.rpartition("/")[2] for path in found if "/bin/" in path or "/sbin/" in path}
+    assert programs == {"policyd", "python", "python3.11"}
+    names = {path.split("/")[-1].partition("-")[0] for path in found if path.endswith(".dist-info")}
+    assert not {"pip", "setuptools", "wheel", "Cython"} & names
+    assert not any(path.startswith(("var/cache/", "var/lib/apt/", "root/.cache")) for path in found)
+
+
+def test_every_module_of_the_image_is_compiled(image: Built) -> None:
+    _, found, _ = image
+    modules = [
+        path
+        for path in found
+        if path.startswith(f"{tree.PACKAGES}/policyd/") and path.endswith(".py")
+    ]
+    modules += [
+        f"usr/lib/python3.11/{name}.py" for name in ("ssl", "asyncio/events", "json/decoder")
+    ]
+    assert len(modules) > 200
+    for path in modules:
+        folder, _, name = path.rpartition("/")
+        assert f"{folder}/__pycache__/{name.removesuffix('.py')}.cpython-311.pyc" in found
+
+
+def test_the_bill_of_materials_lists_what_is_there(image: Built) -> None:
+    _, found, sbom = image
+    listed = {each["purl"].partition("?")[0]: each for each in sbom["components"]}
+    for path in found:
+        if path.endswith(".dist-info"):
+            name, version = path.rpartition("/")[2].removesuffix(".dist-info").split("-")
+            component = listed[f"pkg:pypi/{name.lower().replace('_', '-')}@{version}"]
+            assert component["licenses"], name
+    packages = {path.rpartition("/")[2] for path in found if "var/lib/dpkg/status.d/" in path}
+    assert packages == set(settings.PACKAGES)
+    assert packages == {
+        each["name"] for purl, each in listed.items() if purl.startswith("pkg:deb/")
+    }
+    inside = {part["name"]: part for each in listed.values() for part in each.get("components", ())}
+    assert {"libuv", "libyaml", "openssl", "re2", "pyo3"} <= inside.keys()
+    assert inside["libuv"]["version"].startswith("1.")
+    references = [each["bom-ref"] for each in sbom["components"]]
+    assert len(references) == len(set(references))
+
+
+def test_a_copy_of_the_sources_keeps_what_is_compiled_and_current(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree_of = tmp_path / "tree"
+    for name in ("setup.py", "policyd/a.pyx", "policyd/gone.pyx", "policyd/b.py"):
+        (tree_of / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree_of / name).write_text(name)
+    (tree_of / "policyd/a.so").write_text("of the tree, not of the image")
+    monkeypatch.setattr(settings, "ROOT", tree_of)
+    made = tmp_path / "copy"
+    sources.copy(made)
+    before = sources.key()
+    kept = ["build/lib.x/policyd/a.cpython-311.so", "build/cython/policyd/a.c"]
+    for name in (*kept, "build/lib.x/policyd/gone.cpython-311.so", "build/lib.x/policyd/b.py"):
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        (made / name).write_text("")
+    (tree_of / "policyd/gone.pyx").unlink()
+    (tree_of / "policyd/b.py").write_text("changed")
+    times = (made / "policyd/a.pyx").stat().st_mtime_ns
+    sources.copy(made)
+    files = {str(each.relative_to(made)) for each in made.rglob("*") if each.is_file()}
+    assert files == {*kept, "compilers", "setup.py", "policyd/a.pyx", "policyd/b.py"}
+    assert (made / "policyd/b.py").read_text() == "changed"
+    assert (made / "policyd/a.pyx").stat().st_mtime_ns == times
+    assert sources.key() != before
+    (tree_of / "setup.py").write_text("other flags")
+    sources.copy(made)
+    assert not (made / kept[0]).exists()

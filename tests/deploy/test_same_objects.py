@@ -1,0 +1,101 @@
+"""The kustomizations make the same objects as the profiles of the chart."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policyd.json_types import JSONObject
+from tests.deploy.rendering import PROFILES, chart, kustomized
+from tests.shared import ROOT
+
+OF_A_RELEASE = "app.kubernetes.io/instance"
+OF_HELM = {
+    OF_A_RELEASE,
+    "app.kubernetes.io/name",  # kustomize leaves it out where `policyd configmap` wrote the object
+    "app.kubernetes.io/version",
+    "app.kubernetes.io/managed-by",
+    "helm.sh/chart",
+}
+
+
+@pytest.mark.parametrize(
+    ("folder", "profile"),
+    [
+        ("overlays/default", "default"),
+        ("overlays/cert-manager", "cert-manager"),
+        ("base", "static"),
+    ],
+)
+def test_objects_are_the_same(folder: str, profile: str) -> None:
+    by_kustomize = normalised(kustomized(folder))
+    by_helm = normalised(chart(*PROFILES[profile]))
+    assert by_kustomize.keys() == by_helm.keys()
+    for key, expected in by_helm.items():
+        assert by_kustomize[key] == expected, key
+
+
+def test_objects_for_the_engines_of_the_api_server_are_the_same(tmp_path: Path) -> None:
+    deploy = os.path.relpath(ROOT / "deploy", tmp_path.resolve())
+    kustomization = {
+        "resources": [f"{deploy}/overlays/default"],
+        "components": [f"{deploy}/components/in-tree"],
+    }
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(kustomization))
+    by_helm = normalised(chart("inTree.mode=auto"))
+    by_kustomize = normalised(kustomized(tmp_path.resolve()))
+    for key, expected in by_helm.items():
+        assert by_kustomize[key] == expected, key
+    off = normalised(chart())
+    role = ("ClusterRole", "policyd")
+    assert len(by_helm[role]["rules"]) == len(off[role]["rules"]) + 1, "one rule, if it is on"
+
+
+def test_objects_of_monitoring_are_the_same(tmp_path: Path) -> None:
+    deploy = os.path.relpath(ROOT / "deploy", tmp_path.resolve())
+    kustomization = {
+        "resources": [f"{deploy}/overlays/default"],
+        "components": [f"{deploy}/components/monitoring"],
+    }
+    (tmp_path / "kustomization.yaml").write_text(json.dumps(kustomization))
+    added = ("podMonitor", "prometheusRule", "dashboard")
+    by_helm = normalised(chart(*(f"{each}.enabled=true" for each in added)))
+    by_kustomize = normalised(kustomized(tmp_path.resolve()))
+    assert by_kustomize.keys() == by_helm.keys()
+    for key, expected in by_helm.items():
+        assert by_kustomize[key] == expected, key
+
+
+def normalised(objects: list[JSONObject]) -> dict[tuple[str, str], Any]:
+    """Objects by kind and name, without the labels of releases; flags are in no order.
+
+    The Namespace is not the chart's: ``helm install --create-namespace`` makes it.
+    """
+    found = {}
+    for each in objects:
+        if each["kind"] == "Namespace":
+            continue
+        metadata = each["metadata"]
+        metadata["labels"] = {
+            name: value for name, value in metadata.get("labels", {}).items() if name not in OF_HELM
+        }
+        if each["kind"] == "Deployment":
+            (only,) = each["spec"]["template"]["spec"]["containers"]
+            only["args"] = sorted(only["args"])
+        if each["kind"].endswith("Role"):
+            each["rules"] = sorted(each["rules"], key=lambda rule: json.dumps(rule, sort_keys=True))
+        found[(each["kind"], metadata["name"])] = without_instance(each)
+    return found
+
+
+def without_instance(value: Any) -> Any:
+    """Without the label of the release in selectors and in the labels of Pods."""
+    if isinstance(value, dict):
+        return {
+            name: without_instance(inner) for name, inner in value.items() if name != OF_A_RELEASE
+        }
+    if isinstance(value, list):
+        return [without_instance(each) for each in value]
+    return value

@@ -1,0 +1,1 @@
+"""Tests of the export: the documents mean what their source means."""

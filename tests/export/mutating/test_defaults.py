@@ -1,0 +1,24 @@
+"""The table of defaults has every default that policyd knows."""
+
+from policyd.export.mutating.defaults import FIELDS, NAMES
+from policyd.offline.defaulting.rules import FUNCTIONS, VALUES
+
+# Objects and parts of them whose rules are in DERIVED, because they read other fields.
+DERIVED = frozenset(
+    (
+        *("Pod", "PodStatus", "Service", "Secret", "Namespace", "PersistentVolume", "NodeSpec"),
+        *("ReplicationController", "NetworkPolicy", "CustomResourceDefinition", "DaemonSet", "Job"),
+        *("CustomResourceConversion", "StatefulSetSpec", "HorizontalPodAutoscaler"),
+    )
+)
+
+
+def test_fields_with_a_fixed_default_are_in_the_table() -> None:
+    for definition, fields in VALUES.items():
+        assert fields.keys() <= FIELDS[definition.rpartition(".")[2]], definition
+        assert fields.keys() <= NAMES
+
+
+def test_types_with_rules_are_in_the_table() -> None:
+    named = {definition.rpartition(".")[2] for definition in FUNCTIONS}
+    assert named - FIELDS.keys() <= DERIVED

@@ -1,0 +1,56 @@
+"""Translations inside Kubernetes' own CEL (tests/oracle): the same verdict and message."""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+
+from policyd.json_types import JSONObject
+from policyd.versions import KubernetesVersion
+from tests import kubernetes
+from tests.export.patterns.generators import like
+from tests.export.patterns.translated import Translated, translated, validation
+from tests.fuzz import oracle
+
+PATTERNS, OBJECTS = 12, 3
+OLD = "1.31"  # without numbered loops and sort()
+
+
+def cases(version: str) -> Iterator[tuple[Translated, JSONObject]]:
+    """Random patterns, each with objects."""
+    random = Random(version)
+    for _ in range(PATTERNS):
+        item, tree = validation(random)
+        made = translated(item, version=KubernetesVersion.parse(version))
+        for _ in range(OBJECTS):
+            obj = like(random, tree)
+            if isinstance(obj, dict):
+                yield made, obj
+
+
+def question(expression: str, obj: Any, version: str) -> JSONObject:
+    """What a policy that is written may use: that of the version before."""
+    major, minor = version.split(".")
+    asked: JSONObject = {"expression": expression, "variables": {"object": obj}, "mode": "vap"}
+    return {**asked, "version": f"{major}.{int(minor) - 1}"}
+
+
+@pytest.mark.parametrize("version", [OLD, "1.34", kubernetes.NEWEST])
+def test_kubernetes_evaluates_a_translation_alike(version: str) -> None:
+    try:
+        oracle.program(kubernetes.NEWEST)
+    except kubernetes.Unavailable as reason:
+        pytest.skip(str(reason))
+    asked = list(cases(version))
+    answers = oracle.ask(
+        question(text, obj, version)
+        for made, obj in asked
+        for text in (made.text.expression, made.text.message_expression)
+    )
+    pairs = zip(answers[::2], answers[1::2], strict=True)
+    for (made, obj), (verdict, message) in zip(asked, pairs, strict=True):
+        report = made.pattern.check(obj)
+        assert verdict.get("value") is (report is None), (verdict, obj, made.text.expression)
+        if report is not None:
+            assert message.get("value") == report, (message, obj, made.text.message_expression)

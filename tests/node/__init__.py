@@ -1,0 +1,1 @@
+"""policyd on a real single-node Kubernetes: ``make node``."""

@@ -1,0 +1,10 @@
+// etcd, whose own command is a module that no proxy can name.
+package main
+
+import (
+	"os"
+
+	"go.etcd.io/etcd/server/v3/etcdmain"
+)
+
+func main() { etcdmain.Main(os.Args) }

@@ -1,0 +1,306 @@
+"""Bundles of sources: an error in one keeps only its own changes out."""
+
+import json
+from collections.abc import Hashable, Sequence
+from itertools import permutations
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from policyd.json_types import JSONObject
+from policyd.policy.live.config_maps import bundle_of
+from policyd.policy.live.holding import added
+from policyd.policy.live.loaded import Kept, LoadedPolicySet
+from policyd.policy.live.store import Reload, Store
+from policyd.policy.source.files import Bundle
+from policyd.server.loading import PolicyLoader
+from tests.builders.config_maps import BROKEN, forbidding, policy_map
+from tests.builders.objects import config_map
+from tests.builders.policies import suite
+
+
+class Maps:
+    """ConfigMaps by name; each edit has the next resourceVersion."""
+
+    def __init__(self) -> None:
+        self.current: dict[str, Bundle] = {}
+        self.version = 0
+
+    def put(self, name: str, **keys: JSONObject | str) -> None:
+        self.version += 1
+        self.current[name] = bundle_of(policy_map(name, None, version=self.version, **keys))
+
+    def fingerprint(self) -> Hashable:
+        return tuple(each.version for each in self.read())
+
+    def read(self) -> Sequence[Bundle]:
+        return [self.current[name] for name in sorted(self.current)]
+
+
+def store_of(maps: Maps, *paths: Path, **options: object) -> Store:
+    loader = PolicyLoader()
+    return Store(paths, loader.load, live=maps, verify=loader.verify, **options)  # type: ignore[arg-type]
+
+
+def started(**maps: JSONObject) -> tuple[Maps, Store]:
+    made = Maps()
+    for name, document in maps.items():
+        made.put(name, p=document)
+    store = store_of(made)
+    store.start()
+    return made, store
+
+
+def loaded(store: Store) -> list[str]:
+    return [each.name for each in store.current.policies]
+
+
+def shown(store: Store) -> dict[str, tuple[str, str]]:
+    return {each.name: (each.version, each.held) for each in store.bundles}
+
+
+def test_an_edit_is_taken() -> None:
+    maps, store = started(a=forbidding("one"), b=forbidding("two"))
+    assert shown(store) == {"configmap/a": ("1", ""), "configmap/b": ("2", "")}
+    maps.put("a", p=forbidding("three"))
+    assert store.reload().succeeded
+    assert loaded(store) == ["three", "two"]
+    assert shown(store)["configmap/a"] == ("3", "")
+
+
+def test_a_broken_edit_does_not_keep_out_that_of_another_team() -> None:
+    maps, store = started(a=forbidding("one"), b=forbidding("two"))
+    first = store.current
+    maps.put("b", p=BROKEN)
+    attempt = store.reload()
+    assert not attempt.succeeded and attempt.held == ("configmap/b",)
+    assert store.current is first
+    maps.put("a", p=forbidding("three"))
+    attempt = store.reload()
+    assert not attempt.succeeded and attempt.held == ("configmap/b",)
+    assert [str(each) for each in attempt.errors if "configmap/b/p.yaml" in each]
+    assert attempt.generation == store.current.generation != first.generation
+    assert loaded(store) == ["three", "two"]
+    assert shown(store) == {"configmap/a": ("4", ""), "configmap/b": ("2", "3")}
+    maps.put("b", p=forbidding("four"))
+    attempt = store.reload()
+    assert attempt.succeeded and attempt.held == ()
+    assert loaded(store) == ["four", "three"]
+
+
+@pytest.mark.parametrize("broken", [{"p": "kind: ["}, {"p": ""}, {"p": BROKEN}])
+def test_any_error_is_held_back(broken: dict[str, JSONObject | str]) -> None:
+    maps, store = started(a=forbidding("one"), b=forbidding("two"))
+    maps.put("b", **broken)
+    maps.put("a", p=forbidding("three"))
+    assert store.reload().held == ("configmap/b",)
+    assert loaded(store) == ["three", "two"]
+
+
+def test_a_failing_suite_is_held_back() -> None:
+    maps, store = started(a=forbidding("one"), b=forbidding("two"))
+    bad = {"name": "c", "request": {"object": config_map()}, "expect": {"allowed": False}}
+    maps.put("b", p=forbidding("four"), suite=suite(cases=[bad]))
+    maps.put("a", p=forbidding("three"))
+    assert store.reload().held == ("configmap/b",)
+    assert loaded(store) == ["three", "two"]
+
+
+def test_a_name_that_another_team_has_is_held_back_whoever_sorts_first() -> None:
+    maps, store = started(b=forbidding("same"))
+    maps.put("a", p=forbidding("same", "other"))
+    maps.put("c", p=forbidding("more"))
+    attempt = store.reload()
+    assert attempt.held == ("configmap/a",)
+    assert loaded(store) == ["more", "same"]
+    assert "same is defined twice" in attempt.errors[0]
+
+
+def test_a_policy_moves_from_one_config_map_to_another_at_once() -> None:
+    maps, store = started(a=forbidding("one"), b=forbidding("two"))
+    maps.put("a", p=forbidding("three"))
+    maps.put("b", p=forbidding("two"), q=forbidding("one"))
+    assert store.reload().succeeded
+    assert loaded(store) == ["one", "three", "two"]
+
+
+def test_a_deleted_config_map_takes_its_policies_along() -> None:
+    maps, store = started(a=forbidding("one"), b=forbidding("two"))
+    del maps.current["b"]
+    assert store.reload().succeeded
+    assert loaded(store) == ["one"]
+    assert shown(store) == {"configmap/a": ("1", "")}
+
+
+def test_the_last_config_map_is_not_lost_by_accident() -> None:
+    maps, store = started(a=forbidding("one"))
+    maps.current.clear()
+    (error,) = store.reload().errors
+    assert "the sources no longer hold policies; keeping the 1 in use" in error
+    assert loaded(store) == ["one"]
+    assert shown(store) == {"configmap/a": ("1", "deleted")}
+    maps.put("b", p=forbidding("two"))
+    assert store.reload().succeeded
+    assert loaded(store) == ["two"]
+
+
+def test_at_start_there_is_nothing_to_hold_back_but_others_can_edit() -> None:
+    maps, store = started(a=forbidding("one"), b=BROKEN)
+    assert store.last is not None and not store.last.succeeded
+    assert [each.state for each in store.current.policies] == ["quarantined", "active"]
+    maps.put("a", p=json_lines(forbidding("three")))
+    assert store.reload().held == ()
+    assert [each.name for each in store.current.policies] == ["broken", "three"]
+    maps.put("c", p="kind: [")
+    maps.put("d", p=forbidding("four"))
+    assert store.reload().held == ("configmap/c",)
+    assert loaded(store) == ["broken", "four", "three"]
+    maps.put("b", p=forbidding("two"))
+    del maps.current["c"]
+    assert store.reload().succeeded
+    assert loaded(store) == ["four", "three", "two"]
+
+
+def json_lines(document: JSONObject) -> str:
+    """The same document after some lines, so that every place in its file is another one."""
+    return "#\n#\n" + json.dumps(document)
+
+
+def test_the_mounted_files_are_one_more_team(tmp_path: Path) -> None:
+    file = tmp_path / "f.yaml"
+    file.write_text(json_lines(forbidding("filed")))
+    maps = Maps()
+    maps.put("a", p=forbidding("one"))
+    store = store_of(maps, tmp_path)
+    store.start()
+    assert loaded(store) == ["filed", "one"]
+    file.write_text("kind: [")
+    maps.put("a", p=forbidding("two"))
+    attempt = store.reload()
+    assert not attempt.succeeded and loaded(store) == ["filed", "two"]
+    assert attempt.held == ("-p",)
+    file.write_text(json_lines(forbidding("again")))
+    assert store.reload().succeeded and loaded(store) == ["again", "two"]
+
+
+EDITS: list[tuple[str, dict[str, JSONObject | str]]] = [
+    ("a", {"p": forbidding("one")}),
+    ("b", {"p": forbidding("one")}),
+    ("c", {"p": BROKEN}),
+    ("d", {"p": forbidding("five")}),
+    ("a", {"p": forbidding("two"), "q": forbidding("five")}),
+    ("c", {"p": forbidding("three")}),
+    ("e", {"p": forbidding("one")}),
+    ("b", {"p": "kind: ["}),
+    ("d", {"p": forbidding("six")}),
+]
+
+
+def test_replicas_agree_however_many_edits_each_of_them_sees_at_once() -> None:
+    """The API server orders the edits; what differs is how many come before a reload."""
+    results = set()
+    chance = Random(7)
+    for _ in range(20):
+        maps, store = started(z=forbidding("z"))
+        seen: set[str] = set()
+        for name, keys in EDITS:
+            if name in seen or chance.random() < 0.3:
+                store.reload()
+                seen.clear()
+            maps.put(name, **keys)
+            seen.add(name)
+        store.reload()
+        results.add((store.current.generation, *sorted(shown(store).items())))
+    assert len(results) == 1
+
+
+def test_the_generation_does_not_depend_on_the_order_of_events() -> None:
+    generations = set()
+    for order in permutations("abc"):
+        maps = Maps()
+        for name in order:
+            maps.put(name, p=forbidding(f"p-{name}"))
+        store = store_of(maps)
+        store.start()
+        generations.add(store.current.generation)
+    assert len(generations) == 1
+
+
+class Keeper:
+    """Keeps an image, as LastGoodPolicies does."""
+
+    def __init__(self) -> None:
+        self.image = b""
+        self.loader = PolicyLoader(keep=True)
+
+    def save(self, policies: LoadedPolicySet) -> None:
+        self.image = self.loader.image(policies.generation) or self.image
+
+    def restore(self) -> Kept | None:
+        return self.loader.restore(self.image) if self.image else None
+
+    def store(self, maps: Maps) -> Store:
+        self.loader = PolicyLoader(keep=True)
+        return Store((), self.loader.load, live=maps, verify=self.loader.verify, last_good=self)
+
+
+def test_a_new_process_goes_on_with_what_the_former_one_held_back() -> None:
+    maps, keeper = Maps(), Keeper()
+    maps.put("a", p=forbidding("one"))
+    maps.put("b", p=forbidding("two"), suite=suite(policies=["p.yaml"], cases=[CASE]))
+    former = keeper.store(maps)
+    former.start()
+    maps.put("b", p=BROKEN)
+    former.reload()
+    maps.put("a", p=forbidding("three"))
+    former.reload()
+    maps.put("a", p=forbidding("five"))
+    new = keeper.store(maps)
+    new.start()
+    assert loaded(new) == ["five", "two"] and not new.serves_last_good
+    former.reload()
+    assert new.current.generation == former.current.generation
+    assert shown(new) == shown(former) == {"configmap/a": ("5", ""), "configmap/b": ("2", "3")}
+
+
+GOOD = config_map(data={"a": "1"})
+CASE: JSONObject = {"name": "c", "request": {"object": GOOD}, "expect": {"allowed": True}}
+
+
+def test_sources_that_cannot_be_read_at_start_are_waited_for() -> None:
+    maps, told = Maps(), list[Reload]()
+    store = store_of(maps, on_reload=told.append)
+    store.expect("not read yet")
+    assert store.start_without_sources("no answer") is False
+    assert store.unready == "not read yet" and told == []
+    assert store.current.policies == () and not store.loaded
+    maps.put("a", p=forbidding("one"))
+    store.start()
+    assert store.unready == "" and loaded(store) == ["one"] and told[0].succeeded
+
+
+def test_the_last_good_set_is_served_while_sources_cannot_be_read() -> None:
+    maps, keeper = Maps(), Keeper()
+    maps.put("a", p=forbidding("one"))
+    keeper.store(maps).start()
+    store = keeper.store(Maps())
+    store.expect("not read yet")
+    assert store.start_without_sources("not read yet") is True
+    assert store.unready == "" and store.serves_last_good and loaded(store) == ["one"]
+    assert store.last is not None and store.last.errors == ("not read yet",)
+
+
+@pytest.mark.parametrize(
+    ("errors", "known", "new"),
+    [
+        (["a:1:2: x"], ["a:9:9: x"], []),
+        (["a:1: x", "a:2: x"], ["a:1: x"], ["a:2: x"]),
+        (["a: x\n  y"], ["a: x\n  z"], []),
+        (["b: x"], ["a: x"], ["b: x"]),
+    ],
+)
+def test_an_error_is_known_by_its_file_and_text(
+    errors: list[str], known: list[str], new: list[str]
+) -> None:
+    assert added(errors, known) == new

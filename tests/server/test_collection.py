@@ -1,0 +1,113 @@
+"""Garbage collection: connections do not need it, and sets are exempt from it and still freed."""
+
+import signal
+import ssl
+import sys
+from pathlib import Path
+
+import pytest
+from h2.connection import H2Connection
+from h2.events import StreamEnded
+
+from tests.builders.reviews import body
+from tests.server.process import Process, trusting, until, write_sources
+from tests.server.serve import DENY, serving, write_policy
+
+RELOADS = 50
+IDLE = 'policyd_connections{port="reviews",state="idle"}'
+BUSY = 'policyd_connections{port="reviews",state="busy"}'
+
+
+def whole_request() -> bytes:
+    head = b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n"
+    return head % len(body()) + body()
+
+
+def ask(sock: ssl.SSLSocket) -> None:
+    """One review."""
+    sock.sendall(whole_request())
+    assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def ask_http2(server: Process) -> None:
+    """One review over HTTP/2, on a connection of its own."""
+    context = trusting()
+    context.set_alpn_protocols(["h2"])
+    client = server.connect(context)
+    client.connect()
+    connection = H2Connection()
+    connection.initiate_connection()
+    head = [(":method", "POST"), (":path", "/validate"), (":scheme", "https"), (":authority", "x")]
+    connection.send_headers(1, head)
+    connection.send_data(1, body(), end_stream=True)
+    ended = False
+    while not ended:
+        client.sock.sendall(connection.data_to_send())
+        events = connection.receive_data(client.sock.recv(65536))
+        ended = any(isinstance(event, StreamEnded) for event in events)
+    client.close()
+
+
+def garbage(server: Process) -> list[str]:
+    """What a collection of the server finds, once all connections are closed."""
+    until(lambda: server.metric(IDLE) + server.metric(BUSY) == 0, "the end of connections")
+    before = len(server.lines("garbage"))
+    server.child.send_signal(signal.SIGWINCH)
+    until(lambda: len(server.lines("garbage")) > before, "the collection")
+    found: list[str] = server.lines("garbage")[-1]["types"]
+    return found
+
+
+@pytest.mark.parametrize("http2", [False, True])
+def test_closed_connections_are_no_garbage(tmp_path: Path, http2: bool) -> None:
+    """A reload exempts what is there from collection: open connections could not be freed later."""
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    settings = (f"policies={sources}", "bind=127.0.0.1:0", "admin_bind=127.0.0.1:0", "drain=0")
+    more = (f"http2={http2}", "self_signed=true")
+    server = Process(
+        [sys.executable, "-m", "tests.server.garbage", *settings, *more], tmp_path / "log"
+    )
+    try:
+        for _ in range(2):  # caches are filled the first time
+            if http2:
+                ask_http2(server)
+            with server.secure_socket() as sock:
+                ask(sock)
+            for incomplete in (b"", b"POST /va", whole_request()[:-1], b"nonsense\r\n\r\n"):
+                with server.secure_socket() as sock:
+                    sock.sendall(incomplete)
+            found = garbage(server)
+        assert found == []
+    finally:
+        server.kill()
+
+
+@pytest.mark.slow
+def test_reloads_leave_nothing_behind(tmp_path: Path) -> None:
+    """Neither the sets that were replaced nor the connections that were open meanwhile."""
+    policies = tmp_path / "policies"
+
+    def write(number: int) -> None:
+        for name in "abcdefgh":
+            write_policy(policies, name, DENY.replace("TEXT", f"{number} {name}"))
+
+    write(0)
+    with serving(tmp_path, policies) as server:
+        sizes = []
+        for number in range(1, RELOADS + 1):
+            sockets = [server.secure_socket() for _ in range(8)]
+            for sock in sockets:
+                ask(sock)
+            before = server.metric('policyd_reloads_total{result="success"}')
+            write(number)
+            server.child.send_signal(signal.SIGHUP)
+            series = 'policyd_reloads_total{result="success"}'
+            until(lambda: server.metric(series) > before, "the reload")  # noqa: B023
+            for sock in sockets:
+                ask(sock)
+                sock.close()
+            until(lambda: server.metric(IDLE) == 0, "the end of connections")
+            sizes.append(server.resident())
+        print([size >> 10 for size in sizes])
+        # A connection takes 60 KiB, a set of eight policies 200.
+        assert sizes[-1] - sizes[RELOADS // 5] < 4 * 2**20

@@ -1,0 +1,226 @@
+"""The supervisor of workers that die, hang or share what one process has for itself."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from policyd.config import Settings
+from policyd.server.capture import Capture
+from policyd.server.workers.board import Board
+from policyd.server.workers.dividing import part_of
+from policyd.server.workers.preloading import Preloaded
+from policyd.versions import NEWEST, KubernetesVersion
+from tests.builders.reviews import body
+from tests.server.fakes import FakeSet, load
+from tests.server.process import Process, until, write_sources
+from tests.shared import ROOT
+
+SERVE = """\
+import os, sys
+from policyd.config import resolve
+from policyd.server.workers import supervisor
+from tests.server.fakes import judge, load
+{change}
+flags = dict(argument.split("=", 1) for argument in sys.argv[1:])
+supervisor.Supervisor(resolve(flags, {{}}), load, judge).run()
+"""
+
+
+def command(sources: Path, change: str, **settings: str) -> list[str]:
+    """A server of two workers over the fakes, with a change of the supervisor."""
+    given = {
+        "policies": str(sources),
+        "bind": "127.0.0.1:0",
+        "admin_bind": "127.0.0.1:0",
+        "drain": "0s",
+        "self_signed": "true",
+        "workers": "2",
+        **settings,
+    }
+    arguments = [f"{key}={value}" for key, value in given.items()]
+    return [sys.executable, "-c", SERVE.format(change=change), *arguments]
+
+
+def test_gives_up_when_workers_keep_dying_at_start(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    dying = "supervisor.Worker = lambda *_, **__: os._exit(3)"
+    ended = subprocess.run(
+        command(sources, dying), cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    messages = [json.loads(line)["message"] for line in ended.stderr.splitlines()]
+    assert messages[0] == "worker 0 ended with status 3; it is started again"
+    assert messages[4] == "workers ended 5 times before they served; giving up"
+
+
+def test_gives_up_when_one_of_the_workers_keeps_dying_at_start(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    dying = """
+from policyd.server.workers.worker import Worker
+class Dying(Worker):
+    def run(self):
+        if self._shared.number:
+            os._exit(3)
+        super().run()
+supervisor.Worker = Dying
+"""
+    ended = subprocess.run(
+        command(sources, dying), cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 1
+    assert "workers ended 5 times before they served; giving up" in ended.stderr
+    assert "all connections are closed" in ended.stderr  # the other one drained
+
+
+def test_an_invalid_certificate_is_reported_once_and_ends_the_server(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    pair = str(sources / "a.txt")
+    flags = ("--workers", "3", "--bind", "127.0.0.1:0", "--admin-bind", "127.0.0.1:0")
+    arguments = [*(sys.executable, "-m", "policyd", "serve", "-p", "policies/best-practices")]
+    arguments += [*flags, "--tls-cert", pair, "--tls-key", pair]
+    ended = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.stderr.count("not a usable pair") == 1
+    assert ended.returncode == 2
+
+
+def test_a_worker_that_hangs_is_replaced(tmp_path: Path) -> None:
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    impatient = "supervisor.SILENCE_SECONDS = 3.0"
+    server = Process(command(sources, impatient), tmp_path / "server.log")
+    try:
+        until(lambda: server.lines("workers"), "all workers")
+        pid = server.child.pid
+        workers = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        os.kill(int(workers[0]), signal.SIGSTOP)
+        assert server.post("/validate", body())[0] == 200  # the other one accepts it
+        until(lambda: server.lines("worker"), "its end")
+        assert "has not responded" in server.lines("worker")[0]["message"]
+        until(lambda: server.metric("policyd_worker_restarts_total") == 1, "another one")
+        assert server.terminate() == 0
+    finally:
+        server.kill()
+
+
+def test_many_log_lines_of_several_workers_stay_whole(tmp_path: Path) -> None:
+    """Writes to a pipe beyond 4096 bytes may be interleaved with those of other processes."""
+    sources = write_sources(tmp_path / "sources", a="allow a")
+    noisy = """
+from policyd.server.workers.worker import Worker
+class Noisy(Worker):
+    def _listening(self, *sockets):
+        for number in range(400):
+            self.log.write("info", "noise", "x" * 900, number=number)
+        super()._listening(*sockets)
+supervisor.Worker = Noisy
+"""
+    read, write = os.pipe()
+    child = subprocess.Popen(command(sources, noisy), cwd=ROOT, stderr=write)
+    os.close(write)
+    served = 0
+    noise = 0
+    try:
+        with os.fdopen(read) as lines:
+            for line in lines:
+                row = json.loads(line)
+                noise += row["event"] == "noise"
+                served += row["event"] == "workers"
+                if row["event"] == "workers":
+                    child.terminate()
+    finally:
+        child.kill()
+        child.wait()
+    assert (served, noise) == (1, 800)
+
+
+def test_each_worker_has_an_equal_part() -> None:
+    whole = Settings(
+        workers=4, timeout=3.0, max_in_flight=9, max_in_flight_bytes=10, max_connections=8
+    )
+    part = part_of(whole)
+    assert (part.max_in_flight, part.max_in_flight_bytes, part.max_connections) == (2, 2, 2)
+    assert (part.timeout, part.workers) == (3.0, 4)
+
+
+def test_one_process_knows_nothing_of_workers() -> None:
+    code = "import sys, policyd.server.composition; print(*sys.modules)"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "policyd.server.watches" in ended.stdout
+    assert "policyd.server.workers" not in ended.stdout
+
+
+def test_turns_on_the_board() -> None:
+    board = Board(3)
+    board.opened(0, 2)
+    assert board.is_least(0)
+    board.opened(1, 1)
+    assert [board.is_least(each) for each in (0, 1)] == [False, True]
+    board.leave(1)
+    assert board.is_least(0)
+    board.requested(0, 5.0)
+    board.requested(2, 7.0)
+    assert (board.last_request, board.closing) == (7.0, False)
+    board.close_ports()
+    assert board.closing
+
+
+class Counting:
+    """Loads fakes, and counts."""
+
+    def __init__(self) -> None:
+        self.loads = 0
+        self.tests = 0
+
+    def load(self, paths: Sequence[Any], version: Any = lambda: NEWEST) -> FakeSet:
+        self.loads += 1
+        return load(paths, version)
+
+    def verify(self, policies: FakeSet) -> list[str]:
+        self.tests += 1
+        return [f"{policies.generation} fails"]
+
+
+def test_a_set_is_loaded_and_tested_once_for_all_workers(tmp_path: Path) -> None:
+    sources, counting = write_sources(tmp_path / "sources", a="allow a"), Counting()
+    preloaded = Preloaded(counting.load, counting.verify)
+    preloaded.prepare([sources], NEWEST)
+    first = preloaded.load([sources], version=lambda: NEWEST)
+    failures = preloaded.verify(first)
+    assert (counting.loads, counting.tests) == (1, 1)
+    assert failures == [f"{first.generation} fails"]
+    second = preloaded.load([sources], version=lambda: NEWEST)  # a reload
+    preloaded.verify(second)
+    assert (counting.loads, counting.tests) == (2, 2)
+
+
+def test_a_set_of_other_files_or_another_version_is_loaded_again(tmp_path: Path) -> None:
+    sources, counting = write_sources(tmp_path / "sources", a="allow a"), Counting()
+    preloaded = Preloaded(counting.load)
+    preloaded.prepare([sources], NEWEST)
+    write_sources(sources, b="deny b")
+    changed = preloaded.load([sources], version=lambda: NEWEST)
+    assert [each.name for each in changed.policies] == ["a", "b"]
+    preloaded.prepare([sources], NEWEST)
+    preloaded.load([sources], version=lambda: KubernetesVersion(1, 30))
+    assert counting.loads == 4
+
+
+def test_writers_share_the_limit_of_a_folder(tmp_path: Path) -> None:
+    """A new file replaces the one that was written to the longest ago, not that of another writer
+    with an older name.
+    """
+    quiet = Capture(tmp_path, 1600, lambda *_: None, 2)
+    used = next(tmp_path.glob("*.jsonl"))
+    for number in range(20):
+        (tmp_path / f"3{number:03}-1.jsonl").write_text("{}\n")
+        os.utime(tmp_path / f"3{number:03}-1.jsonl", (number, number))
+    Capture(tmp_path, 1600, lambda *_: None, 2).close(1.0)
+    assert len(list(tmp_path.glob("*.jsonl"))) == 16
+    assert used.exists()
+    quiet.close(1.0)

@@ -1,0 +1,336 @@
+"""``policyd serve --workers``: several processes that are one server to everybody else."""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+from contextlib import suppress
+from http.client import HTTPException
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from policyd.json_types import JSON
+from tests.builders.reviews import body
+from tests.server.load import Load
+from tests.server.process import Process, until
+from tests.server.serve import DENY, command, serving, write_policy
+from tests.shared import ROOT
+
+FORBIDDEN: dict[str, JSON] = {"object": {"data": {"forbidden": "x"}}}
+
+
+def children(server: Process) -> list[int]:
+    """The processes of its workers."""
+    pid = server.child.pid
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(each) for each in listed.split()]
+
+
+def all_serve(server: Process) -> None:
+    until(lambda: server.lines("workers"), "all workers")
+
+
+def policies(tmp_path: Path) -> Path:
+    folder = tmp_path / "policies"
+    write_policy(folder, "named", DENY)
+    return folder
+
+
+def allowed_total(server: Process) -> float:
+    return sum(
+        float(line.rpartition(" ")[2])
+        for line in server.get("/metrics")[1].splitlines()
+        if line.startswith("policyd_admission_requests_total")
+    )
+
+
+def generations(server: Process) -> set[str]:
+    text = server.get("/metrics")[1].splitlines()
+    return {line.split('generation="')[1][:16] for line in text if "policy_set_info{" in line}
+
+
+def test_all_workers_answer_and_their_counts_are_summed(tmp_path: Path) -> None:
+    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
+        all_serve(server)
+        for _ in range(30):
+            assert server.post("/validate", body())[0] == 200
+        assert allowed_total(server) == 30
+        assert server.metric('policyd_admission_duration_seconds_count{webhook="validate"}') == 30
+        assert server.metric('policyd_workers{state="serving"}') == 2
+        assert server.metric('policyd_workers{state="starting"}') == 0
+        assert server.metric("policyd_worker_generations") == 1
+        assert server.metric('policyd_policies{kind="Policy",state="active"}') == 1
+        assert server.metric('policyd_reloads_total{result="success"}') == 2
+        assert server.metric("process_resident_memory_bytes") > server.resident() * 2
+        assert server.get("/readyz") == (200, "ok")
+        openmetrics = server.get("/metrics", "application/openmetrics-text")[1]
+        assert openmetrics.endswith("# EOF\n")
+        assert server.terminate() == 0
+
+
+def test_connections_are_shared_evenly(tmp_path: Path) -> None:
+    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
+        all_serve(server)
+        held = []
+        for _ in range(12):
+            held.append(server.secure_socket())
+            time.sleep(0.02)  # an API server opens one when a request needs it
+        counts = sorted(map(sockets, children(server)))
+        assert counts[1] - counts[0] <= 4
+        for each in held:
+            each.close()
+
+
+def sockets(pid: int) -> int:
+    """How many sockets a process has open."""
+    return sum(map(is_socket, Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def is_socket(link: Path) -> bool:
+    with suppress(OSError):
+        return str(link.readlink()).startswith("socket:")
+    return False
+
+
+def test_policies_show_the_counters_of_all(tmp_path: Path) -> None:
+    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
+        all_serve(server)
+        for _ in range(10):
+            answer = server.post("/validate", body(**FORBIDDEN))[1]
+            assert not answer["response"]["allowed"]
+        for path in ("/policies", "/policies/named"):
+            shown = json.loads(server.get(path)[1])["policies"][0]["counters"]
+            assert shown["decisions"]["deny"] == 10
+            assert shown["seconds"] > 0
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_a_killed_worker_loses_only_its_own_requests(tmp_path: Path, victim: int) -> None:
+    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
+        all_serve(server)
+        killed = children(server)[victim]
+        others = sockets(killed)
+        with Load(server, threads=6) as load:
+            until(lambda: len(load.answers) > 200, "some load")
+            time.sleep(1.2)  # so that the counts are known to the supervisor
+            before = allowed_total(server)
+            own = sockets(killed) - others
+            os.kill(killed, signal.SIGKILL)
+            answered = len(load.answers)
+            until(lambda: len(load.answers) > answered + 100, "answers meanwhile")
+            until(lambda: restarted(server), "another worker")
+            until(lambda: len(children(server)) == 2, "two workers")
+            assert allowed_total(server) >= before
+            load.stop()
+        # At most one request of each connection was in the dead worker. Nobody was refused.
+        assert len(load.failures) <= own
+        assert load.refused == 0
+        assert server.get("/readyz") == (200, "ok")
+        assert "SIGKILL" in server.lines("worker")[0]["message"]
+        assert server.terminate() == 0
+
+
+def restarted(server: Process) -> bool:
+    return server.metric("policyd_worker_restarts_total") == 1 and (
+        server.metric('policyd_workers{state="serving"}') == 2
+    )
+
+
+def test_ready_while_a_worker_is_started_again(tmp_path: Path) -> None:
+    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
+        all_serve(server)
+        os.kill(children(server)[0], signal.SIGKILL)
+        seen = []
+        while not quietly(lambda: restarted(server)):
+            seen.append(quietly(lambda: server.get("/readyz")))
+        # None: the request was in the worker that died.
+        assert set(seen) <= {(200, "ok"), None}
+        assert seen.count(None) <= 1
+
+
+def test_counts_never_go_back(tmp_path: Path) -> None:
+    """Not when a worker is killed, nor when a policy changes and its counters begin anew."""
+    folder = policies(tmp_path)
+    deny = 'policyd_policy_decisions_total{decision="deny",policy="named"}'
+    with serving(tmp_path, folder, "--workers", "2") as server:
+        all_serve(server)
+        for _ in range(10):
+            server.post("/validate", body(**FORBIDDEN))
+        assert (server.metric(deny), allowed_total(server)) == (10, 10)
+        for pid in children(server):
+            os.kill(pid, signal.SIGKILL)
+            until(lambda: len(server.lines("worker")) > 0, "its end")
+            until(
+                lambda: quietly(lambda: server.metric('policyd_workers{state="serving"}')) == 2,
+                "two workers",
+            )
+        assert (server.metric(deny), allowed_total(server)) == (10, 10)
+        write_policy(folder, "named", DENY.replace("TEXT", "more"))
+        before = generations(server)
+        until(lambda: generations(server) != before, "the new set")
+        server.post("/validate", body(**FORBIDDEN))
+        assert (server.metric(deny), allowed_total(server)) == (11, 11)
+
+
+def quietly(get: Any) -> Any:
+    """None while nobody answers."""
+    try:
+        return get()
+    except (OSError, HTTPException):
+        return None
+
+
+def test_a_reload_reaches_all_workers(tmp_path: Path) -> None:
+    folder = policies(tmp_path)
+    with serving(tmp_path, folder, "--workers", "2") as server:
+        all_serve(server)
+        first = generations(server)
+        write_policy(folder, "second", DENY)
+        server.child.send_signal(signal.SIGHUP)
+        until(lambda: generations(server) != first, "a new generation")
+        # It is shown when all use it.
+        assert server.metric("policyd_worker_generations") == 1
+        assert server.metric('policyd_policies{kind="Policy",state="active"}') == 2
+        for _ in range(8):
+            assert server.post("/validate/policy/second", body())[0] == 200
+        assert server.terminate() == 0
+
+
+def test_a_restarted_worker_serves_what_the_files_hold_now(tmp_path: Path) -> None:
+    folder = policies(tmp_path)
+    with serving(tmp_path, folder, "--workers", "2") as server:
+        all_serve(server)
+        first = generations(server)
+        write_policy(folder, "second", DENY)
+        until(lambda: generations(server) != first, "a new generation")
+        second = generations(server)
+        os.kill(children(server)[0], signal.SIGKILL)
+        until(lambda: restarted(server), "another worker")
+        assert server.metric("policyd_worker_generations") == 1
+        assert generations(server) == second
+
+
+def test_drain_under_load_loses_nothing(tmp_path: Path) -> None:
+    flags = ("--workers", "2", "--drain", "0.5s")
+    with serving(tmp_path, policies(tmp_path), *flags) as server, Load(server) as load:
+        all_serve(server)
+        until(lambda: len(load.answers) > 50, "some load")
+        server.child.terminate()
+        until(lambda: len(server.lines("draining")) == 2, "the drain")
+        assert server.get("/readyz") == (200, "ok")
+        assert server.post("/validate", body())[0] == 200
+        answered = len(load.answers)
+        until(lambda: len(load.answers) > answered + 10, "answers while draining")
+        load.stop()
+        assert (load.failures, load.refused) == ([], 0)
+        assert server.child.wait(10) == 0
+        assert len(server.lines("stopped")) == 3
+
+
+def test_the_port_stays_open_while_any_worker_is_asked(tmp_path: Path) -> None:
+    """A worker without requests must not close the socket that all share."""
+    flags = ("--workers", "2", "--drain", "0.4s")
+    with serving(tmp_path, policies(tmp_path), *flags) as server, Load(server, threads=1) as load:
+        all_serve(server)
+        until(lambda: len(load.answers) > 20, "some load")
+        begin = time.monotonic()
+        server.child.terminate()
+        until(lambda: time.monotonic() - begin > 2, "five times the quiet period")
+        assert server.post("/validate", body())[0] == 200
+        load.stop()
+        assert (load.failures, load.refused) == ([], 0)
+        assert server.child.wait(10) == 0
+
+
+def test_a_worker_does_not_drain_alone(tmp_path: Path) -> None:
+    """It would close the socket that all share. A terminal sends SIGINT to every process."""
+    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
+        all_serve(server)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            for pid in children(server):
+                os.kill(pid, number)
+        until(lambda: len(server.lines("signal")) == 4, "the signals")
+        assert server.post("/validate", body())[0] == 200
+        assert server.metric("policyd_worker_restarts_total") == 0
+        server.child.send_signal(signal.SIGINT)
+        assert server.child.wait(10) == 0
+
+
+def test_workers_end_with_the_supervisor(tmp_path: Path) -> None:
+    with serving(tmp_path, policies(tmp_path), "--workers", "2") as server:
+        all_serve(server)
+        workers = children(server)
+        assert len(workers) == 2
+        server.kill()
+        until(lambda: not any(alive(pid) for pid in workers), "the end of the workers")
+        until(lambda: is_refused(server.port), "a closed port")
+
+
+def is_refused(port: int) -> bool:
+    """Whether nobody listens; threads of a killed process may hold the port for a moment."""
+    try:
+        socket.create_connection(("127.0.0.1", port), 5).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+def alive(pid: int) -> bool:
+    """Whether a process runs; one that nobody has reaped yet does not."""
+    try:
+        return ") Z" not in Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_errors_of_the_policies_are_logged_once(tmp_path: Path) -> None:
+    folder = tmp_path / "policies"
+    write_policy(folder, "broken", "validations: [{expression: 'object.'}]")
+    (folder / "broken.yaml").write_text("kind: Policy\n")
+    with pytest.raises(AssertionError, match="the server ended"):
+        Process(command(folder, "--workers", "3"), tmp_path / "server.log")
+    lines = [json.loads(line) for line in (tmp_path / "server.log").read_text().splitlines()]
+    assert [line["event"] for line in lines] == ["start"]
+
+
+@pytest.mark.parametrize("flag", ["--max-connections", "--max-in-flight"])
+def test_limits_that_cannot_be_divided_are_refused(tmp_path: Path, flag: str) -> None:
+    arguments = command(policies(tmp_path), "--workers", "4", flag, "3")
+    ended = subprocess.run(arguments, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert f"{flag} 3 cannot be divided among 4 workers" in ended.stderr
+
+
+def test_each_worker_has_its_part_of_the_limits(tmp_path: Path) -> None:
+    flags = ("--workers", "2", "--max-connections", "8")
+    with serving(tmp_path, policies(tmp_path), *flags) as server:
+        all_serve(server)
+        held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(24)]
+        until(lambda: server.metric(FULL) + server.metric(ROOM) >= 12, "closed connections")
+        idle, busy = server.metric(IDLE), server.metric(BUSY)
+        assert idle + busy <= 10  # eight, and an eighth of them that is closing
+        for each in held:
+            each.close()
+
+
+FULL = 'policyd_closed_connections_total{port="reviews",reason="full"}'
+ROOM = 'policyd_closed_connections_total{port="reviews",reason="room"}'
+IDLE = 'policyd_connections{port="reviews",state="idle"}'
+BUSY = 'policyd_connections{port="reviews",state="busy"}'
+
+
+def test_captures_of_all_workers_are_kept(tmp_path: Path) -> None:
+    captures = tmp_path / "captures"
+    flags = ("--workers", "2", "--capture", str(captures))
+    with serving(tmp_path, policies(tmp_path), *flags) as server:
+        all_serve(server)
+        for _ in range(20):
+            server.post("/validate", body())
+        assert server.terminate() == 0
+    lines = [line for each in captures.glob("*.jsonl") for line in each.read_text().splitlines()]
+    assert len(lines) == 20
+    assert len(list(captures.glob("*.jsonl"))) == 2

@@ -1,0 +1,36 @@
+"""Webhook configurations have the problems, defaults and warnings of real API servers.
+
+``python -m tests.e2e.record_webhooks`` recorded the rows.
+"""
+
+from functools import cache
+
+import pytest
+
+from policyd.json_types import JSONObject
+from policyd.versions import NEWEST, RECORDED, KubernetesVersion
+from tests.builders.webhook_configurations import CASES, rows_of
+from tests.builders.webhook_rows import answered
+from tests.shared import rows
+
+
+@cache
+def recorded(version: KubernetesVersion) -> dict[str, JSONObject]:
+    """The answers of a version; an older one has rows for what differs."""
+    found = {row["name"]: row for row in rows(rows_of(str(NEWEST)))}
+    if version != NEWEST:
+        found |= {row["name"]: row for row in rows(rows_of(str(version)))}
+    return found
+
+
+@pytest.mark.parametrize("version", RECORDED, ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_a_configuration_is_answered_as_by_the_api_server(
+    name: str, version: KubernetesVersion
+) -> None:
+    assert answered(CASES[name], version) == recorded(version)[name]
+
+
+@pytest.mark.parametrize("version", RECORDED, ids=str)
+def test_every_case_was_recorded(version: KubernetesVersion) -> None:
+    assert recorded(version).keys() == CASES.keys()

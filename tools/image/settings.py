@@ -1,0 +1,120 @@
+"""What the image is made of, and where the parts are. No steps here."""
+
+import os
+import tomllib
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+BUILD = ROOT / "build" / "image"
+LOCK = Path(__file__).with_name("requirements.lock")
+PYTHON = "3.11"
+ARCHITECTURE = "amd64"
+# Of every file and of the image. SOURCE_DATE_EPOCH is the convention of reproducible-builds.org.
+EPOCH = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
+
+# Python and the libraries of the modules that stay. libstdc++6 is for google-re2.
+PACKAGES = (
+    "base-files",
+    "gcc-12-base",
+    "libbz2-1.0",
+    "libc6",
+    "libexpat1",
+    "libffi8",
+    "libgcc-s1",
+    "liblzma5",
+    "libpython3.11-minimal",
+    "libpython3.11-stdlib",
+    "libssl3",
+    "libstdc++6",
+    "libuuid1",
+    "python3.11-minimal",
+    "zlib1g",
+)
+# Below usr/lib/python3.11: modules whose libraries are left out, and what a server has no use for.
+UNUSED_MODULES = (
+    "__pycache__",
+    "curses",
+    "dbm",
+    "distutils",
+    "ensurepip",
+    "idlelib",
+    "lib2to3",
+    "lib-dynload/_crypt.*",
+    "lib-dynload/_curses*",
+    "lib-dynload/_dbm.*",
+    "lib-dynload/_sqlite3.*",
+    "lib-dynload/_test*",
+    "lib-dynload/_xx*",
+    "lib-dynload/nis.*",
+    "lib-dynload/ossaudiodev.*",
+    "lib-dynload/readline.*",
+    "lib-dynload/xx*",
+    "pydoc_data",
+    "sqlite3",
+    "test",
+    "tkinter",
+    "turtledemo",
+    "venv",
+)
+# Documentation, settings of login shells, and conversions that Python does itself.
+UNUSED_FILES = (
+    "boot",
+    "etc/binfmt.d",
+    "etc/default",
+    "etc/dpkg",
+    "etc/host.conf",
+    "etc/issue*",
+    "etc/ld.so.conf.d",
+    "etc/profile.d",
+    "etc/python*",
+    "etc/skel",
+    "etc/update-motd.d",
+    "home",
+    "usr/bin/pdb*",
+    "usr/bin/py*clean*",
+    "usr/bin/pydoc*",
+    "usr/bin/pygettext*",
+    "usr/games",
+    "usr/include",
+    "usr/lib/x86_64-linux-gnu/gconv",
+    "usr/share/applications",
+    "usr/share/base-files",
+    "usr/share/binfmts",
+    "usr/share/dict",
+    "usr/share/gdb",
+    "usr/share/info",
+    "usr/share/libc-bin",
+    "usr/share/lintian",
+    "usr/share/man",
+    "usr/share/pixmaps",
+    "usr/share/python*",
+    "usr/src",
+    "var/backups",
+    "var/cache",
+    "var/local",
+    "var/mail",
+    "var/opt",
+    "var/spool",
+)
+
+
+def version() -> str:
+    """The version of policyd, of its image and of its chart."""
+    return str(_project()["version"])
+
+
+def dependencies() -> list[str]:
+    """What the wheel requires, with the extras ``cluster`` and ``otel``."""
+    extras = _project()["optional-dependencies"]
+    return [*_project()["dependencies"], *extras["cluster"], *extras["otel"]]
+
+
+def development() -> list[str]:
+    """The same, and what development needs."""
+    return [*dependencies(), *_project()["optional-dependencies"]["dev"]]
+
+
+def _project() -> dict[str, Any]:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return dict(project)
