@@ -72,7 +72,8 @@ class EvaluationTurns:
         """The loop has looked at its sockets, or does so before the requests of this turn go on."""
         now = perf_counter_ns()
         if self._taken:
-            pace = (now - self._began) / self._taken
+            # One that takes very long says little about those after it.
+            pace = min(TURN_NS, (now - self._began) / self._taken)
             self._pace += (pace - self._pace) * (WEIGHT if self._pace else 1)
         if not self.waiting:
             self._ticking = False

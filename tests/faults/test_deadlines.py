@@ -3,11 +3,13 @@ was not evaluated in time, and follows its failurePolicy.
 """
 
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from http.client import HTTPResponse
 from pathlib import Path
 from typing import NamedTuple
 
@@ -114,6 +116,26 @@ def test_expensive_expressions_end_at_the_deadline(
     with policies(tmp_path, slow, failure) as server:
         asked = ask(server, f"{path}?timeout={TIMEOUT}s", reviewed())
         holds(server, asked, failure)
+
+
+def answer_on(sock: socket.socket) -> tuple[int, bool]:
+    """The status of the answer, and whether it allows."""
+    answer = HTTPResponse(sock)
+    answer.begin()
+    return answer.status, json.loads(answer.read())["response"]["allowed"]
+
+
+def test_an_expensive_review_leaves_time_to_those_read_with_it(tmp_path: Path) -> None:
+    """While one is evaluated, an expensive one and cheap ones arrive: none of the cheap ones fails."""
+    listed = json.dumps([{"name": "listed", "expression": "'list' in object.data"}])
+    with policies(tmp_path, f"matchConditions: {listed}\n  {VALIDATIONS}", "Fail") as server:
+        path = "/validate?timeout=2s"
+        with ExitStack() as stack:
+            socks = [stack.enter_context(server.secure_socket()) for _ in range(6)]
+            for number, sock in enumerate(socks):
+                sock.sendall(whole(path, reviewed() if number < 2 else body()))
+            answers = [answer_on(sock) for sock in socks]
+    assert answers == [(200, False)] * 2 + [(200, True)] * 4
 
 
 @pytest.mark.parametrize("failure", FAILURES)

@@ -1,4 +1,4 @@
-"""The time that a policy has for a request, and the part of it that it may wait for lookups.
+"""The time that the policies have for a request, and the part of it that it may wait for lookups.
 
 All times are ``perf_counter_ns``; 0 means none.
 """
@@ -20,6 +20,14 @@ def deadline_of(policy: CompiledPolicy, deadline: int, now: int = 0) -> int:
         return deadline
     own = (now or perf_counter_ns()) + policy.timeout_ns
     return min(own, deadline) if deadline else own
+
+
+def evaluation_deadline(deadline: int) -> int:
+    """Return the time by which all policies of a request with this ``deadline`` must be evaluated:
+    half of what is left. The others that were read together with it have the other half.
+    """
+    now = perf_counter_ns()
+    return now + (deadline - now) // 2 if deadline > now else deadline
 
 
 def lookup_deadline(deadline: int, now: int = 0) -> int:
