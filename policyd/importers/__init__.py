@@ -1,0 +1,1 @@
+"""Policies of other engines as policies of policyd: what means the same is converted, the rest is named."""

@@ -1,0 +1,1 @@
+"""JMESPath, and strings with JMESPath in `{{ }}`, as CEL. Knows nothing of policies."""

@@ -1,0 +1,1 @@
+"""Policies of the API server itself, with their bindings."""

@@ -1,0 +1,74 @@
+"""What an import consists of. Only data."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from policyd.json_types import FieldPath, JSONObject
+from policyd.policy.source.documents import Document
+
+ImportState = Literal["imported", "with remarks", "not imported"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportRemark:
+    """What is different in the result, or why there is none.
+
+    ``path`` is the field of the source document that it is about, such as
+    ``spec.rules[0].validate.deny``; ``message`` is one sentence in plain words, without a full stop.
+    """
+
+    path: str
+    message: str
+
+
+class Refused(Exception):
+    """Raised where something cannot be said in policyd's language; refuses the whole source policy."""
+
+    def __init__(self, path: str, message: str) -> None:
+        super().__init__(message)
+        self.finding = ImportRemark(path, message)
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedDocument:
+    """A ``policyd.dev/v1 Policy``, its fields in the order in which a person would write them.
+
+    ``comments`` stand above fields, by path (``()``: above the document): what was decided, and why.
+    ``exceptions`` and similar parts of other documents have been merged into it.
+    """
+
+    raw: JSONObject
+    comments: Mapping[FieldPath, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Return the name of the policy."""
+        metadata = self.raw["metadata"]
+        assert isinstance(metadata, dict)
+        return str(metadata["name"])
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """One policy of the source with what came of it.
+
+    ``documents`` is empty exactly if there are ``reasons``: a policy is imported whole or not at all.
+    ``rules`` names the policies that came of each rule of the source, by the names that the tests of
+    the source use (``""``: the source policy has no rules of its own). ``kind_of_rule`` is what a
+    statistic counts by: ``pattern``, ``deny``, ``foreach``, ``cel``, ``patchStrategicMerge`` and so on.
+    """
+
+    source: Document
+    documents: tuple[ImportedDocument, ...] = ()
+    reasons: tuple[ImportRemark, ...] = ()
+    remarks: tuple[ImportRemark, ...] = ()
+    rules: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    kind_of_rule: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> ImportState:
+        """Return how it went."""
+        if self.reasons:
+            return "not imported"
+        return "with remarks" if self.remarks else "imported"

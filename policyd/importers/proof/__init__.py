@@ -1,0 +1,1 @@
+"""The tests of the source, run against what was imported."""
