@@ -1,0 +1,19 @@
+"""What the names in a JMESPath expression mean in CEL."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+
+class NotTranslatable(Exception):
+    """Raised for what CEL cannot say; the message names the function or the construct."""
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """``meanings`` maps what an expression may start with, such as ``element``, to CEL expressions."""
+
+    meanings: Mapping[str, str] = field(default_factory=dict)
+
+    def bound(self, name: str, expression: str) -> "Names":
+        """Return the names with one more."""
+        return replace(self, meanings={**self.meanings, name: expression})
