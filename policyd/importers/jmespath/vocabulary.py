@@ -9,11 +9,11 @@ class NotTranslatable(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class Vocabulary:
     """``meanings`` maps what an expression may start with, such as ``element``, to CEL expressions."""
 
     meanings: Mapping[str, str] = field(default_factory=dict)
 
-    def bound(self, name: str, expression: str) -> "Names":
-        """Return the names with one more."""
+    def bound(self, name: str, expression: str) -> "Vocabulary":
+        """Return the vocabulary with one more name."""
         return replace(self, meanings={**self.meanings, name: expression})
