@@ -20,8 +20,9 @@ from policyd.http.limits import Peer
 # Nanoseconds of evaluation before the event loop looks at its sockets. A request may arrive this
 # long before its time begins to run; the margin of a timeout of 1 s is twice as long.
 TURN_NS = 50_000_000
-# The weight of the last turn in the pace.
-WEIGHT = 0.3
+# The pace is the median of so many turns: a single request that takes long does not make policyd
+# refuse those after it.
+TURNS = 5
 # A request is refused if its turn would come later than its deadline at a pace slower by this: an
 # evaluation that is cut at the deadline has taken the time of others, too.
 SLACK = 1.5
@@ -32,14 +33,14 @@ _Waiting = tuple[asyncio.Future[None], int]
 class EvaluationTurns:
     """The requests that wait to be evaluated."""
 
-    __slots__ = ("_began", "_pace", "_queues", "_taken", "_ticking", "waiting")
+    __slots__ = ("_began", "_paces", "_queues", "_taken", "_ticking", "waiting")
 
     def __init__(self) -> None:
         # By address; the first one is served next.
         self._queues: dict[Peer, deque[_Waiting]] = {}
         self.waiting = 0
-        # Nanoseconds that a request took lately, with all that is done beside it.
-        self._pace = 0.0
+        # Nanoseconds that a request took in each of the last turns, with all that is done beside it.
+        self._paces: deque[float] = deque(maxlen=TURNS)
         self._began = 0
         self._taken = 0
         self._ticking = False
@@ -59,7 +60,7 @@ class EvaluationTurns:
         queue = self._queues.get(peer)
         own = 0 if queue is None else len(queue)
         before = sum(min(len(each), own + 1) for each in self._queues.values())
-        if now + (before + 2) * self._pace * SLACK > deadline:
+        if now + (before + 2) * self._pace() * SLACK > deadline:
             return False
         if queue is None:
             queue = self._queues[peer] = deque()
@@ -68,19 +69,20 @@ class EvaluationTurns:
         self.waiting += 1
         return future
 
+    def _pace(self) -> float:
+        return sorted(self._paces)[(len(self._paces) - 1) // 2] if self._paces else 0.0
+
     def _next(self) -> None:
         """The loop has looked at its sockets, or does so before the requests of this turn go on."""
         now = perf_counter_ns()
         if self._taken:
-            # One that takes very long says little about those after it.
-            pace = min(TURN_NS, (now - self._began) / self._taken)
-            self._pace += (pace - self._pace) * (WEIGHT if self._pace else 1)
+            self._paces.append((now - self._began) / self._taken)
         if not self.waiting:
             self._ticking = False
             return
         self._began, self._taken = now, 0
         self._wake_late(now)
-        most = TURN_NS / max(self._pace, 1.0)
+        most = TURN_NS / max(self._pace(), 1.0)
         while self.waiting and (self._taken < most or not self._taken):
             self._wake_one()
         # After the requests that were just woken, and before the sockets.
