@@ -39,7 +39,8 @@ class EvaluationTurns:
         # By address; the first one is served next.
         self._queues: dict[Peer, deque[_Waiting]] = {}
         self.waiting = 0
-        # Nanoseconds that a request took in each of the last turns, with all that is done beside it.
+        # Nanoseconds that a request took in each of the last turns, with all that is done
+        # beside it.
         self._paces: deque[float] = deque(maxlen=TURNS)
         self._began = 0
         self._taken = 0

@@ -1,1 +1,4 @@
-"""Policies of other engines as policies of policyd: what means the same is converted, the rest is named."""
+"""Policies of other engines as policies of policyd.
+
+What means the same is converted; what does not is reported with its place and the reason.
+"""

@@ -13,6 +13,7 @@ from policyd.cli.apply.output import ReportOptions, write
 from policyd.cli.shared.kubeconfig import CONTEXT, KUBECONFIG, kubeconfig_file
 from policyd.cli.shared.manifests import Requester
 from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.settings import with_options
 from policyd.cli.shared.terminal.progress import counting
 from policyd.cluster import open_reader
 from policyd.policy.compile.policy_set import CompiledPolicySet
@@ -60,10 +61,7 @@ def cluster_options(function: Callable[..., Any]) -> Callable[..., Any]:
             raise click.UsageError("--namespace may be repeated only with --cluster")
         return function(cluster=None, namespace=next(iter(namespaces), None), **others)
 
-    made: Callable[..., Any] = command
-    for option in reversed(_OPTIONS):
-        made = option(made)
-    return made
+    return with_options(command, _OPTIONS)
 
 
 def scan_cluster(

@@ -10,6 +10,7 @@ import click
 
 from policyd import units
 from policyd.cli.bench.values import Unit
+from policyd.cli.shared.settings import with_options
 from policyd.cli.webhooks.options import Service, ca_bundle
 from policyd.crossover.model import Limits
 from policyd.units import Address
@@ -77,10 +78,7 @@ def crossover_options(function: Callable[..., Any]) -> Callable[..., Any]:
         )
         return function(options=options, **others)
 
-    made: Callable[..., Any] = command
-    for option in reversed(_OPTIONS):
-        made = option(made)
-    return made
+    return with_options(command, _OPTIONS)
 
 
 _OPTIONS = (

@@ -15,6 +15,7 @@ from policyd.benchmark.figures import FigureChange, change
 from policyd.benchmark.saved import Saved
 from policyd.cli.bench.values import Unit, share
 from policyd.cli.shared.output import counted, styled
+from policyd.cli.shared.settings import with_options
 from policyd.errors import ConfigError
 from policyd.json_types import JSONObject
 
@@ -151,10 +152,7 @@ def saving_options(function: Callable[..., Any]) -> Callable[..., Any]:
         options = SavingOptions(save, compare, threshold, allow_different)
         return function(saving=options, **others)
 
-    made: Callable[..., Any] = command
-    for option in reversed(_OPTIONS):
-        made = option(made)
-    return made
+    return with_options(command, _OPTIONS)
 
 
 def _changes(now: Saved, former: Saved) -> tuple[Sequence[FigureChange], tuple[str, ...]]:

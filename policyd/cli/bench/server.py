@@ -20,6 +20,7 @@ from policyd.cli.bench.saving import SavingOptions, saving_options
 from policyd.cli.bench.server_output import ServerResult, server_text
 from policyd.cli.bench.values import Unit
 from policyd.cli.shared.output import echo_json, format_option
+from policyd.cli.shared.settings import with_options
 from policyd.cli.shared.terminal.progress import counting
 from policyd.offline.admitting import BOTH
 from policyd.offline.defaulting.defaults import Defaults
@@ -98,10 +99,7 @@ def server_options(function: Callable[..., Any]) -> Callable[..., Any]:
         )
         return function(options=options, **others)
 
-    made: Callable[..., Any] = command
-    for option in reversed(_OPTIONS):
-        made = option(made)
-    return made
+    return with_options(command, _OPTIONS)
 
 
 _OPTIONS = (

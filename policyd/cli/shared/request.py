@@ -21,6 +21,7 @@ from policyd.cli.shared.manifests import (
 )
 from policyd.cli.shared.output import echo_skipped
 from policyd.cli.shared.selection import SELECT, Selection, selectors
+from policyd.cli.shared.settings import with_options
 from policyd.errors import ConfigError, PolicySchemaError, ReviewError
 from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
@@ -150,10 +151,7 @@ def request_options(function: Callable[..., Any]) -> Callable[..., Any]:
         given = RequestOptions(requester, old, namespace_labels, select, defaults)
         return function(request=given, **others)
 
-    made: Callable[..., Any] = command
-    for option in reversed(_OPTIONS):
-        made = option(made)
-    return made
+    return with_options(command, _OPTIONS)
 
 
 FOR_MANIFESTS = "--select, --operation, --old, --user, --group, --namespace and --no-defaults"

@@ -1,6 +1,6 @@
 """Click options built from the fields of Settings: one field, one flag. Resolves no values."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import Field, fields
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import click
 from policyd import units, versions
 from policyd.config import PREFIX, Settings
 
+_AddOption = Callable[[Callable[..., Any]], Callable[..., Any]]
 SHORT = {"policies": "-p"}
 # What --help calls the value of a flag, by the function that reads it.
 _METAVARS: dict[Callable[[str], Any], str] = {
@@ -48,9 +49,14 @@ _HOURS = 172_800.0
 
 def settings_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add a flag for each setting to a command; it is None, or (), if it is not given."""
-    for each in reversed(fields(Settings)):
-        function = _option(each)(function)
-    return function
+    return with_options(function, [_option(each) for each in fields(Settings)])
+
+
+def with_options(command: Callable[..., Any], options: Sequence[_AddOption]) -> Callable[..., Any]:
+    """Add options to a command; ``--help`` lists them in this order."""
+    for add in reversed(options):
+        command = add(command)
+    return command
 
 
 def _option(each: Field[Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from policyd.cli.shared.settings import with_options
 from policyd.errors import ConfigError
 from policyd.webhooks.rendering.options import RenderOptions, ServiceAddress
 
@@ -87,10 +88,7 @@ def render_options(function: Callable[..., Any]) -> Callable[..., Any]:
         )
         return function(options=options, **others)
 
-    made: Callable[..., Any] = command
-    for option in reversed(_OPTIONS):
-        made = option(made)
-    return made
+    return with_options(command, _OPTIONS)
 
 
 def ca_bundle(file: Path | None) -> bytes:

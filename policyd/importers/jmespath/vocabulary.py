@@ -10,7 +10,7 @@ class NotTranslatable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Vocabulary:
-    """``meanings`` maps what an expression may start with, such as ``element``, to CEL expressions."""
+    """``meanings`` maps what an expression may start with, such as ``element``, to CEL."""
 
     meanings: Mapping[str, str] = field(default_factory=dict)
 
