@@ -101,3 +101,23 @@ def test_make_e2e_uses_it() -> None:
     assert "\ttools/e2e\n" in (ROOT / "Makefile").read_text()
     script = (ROOT / "tools/e2e").read_text()
     assert "-m pytest -p tests.e2e.required)" in script and script.count('"${pytest[@]}"') == 2
+
+
+@pytest.mark.parametrize("failing", ["", "placement", "others", "both"])
+def test_both_processes_of_the_end_to_end_tests_count(tmp_path: Path, failing: str) -> None:
+    """``make e2e`` fails if either process does, and prints what each of them printed."""
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools/e2e", tmp_path / "tools/e2e")
+    python = tmp_path / ".venv/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(f"""#!/bin/sh
+if [ "$1" = -c ]; then shift 2; part=placement; else part=others; fi
+echo "the $part"
+case "{failing}" in $part|both) exit 1;; esac
+""")
+    python.chmod(0o755)
+    done = subprocess.run(
+        [tmp_path / "tools/e2e"], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == bool(failing)
+    assert done.stdout == "the others\nthe placement\n"
