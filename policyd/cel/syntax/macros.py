@@ -44,8 +44,6 @@ class MacroError(Exception):
 class Factory:
     """Makes nodes at one place, with fresh ids from the tree's counter."""
 
-    __slots__ = ("_ids", "pos", "version")
-
     def __init__(self, ids: "count[int]", pos: int, version: KubernetesVersion) -> None:
         self._ids = ids
         self.pos = pos
@@ -130,7 +128,7 @@ class Factory:
         )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FoldVariables:
     """The variables of a fold."""
 
@@ -139,7 +137,7 @@ class FoldVariables:
     accumulator: str = ACCUMULATOR
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fold:
     """The parts in which folds differ."""
 
