@@ -64,17 +64,13 @@ class Type:
     __match_args__ = ("name", "params")
 
     def __init__(self, name: str, params: "tuple[Type, ...]" = ()) -> None:
-        size = 1
         kind = _kind(name, bool(params))
-        parametric = kind is Kind.PARAM
-        for param in params:
-            size += param.size
-            parametric = parametric or param.parametric
         self.name = name
         self.params = params
         self.kind = kind
-        self.size = size  # names in its spelling
-        self.parametric = parametric  # whether a type parameter is part of it
+        self.size: int = 1 + sum([param.size for param in params])  # names in its spelling
+        # Whether a type parameter is part of it.
+        self.parametric: bool = kind is Kind.PARAM or any([param.parametric for param in params])
         self._hash = hash((name, params))
 
     def __eq__(self, other: object) -> bool:
