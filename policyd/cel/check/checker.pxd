@@ -21,7 +21,8 @@ from policyd.cel.types.unify cimport Bindings
 
 
 cdef dict _LITERAL_TYPES
-cdef tuple _LOGIC
+cdef frozenset _LOGIC
+cdef object _DYN, _ERROR, _LIST, _MAP, _PARAM, _STRUCT, _TYPE, _WELL_KNOWN
 
 
 cdef class Checker:

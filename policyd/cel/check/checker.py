@@ -38,7 +38,15 @@ _LITERAL_TYPES: dict[type, Type] = {
     bytes: types.BYTES,
     type(None): types.NULL,
 }
-_LOGIC = ("_&&_", "_||_")
+_LOGIC = frozenset(("_&&_", "_||_"))
+_DYN = Kind.DYN
+_ERROR = Kind.ERROR
+_LIST = Kind.LIST
+_MAP = Kind.MAP
+_PARAM = Kind.PARAM
+_STRUCT = Kind.STRUCT
+_TYPE = Kind.TYPE
+_WELL_KNOWN = Kind.WELL_KNOWN
 # ``.map(x, {x: x})`` doubles a type: a chain of thirty would occupy the API server for days.
 MAX_TYPE_SIZE = 1_000
 
@@ -167,14 +175,14 @@ class Checker:
         whole = self._bindings.substitute(self._type(operand))
         target = whole.params[0] if types.is_optional(whole) else whole
         found = ERROR
-        if target.kind is Kind.MAP:
+        if target.kind is _MAP:
             found = target.params[1]
-        elif target.kind is Kind.STRUCT:
+        elif target.kind is _STRUCT:
             found = self._struct_field(node.pos, target, field)
         else:
-            if target.kind is Kind.PARAM:
+            if target.kind is _PARAM:
                 self._bindings.assignable(DYN, target)
-            elif target.kind not in (Kind.DYN, Kind.ERROR):
+            elif target.kind not in (_DYN, _ERROR):
                 self._report(
                     node.pos, f"type '{target.display()}' does not support field selection"
                 )
@@ -233,7 +241,7 @@ class Checker:
             produced = self._bindings.substitute(produced)
             if result is None:
                 result = produced
-            elif result.kind is not Kind.DYN and produced != result:
+            elif result.kind is not _DYN and produced != result:
                 result = DYN
         if result is None:
             return self._no_overload(node, given)
@@ -277,7 +285,7 @@ class Checker:
             return found
         if types.is_optional(found):
             return found.params[0]
-        if found.kind is not Kind.DYN:
+        if found.kind is not _DYN:
             self._mismatch(value.pos, types.optional_of(found), found)
         return found
 
@@ -314,20 +322,20 @@ class Checker:
         return StructExpr(node.id, node.pos, name, made)
 
     def _struct_type(self, node: StructExpr, found: Type) -> Type:
-        if found.kind is Kind.ERROR:
+        if found.kind is _ERROR:
             return ERROR
-        if found.kind is not Kind.TYPE:
+        if found.kind is not _TYPE:
             self._report(node.pos, f"'{found}' is not a type")
             return ERROR
         struct = found.params[0] if found.params else types.TYPE
-        if struct.kind is not Kind.STRUCT and not is_message(struct):
+        if struct.kind is not _STRUCT and not is_message(struct):
             self._report(node.pos, f"'{struct.name}' is not a message type")
             return ERROR
         return struct
 
     def _struct_entry(self, field: StructField, struct: Type, name: str) -> StructField:
         value = self.visit(field.value)
-        named = struct if struct.kind is Kind.WELL_KNOWN else Type(name)
+        named = struct if struct.kind is _WELL_KNOWN else Type(name)
         wanted = self._struct_field(field.pos, named, field.name)
         given = self._unwrapped(value, field.optional)
         if not self._bindings.assignable(wanted, given):
@@ -371,12 +379,12 @@ class Checker:
     def _iteration_types(self, over: Expr, two: bool) -> tuple[Type, Type]:
         """Return the types of the iteration variables."""
         range_type = self._bindings.substitute(self._type(over))
-        if range_type.kind is Kind.LIST:
+        if range_type.kind is _LIST:
             element = range_type.params[0]
             return (INT, element) if two else (element, element)
-        if range_type.kind is Kind.MAP:
+        if range_type.kind is _MAP:
             return range_type.params[0], range_type.params[1]
-        if range_type.kind in (Kind.DYN, Kind.ERROR, Kind.PARAM):
+        if range_type.kind in (_DYN, _ERROR, _PARAM):
             self._bindings.assignable(DYN, range_type)
             return DYN, DYN
         self._report(

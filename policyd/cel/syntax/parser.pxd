@@ -2,9 +2,10 @@
 
 cimport cython
 
-from policyd.cel.syntax.ast cimport Expr
+from policyd.cel.syntax.ast cimport Call, Expr, Ident, ListExpr, Literal, MapEntry, MapExpr, Select, StructExpr, StructField
 from policyd.cel.syntax.cursor cimport Cursor
 from policyd.cel.syntax.lexer cimport Token
+from policyd.cel.syntax.macros cimport Factory, expand
 
 
 cdef dict _RELATIONS, _SUMS, _PRODUCTS
@@ -23,7 +24,6 @@ cdef class _Parser(Cursor):
     cdef Expr parse(self)
     cdef void _limit(self, Py_ssize_t depth) except *
     cdef Expr _call(self, Py_ssize_t pos, str function, tuple args, Expr target=*)
-    cdef object _maker(self, Py_ssize_t pos)
     cdef Expr _broken(self, Py_ssize_t pos)
     @cython.locals(question=Token)
     cdef tuple _expr(self)

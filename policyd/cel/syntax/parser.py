@@ -12,7 +12,7 @@ after macro expansion, so that no walk over it can exhaust the C stack.
 
 from itertools import count
 
-from policyd.cel.syntax import literals, macros
+from policyd.cel.syntax import literals
 from policyd.cel.syntax.ast import (
     Call,
     Expr,
@@ -28,6 +28,7 @@ from policyd.cel.syntax.ast import (
 from policyd.cel.syntax.cursor import Cursor, Unexpected
 from policyd.cel.syntax.errors import UNSUPPORTED_BACKQUOTE, explain
 from policyd.cel.syntax.lexer import EOF, RESERVED, Token, tokenize
+from policyd.cel.syntax.macros import Factory, MacroError, expand
 from policyd.cel.syntax.recursion import deep_recursion, depth_of
 from policyd.cel.syntax.source import MAX_SYNTAX_ERRORS, NOWHERE, Issue, Source, limited
 from policyd.errors import CelSyntaxError
@@ -59,22 +60,21 @@ def parse(text: str, version: KubernetesVersion = NEWEST) -> Expr:
     """Return the tree of an expression as a version of Kubernetes reads it; raises
     CelSyntaxError with every error found.
     """
-    source = Source(text)
     if len(text) > MAX_CODE_POINTS:
         message = (
             f"expression code point size exceeds limit: size: {len(text)}, limit {MAX_CODE_POINTS}"
         )
-        raise source.error(CelSyntaxError, [Issue(NOWHERE, message)])
+        raise Source(text).error(CelSyntaxError, [Issue(NOWHERE, message)])
     tokens, issues = tokenize(text)
     if len(issues) > MAX_SYNTAX_ERRORS:
-        raise source.error(CelSyntaxError, limited(issues))
+        raise Source(text).error(CelSyntaxError, limited(issues))
     parser = _Parser(text, tokens, issues, version)
     with deep_recursion():
         expr = parser.parse()
         if not issues and parser.nodes > MAX_TREE_DEPTH and depth_of(expr) > MAX_TREE_DEPTH:
             issues.append(Issue(NOWHERE, f"expression recursion limit exceeded: {MAX_TREE_DEPTH}"))
     if issues or expr is None:
-        raise source.error(CelSyntaxError, issues)
+        raise Source(text).error(CelSyntaxError, issues)
     return expr
 
 
@@ -125,17 +125,16 @@ class _Parser(Cursor):
         self, pos: int, function: str, args: tuple[Expr, ...], target: Expr | None = None
     ) -> Expr:
         """Return a call, or its expansion if it is a macro."""
+        if target is None and function != "has":
+            return Call(next(self._ids), pos, function, None, args)
         try:
-            expansion = macros.expand(self._maker(pos), function, target, args)
-        except macros.MacroError as error:
+            expansion = expand(Factory(self._ids, pos, self._version), function, target, args)
+        except MacroError as error:
             self._issues.append(Issue(error.pos, error.message))
             return self._broken(error.pos)
         if expansion is not None:
             return expansion
         return Call(next(self._ids), pos, function, target, args)
-
-    def _maker(self, pos: int) -> macros.Factory:
-        return macros.Factory(self._ids, pos, self._version)
 
     def _broken(self, pos: int) -> Expr:
         """Return a placeholder for a part with a reported error."""

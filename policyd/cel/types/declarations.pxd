@@ -47,8 +47,12 @@ cdef class TypeVariables:
     @cython.locals(number=Py_ssize_t)
     cpdef Type fresh(self)
     cpdef void skip(self, OverloadDecl overload) except *
+    @cython.locals(key=tuple, known=tuple)
     cpdef tuple instantiate(self, OverloadDecl overload)
+    cdef tuple _instance(self, OverloadDecl overload)
 
 
+cdef object _PARAM
 cdef tuple _FRESH
+cdef dict _INSTANCES
 cdef Type _rename(Type t, dict names)

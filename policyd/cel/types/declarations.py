@@ -7,6 +7,7 @@ from policyd.cel.types import types
 from policyd.cel.types.types import Kind, Type, TypeProvider
 from policyd.versions import LEADING_DOT_IS_GLOBAL, NEWEST, TYPE_NAMES_HOLD_DYN, KubernetesVersion
 
+_PARAM = Kind.PARAM
 _ALIASES = {
     "null": "null_type",
     "timestamp": "google.protobuf.Timestamp",
@@ -15,9 +16,11 @@ _ALIASES = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class OverloadDecl:
-    """One signature of a function; a member's receiver is its first argument type."""
+    """One signature of a function; a member's receiver is its first argument type. Each is equal
+    only to itself.
+    """
 
     id: str
     function: str
@@ -72,7 +75,7 @@ def _split(text: str) -> list[str]:
 def _params(of: Iterable[Type]) -> list[Type]:
     found = []
     for each in of:
-        found += [each] if each.kind is Kind.PARAM else _params(each.params)
+        found += [each] if each.kind is _PARAM else _params(each.params)
     return found
 
 
@@ -278,18 +281,31 @@ class TypeVariables:
         """Return the argument types and the result type, with fresh type parameters."""
         if not overload.type_params:
             return overload.args, overload.result
+        key = overload, self._next
+        known = _INSTANCES.get(key)
+        if known is None:
+            known = self._instance(overload)
+            if self._next <= len(_FRESH):
+                _INSTANCES[key] = known
+        else:
+            self._next += len(overload.type_params)
+        return known
+
+    def _instance(self, overload: OverloadDecl) -> tuple[tuple[Type, ...], Type]:
         fresh = {param: self.fresh() for param in overload.type_params}
         args = tuple([_rename(arg, fresh) for arg in overload.args])
         return args, _rename(overload.result, fresh)
 
 
 # Most expressions have fewer.
-_FRESH = tuple([Type(f"_var{number}") for number in range(256)])
+_FRESH = tuple([Type(f"_var{number}") for number in range(64)])
+# Overloads with these type parameters, by the first one's number.
+_INSTANCES: dict[tuple[OverloadDecl, int], tuple[tuple[Type, ...], Type]] = {}
 
 
 def _rename(t: Type, names: dict[Type, Type]) -> Type:
     if not t.parametric:
         return t
-    if t.kind is Kind.PARAM:
+    if t.kind is _PARAM:
         return names[t]
     return Type(t.name, tuple([_rename(param, names) for param in t.params]))

@@ -162,7 +162,7 @@ def is_optional(t: Type) -> bool:
 
 def is_patch_object(name: str) -> bool:
     """Return whether a type name is that of a mutation's object, or of a part of it."""
-    return name == OBJECT.name or name.startswith(f"{OBJECT.name}.")
+    return name == "Object" or name.startswith("Object.")
 
 
 class TypeProvider(Protocol):
