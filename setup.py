@@ -49,7 +49,6 @@ MACROS: list[tuple[str, str | None]] = (
 )
 
 
-
 def compiled() -> list[Path]:
     """Return the sources of the extension modules."""
     core = Path("policyd/_core").rglob("*.pyx")
