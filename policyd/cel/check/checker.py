@@ -134,10 +134,12 @@ class Checker:
     def _name(self, node: Expr, found: tuple[str, Type]) -> Expr:
         """Return the node as one name. A leading dot stays if a macro variable hides the name."""
         name, declared = found
+        if isinstance(node, Ident) and node.name == name:
+            return self._typed(node, declared, Reference(name, (), CONSTANTS.get(name)))
         dotted = isinstance(node, Ident) and node.name.startswith(".")
         if self._names.variable(name) != found or (dotted and self._names.hides(name)):
             return self._typed(Ident(node.id, node.pos, f".{name}"), declared, Reference(name))
-        reference = Reference(name, value=CONSTANTS.get(name))
+        reference = Reference(name, (), CONSTANTS.get(name))
         return self._typed(Ident(node.id, node.pos, name), declared, reference)
 
     # Names and fields
@@ -155,7 +157,9 @@ class Checker:
         found = self._field_of(node, operand, node.field)
         if node.test_only:
             found = BOOL
-        made = Select(node.id, node.pos, operand, node.field, node.test_only)
+        made = node
+        if operand is not node.operand:
+            made = Select(node.id, node.pos, operand, node.field, node.test_only)
         return self._typed(made, self._bindings.substitute(found))
 
     def _optional_select(self, node: Call) -> Expr:
