@@ -1,4 +1,5 @@
-"""Build the compiled core: every .pyx under policyd/_core is one extension module.
+"""Build the compiled modules: every .pyx under policyd/_core, and every .py with a .pxd beside it,
+which gives its classes and functions C types, is one extension module.
 
 POLICYD_DEBUG=1: unoptimised build with symbols. POLICYD_TRACE=1: that, traced for coverage.
 POLICYD_SANITIZE=1: with AddressSanitizer and UndefinedBehaviorSanitizer. POLICYD_FUZZ=1: every
@@ -47,7 +48,15 @@ MACROS: list[tuple[str, str | None]] = (
     else []
 )
 
-sources = [] if COMPILED else sorted(Path("policyd/_core").rglob("*.pyx"))
+
+def compiled() -> list[Path]:
+    """Return the sources of the extension modules."""
+    core = Path("policyd/_core").rglob("*.pyx")
+    headers = (each.with_suffix(".py") for each in Path("policyd").rglob("[!_]*.pxd"))
+    return sorted([*core, *(source for source in headers if source.exists())])
+
+
+sources = [] if COMPILED else compiled()
 extensions = [
     Extension(
         ".".join(source.with_suffix("").parts),
@@ -64,6 +73,7 @@ setup(
         extensions,
         compiler_directives={
             "language_level": "3",
+            "annotation_typing": False,  # C types are those of the headers alone
             "linetrace": TRACE,
             "embedsignature": True,
             "embedsignature.format": "python",

@@ -68,18 +68,7 @@ class Environment:
         version: KubernetesVersion = NEWEST,
     ) -> "Environment":
         """Return the environment of a policy's expressions (k8s-semantics 1.1, 1.5)."""
-        variables = {
-            "object": DYN,
-            "oldObject": DYN,
-            "namespaceObject": NAMESPACE,
-            "request": REQUEST,
-        }
-        if params:
-            variables["params"] = DYN
-        if authorizer:
-            variables |= _authorizer()
-        structs = Structs(ADMISSION, patches=patch_types)
-        return cls(variables, structs, patch_types=patch_types, version=version)
+        return _admission(params, authorizer, patch_types, version)
 
     def extend(self, variables: Mapping[str, Type], *, container: str = "") -> "Environment":
         """Add variables, and look names up in a container (see ``Scope``)."""
@@ -170,6 +159,19 @@ class Environment:
 
 def _authorizer() -> dict[str, Type]:
     return {"authorizer": AUTHORIZER, "authorizer.requestResource": RESOURCE_CHECK}
+
+
+@cache
+def _admission(
+    params: bool, authorizer: bool, patch_types: bool, version: KubernetesVersion
+) -> Environment:
+    variables = {"object": DYN, "oldObject": DYN, "namespaceObject": NAMESPACE, "request": REQUEST}
+    if params:
+        variables["params"] = DYN
+    if authorizer:
+        variables |= _authorizer()
+    structs = Structs(ADMISSION, patches=patch_types)
+    return Environment(variables, structs, patch_types=patch_types, version=version)
 
 
 @cache

@@ -59,7 +59,8 @@ def _is_kept(relative: Path) -> bool:
         return False
     _, _, *inside = relative.parts  # build/cython/policyd/…, build/lib.PLATFORM/policyd/…
     source = settings.ROOT.joinpath(*inside)
-    return source.with_name(f"{source.name.partition('.')[0]}.pyx").exists()
+    name = source.name.partition(".")[0]
+    return any(source.with_name(f"{name}{suffix}").exists() for suffix in (".pyx", ".pxd"))
 
 
 def _compilers() -> str:

@@ -5,8 +5,6 @@ Mixed literals like ``[1, "a"]`` get the element type dyn here; ``validators`` r
 of string.format, as Kubernetes does.
 """
 
-from dataclasses import replace
-
 from policyd.cel.syntax.ast import (
     Call,
     Checked,
@@ -40,7 +38,15 @@ _LITERAL_TYPES: dict[type, Type] = {
     bytes: types.BYTES,
     type(None): types.NULL,
 }
-_LOGIC = ("_&&_", "_||_")
+_LOGIC = frozenset(("_&&_", "_||_"))
+_DYN = Kind.DYN
+_ERROR = Kind.ERROR
+_LIST = Kind.LIST
+_MAP = Kind.MAP
+_PARAM = Kind.PARAM
+_STRUCT = Kind.STRUCT
+_TYPE = Kind.TYPE
+_WELL_KNOWN = Kind.WELL_KNOWN
 # ``.map(x, {x: x})`` doubles a type: a chain of thirty would occupy the API server for days.
 MAX_TYPE_SIZE = 1_000
 
@@ -76,32 +82,28 @@ class Checker:
     def finish(self, text: str, expr: Expr) -> Checked:
         """Return the results, free of type parameters."""
         solved = {
-            node: self._bindings.substitute(found, free_to_dyn=True)
-            for node, found in self._types.items()
+            node: self._bindings.substitute(found, True) for node, found in self._types.items()
         }
         return Checked(text, expr, solved, self._references, self._scope.version)
 
     def visit(self, node: Expr) -> Expr:
         """Check a node, store its type in ``_types`` and return it with names resolved."""
-        match node:
-            case Literal():
-                return self._typed(node, _LITERAL_TYPES.get(type(node.value), types.UINT))
-            case Ident():
-                return self._ident(node)
-            case Select():
-                return self._select(node)
-            case Call(function="_?._"):
-                return self._optional_select(node)
-            case Call():
-                return self._call(node)
-            case ListExpr():
-                return self._list(node)
-            case MapExpr():
-                return self._map(node)
-            case StructExpr():
-                return self._struct(node)
-            case Comprehension():
-                return self._comprehension(node)
+        if isinstance(node, Select):
+            return self._select(node)
+        if isinstance(node, Ident):
+            return self._ident(node)
+        if isinstance(node, Call):
+            return self._optional_select(node) if node.function == "_?._" else self._call(node)
+        if isinstance(node, Literal):
+            return self._typed(node, _LITERAL_TYPES.get(type(node.value), types.UINT))
+        if isinstance(node, Comprehension):
+            return self._comprehension(node)
+        if isinstance(node, ListExpr):
+            return self._list(node)
+        if isinstance(node, MapExpr):
+            return self._map(node)
+        if isinstance(node, StructExpr):
+            return self._struct(node)
         raise TypeError(f"no such node: {node!r}")
 
     # Helpers
@@ -132,10 +134,12 @@ class Checker:
     def _name(self, node: Expr, found: tuple[str, Type]) -> Expr:
         """Return the node as one name. A leading dot stays if a macro variable hides the name."""
         name, declared = found
+        if isinstance(node, Ident) and node.name == name:
+            return self._typed(node, declared, Reference(name, (), CONSTANTS.get(name)))
         dotted = isinstance(node, Ident) and node.name.startswith(".")
         if self._names.variable(name) != found or (dotted and self._names.hides(name)):
             return self._typed(Ident(node.id, node.pos, f".{name}"), declared, Reference(name))
-        reference = Reference(name, value=CONSTANTS.get(name))
+        reference = Reference(name, (), CONSTANTS.get(name))
         return self._typed(Ident(node.id, node.pos, name), declared, reference)
 
     # Names and fields
@@ -153,34 +157,36 @@ class Checker:
         found = self._field_of(node, operand, node.field)
         if node.test_only:
             found = BOOL
-        made = Select(node.id, node.pos, operand, node.field, node.test_only)
+        made = node
+        if operand is not node.operand:
+            made = Select(node.id, node.pos, operand, node.field, node.test_only)
         return self._typed(made, self._bindings.substitute(found))
 
     def _optional_select(self, node: Call) -> Expr:
         operand, field = self.visit(node.args[0]), node.args[1]
         if not isinstance(field, Literal) or not isinstance(field.value, str):
             raise TypeError("the parser makes optional selections with a literal name")
-        found = self._field_of(node, operand, field.value, optional=True)
+        found = self._field_of(node, operand, field.value, True)
         self._types[field.id] = STRING
         return self._typed(
-            replace(node, args=(operand, field)),
+            Call(node.id, node.pos, node.function, node.target, (operand, field)),
             self._bindings.substitute(found),
             Reference(node.function, ("select_optional_field",)),
         )
 
-    def _field_of(self, node: Expr, operand: Expr, field: str, *, optional: bool = False) -> Type:
+    def _field_of(self, node: Expr, operand: Expr, field: str, optional: bool = False) -> Type:
         """Return the type of a field; an optional operand or selection makes it optional."""
         whole = self._bindings.substitute(self._type(operand))
         target = whole.params[0] if types.is_optional(whole) else whole
         found = ERROR
-        if target.kind is Kind.MAP:
+        if target.kind is _MAP:
             found = target.params[1]
-        elif target.kind is Kind.STRUCT:
+        elif target.kind is _STRUCT:
             found = self._struct_field(node.pos, target, field)
         else:
-            if target.kind is Kind.PARAM:
+            if target.kind is _PARAM:
                 self._bindings.assignable(DYN, target)
-            elif target.kind not in (Kind.DYN, Kind.ERROR):
+            elif target.kind not in (_DYN, _ERROR):
                 self._report(
                     node.pos, f"type '{target.display()}' does not support field selection"
                 )
@@ -229,6 +235,9 @@ class Checker:
         for overload in overloads:
             if overload.member != (node.target is not None):
                 continue
+            if len(overload.args) != len(given):
+                self._variables.skip(overload)
+                continue
             wanted, produced = self._variables.instantiate(overload)
             if not self._bindings.all_assignable(given, wanted):
                 continue
@@ -236,7 +245,7 @@ class Checker:
             produced = self._bindings.substitute(produced)
             if result is None:
                 result = produced
-            elif result.kind is not Kind.DYN and produced != result:
+            elif result.kind is not _DYN and produced != result:
                 result = DYN
         if result is None:
             return self._no_overload(node, given)
@@ -252,7 +261,7 @@ class Checker:
         return self._typed(node, result, Reference(node.function, (overloads[0].id,)))
 
     def _no_overload(self, node: Call, given: tuple[Type, ...]) -> Expr:
-        names = [self._bindings.substitute(each, free_to_dyn=True).display() for each in given]
+        names = [self._bindings.substitute(each, True).display() for each in given]
         receiver = f"{names.pop(0)}." if node.target is not None else ""
         self._report(
             node.pos,
@@ -269,18 +278,18 @@ class Checker:
         for index, each in enumerate(node.elements):
             element = self.visit(each)
             elements.append(element)
-            joined = self._join(joined, self._unwrapped(element, optional=index in node.optional))
+            joined = self._join(joined, self._unwrapped(element, index in node.optional))
         found = types.list_of(joined or self._variables.fresh())
-        return self._typed(replace(node, elements=tuple(elements)), found)
+        return self._typed(ListExpr(node.id, node.pos, tuple(elements), node.optional), found)
 
-    def _unwrapped(self, value: Expr, *, optional: bool) -> Type:
+    def _unwrapped(self, value: Expr, optional: bool) -> Type:
         """Return the type of a value in its literal: ``?value`` must be an optional."""
         found = self._type(value)
         if not optional:
             return found
         if types.is_optional(found):
             return found.params[0]
-        if found.kind is not Kind.DYN:
+        if found.kind is not _DYN:
             self._mismatch(value.pos, types.optional_of(found), found)
         return found
 
@@ -299,12 +308,12 @@ class Checker:
             key = self.visit(entry.key)
             key_type = self._join(key_type, self._type(key))
             value = self.visit(entry.value)
-            value_type = self._join(value_type, self._unwrapped(value, optional=entry.optional))
-            entries.append(replace(entry, key=key, value=value))
+            value_type = self._join(value_type, self._unwrapped(value, entry.optional))
+            entries.append(MapEntry(entry.id, entry.pos, key, value, entry.optional))
         if key_type is None or value_type is None:
             key_type, value_type = self._variables.fresh(), self._variables.fresh()
         found = types.map_of(key_type, value_type)
-        return self._typed(replace(node, entries=tuple(entries)), found)
+        return self._typed(MapExpr(node.id, node.pos, tuple(entries)), found)
 
     def _struct(self, node: StructExpr) -> Expr:
         variable = self._names.struct(node.type_name)
@@ -313,33 +322,33 @@ class Checker:
         name, found = variable
         struct = self._struct_type(node, found)
         self._typed(node, struct, Reference(name))
-        made = tuple(self._struct_entry(field, struct, name) for field in node.fields)
-        return replace(node, type_name=name, fields=made)
+        made = tuple([self._struct_entry(field, struct, name) for field in node.fields])
+        return StructExpr(node.id, node.pos, name, made)
 
     def _struct_type(self, node: StructExpr, found: Type) -> Type:
-        if found.kind is Kind.ERROR:
+        if found.kind is _ERROR:
             return ERROR
-        if found.kind is not Kind.TYPE:
+        if found.kind is not _TYPE:
             self._report(node.pos, f"'{found}' is not a type")
             return ERROR
         struct = found.params[0] if found.params else types.TYPE
-        if struct.kind is not Kind.STRUCT and not is_message(struct):
+        if struct.kind is not _STRUCT and not is_message(struct):
             self._report(node.pos, f"'{struct.name}' is not a message type")
             return ERROR
         return struct
 
     def _struct_entry(self, field: StructField, struct: Type, name: str) -> StructField:
         value = self.visit(field.value)
-        named = struct if struct.kind is Kind.WELL_KNOWN else Type(name)
+        named = struct if struct.kind is _WELL_KNOWN else Type(name)
         wanted = self._struct_field(field.pos, named, field.name)
-        given = self._unwrapped(value, optional=field.optional)
+        given = self._unwrapped(value, field.optional)
         if not self._bindings.assignable(wanted, given):
             self._report(
                 field.pos,
                 f"expected type of field '{field.name}' is '{wanted.display()}' "
                 f"but provided type is '{given.display()}'",
             )
-        return replace(field, value=value)
+        return StructField(field.id, field.pos, field.name, value, field.optional)
 
     # Comprehensions
 
@@ -347,7 +356,7 @@ class Checker:
         over = self.visit(node.iter_range)
         start = self.visit(node.accu_init)
         accumulator = self._type(start)
-        first, second = self._iteration_types(over, two=bool(node.iter_var2))
+        first, second = self._iteration_types(over, bool(node.iter_var2))
         self._names.enter({node.accu_var: accumulator})
         loop = {node.iter_var: first}
         if node.iter_var2:
@@ -358,14 +367,10 @@ class Checker:
         self._names.leave()
         result = self.visit(node.result)
         self._names.leave()
-        made = replace(
-            node,
-            iter_range=over,
-            accu_init=start,
-            loop_condition=condition,
-            loop_step=step,
-            result=result,
-        )
+        made = Comprehension(
+            node.id, node.pos, over, node.iter_var, node.iter_var2,
+            node.accu_var, start, condition, step, result, node.macro,
+        )  # fmt: skip
         return self._typed(made, self._bindings.substitute(self._type(result)))
 
     def _visit_as(self, node: Expr, wanted: Type) -> Expr:
@@ -375,15 +380,15 @@ class Checker:
             self._mismatch(visited.pos, wanted, self._type(visited))
         return visited
 
-    def _iteration_types(self, over: Expr, *, two: bool) -> tuple[Type, Type]:
+    def _iteration_types(self, over: Expr, two: bool) -> tuple[Type, Type]:
         """Return the types of the iteration variables."""
         range_type = self._bindings.substitute(self._type(over))
-        if range_type.kind is Kind.LIST:
+        if range_type.kind is _LIST:
             element = range_type.params[0]
             return (INT, element) if two else (element, element)
-        if range_type.kind is Kind.MAP:
+        if range_type.kind is _MAP:
             return range_type.params[0], range_type.params[1]
-        if range_type.kind in (Kind.DYN, Kind.ERROR, Kind.PARAM):
+        if range_type.kind in (_DYN, _ERROR, _PARAM):
             self._bindings.assignable(DYN, range_type)
             return DYN, DYN
         self._report(

@@ -54,14 +54,14 @@ class _ObjectChecker(Checker):
         if node.function == "_[_]" and self._objects.is_object(given[operands[0].id]):
             return self._indexed(node, given[operands[0].id])
         told = len(self.issues)
-        made = super()._resolve(node, overloads)
+        made = Checker._resolve(self, node, overloads)
         complaint = self.issues[told:]
         for loosen in (self._objects.shared, self._as_map):
             if len(self.issues) == told:
                 break
             del self.issues[told:]
             self._types.update({number: loosen(found) for number, found in given.items()})
-            made = super()._resolve(node, overloads)
+            made = Checker._resolve(self, node, overloads)
         self._types.update(given)
         if len(self.issues) > told:
             self.issues[told:] = complaint
@@ -83,7 +83,7 @@ class _ObjectChecker(Checker):
             return _ANY_MAP
         return Type(t.name, tuple(map(self._as_map, t.params))) if t.params else t
 
-    def _iteration_types(self, over: Expr, *, two: bool) -> tuple[Type, Type]:
+    def _iteration_types(self, over: Expr, two: bool) -> tuple[Type, Type]:
         if self._objects.is_object(self._bindings.substitute(self._type(over))):
             return STRING, DYN
-        return super()._iteration_types(over, two=two)
+        return Checker._iteration_types(self, over, two)

@@ -9,7 +9,16 @@ library through a ``Probe``, so that both always agree.
 from collections.abc import Callable, Iterator
 
 from policyd.cel.check.formats import FormatProblem, check_format
-from policyd.cel.syntax.ast import Call, Checked, Expr, ListExpr, Literal, MapExpr
+from policyd.cel.syntax.ast import (
+    Call,
+    Checked,
+    Expr,
+    Ident,
+    ListExpr,
+    Literal,
+    MapExpr,
+    Select,
+)
 from policyd.cel.syntax.recursion import children
 from policyd.cel.syntax.source import Issue
 from policyd.cel.types.types import Type, is_optional, unwrapped
@@ -18,13 +27,14 @@ from policyd.cel.types.types import Type, is_optional, unwrapped
 Probe = Callable[[str, tuple[object, ...]], bool]
 
 _LITERAL_ARGUMENTS = ("duration", "timestamp", "matches")
+_CHECKED = frozenset((*_LITERAL_ARGUMENTS, "format"))
 
 
 def validate(checked: Checked, fails: Probe) -> list[Issue]:
     """Return all problems of an expression without type errors."""
-    nodes = _nodes(checked.expr)
+    nodes = _suspects(checked.expr)
     issues: list[Issue] = []
-    for name in _LITERAL_ARGUMENTS:
+    for name in _LITERAL_ARGUMENTS if nodes else ():
         issues += [issue for node, _ in nodes for issue in _literal_argument(node, name, fails)]
     mixed = [node for node, exempt in nodes if not exempt]
     for node in mixed:
@@ -38,15 +48,32 @@ def validate(checked: Checked, fails: Probe) -> list[Issue]:
     return issues
 
 
-def _nodes(root: Expr) -> list[tuple[Expr, bool]]:
-    """Return every node, parts before wholes, and whether it is inside a ``format`` call."""
-    found, stack = [], [(root, False)]
+def _suspects(root: Expr) -> list[tuple[Expr, bool]]:
+    """Return the nodes that may be invalid, parts before wholes, and whether each is inside a
+    ``format`` call.
+    """
+    found: list[tuple[Expr, bool]] = []
+    stack = [root]
+    formats = -1  # the size of the stack below the parts of the outermost ``format`` call
     while stack:
-        node, inside = stack.pop()
-        found.append((node, inside))
-        inside = inside or (isinstance(node, Call) and node.function == "format")
-        stack.extend((child, inside) for child in children(node))
-    return found[::-1]
+        node = stack.pop()
+        if len(stack) < formats:
+            formats = -1
+        if isinstance(node, Select):
+            stack.append(node.operand)
+            continue
+        if isinstance(node, Ident | Literal):
+            continue
+        if isinstance(node, Call):
+            if node.function in _CHECKED:
+                found.append((node, formats >= 0))
+            if node.function == "format" and formats < 0:
+                formats = len(stack)
+        elif isinstance(node, ListExpr | MapExpr):
+            found.append((node, formats >= 0))
+        stack.extend(children(node))
+    found.reverse()
+    return found
 
 
 def _literal_argument(node: Expr, name: str, fails: Probe) -> Iterator[Issue]:

@@ -5,7 +5,7 @@ branch of ``?:`` is not counted for its base. So a chain stays open until its po
 only then becomes a node.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from policyd._core.eval.access import Chain, ChainStep, HasPathNode, OptionalPathNode, PathNode
@@ -15,7 +15,7 @@ from policyd._core.eval.program import PlannedVariable, VariableNode
 from policyd._core.json.shared_keys import shared_key
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SlotBase:
     """A variable in a slot."""
 
@@ -23,7 +23,7 @@ class SlotBase:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BoundBase:
     """A name bound by optMap or sortBy: a slot filled at first use."""
 
@@ -31,14 +31,14 @@ class BoundBase:
     value: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class VariableBase:
     """``variables.x``, including the select of x."""
 
     variable: PlannedVariable
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NodeBase:
     """Any other expression. ``counted`` is False for ``?:``, which is free in cel-go."""
 
@@ -57,7 +57,7 @@ class Mode(Enum):
     TEST = auto()  # has()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hop:
     """One step: a constant key, or the node of a key."""
 
@@ -78,7 +78,7 @@ class Hop:
         return ChainStep(key, optional=optional, test=test, declared=self.declared)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Attribute:
     """An open chain."""
 
@@ -86,41 +86,38 @@ class Attribute:
     hops: tuple[Hop, ...] = ()
 
     def then(self, hop: Hop) -> "Attribute":
-        return replace(self, hops=(*self.hops, hop))
+        return Attribute(self.base, (*self.hops, hop))
 
-    def node(self, *, counted: bool = True) -> Node:
+    def node(self, counted: bool = True) -> Node:
         """Return the node of the chain; ``counted``: it is not directly a branch of ``?:``."""
-        base_counted = not isinstance(self.base, NodeBase) or self.base.counted
+        base = self.base
+        base_counted = not isinstance(base, NodeBase) or base.counted
         tested = bool(self.hops) and self.hops[-1].mode is Mode.TEST
         # has() subtracts a unit, also if its base was free.
         charge = int(base_counted) - int(tested) if counted else 0
         if not self.hops:
-            return base_node(self.base, charge)
-        if isinstance(self.base, SlotBase) and all(hop.is_name for hop in self.hops):
-            path = _path(self.base, self.hops, charge)
+            return base_node(base, charge)
+        if isinstance(base, SlotBase) and all([hop.is_name for hop in self.hops]):
+            path = _path(base, self.hops, charge)
             if path is not None:
                 return path
-        return Chain(base_node(self.base, 0), tuple(hop.step() for hop in self.hops), charge)
+        return Chain(base_node(base, 0), tuple([hop.step() for hop in self.hops]), charge)
 
 
 def base_node(base: Base, charge: int) -> Node:
     """Return the node of the base, which costs ``charge`` in addition to its evaluation."""
-    match base:
-        case SlotBase():
-            return Slot(base.slot, base.name, charge)
-        case BoundBase():
-            return BoundSlot(base.slot, base.value, charge)
-        case VariableBase():
-            return VariableNode(base.variable, 1 + charge)
-        case NodeBase() if charge:
-            return Chain(base.node, (), charge)
-        case NodeBase():
-            return base.node
+    if isinstance(base, SlotBase):
+        return Slot(base.slot, base.name, charge)
+    if isinstance(base, NodeBase):
+        return Chain(base.node, (), charge) if charge else base.node
+    if isinstance(base, BoundBase):
+        return BoundSlot(base.slot, base.value, charge)
+    return VariableNode(base.variable, 1 + charge)
 
 
 def _path(base: SlotBase, hops: tuple[Hop, ...], charge: int) -> Node | None:
     """Return the node for a chain of names from a variable, if its shape has one."""
-    names = tuple(shared_key(str(hop.key)) for hop in hops)
+    names = tuple([shared_key(str(hop.key)) for hop in hops])
     modes = [hop.mode for hop in hops]
     if Mode.TEST in modes:
         return None if Mode.OPTIONAL in modes else HasPathNode(base.slot, base.name, names)

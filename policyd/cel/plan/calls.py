@@ -14,7 +14,7 @@ from policyd.errors import CelTypeError, Problem
 _CONVERSIONS = frozenset((
     "bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint",
 ))  # fmt: skip
-_PRIMITIVES = (bool, int, float, str, UInt)
+_PRIMITIVES = {bool, int, float, str, UInt}
 
 
 def refuse(message: str) -> CelTypeError:
@@ -24,7 +24,10 @@ def refuse(message: str) -> CelTypeError:
 
 
 def all_const(nodes: tuple[Node, ...]) -> bool:
-    return all(isinstance(node, Const) for node in nodes)
+    for node in nodes:
+        if not isinstance(node, Const):
+            return False
+    return True
 
 
 def membership(value: Node, container: Node) -> Node | None:
@@ -33,7 +36,7 @@ def membership(value: Node, container: Node) -> Node | None:
         return None
     if not container.value:
         return Const(False)
-    if all(type(item) in _PRIMITIVES for item in container.value):
+    if {type(item) for item in container.value} <= _PRIMITIVES:
         return InSet(value, container.value)
     return None
 
@@ -55,17 +58,17 @@ def computed(made: Node, name: str, known: Overload | None) -> Node:
 def make_call(
     name: str, overloads: tuple[Overload, ...], arguments: tuple[Node, ...], known: bool
 ) -> Node:
-    match arguments:
-        case ():
-            return Call0(name, overloads, known)
-        case (only,):
-            return Call1(name, overloads, only, known)
-        case (first, second):
-            call = Call2(name, overloads, first, second, known, _prepared(overloads, second))
-            return specialised(call, first, second, overloads[0] if known else None)
-        case (first, second, third):
-            return Call3(name, overloads, first, second, third, known, _prepared(overloads, second))
-    return CallMany(name, overloads, arguments, known)
+    count = len(arguments)
+    if count == 1:
+        return Call1(name, overloads, arguments[0], known)
+    if count == 2:
+        first, second = arguments
+        call = Call2(name, overloads, first, second, known, _prepared(overloads, second))
+        return specialised(call, first, second, overloads[0] if known else None)
+    if count == 3:
+        first, second, third = arguments
+        return Call3(name, overloads, first, second, third, known, _prepared(overloads, second))
+    return CallMany(name, overloads, arguments, known) if count else Call0(name, overloads, known)
 
 
 def _prepared(overloads: tuple[Overload, ...], second: Node) -> object:

@@ -51,6 +51,9 @@ from policyd.versions import NEWEST, KubernetesVersion
 # cel-go runs each of these by one function, whichever overload the checker chose.
 _ONE_FOR_ALL = frozenset(("_+_", "_-_", "_*_", "_/_", "_%_", "_<_", "_<=_", "_>_", "_>=_"))
 _KEYS = (str, int, bool, float, UInt)
+_EQUALITY = frozenset(("_==_", "_!=_"))
+# Operators with a node of their own.
+_OPERATORS = _EQUALITY | {"_&&_", "_||_", "_?_:_", "_[_]", "_?._", "_[?_]"}
 
 
 def plan(checked: Checked, layout: Layout, *, fold: bool = True) -> Program:
@@ -100,10 +103,10 @@ class Planner:
         self._types = types
         self._references = references
 
-    def node(self, expr: Expr, *, counted: bool = True) -> Node:
+    def node(self, expr: Expr, counted: bool = True) -> Node:
         """Return the node of an expression; ``counted`` is False for a direct branch of ``?:``."""
         planned = self._plan(expr)
-        return planned.node(counted=counted) if isinstance(planned, Attribute) else planned
+        return planned.node(counted) if isinstance(planned, Attribute) else planned
 
     def in_round(
         self, expr: Expr, over: tuple[Node, int, int], *, begins: bool, notable: bool | None = None
@@ -120,25 +123,23 @@ class Planner:
         self._locals = outer
 
     def _plan(self, expr: Expr) -> Node | Attribute:
-        match expr:
-            case Literal():
-                return Const(expr.value)
-            case Ident():
-                return self._ident(expr.id, expr.name)
-            case Select():
-                return self._select(expr)
-            case Call():
-                return self._call(expr)
-            case ListExpr():
-                return self._list(expr)
-            case MapExpr():
-                return self._map(expr)
-            case StructExpr():
-                return self._struct(expr)
-            case Comprehension():
-                return plan_fold(self, expr)
-            case _:
-                raise TypeError(f"not an expression: {expr!r}")
+        if isinstance(expr, Select):
+            return self._select(expr)
+        if isinstance(expr, Ident):
+            return self._ident(expr.id, expr.name)
+        if isinstance(expr, Call):
+            return self._call(expr)
+        if isinstance(expr, Literal):
+            return Const(expr.value)
+        if isinstance(expr, Comprehension):
+            return plan_fold(self, expr)
+        if isinstance(expr, ListExpr):
+            return self._list(expr)
+        if isinstance(expr, MapExpr):
+            return self._map(expr)
+        if isinstance(expr, StructExpr):
+            return self._struct(expr)
+        raise TypeError(f"not an expression: {expr!r}")
 
     # Names and chains
 
@@ -172,7 +173,7 @@ class Planner:
         variable = self._variable(expr.operand, expr.field)
         if variable is not None:
             return VariableTest(variable.variable) if expr.test_only else Attribute(variable)
-        hop = Hop(expr.field, mode=mode, declared=self._is_object(expr.operand))
+        hop = Hop(expr.field, None, mode, self._is_object(expr.operand))
         return self._open(expr.operand).then(hop)
 
     def _variable(self, operand: Expr, field: str) -> VariableBase | None:
@@ -199,19 +200,17 @@ class Planner:
         if isinstance(planned, Const):
             if type(planned.value) not in _KEYS:
                 raise refuse(f"invalid qualifier type: {qualifier_type(planned.value)}")
-            return chain.then(Hop(planned.value, mode=mode, declared=self._is_object(base)))
+            return chain.then(Hop(planned.value, None, mode, self._is_object(base)))
         return chain.then(Hop(None, planned, mode))
 
     def _key(self, expr: Expr) -> Node:
         """Plan an index. Errors name the Go type of read values, also in a branch of ``?:``."""
-        if not only_reads(expr, self._locals):
-            match expr:
-                case Call(function="_?_:_", args=(condition, yes, no)):
-                    return Conditional(self.node(condition), self._key(yes), self._key(no))
-        planned = self.node(expr, counted=False)
-        if isinstance(planned, Const) or not only_reads(expr, self._locals):
-            return planned
-        return RawKey(planned)
+        reads = only_reads(expr, self._locals)
+        if not reads and isinstance(expr, Call) and expr.function == "_?_:_":
+            condition, yes, no = expr.args
+            return Conditional(self.node(condition), self._key(yes), self._key(no))
+        planned = self.node(expr, False)
+        return planned if isinstance(planned, Const) or not reads else RawKey(planned)
 
     def _is_object(self, expr: Expr) -> bool:
         """Return whether an expression is known to be an ``Object``: cel-go reads its absent fields
@@ -232,31 +231,32 @@ class Planner:
     # Calls
 
     def _call(self, expr: Call) -> Node | Attribute:
-        match expr.function, expr.args:
-            case "_&&_", _:
+        operator, args = expr.function, expr.args
+        if operator in _OPERATORS and expr.target is None:
+            if operator == "_&&_":
                 return conjunction(self._terms("_&&_", expr))
-            case "_||_", _:
+            if operator == "_||_":
                 return Or(tuple(self._terms("_||_", expr)))
-            case "_?_:_", (condition, yes, no):
+            if operator == "_?_:_":
+                condition, yes, no = args
                 made = Conditional(self.node(condition), self._branch(yes), self._branch(no))
-                return Attribute(NodeBase(made, counted=False))
-            case ("_==_" | "_!=_") as operator, (left, right):
-                return self._equality(left, right, negated=operator == "_!=_")
-            case "_[_]", (base, index):
-                return self._index(base, index, Mode.PLAIN)
-            case (("_?._" | "_[?_]"), (base, index)):
-                return self._index(base, index, Mode.OPTIONAL)
+                return Attribute(NodeBase(made, False))
+            first, second = args
+            if operator in _EQUALITY:
+                return self._equality(first, second, operator == "_!=_")
+            return self._index(first, second, Mode.PLAIN if operator == "_[_]" else Mode.OPTIONAL)
         target, name = self._resolve(expr)
-        arguments = tuple(map(self.node, (*(() if target is None else (target,)), *expr.args)))
+        listed = args if target is None else (target, *args)
+        arguments = tuple([self.node(each) for each in listed])
         if name in ("or", "orValue") and len(arguments) == 2:
-            return self._optional_or(*arguments, unwrap=name == "orValue")
+            return self._optional_or(arguments[0], arguments[1], name == "orValue")
         return self._function(expr, name, arguments)
 
     def _branch(self, expr: Expr) -> Node:
         """Plan a branch of ``?:``: an optional result passes through a chain."""
         planned = self._plan(expr)
         if isinstance(planned, Attribute):
-            return planned.node(counted=False)
+            return planned.node(False)
         found = self._types.get(expr.id, DYN)
         return Chain(planned, (), 0) if found == DYN or is_optional(found) else planned
 
@@ -270,7 +270,7 @@ class Planner:
                 terms.append(self.node(arg))
         return terms
 
-    def _equality(self, left: Expr, right: Expr, *, negated: bool) -> Node:
+    def _equality(self, left: Expr, right: Expr, negated: bool) -> Node:
         first, second = self.node(left), self.node(right)
         if isinstance(second, Const) and type(second.value) is str:
             return EqualConst(first, second.value, negated)
@@ -308,7 +308,7 @@ class Planner:
             return made
         return computed(made, name, overloads[0] if known else None)
 
-    def _optional_or(self, left: Node, right: Node, *, unwrap: bool) -> Node:
+    def _optional_or(self, left: Node, right: Node, unwrap: bool) -> Node:
         if unwrap and isinstance(left, OptionalPathNode):
             return OptionalPathOrNode(left, right)
         return OptionalOr(left, right, unwrap, self._version.has(versions.OPTIONAL_OR_CHECKS))
@@ -316,14 +316,14 @@ class Planner:
     # Literals
 
     def _list(self, expr: ListExpr) -> Node:
-        elements = tuple(map(self.node, expr.elements))
+        elements = tuple([self.node(each) for each in expr.elements])
         made = ListNode(elements, expr.optional)
         return constant(made) if self.folds and all_const(elements) else made
 
     def _map(self, expr: MapExpr) -> Node:
-        keys = tuple(self._entry_key(entry.key) for entry in expr.entries)
-        values = tuple(self.node(entry.value) for entry in expr.entries)
-        optional = frozenset(i for i, entry in enumerate(expr.entries) if entry.optional)
+        keys = tuple([self._entry_key(entry.key) for entry in expr.entries])
+        values = tuple([self.node(entry.value) for entry in expr.entries])
+        optional = frozenset([i for i, entry in enumerate(expr.entries) if entry.optional])
         made = MapNode(keys, values, optional)
         return constant(made) if self.folds and all_const(keys + values) else made
 
@@ -333,9 +333,9 @@ class Planner:
         return OwnKey(planned) if reads else planned
 
     def _struct(self, expr: StructExpr) -> Node:
-        names = tuple(field.name for field in expr.fields)
-        values = tuple(self.node(field.value) for field in expr.fields)
-        optional = frozenset(i for i, field in enumerate(expr.fields) if field.optional)
+        names = tuple([field.name for field in expr.fields])
+        values = tuple([self.node(field.value) for field in expr.fields])
+        optional = frozenset([i for i, field in enumerate(expr.fields) if field.optional])
         return StructNode(expr.type_name.removeprefix("."), names, values, optional)
 
 

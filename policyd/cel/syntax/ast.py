@@ -5,6 +5,8 @@ Operators are calls with the names that cel-go gives them (``_+_``, ``_&&_``, ``
 ``!_``, ``-_``, ``@in``, ``_?._`` for ``a.?b``, ``_[?_]`` for ``a[?b]``). ``has(a.b)`` is a
 ``Select`` with ``test_only``. The other macros become a ``Comprehension`` that remembers which
 macro it was, so that the planner can make a specialised node of it.
+
+The .pxd gives each class its slots.
 """
 
 from dataclasses import dataclass
@@ -13,7 +15,7 @@ from policyd.cel.types.types import Type
 from policyd.versions import NEWEST, KubernetesVersion
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Expr:
     """A node; ``id`` is unique in its tree, ``pos`` is the code point offset used in errors."""
 
@@ -21,7 +23,7 @@ class Expr:
     pos: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Literal(Expr):
     """null, bool, int, float, str, bytes or ``UInt`` (``_core.values.types``), as the evaluator
     uses them.
@@ -30,19 +32,19 @@ class Literal(Expr):
     value: object
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ident(Expr):
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Select(Expr):
     operand: Expr
     field: str
     test_only: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call(Expr):
     """``function(args)``, or ``target.function(args)`` where target is not None."""
 
@@ -51,7 +53,7 @@ class Call(Expr):
     args: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ListExpr(Expr):
     """``[a, ?b]``: ``optional`` holds the indexes of the elements marked with ``?``."""
 
@@ -59,7 +61,7 @@ class ListExpr(Expr):
     optional: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MapEntry:
     id: int
     pos: int
@@ -68,12 +70,12 @@ class MapEntry:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MapExpr(Expr):
     entries: tuple[MapEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StructField:
     id: int
     pos: int
@@ -82,13 +84,13 @@ class StructField:
     optional: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StructExpr(Expr):
     type_name: str
     fields: tuple[StructField, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Comprehension(Expr):
     """The general fold of CEL. ``macro`` is its macro: ``all``, ``exists``, ``map`` …"""
 
@@ -103,7 +105,7 @@ class Comprehension(Expr):
     macro: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reference:
     """The declaration that a name in the tree refers to.
 
@@ -116,7 +118,7 @@ class Reference:
     value: object | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Checked:
     """A checked expression.
 

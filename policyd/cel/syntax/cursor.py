@@ -15,6 +15,7 @@ class Cursor:
     def __init__(self, tokens: list[Token]) -> None:
         self._tokens = tokens
         self._kinds = [token.kind for token in tokens]
+        self._last = len(tokens) - 1
         self._next = 0
 
     @property
@@ -24,7 +25,7 @@ class Cursor:
 
     def kind(self, ahead: int = 0) -> str:
         """Return the kind of the token after ``ahead`` others; EOF beyond the end."""
-        return self._kinds[min(self._next + ahead, len(self._kinds) - 1)]
+        return self._kinds[min(self._next + ahead, self._last)]
 
     def at(self, kind: str) -> bool:
         """Return whether the next token is of this kind."""
@@ -48,6 +49,6 @@ class Cursor:
 
     def expect(self, kind: str) -> Token:
         """Consume the next token, which must be of this kind; raises Unexpected."""
-        if not self.at(kind):
+        if self._kinds[self._next] != kind:
             raise Unexpected
         return self.take()

@@ -5,7 +5,7 @@ are ``IDENTIFIER``, ``NUM_INT`` and so on. Grammar: parser/gen/CEL.g4 of cel-go.
 """
 
 import re
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from policyd.cel.syntax.source import Issue
 
@@ -18,7 +18,8 @@ RESERVED = frozenset((
 ))  # fmt: skip
 
 
-class Token(NamedTuple):
+@dataclass(frozen=True)
+class Token:
     """``pos`` is the offset of its first code point."""
 
     kind: str
@@ -63,24 +64,75 @@ def tokenize(text: str) -> tuple[list[Token], list[Issue]]:
     """Return all tokens, with EOF at the end, and an error for each invalid piece."""
     tokens: list[Token] = []
     issues: list[Issue] = []
-    pos = 0
-    while pos < len(text):
-        match = _TOKEN.match(text, pos)
-        if match is None:
-            end = min(pos + _viable_prefix(text, pos) + 1, len(text))
-            issues.append(
-                Issue(pos, f"Syntax error: token recognition error at: '{text[pos:end]}'")
-            )
-            pos = end
+    pos, size = 0, len(text)
+    while pos < size:
+        if text[pos] in " \n\t\r\f":
+            pos += 1
             continue
-        kind, found = str(match.lastgroup), match.group()
-        if kind == "PUNCTUATION" or (kind == "IDENTIFIER" and found in KEYWORDS):
-            tokens.append(Token(found, found, pos))
-        elif kind != "HIDDEN":
-            tokens.append(Token(kind, found, pos))
-        pos = match.end()
-    tokens.append(Token(EOF, EOF, len(text)))
+        end = _plain(text, pos, size, tokens)
+        pos = end if end else _matched(text, pos, tokens, issues)
+    tokens.append(Token(EOF, EOF, size))
     return tokens, issues
+
+
+def _plain(text: str, pos: int, size: int, tokens: list[Token]) -> int:
+    """Find one of the most frequent tokens without the grammar, and return its end; 0 if there is
+    none.
+    """
+    char = text[pos]
+    after = text[pos + 1] if pos + 1 < size else "\0"
+    end = pos + 1
+    kind = ""
+    if char in "[]{}(),-?:+*%" or (char == "." and not _digit(after)):
+        pass
+    elif char in "<>!=&|":
+        if after == (char if char in "&|" else "="):
+            end += 1
+        elif char in "=&|":
+            return 0
+    elif _begins_name(char):
+        while end < size and (_begins_name(text[end]) or _digit(text[end])):
+            end += 1
+        if end < size and text[end] in "\"'":  # it may be the prefix of a string
+            return 0
+        kind = "IDENTIFIER"
+    elif char in "\"'":
+        while end < size and text[end] != char and text[end] not in "\\\r\n":
+            end += 1
+        if end >= size or text[end] != char or (after == char and text[end + 1 : end + 2] == char):
+            return 0
+        end += 1
+        kind = "STRING"
+    else:
+        return 0
+    found = text[pos:end]
+    if not kind or found in KEYWORDS:
+        kind = found
+    tokens.append(Token(kind, found, pos))
+    return end
+
+
+def _digit(char: str) -> bool:
+    return "0" <= char <= "9"
+
+
+def _begins_name(char: str) -> bool:
+    return "a" <= char <= "z" or "A" <= char <= "Z" or char == "_"
+
+
+def _matched(text: str, pos: int, tokens: list[Token], issues: list[Issue]) -> int:
+    """Find a token or an error by the grammar, and return its end."""
+    match = _TOKEN.match(text, pos)
+    if match is None:
+        end = min(pos + _viable_prefix(text, pos) + 1, len(text))
+        issues.append(Issue(pos, f"Syntax error: token recognition error at: '{text[pos:end]}'"))
+        return end
+    kind, found = str(match.lastgroup), match.group()
+    if kind == "PUNCTUATION" or (kind == "IDENTIFIER" and found in KEYWORDS):
+        tokens.append(Token(found, found, pos))
+    elif kind != "HIDDEN":
+        tokens.append(Token(kind, found, pos))
+    return match.end()
 
 
 JUNK = "character that begins no token"

@@ -5,9 +5,8 @@ Sources of the expansions: cel-go parser/macro.go, cel/library.go (optMap), ext/
 ext/lists.go (sortBy). Every node that a macro creates has the place of the call's parenthesis.
 """
 
-import copy
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from itertools import count
 
 from policyd.cel.syntax.ast import (
@@ -20,6 +19,7 @@ from policyd.cel.syntax.ast import (
     MapEntry,
     MapExpr,
     Select,
+    StructExpr,
     StructField,
 )
 from policyd.versions import SORT_BY, TWO_VARIABLE_MACROS, Feature, KubernetesVersion
@@ -43,8 +43,6 @@ class MacroError(Exception):
 
 class Factory:
     """Makes nodes at one place, with fresh ids from the tree's counter."""
-
-    __slots__ = ("_ids", "pos", "version")
 
     def __init__(self, ids: "count[int]", pos: int, version: KubernetesVersion) -> None:
         self._ids = ids
@@ -88,27 +86,49 @@ class Factory:
         fresh = next(self._ids)
         if fresh > MAX_NODES:
             raise MacroError(self.pos, f"expression has more than {MAX_NODES} nodes")
-        made = copy.copy(node)
-        for field in fields(node):
-            object.__setattr__(made, field.name, self._copy_value(getattr(node, field.name)))
-        object.__setattr__(made, "id", fresh)
-        return made
+        if isinstance(node, Literal):
+            return Literal(fresh, node.pos, node.value)
+        if isinstance(node, Ident):
+            return Ident(fresh, node.pos, node.name)
+        if isinstance(node, Select):
+            operand = self.copy(node.operand)
+            return Select(fresh, node.pos, operand, node.field, node.test_only)
+        if isinstance(node, Call):
+            target = None if node.target is None else self.copy(node.target)
+            return Call(fresh, node.pos, node.function, target, self._copies(node.args))
+        if isinstance(node, ListExpr):
+            return ListExpr(fresh, node.pos, self._copies(node.elements), node.optional)
+        if isinstance(node, MapExpr):
+            entries = tuple([self._entry(entry) for entry in node.entries])
+            return MapExpr(fresh, node.pos, entries)
+        if isinstance(node, StructExpr):
+            made = tuple([self._field(field) for field in node.fields])
+            return StructExpr(fresh, node.pos, node.type_name, made)
+        if isinstance(node, Comprehension):
+            return self._fold(fresh, node)
+        raise TypeError(f"no such node: {node!r}")
 
-    def _copy_value(self, value: object) -> object:
-        if isinstance(value, Expr):
-            return self.copy(value)
-        if isinstance(value, tuple):
-            return tuple(self._copy_value(item) for item in value)
-        if isinstance(value, MapEntry):
-            key, content = self.copy(value.key), self.copy(value.value)
-            return MapEntry(next(self._ids), self.pos, key, content, value.optional)
-        if isinstance(value, StructField):
-            content = self.copy(value.value)
-            return StructField(next(self._ids), self.pos, value.name, content, value.optional)
-        return value
+    def _copies(self, nodes: tuple[Expr, ...]) -> tuple[Expr, ...]:
+        return tuple([self.copy(node) for node in nodes])
+
+    def _entry(self, entry: MapEntry) -> MapEntry:
+        key, value = self.copy(entry.key), self.copy(entry.value)
+        return MapEntry(next(self._ids), self.pos, key, value, entry.optional)
+
+    def _field(self, field: StructField) -> StructField:
+        value = self.copy(field.value)
+        return StructField(next(self._ids), self.pos, field.name, value, field.optional)
+
+    def _fold(self, fresh: int, node: Comprehension) -> Comprehension:
+        over, init = self.copy(node.iter_range), self.copy(node.accu_init)
+        condition, step = self.copy(node.loop_condition), self.copy(node.loop_step)
+        return Comprehension(
+            fresh, node.pos, over, node.iter_var, node.iter_var2, node.accu_var,
+            init, condition, step, self.copy(node.result), node.macro,
+        )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FoldVariables:
     """The variables of a fold."""
 
@@ -117,7 +137,7 @@ class FoldVariables:
     accumulator: str = ACCUMULATOR
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Fold:
     """The parts in which folds differ."""
 

@@ -12,7 +12,7 @@ after macro expansion, so that no walk over it can exhaust the C stack.
 
 from itertools import count
 
-from policyd.cel.syntax import literals, macros
+from policyd.cel.syntax import literals
 from policyd.cel.syntax.ast import (
     Call,
     Expr,
@@ -28,6 +28,7 @@ from policyd.cel.syntax.ast import (
 from policyd.cel.syntax.cursor import Cursor, Unexpected
 from policyd.cel.syntax.errors import UNSUPPORTED_BACKQUOTE, explain
 from policyd.cel.syntax.lexer import EOF, RESERVED, Token, tokenize
+from policyd.cel.syntax.macros import Factory, MacroError, expand
 from policyd.cel.syntax.recursion import deep_recursion, depth_of
 from policyd.cel.syntax.source import MAX_SYNTAX_ERRORS, NOWHERE, Issue, Source, limited
 from policyd.errors import CelSyntaxError
@@ -59,22 +60,21 @@ def parse(text: str, version: KubernetesVersion = NEWEST) -> Expr:
     """Return the tree of an expression as a version of Kubernetes reads it; raises
     CelSyntaxError with every error found.
     """
-    source = Source(text)
     if len(text) > MAX_CODE_POINTS:
         message = (
             f"expression code point size exceeds limit: size: {len(text)}, limit {MAX_CODE_POINTS}"
         )
-        raise source.error(CelSyntaxError, [Issue(NOWHERE, message)])
+        raise Source(text).error(CelSyntaxError, [Issue(NOWHERE, message)])
     tokens, issues = tokenize(text)
     if len(issues) > MAX_SYNTAX_ERRORS:
-        raise source.error(CelSyntaxError, limited(issues))
+        raise Source(text).error(CelSyntaxError, limited(issues))
     parser = _Parser(text, tokens, issues, version)
     with deep_recursion():
         expr = parser.parse()
         if not issues and parser.nodes > MAX_TREE_DEPTH and depth_of(expr) > MAX_TREE_DEPTH:
             issues.append(Issue(NOWHERE, f"expression recursion limit exceeded: {MAX_TREE_DEPTH}"))
     if issues or expr is None:
-        raise source.error(CelSyntaxError, issues)
+        raise Source(text).error(CelSyntaxError, issues)
     return expr
 
 
@@ -89,7 +89,7 @@ class _Parser(Cursor):
         super().__init__(tokens)
         self._issues = issues
         self._ids = count(1)
-        self._depths = {"expr": 0, "relation": 0, "calc": 0}
+        self._expressions = self._relations = self._sums = 0  # entered and not left
 
     @property
     def nodes(self) -> int:
@@ -115,31 +115,26 @@ class _Parser(Cursor):
 
     # Limits and nodes
 
-    def _enter(self, rule: str) -> None:
-        self._depths[rule] += 1
-        if self._depths[rule] > MAX_NESTING:
+    def _limit(self, depth: int) -> None:
+        if depth > MAX_NESTING:
             message = f"expression recursion limit exceeded: {MAX_NESTING}"
             self._issues.append(Issue(NOWHERE, message))
             raise _Stop
-
-    def _leave(self, rule: str) -> None:
-        self._depths[rule] -= 1
 
     def _call(
         self, pos: int, function: str, args: tuple[Expr, ...], target: Expr | None = None
     ) -> Expr:
         """Return a call, or its expansion if it is a macro."""
+        if target is None and function != "has":
+            return Call(next(self._ids), pos, function, None, args)
         try:
-            expansion = macros.expand(self._maker(pos), function, target, args)
-        except macros.MacroError as error:
+            expansion = expand(Factory(self._ids, pos, self._version), function, target, args)
+        except MacroError as error:
             self._issues.append(Issue(error.pos, error.message))
             return self._broken(error.pos)
         if expansion is not None:
             return expansion
         return Call(next(self._ids), pos, function, target, args)
-
-    def _maker(self, pos: int) -> macros.Factory:
-        return macros.Factory(self._ids, pos, self._version)
 
     def _broken(self, pos: int) -> Expr:
         """Return a placeholder for a part with a reported error."""
@@ -148,7 +143,8 @@ class _Parser(Cursor):
     # Rules, in the order of the grammar
 
     def _expr(self) -> _Piece:
-        self._enter("expr")
+        self._expressions += 1
+        self._limit(self._expressions)
         condition, height = self._logic("||")
         question = self.accept("?")
         if question is not None:
@@ -157,7 +153,7 @@ class _Parser(Cursor):
             no, no_height = self._expr()
             height = 1 + max(height, yes_height, no_height)
             condition = self._call(question.pos, "_?_:_", (condition, yes, no))
-        self._leave("expr")
+        self._expressions -= 1
         return condition, height
 
     def _logic(self, sign: str) -> _Piece:
@@ -185,18 +181,20 @@ class _Parser(Cursor):
         return Call(next(self._ids), places[middle], function, None, (left, right))
 
     def _relation(self, precedence: int) -> _Piece:
-        self._enter("relation")
+        self._relations += 1
+        self._limit(self._relations)
         left, height = self._calc(0)
         while precedence <= 1 and self.at_any(_RELATIONS):
             operator = self.take()
             right, right_height = self._relation(2)
             height = 1 + max(height, right_height)
             left = self._call(operator.pos, _RELATIONS[operator.kind], (left, right))
-        self._leave("relation")
+        self._relations -= 1
         return left, height
 
     def _calc(self, precedence: int) -> _Piece:
-        self._enter("calc")
+        self._sums += 1
+        self._limit(self._sums)
         left, height = self._unary()
         while True:
             if precedence <= 2 and self.at_any(_PRODUCTS):
@@ -209,22 +207,25 @@ class _Parser(Cursor):
             height = 1 + max(height, right_height)
             function = _PRODUCTS.get(operator.kind) or _SUMS[operator.kind]
             left = self._call(operator.pos, function, (left, right))
-        self._leave("calc")
+        self._sums -= 1
         return left, height
 
     def _unary(self) -> _Piece:
-        for sign, function in (("!", "!_"), ("-", "-_")):
-            if not self.at(sign) or (sign == "-" and self._at_negative_number()):
-                continue
-            first, signs = self.take(), 1
-            while self.accept(sign):
-                signs += 1
-            operand, height = self._member()
-            # Pairs of signs cancel out.
-            if signs % 2 == 0:
-                return operand, height
-            return self._call(first.pos, function, (operand,)), height
+        if self.at("!"):
+            return self._signed("!", "!_")
+        if self.at("-") and not self._at_negative_number():
+            return self._signed("-", "-_")
         return self._member()
+
+    def _signed(self, sign: str, function: str) -> _Piece:
+        first, signs = self.take(), 1
+        while self.accept(sign):
+            signs += 1
+        operand, height = self._member()
+        # Pairs of signs cancel out.
+        if signs % 2 == 0:
+            return operand, height
+        return self._call(first.pos, function, (operand,)), height
 
     def _at_negative_number(self) -> bool:
         return self.kind(1) in ("NUM_INT", "NUM_FLOAT")

@@ -54,30 +54,22 @@ def deep_recursion() -> AbstractContextManager[None]:
 
 
 def children(node: Expr) -> tuple[Expr, ...]:
-    """Return every library and untyped admission variables: for ``policyd eval``."""
-    match node:
-        case Literal() | Ident():
-            return ()
-        case Select():
-            return (node.operand,)
-        case Call(target=None):
-            return node.args
-        case Call(target=Expr() as target):
-            return (target, *node.args)
-        case ListExpr():
-            return node.elements
-        case MapExpr():
-            return tuple(part for entry in node.entries for part in (entry.key, entry.value))
-        case StructExpr():
-            return tuple(field.value for field in node.fields)
-        case Comprehension():
-            return (
-                node.iter_range,
-                node.accu_init,
-                node.loop_condition,
-                node.loop_step,
-                node.result,
-            )
+    """Return the parts of a node, in the order of the source."""
+    if isinstance(node, Select):
+        return (node.operand,)
+    if isinstance(node, Ident | Literal):
+        return ()
+    if isinstance(node, Call):
+        return node.args if node.target is None else (node.target, *node.args)
+    if isinstance(node, ListExpr):
+        return node.elements
+    if isinstance(node, MapExpr):
+        return tuple([part for entry in node.entries for part in (entry.key, entry.value)])
+    if isinstance(node, StructExpr):
+        return tuple([field.value for field in node.fields])
+    if isinstance(node, Comprehension):
+        parts = (node.iter_range, node.accu_init, node.loop_condition, node.loop_step)
+        return (*parts, node.result)
     raise TypeError(f"no such node: {node!r}")
 
 

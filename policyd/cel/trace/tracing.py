@@ -16,7 +16,7 @@ from policyd._core.eval.nodes import Const, Node
 from policyd._core.eval.program import Program
 from policyd._core.eval.tracing import RoundTrace, Trace, Tracer
 from policyd._core.values.types import MISSING
-from policyd.cel.plan.attributes import Attribute, Mode, NodeBase, base_node
+from policyd.cel.plan.attributes import Attribute, Base, Hop, Mode, NodeBase, base_node
 from policyd.cel.plan.planner import Planner, rereads
 from policyd.cel.syntax.ast import Checked, Expr
 from policyd.cel.syntax.recursion import deep_recursion
@@ -80,7 +80,7 @@ class _TracingPlanner(Planner):
         return Trace(node, self.tracer, self.expression, node_id)
 
     def _plan(self, expr: Expr) -> Node | Attribute:
-        planned = super()._plan(expr)
+        planned = Planner._plan(self, expr)
         if isinstance(planned, Attribute):
             marks = planned.marks if isinstance(planned, _TracedAttribute) else {}
             marks = {**marks, len(planned.hops): expr.id}
@@ -88,14 +88,20 @@ class _TracingPlanner(Planner):
         return self.trace(planned, expr.id)
 
 
-@dataclass(frozen=True, slots=True)
 class _TracedAttribute(Attribute):
     """A chain with one node per step; ``marks``: the part that each number of steps makes."""
 
-    planner: _TracingPlanner | None = None
-    marks: Mapping[int, int] = field(default_factory=dict)
+    def __init__(
+        self, base: Base, hops: tuple[Hop, ...], planner: _TracingPlanner, marks: Mapping[int, int]
+    ) -> None:
+        super().__init__(base, hops)
+        self.planner = planner
+        self.marks = marks
 
-    def node(self, *, counted: bool = True) -> Node:
+    def then(self, hop: Hop) -> "Attribute":
+        return _TracedAttribute(self.base, (*self.hops, hop), self.planner, self.marks)
+
+    def node(self, counted: bool = True) -> Node:
         tested = bool(self.hops) and self.hops[-1].mode is Mode.TEST
         charge = 0
         if isinstance(self.base, NodeBase):
@@ -115,6 +121,6 @@ class _TracedAttribute(Attribute):
 
     def _traced(self, node: Node, number: int) -> Node:
         mark = self.marks.get(number)
-        if mark is None or self.planner is None:
+        if mark is None:
             return node
         return self.planner.trace(node, mark)

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 
 from policyd.cel.types import types
 from policyd.cel.types.types import Kind, Type, TypeProvider
 from policyd.versions import LEADING_DOT_IS_GLOBAL, NEWEST, TYPE_NAMES_HOLD_DYN, KubernetesVersion
 
+_PARAM = Kind.PARAM
 _ALIASES = {
     "null": "null_type",
     "timestamp": "google.protobuf.Timestamp",
@@ -16,9 +16,11 @@ _ALIASES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class OverloadDecl:
-    """One signature of a function; a member's receiver is its first argument type."""
+    """One signature of a function; a member's receiver is its first argument type. Each is equal
+    only to itself.
+    """
 
     id: str
     function: str
@@ -73,7 +75,7 @@ def _split(text: str) -> list[str]:
 def _params(of: Iterable[Type]) -> list[Type]:
     found = []
     for each in of:
-        found += [each] if each.kind is Kind.PARAM else _params(each.params)
+        found += [each] if each.kind is _PARAM else _params(each.params)
     return found
 
 
@@ -135,7 +137,7 @@ class NoStructs:
         return ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scope:
     """All declared names.
 
@@ -198,16 +200,23 @@ class Names:
         after a leading dot. In a container, which Kubernetes does not use, the specification
         applies.
         """
-        if name.startswith(".") and not self._dot_is_global:
-            local = self._local(name[1:])
-            if local is not None:
-                return name[1:], local
-        if not name.startswith("."):
+        dotted = name.startswith(".")
+        if dotted:
+            if not self._dot_is_global:
+                local = self._local(name[1:])
+                if local is not None:
+                    return name[1:], local
+        elif self._locals:
+            first = name.partition(".")[0]
             for names in reversed(self._locals):
-                if name in names:
-                    return name, names[name]
-                if name.partition(".")[0] in names:
+                local = names.get(name)
+                if local is not None:
+                    return name, local
+                if first in names:
                     return None
+        if not dotted and not self._scope.container:
+            found = self._scope.variable(name)
+            return None if found is None else (name, found)
         for full in self._scope.candidates(name):
             found = self._scope.variable(full)
             if found is not None:
@@ -226,7 +235,11 @@ class Names:
 
     def _local(self, name: str) -> Type | None:
         """Return the type of a macro variable."""
-        return next((names[name] for names in reversed(self._locals) if name in names), None)
+        for names in reversed(self._locals):
+            found = names.get(name)
+            if found is not None:
+                return found
+        return None
 
     def hides(self, name: str) -> bool:
         """Return whether a macro variable hides a variable that ``.name`` still reaches."""
@@ -238,6 +251,9 @@ class Names:
 
     def function(self, name: str) -> tuple[str, tuple[OverloadDecl, ...]] | None:
         """Return the full name and the overloads of a function."""
+        if not self._scope.container and not name.startswith("."):
+            overloads = self._scope.functions.get(name)
+            return (name, overloads) if overloads else None
         for full in self._scope.candidates(name):
             if overloads := self._scope.functions.get(full):
                 return full, overloads
@@ -247,25 +263,49 @@ class Names:
 class TypeVariables:
     """Creates fresh type parameters, numbered as in cel-go (messages may show them)."""
 
-    __slots__ = ("_numbers",)
-
     def __init__(self) -> None:
-        self._numbers = count()
+        self._next = 0
 
     def fresh(self) -> Type:
-        return Type(f"_var{next(self._numbers)}")
+        number = self._next
+        self._next = number + 1
+        if number < len(_FRESH):
+            return _FRESH[number]
+        return Type(f"_var{number}")
+
+    def skip(self, overload: OverloadDecl) -> None:
+        """Count the parameters of an overload that cannot be meant."""
+        self._next += len(overload.type_params)
 
     def instantiate(self, overload: OverloadDecl) -> tuple[tuple[Type, ...], Type]:
         """Return the argument types and the result type, with fresh type parameters."""
         if not overload.type_params:
             return overload.args, overload.result
+        key = overload, self._next
+        known = _INSTANCES.get(key)
+        if known is None:
+            known = self._instance(overload)
+            if self._next <= len(_FRESH):
+                _INSTANCES[key] = known
+        else:
+            self._next += len(overload.type_params)
+        return known
+
+    def _instance(self, overload: OverloadDecl) -> tuple[tuple[Type, ...], Type]:
         fresh = {param: self.fresh() for param in overload.type_params}
-        return tuple(_rename(arg, fresh) for arg in overload.args), _rename(overload.result, fresh)
+        args = tuple([_rename(arg, fresh) for arg in overload.args])
+        return args, _rename(overload.result, fresh)
 
 
-def _rename(t: Type, names: Mapping[Type, Type]) -> Type:
-    if t.kind is Kind.PARAM:
-        return names[t]
-    if not t.params:
+# Most expressions have fewer.
+_FRESH = tuple([Type(f"_var{number}") for number in range(64)])
+# Overloads with these type parameters, by the first one's number.
+_INSTANCES: dict[tuple[OverloadDecl, int], tuple[tuple[Type, ...], Type]] = {}
+
+
+def _rename(t: Type, names: dict[Type, Type]) -> Type:
+    if not t.parametric:
         return t
-    return Type(t.name, tuple(_rename(param, names) for param in t.params))
+    if t.kind is _PARAM:
+        return names[t]
+    return Type(t.name, tuple([_rename(param, names) for param in t.params]))

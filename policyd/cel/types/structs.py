@@ -6,8 +6,9 @@ pkg/admission/plugin/cel/compile.go, pkg/cel/mutation): ``request.uid`` or ``nam
 do not exist, ``metadata.UID`` does.
 """
 
+import dataclasses
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from policyd.cel.types.declarations import parse_type
 from policyd.cel.types.messages import MESSAGES
@@ -106,11 +107,11 @@ _SCALARS: Mapping[str, Type] = {
 _JSON_PATCH_FIELDS = {"op": STRING, "path": STRING, "from": STRING, "value": DYN}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Structs:
     """The struct types of one environment; ``patches`` adds ``JSONPatch`` and every ``Object…``."""
 
-    known: Mapping[str, Mapping[str, Type]] = field(default_factory=dict)
+    known: Mapping[str, Mapping[str, Type]] = dataclasses.field(default_factory=dict)
     patches: bool = False
 
     def find(self, name: str) -> Type | None:
@@ -118,14 +119,16 @@ class Structs:
         patch = self.patches and (name == JSON_PATCH.name or is_patch_object(name))
         if patch or name in self.known:
             return Type(name)
-        if name in MESSAGES:
-            return MESSAGES[name][0]
+        message = MESSAGES.get(name)
+        if message is not None:
+            return message[0]
         return _SCALARS.get(name) if self.known else None
 
     def field(self, struct: Type, name: str) -> Type | None:
         """Return the type of a field; patch objects have every field, all of type dyn."""
-        if struct.name in MESSAGES:
-            return MESSAGES[struct.name][1].get(name)
+        message = MESSAGES.get(struct.name)
+        if message is not None:
+            return message[1].get(name)
         fields = {} if struct.name in _SCALARS else self.known.get(struct.name)
         if struct.name == "map":
             return DYN
@@ -153,5 +156,5 @@ def variable_type(t: Type) -> Type:
     if t in _VARIABLE_TYPES:
         return t
     if t.kind in (Kind.LIST, Kind.MAP):
-        return Type(t.name, tuple(variable_type(param) for param in t.params))
+        return Type(t.name, tuple([variable_type(param) for param in t.params]))
     return DYN

@@ -7,7 +7,6 @@ evaluate to bool but got …``; ``t.display()`` gives those of type-checker mess
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import Protocol
 
@@ -59,23 +58,34 @@ def _kind(name: str, parametric: bool) -> Kind:
     return Kind.OPAQUE if parametric else Kind.STRUCT
 
 
-@dataclass(frozen=True, slots=True)
 class Type:
-    """A CEL type, for example ``Type("list", (INT,))``."""
+    """A CEL type, for example ``Type("list", (INT,))``. Immutable, which the .pxd declares."""
 
-    name: str
-    params: "tuple[Type, ...]" = ()
-    kind: Kind = field(init=False, compare=False, repr=False)
-    size: int = field(init=False, compare=False, repr=False)  # names in its spelling
-    _hash: int = field(init=False, compare=False, repr=False)
+    __match_args__ = ("name", "params")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", 1 + sum(param.size for param in self.params))
-        object.__setattr__(self, "_hash", hash((self.name, self.params)))
-        object.__setattr__(self, "kind", _kind(self.name, bool(self.params)))
+    def __init__(self, name: str, params: "tuple[Type, ...]" = ()) -> None:
+        kind = _kind(name, bool(params))
+        self.name = name
+        self.params = params
+        self.kind = kind
+        self.size: int = 1 + sum([param.size for param in params])  # names in its spelling
+        # Whether a type parameter is part of it.
+        self.parametric: bool = kind is Kind.PARAM or any([param.parametric for param in params])
+        self._hash = hash((name, params))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Type):
+            return NotImplemented
+        same = self._hash == other._hash and self.name == other.name
+        return same and self.params == other.params
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __repr__(self) -> str:
+        return f"Type(name={self.name!r}, params={self.params!r})"
 
     def __str__(self) -> str:
         return _spell(self, {})
@@ -152,7 +162,7 @@ def is_optional(t: Type) -> bool:
 
 def is_patch_object(name: str) -> bool:
     """Return whether a type name is that of a mutation's object, or of a part of it."""
-    return name == OBJECT.name or name.startswith(f"{OBJECT.name}.")
+    return name == "Object" or name.startswith("Object.")
 
 
 class TypeProvider(Protocol):

@@ -2,19 +2,16 @@
 parameters. The rules are those of cel-go's checker/types.go, its leniency towards null included.
 """
 
-from collections.abc import Sequence
-
 from policyd.cel.types.types import DYN, Kind, Type, unwrapped
 
-_WILD = (Kind.DYN, Kind.ERROR)
-_NULLABLE = (Kind.OPAQUE, Kind.STRUCT, Kind.WELL_KNOWN, Kind.NULL, Kind.WRAPPER)
-_PARAMETRIC = (Kind.OPAQUE, Kind.LIST, Kind.MAP)
+# Names of the module: the .pxd makes them C variables.
+_PRIMITIVE, _PARAM, _NULL, _TYPE = Kind.PRIMITIVE, Kind.PARAM, Kind.NULL, Kind.TYPE
+_DYN, _ERROR, _OPAQUE, _LIST, _MAP = Kind.DYN, Kind.ERROR, Kind.OPAQUE, Kind.LIST, Kind.MAP
+_NULLABLE = frozenset((Kind.OPAQUE, Kind.STRUCT, Kind.WELL_KNOWN, Kind.NULL, Kind.WRAPPER))
 
 
 class Bindings:
     """Bindings of type parameters. Failed attempts leave no trace."""
-
-    __slots__ = ("_bound", "_trail")
 
     def __init__(self) -> None:
         self._bound: dict[Type, Type] = {}
@@ -24,7 +21,7 @@ class Bindings:
         """Return whether the types agree; if so, keep the bindings of their parameters."""
         return self.all_assignable((to,), (given,))
 
-    def all_assignable(self, first: Sequence[Type], second: Sequence[Type]) -> bool:
+    def all_assignable(self, first: tuple[Type, ...], second: tuple[Type, ...]) -> bool:
         """Return whether the types agree pair by pair."""
         if len(first) != len(second):
             return False
@@ -38,72 +35,89 @@ class Bindings:
                 self._bound[param] = before
         return False
 
-    def substitute(self, t: Type, *, free_to_dyn: bool = False) -> Type:
+    def substitute(self, t: Type, free_to_dyn: bool = False) -> Type:
         """Replace bound type parameters; unbound ones stay, or become dyn."""
-        while t.kind is Kind.PARAM:
+        if not t.parametric:
+            return t
+        while t.kind is _PARAM:
             bound = self._bound.get(t)
             if bound is None:
                 return DYN if free_to_dyn else t
             t = bound
-        if not t.params:
+        if not t.parametric:
             return t
-        params = tuple(self.substitute(each, free_to_dyn=free_to_dyn) for each in t.params)
+        params = tuple([self.substitute(each, free_to_dyn) for each in t.params])
         return t if params == t.params else Type(t.name, params)
 
     def _bind(self, param: Type, to: Type) -> None:
         self._trail.append((param, self._bound.get(param)))
         self._bound[param] = to
 
-    def _pairs(self, first: Sequence[Type], second: Sequence[Type]) -> bool:
-        return len(first) == len(second) and all(map(self._agree, first, second))
+    def _pairs(self, first: tuple[Type, ...], second: tuple[Type, ...]) -> bool:
+        if len(first) != len(second):
+            return False
+        for index in range(len(first)):
+            if not self._agree(first[index], second[index]):
+                return False
+        return True
 
     def _agree(self, first: Type, second: Type) -> bool:
-        if first.kind is Kind.PRIMITIVE and second.kind is Kind.PRIMITIVE:
+        one, other = first.kind, second.kind
+        if one is _PRIMITIVE and other is _PRIMITIVE:
             return first.name == second.name
-        if second.kind is Kind.PARAM:
-            valid, bound = self._stands_for(second, first)
-            if valid or bound:
-                return valid
-        if first.kind is Kind.PARAM:
-            return self._stands_for(first, second)[0]
-        if first.kind in _WILD or second.kind in _WILD:
+        if other is _PARAM:
+            stands = self._stands_for(second, first)
+            if stands != _UNBOUND_NO:
+                return stands != _BOUND_NO
+        if one is _PARAM:
+            return self._stands_for(first, second) == _YES
+        if one is _DYN or one is _ERROR or other is _DYN or other is _ERROR:
             return True
-        if first.kind is Kind.NULL:
-            return second.kind in _NULLABLE
-        if second.kind is Kind.NULL:
-            return first.kind in _NULLABLE
-        if first.kind is Kind.TYPE:
-            return second.kind is Kind.TYPE
-        if first.kind in _PARAMETRIC:
+        if one is _NULL:
+            return other in _NULLABLE
+        if other is _NULL:
+            return one in _NULLABLE
+        if one is _TYPE:
+            return other is _TYPE
+        if one is _OPAQUE or one is _LIST or one is _MAP:
             return first.name == second.name and self._pairs(first.params, second.params)
         return unwrapped(first) == unwrapped(second)
 
-    def _stands_for(self, param: Type, t: Type) -> tuple[bool, bool]:
-        """Return whether the parameter can have the type, and whether it was bound before."""
+    def _stands_for(self, param: Type, t: Type) -> int:
+        """Return whether the parameter can have the type; if not, whether it was bound before."""
         if param == t:
-            return True, True
+            return _YES
         known = self._bound.get(param)
         if known is None:
             if self._occurs(param, t):
-                return False, False
+                return _UNBOUND_NO
             self._bind(param, t)
-            return True, False
+            return _YES
         if known == t:
-            return True, True
+            return _YES
         if not self._agree(t, known):
-            return False, True
+            return _BOUND_NO
         general = most_general(t, known)
         if not self._occurs(param, general):
             self._bind(param, general)
-        return True, True
+        return _YES
 
     def _occurs(self, param: Type, within: Type) -> bool:
+        if not within.parametric:
+            return False
         if param == within:
             return True
-        if within.kind is Kind.PARAM:
+        if within.kind is _PARAM:
             known = self._bound.get(within)
             return known is not None and self._occurs(param, known)
-        return any(self._occurs(param, each) for each in within.params)
+        for each in within.params:
+            if self._occurs(param, each):
+                return True
+        return False
+
+
+# The results of ``_stands_for``.
+_YES, _BOUND_NO, _UNBOUND_NO = 0, 1, 2
 
 
 def most_general(first: Type, second: Type) -> Type:
@@ -113,14 +127,19 @@ def most_general(first: Type, second: Type) -> Type:
 
 def _covers(first: Type, second: Type) -> bool:
     """Return whether the first type is equal to the second or less specific."""
-    if first.kind in (Kind.DYN, Kind.PARAM):
+    if first.kind is _DYN or first.kind is _PARAM:
         return True
-    first, second = unwrapped(first), unwrapped(second)
-    if second.kind in (Kind.DYN, Kind.PARAM) or first.kind is not second.kind:
+    one, other = unwrapped(first), unwrapped(second)
+    kind = one.kind
+    if other.kind is _DYN or other.kind is _PARAM or kind is not other.kind:
         return False
-    if first.kind is Kind.TYPE:
+    if kind is _TYPE:
         return True
-    if first.kind in _PARAMETRIC:
-        same = first.name == second.name and len(first.params) == len(second.params)
-        return same and all(map(_covers, first.params, second.params))
-    return first == second
+    if kind is _OPAQUE or kind is _LIST or kind is _MAP:
+        if one.name != other.name or len(one.params) != len(other.params):
+            return False
+        for index in range(len(one.params)):
+            if not _covers(one.params[index], other.params[index]):
+                return False
+        return True
+    return one == other

@@ -7,19 +7,17 @@ that reads unrelated fields, the whole object or nothing of it is about no field
 """
 
 from collections.abc import Iterator, Mapping
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from policyd.cel.syntax.ast import (
     Call,
     Comprehension,
     Expr,
     Ident,
-    ListExpr,
     Literal,
-    MapExpr,
     Select,
-    StructExpr,
 )
+from policyd.cel.syntax.recursion import children
 
 _OBJECTS = ("object", "oldObject")
 _Steps = tuple[str, ...]
@@ -27,7 +25,8 @@ _Steps = tuple[str, ...]
 KeyPath = tuple[str, ...]
 
 
-class ReadFields(NamedTuple):
+@dataclass(frozen=True)
+class ReadFields:
     """The paths that an expression reads. ``exact``: its value is the field at the only path."""
 
     paths: frozenset[_Steps]
@@ -44,7 +43,7 @@ class ReadFields(NamedTuple):
 
 
 _NONE = ReadFields(frozenset())
-_ROOT = ReadFields(frozenset({()}), exact=True)
+_ROOT = ReadFields(frozenset({()}), True)
 
 
 def read_fields(expr: Expr, variables: Mapping[str, ReadFields]) -> ReadFields:
@@ -74,62 +73,54 @@ class _Reader:
     def __init__(self, variables: Mapping[str, ReadFields]) -> None:
         self._variables = variables
 
-    def read(self, expr: Expr, names: Mapping[str, ReadFields]) -> ReadFields:
+    def read(self, expr: Expr, names: dict[str, ReadFields]) -> ReadFields:
         """Return what ``expr`` reads; ``names`` are the identifiers that stand for a field."""
-        match expr:
-            case Ident(name=name):
-                return names.get(name, _NONE)
-            case Select(operand=Ident(name="variables"), field=field) if "variables" not in names:
-                return self._variables.get(field, _NONE)
-            case Select(operand=operand, field=field):
-                return _below(self.read(operand, names), field)
-            case Call(function="_?._", args=(operand, Literal(value=str(field)))):
-                return _below(self.read(operand, names), field)
-            case Call(
-                function="_[_]" | "_[?_]", args=(operand, Literal(value=str() | int() as key))
-            ):
-                return _below(self.read(operand, names), key)
-            case Comprehension():
-                return self._folded(expr, names)
-        return _together(self.read(each, names) for each in _parts(expr))
+        if isinstance(expr, Ident):
+            return names.get(expr.name, _NONE)
+        if isinstance(expr, Literal):
+            return _NONE
+        if isinstance(expr, Select):
+            operand = expr.operand
+            variables = isinstance(operand, Ident) and operand.name == "variables"
+            if variables and "variables" not in names:
+                return self._variables.get(expr.field, _NONE)
+            return _below(self.read(operand, names), expr.field)
+        if isinstance(expr, Comprehension):
+            return self._folded(expr, names)
+        if isinstance(expr, Call) and len(expr.args) == 2 and expr.function in _ACCESS:
+            index = expr.args[1]
+            key = index.value if isinstance(index, Literal) else None
+            if isinstance(key, str) or (isinstance(key, int) and expr.function != "_?._"):
+                return _below(self.read(expr.args[0], names), key)
+        return self._all(children(expr), names)
 
-    def _folded(self, fold: Comprehension, names: Mapping[str, ReadFields]) -> ReadFields:
+    def _all(self, parts: tuple[Expr, ...], names: dict[str, ReadFields]) -> ReadFields:
+        """Return what several expressions read."""
+        paths = _NONE.paths
+        for each in parts:
+            found = self.read(each, names).paths
+            if found and found is not paths:
+                paths = paths | found if paths else found
+        return ReadFields(paths) if paths else _NONE
+
+    def _folded(self, fold: Comprehension, names: dict[str, ReadFields]) -> ReadFields:
         """Read a macro: its variables stand for an item, whose index is not known."""
-        whole = self.read(fold.iter_range, names)
-        item = ReadFields(whole.paths)
+        whole = self.read(fold.iter_range, names).paths
+        item = ReadFields(whole)
         inner = {**names, fold.iter_var: item, fold.iter_var2: item, fold.accu_var: _NONE}
         parts = (fold.accu_init, fold.loop_condition, fold.loop_step, fold.result)
-        return _together((whole, *(self.read(each, inner) for each in parts)))
+        return ReadFields(whole | self._all(parts, inner).paths)
+
+
+# Calls that read a field.
+_ACCESS = frozenset(("_?._", "_[_]", "_[?_]"))
 
 
 def _below(read: ReadFields, key: str | int) -> ReadFields:
     if not read.exact:
         return read
     (path,) = read.paths
-    if isinstance(key, str):
-        plain = key.isascii() and key.replace("_", "a").isalnum()
-        step = f".{key}" if plain else f"[{key}]"
-    else:
-        step = f"[{key}]"
-    return ReadFields(frozenset({(*path, step)}), exact=True)
-
-
-def _together(parts: Iterator[ReadFields] | tuple[ReadFields, ...]) -> ReadFields:
-    return ReadFields(frozenset[_Steps]().union(*(each.paths for each in parts)))
-
-
-def _parts(expr: Expr) -> Iterator[Expr]:
-    match expr:
-        case Call(target=target, args=args):
-            if target is not None:
-                yield target
-            yield from args
-        case ListExpr(elements=elements):
-            yield from elements
-        case MapExpr(entries=entries):
-            for entry in entries:
-                yield entry.key
-                yield entry.value
-        case StructExpr(fields=fields):
-            for field in fields:
-                yield field.value
+    step = f"[{key}]"
+    if isinstance(key, str) and key.isascii() and key.replace("_", "a").isalnum():
+        step = f".{key}"
+    return ReadFields(frozenset(((*path, step),)), True)

@@ -1,0 +1,47 @@
+"""C types of attributes.py."""
+
+cimport cython
+
+from policyd._core.eval.nodes cimport Node
+
+
+cdef class SlotBase:
+    cdef readonly Py_ssize_t slot
+    cdef readonly str name
+
+
+cdef class BoundBase:
+    cdef readonly Py_ssize_t slot
+    cdef readonly Node value
+
+
+cdef class VariableBase:
+    cdef readonly object variable
+
+
+cdef class NodeBase:
+    cdef readonly Node node
+    cdef readonly bint counted
+
+
+cdef class Hop:
+    cdef readonly object key
+    cdef readonly Node node
+    cdef readonly object mode
+    cdef readonly bint declared
+
+    cpdef object step(self)
+
+
+cdef class Attribute:
+    cdef readonly object base
+    cdef readonly tuple hops
+
+    cpdef Attribute then(self, Hop hop)
+    @cython.locals(charge=Py_ssize_t, base_counted=bint, tested=bint, path=Node)
+    cpdef Node node(self, bint counted=*)
+
+
+cpdef Node base_node(base, Py_ssize_t charge)
+@cython.locals(names=tuple, modes=list)
+cdef Node _path(SlotBase base, tuple hops, Py_ssize_t charge)

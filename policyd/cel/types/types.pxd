@@ -1,0 +1,19 @@
+"""C types of types.py."""
+
+
+cdef class Type:
+    cdef readonly str name
+    cdef readonly tuple params
+    cdef readonly object kind
+    cdef readonly Py_ssize_t size
+    cdef readonly bint parametric
+    cdef readonly Py_hash_t _hash
+
+
+cdef object _kind(str name, bint parametric)
+cpdef Type list_of(Type element)
+cpdef Type map_of(Type key, Type value)
+cpdef Type optional_of(Type value)
+cpdef Type unwrapped(Type t)
+cpdef bint is_optional(Type t)
+cpdef bint is_patch_object(str name)

@@ -1,0 +1,29 @@
+"""C types of fields.py."""
+
+cimport cython
+
+from policyd.cel.syntax.ast cimport Call, Comprehension, Expr, Ident, Literal, Select
+from policyd.cel.syntax.recursion cimport children
+
+
+cdef class ReadFields:
+    cdef readonly frozenset paths
+    cdef readonly bint exact
+
+
+cdef ReadFields _NONE
+cdef ReadFields _ROOT
+
+
+cdef class _Reader:
+    cdef object _variables
+
+    @cython.locals(operand=Expr, index=Expr)
+    cdef ReadFields read(self, Expr expr, dict names)
+    @cython.locals(paths=frozenset, found=frozenset, each=Expr)
+    cdef ReadFields _all(self, tuple parts, dict names)
+    @cython.locals(whole=frozenset)
+    cdef ReadFields _folded(self, Comprehension fold, dict names)
+
+
+cdef ReadFields _below(ReadFields read, key)
