@@ -11,7 +11,7 @@ cimport cython
 cimport policyd._core.match.rules as rules
 
 from policyd._core.match.rules import (  # no-cython-lint: exported
-    Hit, MatchInput, MatchRules, ResourceRule,
+    Hit, MatchInput, MatchRules, ResourceRule, input_of,
 )
 
 cdef enum WildcardMask:
