@@ -78,12 +78,7 @@ cdef class AdmissionRequest:
     @property
     def is_namespace(self):
         """Whether the object of the client is a Namespace, whose namespace here is its own name."""
-        cdef dict kind = self.raw.get("requestKind") or self.raw["kind"]
-        return (
-            kind.get("kind") == "Namespace"
-            and not kind.get("group")
-            and kind.get("version") == "v1"
-        )
+        return self.request_kind == ("", "v1", "Namespace")
 
 
 cdef str operation(object value):

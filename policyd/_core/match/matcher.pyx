@@ -11,7 +11,8 @@ cimport cython
 cimport policyd._core.match.rules as rules
 
 from policyd._core.match.rules import (  # no-cython-lint: exported
-    Hit, MatchInput, MatchRules, ResourceRule, input_of,
+    Hit, MatchInput, MatchRules, ResourceRule,
+    input_of,  # no-cython-lint: exported
 )
 
 cdef enum WildcardMask:

@@ -4,17 +4,12 @@ from typing import Any
 
 import pytest
 
-from policyd._core.json.request import AdmissionRequest
 from policyd._core.match.equivalents import BUILT_IN_GROUPS, Equivalents
-from policyd._core.match.matcher import Hit, Index, MatchInput, MatchRules, input_of
+from policyd._core.match.matcher import Hit, Index, MatchInput, MatchRules
 from tests.builders.policies import rule
 from tests.builders.reviews import request
 
 NAME_LABEL = "kubernetes.io/metadata.name"
-SEEN = (
-    *("kind", "resource", "request_kind", "request_resource", "sub_resource", "operation"),
-    *("name", "namespace", "object", "old_object", "never_matched"),
-)
 ALL = {"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"], "resources": ["*/*"]}
 
 
@@ -25,26 +20,6 @@ def match(rules: MatchRules, sent: dict[str, Any], **fields: Any) -> Hit | None:
     found = Index([(rules, 7)]).match(MatchInput(sent, **fields))
     assert [(p, repr(hit)) for p, hit in found] == ([(7, repr(matched))] if matched else [])
     return matched
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {},
-        {"requestKind": None, "requestResource": None},
-        {"requestKind": {"version": "v1", "kind": "Scale"}, "subResource": "scale"},
-        {"requestResource": {"group": "apps", "version": "v1beta1", "resource": "pods"}},
-        {"operation": "DELETE", "namespace": None, "name": None},
-        request("authentication.k8s.io/v1/tokenreviews", "TokenReview"),
-    ],
-)
-def test_a_request_that_was_read_is_seen_as_its_json_is(changes: dict[str, Any]) -> None:
-    sent = {**request(), "uid": "1", "object": labelled(app="web"), **changes}
-    read, known = AdmissionRequest(sent), Equivalents({})
-    one = MatchInput(sent, lambda name: None, equivalents=known)
-    other = input_of(read, lambda name: None, read.object, read.old_object, known)
-    for name in SEEN:
-        assert getattr(other, name) == getattr(one, name), name
 
 
 def labelled(**labels: str) -> dict[str, Any]:
