@@ -4,7 +4,7 @@ exceptions. Evaluates no expression.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from policyd._core.match.matcher import Hit, MatchInput
+from policyd._core.match.matcher import Hit, MatchInput, input_of
 from policyd._core.plan.plan import Subject
 from policyd._core.values.errors import CelError
 from policyd.admission.findings import Findings
@@ -41,9 +41,7 @@ class Applicable:
         self.subjects = subjects
         self.request = subjects.request
         self.object: JSON = subjects.request.object  # the object at the time of matching
-        self.view = MatchInput(
-            subjects.request.raw, subjects.namespaces.labels, equivalents=policies.equivalents
-        )
+        self.view = self._view(self.object, self.request.old_object)
         # The policies (by sort_key) that see the Pod of the object's template.
         self.by_template = _NONE
         self._params = params
@@ -64,7 +62,7 @@ class Applicable:
         self.object, self.subjects = changed, self.subjects.showing(changed)
         if self.policies.steady and self.request.resource[2] not in CONTROLLERS:
             return self._found
-        self.view = self._view(changed)
+        self.view = self._view(changed, self.request.old_object)
         self.by_template = _NONE
         return self._matches(AGAIN)
 
@@ -139,16 +137,10 @@ class Applicable:
                 questions.append(unknown.question)
         return questions
 
-    def _view(self, *objects: JSON) -> MatchInput:
-        """Return the matcher's view of the request; ``objects`` (object, oldObject) replace its
-        own.
-        """
-        return MatchInput(
-            self.request.raw,
-            self.subjects.namespaces.labels,
-            *objects,
-            equivalents=self.policies.equivalents,
-        )
+    def _view(self, obj: JSON, old: JSON) -> MatchInput:
+        """Return the matcher's view of the request with these objects."""
+        labels = self.subjects.namespaces.labels
+        return input_of(self.request, labels, obj, old, self.policies.equivalents)
 
     def _matches(self, index: str) -> list[Matched]:
         request, only = self.request, self._only

@@ -6,12 +6,12 @@ Does not match and does not evaluate.
 
 from policyd._core.match.equivalents import GvkTuple
 from policyd._core.match.matcher import Hit
-from policyd._core.plan.plan import Subject
+from policyd._core.plan.plan import Subject, subject_of
 from policyd._core.values.errors import CelError
 from policyd.admission.authorizer import Authorizer
 from policyd.admission.lookups.sources import NamespaceSource
 from policyd.admission.review import AdmissionRequest
-from policyd.json_types import JSON, JSONObject
+from policyd.json_types import JSON
 from policyd.policy.kinds.controllers import pod_of, template_path
 
 
@@ -47,15 +47,24 @@ class Subjects:
         key = (hit.kind, hit.resource, as_pod)
         made = self._made.get(key)
         if made is None:
-            obj = self.seen(self.object, hit, as_pod)
-            old = self.seen(self.request.old_object, hit, as_pod)
-            if hit.mismatch:
-                obj, old = _unreadable(obj, hit.mismatch), _unreadable(old, hit.mismatch)
-            elif self.request.unreadable:
-                why = self.request.unreadable
+            request = self.request
+            obj, old, within = self.object, request.old_object, ""
+            if as_pod or hit.api_version:
+                obj, old = self.seen(obj, hit, as_pod), self.seen(old, hit, as_pod)
+                within = ".".join(template_path(self.object)) if as_pod else ""
+            why = hit.mismatch or request.unreadable
+            if why:
                 obj, old = _unreadable(obj, why), _unreadable(old, why)
-            within = ".".join(template_path(self.object)) if as_pod else ""
-            made = self._made[key] = self._make(hit, obj, old, within)
+            made = self._made[key] = subject_of(
+                hit,
+                obj,
+                old,
+                self._shown,
+                self._namespace,
+                self.authorizer,
+                within,
+                request.unreadable,
+            )
         return made
 
     def seen(self, obj: JSON, hit: Hit, as_pod: bool) -> JSON:
@@ -67,36 +76,6 @@ class Subjects:
     def pod(self, obj: JSON) -> JSON:
         """Return the Pod of a controller's template, in the request's namespace."""
         return pod_of(obj, self.request.namespace)
-
-    def _make(self, hit: Hit, obj: JSON, old: JSON, within: str = "") -> Subject:
-        shown = _with_gvk(self._shown, "kind", "kind", hit.kind)
-        # matchConditions see the resource of the request, everything else the matched one.
-        conditions = shown
-        resource = self._shown["requestResource"]
-        if self._shown["resource"] != resource:
-            conditions = {**shown, "resource": resource}
-        return Subject(
-            obj,
-            old,
-            _with_gvk(shown, "resource", "resource", hit.resource),
-            conditions,
-            self._namespace,
-            self.authorizer,
-            within,
-            self.request.unreadable,
-        )
-
-
-def _with_gvk(shown: JSONObject, field: str, last: str, value: GvkTuple) -> JSONObject:
-    group, version, name = value
-    current = shown[field]
-    if isinstance(current, dict) and (
-        current.get("version") == version
-        and current.get(last) == name
-        and current.get("group") == group
-    ):
-        return shown
-    return {**shown, field: {"group": group, "version": version, last: name}}
 
 
 def _in_version(obj: JSON, api_version: str) -> JSON:

@@ -3,8 +3,10 @@
 import json
 from base64 import b64decode
 
+import pytest
+
 from policyd.json_types import JSONObject
-from tests.builders.policies import policy
+from tests.builders.policies import demand, policy
 from tests.policy_sets import ask, load
 
 CRD: JSONObject = {
@@ -58,3 +60,30 @@ def test_each_policy_sees_the_version_that_it_names_also_after_another_one_chang
         "/metadata/annotations/a": "example.com/v1",
         "/metadata/annotations/b": "example.com/v1",
     }
+
+
+@pytest.mark.parametrize("sent", ["v1", "v1beta1"])
+def test_match_conditions_see_the_resource_of_the_client_and_validations_the_matched_one(
+    sent: str,
+) -> None:
+    matched = "request.kind.version + request.resource.version"
+    seen = demand("false", "", messageExpression=f"'sees ' + {matched}")
+    of_client = {"name": "c", "expression": "request.resource.version == 'v1beta1'"}
+    policies = load(CRD, policy("p", RULE, validations=[seen], matchConditions=[of_client]))
+    widget = {
+        "apiVersion": f"example.com/{sent}",
+        "kind": "Widget",
+        "metadata": {"name": "w", "namespace": "shop"},
+    }
+    kind = {"group": "example.com", "version": sent, "kind": "Widget"}
+    resource = {"group": "example.com", "version": sent, "resource": "widgets"}
+    answer = ask(
+        policies,
+        widget,
+        kind=kind,
+        resource=resource,
+        requestKind={**kind, "version": "v1beta1"},
+        requestResource={**resource, "version": "v1beta1"},
+    )
+    assert not answer["allowed"]
+    assert "sees v1v1" in answer["status"]["message"]

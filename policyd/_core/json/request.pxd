@@ -5,7 +5,8 @@ cdef class AdmissionRequest:
     """``raw`` is the decoded dict; the other attributes are read from it. Immutable.
 
     ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as sent to the
-    webhook. Missing strings are "", missing objects None.
+    webhook; ``request_kind`` and ``request_resource`` are those that the client sent to the API
+    server. Missing strings are "", missing objects None.
     """
 
     cdef readonly str uid
@@ -14,6 +15,8 @@ cdef class AdmissionRequest:
     cdef readonly str namespace
     cdef readonly tuple kind
     cdef readonly tuple resource
+    cdef readonly tuple request_kind
+    cdef readonly tuple request_resource
     cdef readonly str sub_resource
     cdef readonly bint dry_run
     cdef readonly dict user_info

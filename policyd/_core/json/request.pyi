@@ -5,7 +5,8 @@ class AdmissionRequest:
     """The request of a review. ``raw`` is the decoded dict; the others are read from it.
 
     ``kind`` is (group, version, kind), ``resource`` (group, version, resource), both as sent to the
-    webhook. Missing strings are "", missing objects None. Immutable.
+    webhook; ``request_kind`` and ``request_resource`` are those that the client sent to the API
+    server. Missing strings are "", missing objects None. Immutable.
 
     ``unreadable`` says why the review cannot be evaluated ("": it can). It then has only the parts
     that a match needs, with a CelError for each part that cannot be read.
@@ -24,6 +25,10 @@ class AdmissionRequest:
     def kind(self) -> tuple[str, str, str]: ...
     @property
     def resource(self) -> tuple[str, str, str]: ...
+    @property
+    def request_kind(self) -> tuple[str, str, str]: ...
+    @property
+    def request_resource(self) -> tuple[str, str, str]: ...
     @property
     def sub_resource(self) -> str: ...
     @property

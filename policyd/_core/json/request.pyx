@@ -32,14 +32,18 @@ cdef class AdmissionRequest:
             raise ReviewError(f"request.dryRun must be true or false, not {json_type(dry_run)}")
         self.dry_run = dry_run is True
         if raw.get("requestKind") is not None:
-            group_version(raw, "requestKind", "kind")
+            self.request_kind = group_version(raw, "requestKind", "kind")
         if raw.get("requestResource") is not None:
-            group_version(raw, "requestResource", "resource")
+            self.request_resource = group_version(raw, "requestResource", "resource")
         string_member(raw, "requestSubResource")
         self.name = string_member(raw, "name")
         self.namespace = string_member(raw, "namespace")
         self.kind = group_version(raw, "kind", "kind")
         self.resource = group_version(raw, "resource", "resource")
+        if self.request_kind is None:
+            self.request_kind = self.kind
+        if self.request_resource is None:
+            self.request_resource = self.resource
         self.sub_resource = string_member(raw, "subResource")
         self.user_info = user_info(raw.get("userInfo"))
         self.object = mapping(raw, "object")
@@ -74,12 +78,7 @@ cdef class AdmissionRequest:
     @property
     def is_namespace(self):
         """Whether the object of the client is a Namespace, whose namespace here is its own name."""
-        cdef dict kind = self.raw.get("requestKind") or self.raw["kind"]
-        return (
-            kind.get("kind") == "Namespace"
-            and not kind.get("group")
-            and kind.get("version") == "v1"
-        )
+        return self.request_kind == ("", "v1", "Namespace")
 
 
 cdef str operation(object value):

@@ -6,6 +6,7 @@ from policyd._core.match.rules import Hit as Hit
 from policyd._core.match.rules import MatchInput as MatchInput
 from policyd._core.match.rules import MatchRules as MatchRules
 from policyd._core.match.rules import ResourceRule as ResourceRule
+from policyd._core.match.rules import input_of as input_of
 
 _Payload = TypeVar("_Payload")
 _Key = tuple[str, str, str, str, str]

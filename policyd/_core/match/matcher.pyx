@@ -12,6 +12,7 @@ cimport policyd._core.match.rules as rules
 
 from policyd._core.match.rules import (  # no-cython-lint: exported
     Hit, MatchInput, MatchRules, ResourceRule,
+    input_of,  # no-cython-lint: exported
 )
 
 cdef enum WildcardMask:

@@ -1,6 +1,7 @@
 from collections.abc import Callable, Container, Sequence
 from typing import Any, final
 
+from policyd._core.json.request import AdmissionRequest
 from policyd._core.match.equivalents import Equivalents, GvkTuple, Gvr
 
 @final
@@ -71,6 +72,15 @@ class MatchInput:
     def never_matched(self) -> bool: ...
     def labels_for_namespace_selector(self) -> dict[str, str]:
         """The labels for a namespaceSelector, of the namespace or Namespace."""
+
+def input_of(
+    request: AdmissionRequest,
+    namespace_labels: Callable[[str], dict[str, str] | str | None],
+    object: Any,
+    old_object: Any,
+    equivalents: Equivalents,
+) -> MatchInput:
+    """The same as MatchInput, for a request that has been read, with these objects."""
 
 @final
 class ResourceRule:

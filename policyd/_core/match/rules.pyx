@@ -7,6 +7,7 @@ policies to match; matchConditions are evaluated by the plans.
 
 cimport cython
 
+from policyd._core.json.request cimport AdmissionRequest
 from policyd._core.values.errors cimport CelError
 
 from policyd._core.match.equivalents import EQUIVALENTS
@@ -201,6 +202,23 @@ cdef class MatchInput:
 
     def labels_for_namespace_selector(self):
         return self.labels_of_namespace()
+
+
+def input_of(
+    AdmissionRequest request not None, namespace_labels, object, old_object, equivalents
+):
+    cdef MatchInput made = MatchInput.__new__(MatchInput)
+    made.kind, made.resource = request.kind, request.resource
+    made.request_kind, made.request_resource = request.request_kind, request.request_resource
+    made.sub_resource, made.operation = request.sub_resource, request.operation
+    made.name, made.namespace = request.name, request.namespace
+    made.object, made.old_object = object, old_object
+    made.never_matched = (
+        (made.request_resource[0], made.request_resource[2]) in NEVER_MATCHED
+    )
+    made.namespace_labels = namespace_labels
+    made.table = equivalents
+    return made
 
 
 @cython.final

@@ -3,6 +3,7 @@ from typing import Any, final
 
 from policyd._core.counting.counters import PolicyCounters
 from policyd._core.eval.program import Program
+from policyd._core.match.matcher import Hit
 
 ROOTS: tuple[str, ...]
 
@@ -32,6 +33,20 @@ class Subject:
     ) -> None: ...
     def seeing(self, object: Any) -> Subject:
         """A copy with another ``object``."""
+
+def subject_of(
+    hit: Hit,
+    object: Any,
+    old_object: Any,
+    shown: dict[str, Any],
+    namespace_object: Any,
+    authorizer: Any,
+    within: str,
+    unreadable: str,
+) -> Subject:
+    """The Subject of policies matched by ``hit``. ``shown`` is ``request`` as sent
+    (``AdmissionRequest.shown``); policies see the kind and resource that they match in it.
+    """
 
 @final
 class Frame:

@@ -8,10 +8,18 @@ from policyd._core.values.activation cimport Activation, over as fresh
 from policyd._core.values.errors cimport CelError
 from policyd._core.counting.counters cimport PolicyCounters
 from policyd._core.lib.authz cimport AuthorizerValue, authorizer_for, request_resource
+from policyd._core.match.rules cimport Hit
 from policyd._core.eval.program cimport Program
 from policyd._core.values.types cimport MISSING
 
+from policyd._core.json.shared_keys import shared_key
 from policyd.errors import CostExceeded, DeadlineExceeded
+
+cdef str GROUP = shared_key("group")
+cdef str VERSION = shared_key("version")
+cdef str KIND = shared_key("kind")
+cdef str RESOURCE = shared_key("resource")
+cdef str REQUEST_RESOURCE = shared_key("requestResource")
 
 cdef enum:
     MAX_ERROR_CHARS = 4096  # of one error: it may quote a key or value of megabytes
@@ -78,6 +86,41 @@ cdef class Subject:
         other.roots = self.roots[:]
         other.roots[0] = object
         return other
+
+
+def subject_of(
+    Hit hit not None,
+    object,
+    old_object,
+    dict shown not None,
+    namespace_object,
+    authorizer,
+    str within not None,
+    str unreadable not None,
+):
+    cdef dict request = with_name(shown, KIND, KIND, hit.kind)
+    cdef dict conditions = request
+    # matchConditions see the resource of the request, everything else the matched one.
+    resource = shown[REQUEST_RESOURCE]
+    if shown[RESOURCE] != resource:
+        conditions = {**request, RESOURCE: resource}
+    request = with_name(request, RESOURCE, RESOURCE, hit.resource)
+    return Subject(
+        object, old_object, request, conditions, namespace_object, authorizer, within, unreadable
+    )
+
+
+cdef dict with_name(dict shown, str field, str last, tuple value):
+    """``request`` with this GroupVersionKind or GroupVersionResource; ``shown`` if it has it."""
+    current = shown[field]
+    if (
+        type(current) is dict
+        and (<dict>current).get(VERSION) == value[1]
+        and (<dict>current).get(last) == value[2]
+        and (<dict>current).get(GROUP) == value[0]
+    ):
+        return shown
+    return {**shown, field: {GROUP: value[0], VERSION: value[1], last: value[2]}}
 
 
 @cython.final

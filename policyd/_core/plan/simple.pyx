@@ -26,17 +26,19 @@ cdef class SimplePolicies:
         cdef int64_t clock = now()
         cdef Hit hit, seen = None
         cdef Subject subject = None
+        cdef tuple simple
         cdef ValidationPlan plan
         self.outcome = None
         while at < len(self.matches):
             self.at = at
             policy, hit = <tuple>self.matches[at]
-            if hit.error or not policy.simple:
+            simple = policy.simple
+            if simple is None or hit.error:
                 return at
             if hit is not seen:
                 subject, seen = self.subject_of(hit, False), hit
-            plan = policy.validation
-            self.outcome = plan.timed(subject, policy.params, self.deadline, NONE_EXEMPT, &clock)
+            plan, params = simple
+            self.outcome = plan.timed(subject, params, self.deadline, NONE_EXEMPT, &clock)
             if self.outcome is not None:
                 return at
             at += 1

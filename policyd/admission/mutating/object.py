@@ -7,8 +7,8 @@ from functools import partial
 
 from policyd._core.counting.counters import ADMIT
 from policyd._core.match.equivalents import GvkTuple
+from policyd._core.match.matcher import Hit
 from policyd._core.plan.mutated_tree import MutatedTree
-from policyd._core.plan.mutation import MutationPlan
 from policyd._core.plan.plan import Stopped, Subject
 from policyd.admission.applicable import Applicable
 from policyd.admission.findings import Findings
@@ -32,7 +32,7 @@ class MutatedObject:
 
     __slots__ = (
         *("applicable", "findings", "deadline", "request", "tree", "writers"),
-        *("_observer", "_targets", "_conflicts", "_latest", "_failures"),
+        *("_observer", "_targets", "_latest_target", "_conflicts", "_latest", "_failures"),
         *("_views", "_again", "_saw"),
     )
 
@@ -45,6 +45,7 @@ class MutatedObject:
         self.writers: list[CompiledPolicy] = []
         target = applicable.policies.schemas.target(self.request.kind)
         self._targets = {self.request.kind: target}
+        self._latest_target = (self.request.kind, target)
         keys = None if target.schema is None else target.schema.list_keys
         original: JSON = self.request.object
         self.tree = MutatedTree(original, keys)
@@ -82,15 +83,16 @@ class MutatedObject:
     def _each(self, invocations: Iterable[Invocation]) -> Evaluation[dict[InvocationKey, JSON]]:
         """Apply invocations in order; return the tree before each one that may be reinvoked."""
         runs: dict[InvocationKey, JSON] = {}
+        tree = self.tree
         for invocation in invocations:
-            policy, saw = invocation.policy, self.tree.current
+            policy, saw = invocation.policy, tree.current
             if self._again and policy.reinvoke and self._saw.get(key_of(invocation)) is saw:
                 continue  # The tree is the same as before: it would change nothing.
             deadline = deadline_of(policy, self.deadline) if policy.timeout_ns else self.deadline
             try:
-                invoked = self._guarded(invocation, deadline)
+                invoked = self._guarded(invocation, saw, deadline)
             except Unanswered as unknown:
-                again = partial(self._guarded, invocation, deadline)
+                again = partial(self._guarded, invocation, saw, deadline)
                 try:
                     invoked = yield from answered(again, unknown, deadline)
                 except Unanswered as in_vain:
@@ -106,16 +108,16 @@ class MutatedObject:
             return self._latest
         return self.tree.patch()
 
-    def _guarded(self, invocation: Invocation, deadline: int) -> bool | None:
-        """Run one invocation; if it does not finish, the tree is left unchanged. A bug in policyd
-        follows the policy's failurePolicy.
+    def _guarded(self, invocation: Invocation, before: JSON, deadline: int) -> bool | None:
+        """Run one invocation; if it does not finish, the tree is left as it was ``before``. A bug
+        in policyd follows the policy's failurePolicy.
         """
-        before, invoked = self.tree.current, None
+        invoked = None
         try:
             if self._observer is None:
-                invoked = self._invoke(invocation, deadline)
+                invoked = self._invoke(invocation, before, deadline)
             else:
-                invoked = self._observed(invocation, deadline)
+                invoked = self._observed(invocation, before, deadline)
         except (StatusError, Unanswered):
             raise
         except Exception as error:
@@ -125,10 +127,10 @@ class MutatedObject:
                 self.tree.restore(before)
         return invoked
 
-    def _observed(self, invocation: Invocation, deadline: int) -> bool:
+    def _observed(self, invocation: Invocation, before: JSON, deadline: int) -> bool:
         """Run ``_invoke`` and report it to the observer."""
         try:
-            return self._invoke(invocation, deadline)
+            return self._invoke(invocation, before, deadline)
         finally:
             if self._observer is not None:
                 self._observer.invoked(
@@ -137,35 +139,38 @@ class MutatedObject:
                     passed_over=self._passed_over(invocation),
                 )
 
-    def _invoke(self, invocation: Invocation, deadline: int) -> bool:
+    def _invoke(self, invocation: Invocation, before: JSON, deadline: int) -> bool:
         """Run one invocation; return False if its matchConditions were false."""
-        policy, tree, before = invocation.policy, self.tree, self.tree.current
+        policy, binding, param, base, hit, as_pod, _ = invocation
         plan, passed_over = policy.mutation, self._again and self._passed_over(invocation)
         if plan is None:
             return False
-        if invocation.hit.mismatch and not passed_over:
-            text = f"failed to convert object version: {invocation.hit.mismatch}"
-            self.findings.failed(policy, invocation.binding, text)
+        if hit.mismatch and not passed_over:
+            text = f"failed to convert object version: {hit.mismatch}"
+            self.findings.failed(policy, binding, text)
             return False
-        subject = self._subject(invocation)
-        matched = plan.matches(subject, invocation.param, deadline)
+        subject = self._subject(base, hit, as_pod, before)
+        matched = plan.matches(subject, param, deadline)
         if matched is not True:
             if matched is not False:
-                self.findings.failed(policy, invocation.binding, matched)
+                self.findings.failed(policy, binding, matched)
             return False
         if passed_over:
             return False
-        tree.changes, self._failures = 0, []
+        tree, now = self.tree, before
+        failures: list[str | Stopped] = []
+        tree.changes, self._failures = 0, failures
         for mutation in policy.mutations:
-            if tree.changes:
-                subject = self._subject(invocation)
-            self._mutate(invocation, mutation, subject, deadline, plan)
-        for failure in self._failures:
-            self.findings.failed(policy, invocation.binding, failure)
-        if not self._failures:
+            if now is not before:
+                subject = self._subject(base, hit, as_pod, now)
+            self._mutate(invocation, mutation, subject, now, deadline)
+            now = tree.current
+        for failure in failures:
+            self.findings.failed(policy, binding, failure)
+        if not failures:
             policy.counters.count(ADMIT)
-        if tree.current is not before:
-            self._note(policy, before)
+        if now is not before:
+            self._note(policy, before, now)
         return True
 
     def _mutate(
@@ -173,17 +178,17 @@ class MutatedObject:
         invocation: Invocation,
         mutation: CompiledMutation,
         subject: Subject,
+        before: JSON,
         deadline: int,
-        plan: MutationPlan,
     ) -> None:
-        """Apply one mutation to the current tree, which the policy sees as ``subject``; on failure
-        the tree is left unchanged.
+        """Apply one mutation to the current tree ``before``, which the policy sees as ``subject``;
+        on failure the tree is left unchanged.
         """
-        before, seen, param = self.tree.current, subject.object, invocation.param
-        if not isinstance(seen, dict) or not isinstance(before, dict):
+        policy, _, param, _, hit, as_pod, _ = invocation
+        plan, seen = policy.mutation, subject.object
+        if plan is None or not isinstance(seen, dict) or not isinstance(before, dict):
             return
-        kind = _POD if invocation.as_pod else invocation.hit.kind
-        target = self._targets.get(kind) or self._target(kind)
+        target = self._target(_POD if as_pod else hit.kind)
         after: JSONObject = seen
         try:
             if mutation.overlay is not None:
@@ -210,33 +215,36 @@ class MutatedObject:
             text = "" if error is None else str(error)
             self._observer.mutated(invocation, mutation, seen, after, text)
         if after is not seen:
-            if invocation.as_pod:
+            if as_pod:
                 after = with_pod(before, seen, after)
-            elif invocation.hit.api_version:
+            elif hit.api_version:
                 after = _in_version_of(before, after)
             problem = self.tree.accept(after)
             if problem is not None:
                 self._failures.append(f"the mutation makes {problem}")
 
     def _target(self, kind: GvkTuple) -> Target:
-        """Return a kind that policies' mutations work on, other than that of the request."""
-        target = self._targets[kind] = self.applicable.policies.schemas.target(kind)
+        """Return a kind that policies' mutations work on."""
+        last, target = self._latest_target
+        if kind is not last:
+            target = self._targets.get(kind) or self.applicable.policies.schemas.target(kind)
+            self._targets[kind] = target
+            self._latest_target = (kind, target)
         return target
 
-    def _subject(self, invocation: Invocation) -> Subject:
-        """Return the policy's view of the current tree."""
-        tree, subject, hit = self.tree.current, invocation.subject, invocation.hit
+    def _subject(self, subject: Subject, hit: Hit, as_pod: bool, tree: JSON) -> Subject:
+        """Return a policy's view of the current tree; ``subject`` is that of the first match."""
         if tree is self.applicable.object:
             return subject
-        if not (invocation.as_pod or hit.api_version):
+        if not (as_pod or hit.api_version):
             return self.tree.seen_by(subject)
         known = self._views.get(subject)
         if known is None or known[0] is not tree:
-            seen = self.applicable.subjects.seen(tree, hit, invocation.as_pod)
+            seen = self.applicable.subjects.seen(tree, hit, as_pod)
             known = self._views[subject] = (tree, subject.seeing(seen))
         return known[1]
 
-    def _note(self, policy: CompiledPolicy, before: JSON) -> None:
+    def _note(self, policy: CompiledPolicy, before: JSON, after: JSON) -> None:
         """Count an invocation's operations and report changes to values of other policies."""
         recorder, tree = self.findings.recorder, self.tree
         # With several mutations of one policy, only all together are its change.
@@ -244,7 +252,7 @@ class MutatedObject:
         self._latest = operations
         self.writers.append(policy)
         recorder.patch_operations(policy.name, len(operations))
-        conflict = self._conflicts.add(policy.name, operations, before, tree.current)
+        conflict = self._conflicts.add(policy.name, operations, before, after)
         if conflict is not None:
             recorder.mutation_conflict(policy.name)
             self.findings.happened("conflict", policy, conflict.text)

@@ -23,6 +23,7 @@ def first(applicable: Applicable, findings: Findings, matches: list[Matched]) ->
     """Return the invocations of the first round."""
     found: list[Invocation] = []
     subjects, usual = applicable.subjects, not applicable.by_template and findings.observer is None
+    seen, subject = None, None
     for match in _settled(applicable, matches):
         policy, hit = match
         if not (usual and policy.plain) or hit.error:
@@ -30,7 +31,8 @@ def first(applicable: Applicable, findings: Findings, matches: list[Matched]) ->
             continue
         # The usual case, inlined: one binding without match rules of its own, and no params.
         try:
-            subject = subjects.subject(hit, False)
+            if subject is None or hit is not seen:
+                seen, subject = hit, subjects.subject(hit, False)
             found.append(Invocation(policy, policy.bindings[0], policy.params, subject, hit, False))
         except Unanswered:
             raise

@@ -85,13 +85,14 @@ class CompiledPolicy:
     made_of: bytes = b""
     namespace_fields: frozenset[tuple[str, ...]] = frozenset()
     plain: bool = field(init=False)
-    simple: bool = field(init=False)
+    simple: tuple[ValidationPlan, JSON] | None = field(init=False)
 
     def __post_init__(self) -> None:
         """Set ``plain`` and ``simple``.
 
         ``plain``: one binding without match rules, no params, exemptions or problem. ``simple``:
-        plain, validates, has no timeout of its own and does not use the authorizer.
+        its validation and ``params``, together because they are read for each request, if it is
+        plain, has no timeout of its own and does not use the authorizer; else None.
         """
         plain = (
             len(self.bindings) == 1
@@ -100,12 +101,10 @@ class CompiledPolicy:
             and not self.exemptions
             and not self.problem
         )
-        simple = (
-            plain
-            and not self.timeout_ns
-            and self.validation is not None
-            and not self.validation.frame.uses_authorizer
-        )
+        validation = None if self.timeout_ns or not plain else self.validation
+        if validation is not None and validation.frame.uses_authorizer:
+            validation = None
+        simple = None if validation is None else (validation, self.params)
         object.__setattr__(self, "plain", plain)
         object.__setattr__(self, "simple", simple)
 
