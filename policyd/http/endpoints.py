@@ -5,7 +5,7 @@ its HTTP status.
 """
 
 import asyncio
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, MutableMapping
 from functools import lru_cache
 from time import perf_counter_ns
 from typing import Any, Protocol
@@ -40,10 +40,17 @@ LoadedPolicyFilter = Callable[[LoadedPolicy], bool]
 # of the request was read, and the Peer that sent it.
 ARRIVED = "policyd.arrived"
 PEER = "policyd.peer"
+# The same, set by ``at_once``: the answer that the app has to send, or the error that it has to
+# respond with.
+OUTCOME = "policyd.outcome"
+
+# A larger answer is not sent at once: its memory is reserved until the client has read it.
+AT_ONCE_BYTES = 16 * 1024
 
 # How much of the body of a request that is shed is read before the answer, and for how long.
 SKIP_BYTES = 64 * 1024
 SKIP_NS = 100_000_000
+_CHECKED = (b"content-length", b"content-encoding")
 
 
 class Evaluated(Protocol):
@@ -143,16 +150,18 @@ class Reviews:
                 raise self._shed(room)
             try:
                 await self._read(body, min(deadline, arrived + self._body_ns), room)
-                data = body.take_all()
-                turn = self._turns.take(room.peer, deadline)
-                if turn is False:
-                    raise self._shed("queue")
-                if turn is not None:
-                    await turn
-                # Not before its turn: answers that nobody reads may take the memory meanwhile.
-                await self._make_room(room, data)
-                answer = await self._review(data, webhook, only, arrived, deadline)
-                del data
+                answer = _answered(state)
+                if answer is None:
+                    data = body.take_all()
+                    turn = self._turns.take(room.peer, deadline)
+                    if turn is False:
+                        raise self._shed("queue")
+                    if turn is not None:
+                        await turn
+                    # Not before its turn: answers that nobody reads may take the memory meanwhile.
+                    await self._make_room(room, data)
+                    answer = await self._review(data, webhook, only, arrived, deadline)
+                    del data
                 # Count the response until the client has read it.
                 room.keep(len(answer))
                 await respond(scope, send, 200, answer, closing=self._lifecycle.draining)
@@ -173,15 +182,61 @@ class Reviews:
             self._recorder.request(webhook, "", "error", perf_counter_ns() - arrived)
             raise
 
+    def at_once(
+        self,
+        scope: ASGIScope,
+        data: bytes,
+        webhook: str,
+        only: LoadedPolicyFilter | None,
+    ) -> bytes | None:
+        """Return the answer to a review that arrived as a whole. None: call this object, because
+        the review has to wait or is refused, or because of its OUTCOME.
+        """
+        state = scope["state"]
+        arrived = state[ARRIVED]
+        try:
+            self._check(scope)
+            deadline = arrived + _allowance_ns(scope["query_string"], self._timeout)
+        except ReviewError:
+            return None
+        if (
+            self._lifecycle.draining
+            or len(data) > self._max_body_bytes
+            or (self._evaluate_async is not None and webhook in self._policies().with_lookups)
+            or not self._in_flight.has_room(state[PEER], len(data) + _decoded(data))
+            or not self._turns.take_if_open()
+        ):
+            return None
+        try:
+            request = self._decode(data, arrived, deadline)
+            response = self._evaluate(
+                self._policies(),
+                request,
+                webhook=webhook,
+                deadline=deadline,
+                recorder=self._recorder,
+                only=only,
+            )
+            answer = self._encode(webhook, request, response, arrived, len(data))
+        except Exception as error:
+            state[OUTCOME] = error
+            return None
+        if len(answer) > AT_ONCE_BYTES:
+            state[OUTCOME] = answer
+            return None
+        return answer
+
     def _check(self, scope: ASGIScope) -> None:
         """Refuse requests whose head is not acceptable."""
         if scope["method"] != "POST":
             raise ReviewError("expected a POST request", 405)
         for name, value in scope["headers"]:
+            if name not in _CHECKED:
+                continue
             if name == b"content-length":
                 if int(value) > self._max_body_bytes:
                     raise self._too_large()
-            elif name == b"content-encoding" and value.strip().lower() not in (b"", b"identity"):
+            elif value.strip().lower() not in (b"", b"identity"):
                 raise ReviewError("expected an AdmissionReview without Content-Encoding", 415)
 
     def _too_large(self) -> ReviewError:
@@ -239,8 +294,7 @@ class Reviews:
         """Reserve the memory that decoding the body needs."""
         ended = self._in_flight.ended
         # The body, and the objects that it is decoded to, of which there is a maximum.
-        decoded = min(MAX_DECODED_BYTES, decoded_bytes(data, MAX_DECODED_BYTES))
-        if not room.hold(len(data) + decoded):
+        if not room.hold(len(data) + _decoded(data)):
             raise self._shed("bytes")
         if self._in_flight.ended != ended:
             # Let the requests that lost their memory drop their bodies: the first turn cancels
@@ -258,13 +312,7 @@ class Reviews:
     ) -> bytes:
         """Evaluate the bytes of a review; return the bytes of its response."""
         recorder = self._recorder
-        started = perf_counter_ns()
-        recorder.phase("queue", started - arrived)
-        request = decode(data)
-        recorder.phase("decode", perf_counter_ns() - started)
-        if started >= deadline:
-            # Not evaluated: the engine responds at once, by the failurePolicy of each policy.
-            recorder.shed("deadline")
+        request = self._decode(data, arrived, deadline)
         policies = self._policies()
         if self._evaluate_async is not None and webhook in policies.with_lookups:
             response = await self._evaluate_async(
@@ -274,13 +322,35 @@ class Reviews:
             response = self._evaluate(
                 policies, request, webhook=webhook, deadline=deadline, recorder=recorder, only=only
             )
+        return self._encode(webhook, request, response, arrived, len(data))
+
+    def _decode(self, data: bytes, arrived: int, deadline: int) -> AdmissionRequest:
+        recorder = self._recorder
+        started = perf_counter_ns()
+        recorder.phase("queue", started - arrived)
+        request = decode(data)
+        recorder.phase("decode", perf_counter_ns() - started)
+        if started >= deadline:
+            # Not evaluated: the engine responds at once, by the failurePolicy of each policy.
+            recorder.shed("deadline")
+        return request
+
+    def _encode(
+        self,
+        webhook: str,
+        request: AdmissionRequest,
+        response: AdmissionResponse,
+        arrived: int,
+        size: int,
+    ) -> bytes:
+        """Return the bytes of a response, and report the request, which had ``size`` bytes."""
         evaluated = perf_counter_ns()
         answer = encode(response)
         if self._capture is not None:
-            self._capture.record(webhook, request, response, len(data))
+            self._capture.record(webhook, request, response, size)
         ended = perf_counter_ns()
-        recorder.phase("encode", ended - evaluated)
-        recorder.request(webhook, request.operation, _result(response), ended - arrived)
+        self._recorder.phase("encode", ended - evaluated)
+        self._recorder.request(webhook, request.operation, _result(response), ended - arrived)
         return answer
 
 
@@ -297,6 +367,19 @@ def _allowance_ns(query: bytes, longest: float) -> int:
         if seconds <= 0:
             raise ReviewError(f"timeout: expected a duration above zero, got {timeouts[-1][:80]!r}")
     return max(0, int((seconds - max(0.1 * seconds, 0.020)) * 1e9))
+
+
+def _answered(state: MutableMapping[str, Any]) -> bytes | None:
+    """Return the answer that ``at_once`` left, or raise its error; None if there is neither."""
+    outcome: bytes | Exception | None = state.pop(OUTCOME, None)
+    if isinstance(outcome, Exception):
+        raise outcome
+    return outcome
+
+
+def _decoded(data: bytes) -> int:
+    """Return the memory that decoding the body needs, at most."""
+    return min(MAX_DECODED_BYTES, decoded_bytes(data, MAX_DECODED_BYTES))
 
 
 def _result(response: AdmissionResponse) -> RequestResult:

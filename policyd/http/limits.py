@@ -105,6 +105,15 @@ class InFlight:
         peer.requests += 1
         return Reservation(self, peer)
 
+    def has_room(self, peer: Peer, size: int) -> bool:
+        """Whether a request of ``size`` bytes fits without ending others."""
+        return (
+            self.requests < self.max_requests
+            and peer.requests < share(self.max_requests)
+            and self.bytes + size <= self.max_bytes
+            and peer.bytes + size <= share(self.max_bytes)
+        )
+
     def end_incomplete(self, of: Peer | None = None) -> bool:
         """End the oldest incomplete request of the address that has the most; False if there is
         none.

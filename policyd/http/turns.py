@@ -51,11 +51,7 @@ class EvaluationTurns:
         ``deadline``, a time of perf_counter_ns.
         """
         now = perf_counter_ns()
-        if not self._ticking:
-            self._ticking = True
-            self._began, self._taken = now, 0
-            asyncio.get_running_loop().call_soon(self._next)
-        if (not self.waiting and now - self._began < TURN_NS) or now >= deadline:
+        if self._is_open(now) or now >= deadline:
             self._taken += 1
             return None
         queue = self._queues.get(peer)
@@ -69,6 +65,20 @@ class EvaluationTurns:
         queue.append((future, deadline))
         self.waiting += 1
         return future
+
+    def take_if_open(self) -> bool:
+        """Whether nobody waits and the turn has time left: then evaluate now."""
+        if not self._is_open(perf_counter_ns()):
+            return False
+        self._taken += 1
+        return True
+
+    def _is_open(self, now: int) -> bool:
+        if not self._ticking:
+            self._ticking = True
+            self._began, self._taken = now, 0
+            asyncio.get_running_loop().call_soon(self._next)
+        return not self.waiting and now - self._began < TURN_NS
 
     def _pace(self) -> float:
         return sorted(self._paces)[(len(self._paces) - 1) // 2] if self._paces else 0.0

@@ -33,6 +33,7 @@ PROFILES: dict[str, tuple[str, ...]] = {
         "tracing.endpoint=https://collector.monitoring",
         "tracing.sample=0.1",
         "tracing.collector[0].namespaceSelector.matchLabels.a=b",
+        "workers=2",
         "extraArgs={--timeout=5s}",
         "extraEnv[0].name=TZ",
         "extraEnv[0].value=UTC",

@@ -65,6 +65,7 @@ def test_the_schema_knows_the_values_and_no_other() -> None:
         ("static.timeoutSeconds=31", "maximum: got 31, want 30"),
         ("static.caBundle=LS0t", "does not match pattern"),
         ("extraArgs={serve}", "does not match pattern"),
+        ("workers=0", "minimum: got 0, want 1"),
         ("resources.request.cpu=1", "additional properties 'request' not allowed"),
         ("fullnameOverride=Policyd", "does not match pattern"),
     ],
@@ -73,6 +74,11 @@ def test_a_wrong_value_is_refused(value: str, complaint: str) -> None:
     done = helm("template", "policyd", str(CHART), "--set", value)
     assert done.returncode != 0
     assert complaint in done.stderr
+
+
+@pytest.mark.parametrize(("workers", "flag"), [("1", None), ("4", "4")])
+def test_only_several_workers_need_a_supervisor(workers: str, flag: str | None) -> None:
+    assert flags(chart(f"workers={workers}")).get("workers") == flag
 
 
 def test_static_needs_policies() -> None:

@@ -13,6 +13,7 @@ IN_CLUSTER: dict[str, dict[str, set[str]]] = {
     "policyd_policies_unreached": {},
     "policyd_registrations_total": {"result": {"success", "error"}},
     "policyd_leader": {},
+    "policyd_worker_restarts_total": {},  # with --workers
     "policyd_policies_placed": {
         "policy": set(),
         "webhook": {"validate", "mutate"},

@@ -37,16 +37,26 @@ def decoded_bytes(bytes body not None, Py_ssize_t limit) -> int:
 
 
 cdef Counts counted(const unsigned char *text, Py_ssize_t size) noexcept nogil:
-    """Counts in the whole body, strings included. Compiled to vector code."""
-    cdef Py_ssize_t i, braces = 0, brackets = 0, commas = 0, quotes = 0
+    """Counts in the whole body, strings included."""
+    cdef Py_ssize_t i, start = 0, end
+    cdef unsigned char c, braces, brackets, commas, quotes
     cdef Counts counts
-    for i in range(size):
-        braces += text[i] == c"{"
-        brackets += text[i] == c"["
-        commas += text[i] == c","
-        quotes += text[i] == c'"'
-    counts.braces, counts.brackets, counts.commas = braces, brackets, commas
-    counts.quotes = quotes
+    counts.braces = counts.brackets = counts.commas = counts.quotes = 0
+    while start < size:
+        # Counts that fit into a byte let the compiler compare 16 bytes at once.
+        braces = brackets = commas = quotes = 0
+        end = min(start + 255, size)
+        for i in range(start, end):
+            c = text[i]
+            braces += c == c"{"
+            brackets += c == c"["
+            commas += c == c","
+            quotes += c == c'"'
+        counts.braces += braces
+        counts.brackets += brackets
+        counts.commas += commas
+        counts.quotes += quotes
+        start = end
     return counts
 
 

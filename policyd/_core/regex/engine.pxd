@@ -3,6 +3,7 @@
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport Activation
+from policyd._core.regex.backtracking cimport Backtracking
 from policyd._core.regex.dfa cimport Dfa
 
 
@@ -22,6 +23,8 @@ cdef class Regex:
     cdef str literal        # for the first four engines
     cdef frozenset choices  # for ONE_OF
     cdef str rewritten      # the pattern in RE2 syntax
+    cdef Dfa program        # for find_all, None until needed
+    cdef bint has_no_program
     cdef Dfa dfa            # for DFA: None until enough strings were searched
     cdef int searches          # strings searched until then
     cdef object match       # RE2's method
@@ -33,6 +36,8 @@ cdef class Regex:
     cdef int search_dfa(self, str text) except -2
     # The first match, "" if there is none.
     cdef str find(self, Activation act, str text)
+    # What finds the matches if RE2 may take quadratic time; None if it has to be RE2.
+    cdef Backtracking linear_search(self, str text)
     # At most `limit` matches, all if it is negative. An empty match adjacent to the one before is
     # skipped.
     cdef list find_all(self, Activation act, str text, int64_t limit)

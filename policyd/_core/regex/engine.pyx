@@ -10,6 +10,7 @@ from cpython.time cimport PyTime_PerfCounterRaw as clock
 from libc.stdint cimport int64_t
 
 from policyd._core.values.activation cimport take, work
+from policyd._core.regex.backtracking cimport Backtracking, backtracking
 from policyd._core.regex.search cimport find as find_string
 
 from re2 import _re2
@@ -40,6 +41,11 @@ cdef enum:
 cdef int64_t FEW_STEPS = 1 << 17
 cdef int64_t MAX_STEPS = 1 << 27
 cdef int64_t NANOS_A_STEP = 12
+
+# Characters after the matches of one string: what RE2 has read at most. It stops being used for
+# finding more matches, and where nothing else can find them, the search fails.
+cdef int64_t FEW_CHARACTERS = 1 << 22
+cdef int64_t MAX_CHARACTERS = 1 << 30
 
 cdef object ANYWHERE = _re2.RE2.Anchor.UNANCHORED
 cdef object OPTIONS = _re2.RE2.Options()
@@ -111,18 +117,34 @@ cdef class Regex:
         return "" if found is None else data[found[0]:found[1]].decode()
 
     cdef list find_all(self, Activation act, str text, int64_t limit):
-        """Each match may read the string to its end, so the clock is read for each match."""
+        """Each match may read the string to its end, so the clock is read for each match; where that
+        is much in all, RE2 is not used any more."""
         self.afford(act, text)
         cdef bytes data = PyUnicode_AsUTF8String(text)
         cdef Py_ssize_t at = 0, start, end, before = -1
+        cdef int64_t read = 0, most = FEW_CHARACTERS
+        cdef Backtracking linear = None
         cdef list result = []
         cdef tuple found
         while at <= len(data) and (limit < 0 or len(result) < limit):
-            work(act, MATCH + (len(data) - at) // 16)
-            found = span(self, data, at)
-            if found is None:
-                break
-            start, end = found
+            work(act, MATCH + (0 if linear is not None else (len(data) - at) // 16))
+            if linear is not None:
+                start = linear.next(act, at)
+                if start < 0:
+                    break
+                end = linear.end
+            else:
+                found = span(self, data, at)
+                if found is None:
+                    break
+                start, end = found
+                read += len(data) - start
+                if read > most:
+                    linear, most = self.linear_search(text), MAX_CHARACTERS
+                if read > MAX_CHARACTERS:
+                    raise CostExceeded(
+                        f"operation cancelled: finding all matches of a regular expression is too "
+                        f"expensive for a string of {len(text)} characters")
             if end > at:
                 at = end
             elif at < len(data):
@@ -136,6 +158,13 @@ cdef class Regex:
                 result.append(data[start:end].decode())
             before = end
         return result
+
+
+    cdef Backtracking linear_search(self, str text):
+        if self.program is None and not self.has_no_program:
+            self.program = machine(self.rewritten)
+            self.has_no_program = self.program is None
+        return None if self.program is None else backtracking(self.program, text)
 
 
 cdef tuple span(Regex regex, bytes data, Py_ssize_t at):

@@ -1,8 +1,9 @@
 """Compiles regular expressions to instructions, from which ``dfa`` creates its states.
 
 The input is the RE2 syntax that ``regex.syntax`` returns, a small language: flags are resolved and
-the syntax is valid. The program only tests ASCII strings for a match, so groups do not capture and
-lazy repetitions are like others. Patterns that are too large or nested too deeply have no program.
+the syntax is valid. The program is for ASCII strings, and groups do not capture; of two instructions
+after an ``EITHER`` the first is preferred, as in RE2 and Go. Patterns that are too large or nested too
+deeply have no program.
 """
 
 import functools
@@ -69,11 +70,12 @@ class Assertion:
 
 @dataclass(frozen=True, slots=True)
 class Repetition:
-    """``high`` None: no bound."""
+    """``high`` None: no bound. ``lazy``: as few as possible are preferred."""
 
     node: "RegexNode"
     low: int
     high: int | None
+    lazy: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,8 @@ def tree(text: str) -> Choice:
         elif token["bar"]:
             groups[-1].branches.append([])
         elif token["repeat"]:
-            last.append(Repetition(last.pop(), *bounds(token)))
+            lazy = len(token["repeat"]) > 1 and token["repeat"].endswith("?")
+            last.append(Repetition(last.pop(), *bounds(token), lazy))
         elif token["assertion"]:
             last.append(Assertion(ASSERTIONS[token["assertion"]]))
         else:
@@ -204,14 +207,14 @@ class Assembler:
     def repetition(self, node: Repetition, after: int) -> int:
         """``x{2,4}`` is ``xx(x(x)?)?``; ``x{2,}`` is ``xxx*``."""
         if node.high is None:
-            start = self.loop(node.node, after)
+            start = self.loop(node, after)
         else:
             start = after
             for _ in range(node.high - node.low):
                 begun = self.node(node.node, start)
                 if begun == start:
                     break
-                start = self.add(Op.EITHER, begun, after)
+                start = self.either(begun, after, node.lazy)
         for _ in range(node.low):
             begun = self.node(node.node, start)
             if begun == start:  # an empty match, any number of times
@@ -219,7 +222,27 @@ class Assembler:
             start = begun
         return start
 
-    def loop(self, body: RegexNode, after: int) -> int:
+    def loop(self, node: Repetition, after: int) -> int:
         head = self.add(Op.EITHER, after, after)
-        self.instructions[head] = (Op.EITHER, self.node(body, head), after)
-        return head
+        body = self.node(node.node, head)
+        self.instructions[head] = (Op.EITHER, *((after, body) if node.lazy else (body, after)))
+        # With an empty body, ``x*`` is ``(x+)?`` in RE2 and Go: the first alternatives of x are
+        # tried before the loop is left.
+        return self.either(body, after, node.lazy) if may_be_empty(node.node) else head
+
+    def either(self, preferred: int, other: int, swapped: bool) -> int:
+        if swapped:
+            preferred, other = other, preferred
+        return self.add(Op.EITHER, preferred, other)
+
+
+def may_be_empty(node: RegexNode) -> bool:
+    match node:
+        case One():
+            return False
+        case Assertion():
+            return True
+        case Repetition(inner, low):
+            return low == 0 or may_be_empty(inner)
+        case Choice(branches):
+            return any(all(map(may_be_empty, branch)) for branch in branches)

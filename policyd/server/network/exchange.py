@@ -15,6 +15,7 @@ PIECE_BYTES = 256 * 1024
 # Bytes of a body that wait for the app before reading pauses.
 BEHIND_BYTES = 64 * 1024
 CLOSE_LINE = b"connection: close\r\n"
+JSON_LINES = b"HTTP/1.1 200 \r\ncontent-type: application/json\r\ncontent-length: %d\r\n%b\r\n"
 # These never have content.
 EMPTY = (204, 304)
 
@@ -95,6 +96,17 @@ class Exchange:
         """The client is gone, or nothing more is read of it."""
         self._gone = True
         self._wake()
+
+    @property
+    def body(self) -> bytes:
+        """The body, once it is complete and before the app has received anything."""
+        pieces = self._pieces
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def reply(self, body: bytes) -> None:
+        """Respond in place of the app, with JSON."""
+        self.started = self._ended = True
+        self._writer.write(JSON_LINES % (len(body), b"" if self._keep_alive else CLOSE_LINE) + body)
 
     def close(self) -> bool:
         """The app is done: respond if it did not. Whether another request may follow."""

@@ -18,7 +18,7 @@ from httptools import HttpParserError, HttpParserUpgrade, HttpRequestParser
 
 from policyd.http.endpoints import ARRIVED, PEER
 from policyd.http.limits import Peer
-from policyd.http.messages import App, ASGIScope, Header
+from policyd.http.messages import App, ASGIScope, AtOnce, Header
 from policyd.server.network.connections import CloseReason
 from policyd.server.network.exchange import CLOSE_LINE, Exchange, Writer
 from policyd.server.network.pieces import BodyPieces
@@ -31,6 +31,9 @@ LENGTH_DIGITS = 15
 # What a chunked body may have beside its content: sizes, extensions and trailers.
 CHUNK_BYTES = 16 * 1024
 VERSIONS = ("1.1", "1.0")
+FRAMING = frozenset(
+    (b"content-length", b"host", b"connection", b"transfer-encoding", b"expect"),
+)
 END = b"\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 \r\n\r\n"
 
@@ -70,6 +73,7 @@ class Http1:
 
     def __init__(self, app: App, wire: Wire) -> None:
         self._app = app
+        self._at_once: AtOnce | None = getattr(app, "at_once", None)
         self._wire = wire
         self._parser = HttpRequestParser(self)
         self._pieces = BodyPieces()
@@ -157,18 +161,23 @@ class Http1:
     def _advance(self) -> None:
         """Interpret what has arrived, up to the end of one request."""
         try:
-            if self._exchange is None and not self._begin():
+            scope = None if self._exchange is not None else self._begin()
+            if self._exchange is None:
                 return
-            self._read_body()
+            try:
+                self._read_body()
+            finally:
+                if scope is not None:
+                    self._start(self._exchange, scope)
         except _Refused as refused:
             self._refuse(*refused.args)
 
-    def _begin(self) -> bool:
-        """Read the head of the next request and start the app; False while it is incomplete."""
+    def _begin(self) -> ASGIScope | None:
+        """Read the head of the next request; None while it is incomplete."""
         head = self._take_head()
         if not head:
             self._wire.head_begins()
-            return False
+            return None
         self._url, self._headers = b"", []
         self._head_read = self._complete = False
         self._beside = 0
@@ -187,9 +196,7 @@ class Http1:
         self._exchange = Exchange(self._wire, head_only=method == b"HEAD", keep_alive=keep_alive)
         if expects and (self._left or self._chunked):
             self._wire.write(CONTINUE)
-        scope = self._scope(method, version)
-        self._task = asyncio.get_running_loop().create_task(self._answer(self._exchange, scope))
-        return True
+        return self._scope(method, version)
 
     def _take_head(self) -> bytes:
         """The head of the next request once all of it has arrived, else nothing."""
@@ -231,6 +238,8 @@ class Http1:
         hosts = codings = 0
         keep_alive, expects = version == "1.1", False
         for name, value in self._headers:
+            if name not in FRAMING:
+                continue
             if name == b"content-length":
                 if length is not None or not value.isdigit() or len(value) > LENGTH_DIGITS:
                     raise _Refused(400)
@@ -244,7 +253,7 @@ class Http1:
                 codings += 1
                 if value.lower() != b"chunked":
                     raise _Refused(501)
-            elif name == b"expect":
+            else:
                 expects = version == "1.1" and b"100-continue" in value.lower()
         if hosts != 1 and (hosts or version == "1.1"):
             raise _Refused(400)
@@ -316,6 +325,24 @@ class Http1:
 
     # From requests to responses.
 
+    def _start(self, exchange: Exchange, scope: ASGIScope) -> None:
+        """Answer a request: at once if all of it is here and the app can, else by a task."""
+        loop = asyncio.get_running_loop()
+        if self._at_once is not None and exchange.complete and not self._ended:
+            # Not now: all sockets are read before the first of these requests is evaluated.
+            loop.call_soon(self._reply, self._at_once, exchange, scope)
+        else:
+            self._task = loop.create_task(self._answer(exchange, scope))
+
+    def _reply(self, at_once: AtOnce, exchange: Exchange, scope: ASGIScope) -> None:
+        if not self._ended and not self._wire.is_full:
+            answer = at_once(scope, exchange.body)
+            if answer is not None:
+                exchange.reply(answer)
+                self._answered(exchange)
+                return
+        self._task = asyncio.get_running_loop().create_task(self._answer(exchange, scope))
+
     async def _answer(self, exchange: Exchange, scope: ASGIScope) -> None:
         """Run the app for one request."""
         try:
@@ -328,8 +355,12 @@ class Http1:
             asyncio.get_running_loop().call_exception_handler(context)
         finally:
             self._task = None
-            again = exchange.close()
-            self._exchange = None
+            self._answered(exchange)
+
+    def _answered(self, exchange: Exchange) -> None:
+        """The response is written, or could not be: go on."""
+        again = exchange.close()
+        self._exchange = None
         if self._ended:
             return
         if again:

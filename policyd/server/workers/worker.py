@@ -99,7 +99,7 @@ class Worker(Server):
             evaluate, in_flight, readiness=self._of_all, counted=self._counted, **shared
         )
 
-        async def app(scope: ASGIScope, receive: Receive, send: Send) -> None:
+        async def asking(scope: ASGIScope, receive: Receive, send: Send) -> None:
             if scope["type"] == "http" and scope["scheme"] == "http":
                 try:
                     await self._ask(scope["path"], dict(scope["headers"]).get(b"accept", b""))
@@ -109,7 +109,9 @@ class Worker(Server):
                     return
             await inner(scope, receive, send)
 
-        return app
+        app: Any = asking
+        app.at_once = getattr(inner, "at_once", None)  # reviews need no question
+        return asking
 
     def _exposition(self, in_flight: InFlight) -> MetricsRenderer:
         own = super()._exposition(in_flight)

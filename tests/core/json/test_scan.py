@@ -148,3 +148,9 @@ def test_what_stands_in_strings_counts_only_below_the_limit() -> None:
     text = json.dumps({"a": '[{,"' * 1000}).encode()
     assert decoded_bytes(text, 10**9) > 200_000
     assert decoded_bytes(text, 100) < 30_000
+
+
+@pytest.mark.parametrize("size", [0, 1, 254, 255, 256, 510, 511, 100_000])
+@pytest.mark.parametrize(("character", "weight"), [("{", 154), ("[", 68), (",", 44), ('"', 32)])
+def test_every_character_is_counted(character: str, weight: int, size: int) -> None:
+    assert decoded_bytes(character.encode() * size, 10**9) == weight * size

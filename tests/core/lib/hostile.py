@@ -84,6 +84,7 @@ PARTS: tuple[Shape, ...] = (
 PATTERNS: tuple[Shape, ...] = (
     lambda _: "[ab]*a[ab]{900}c",
     lambda _: "a*b|a",
+    lambda _: "0*1|0",
     lambda _: "(a?){300}a{300}",
     lambda _: "(x+x+)+y",
     lambda _: r"(\pL*a\pL{100}c)",
