@@ -1,0 +1,105 @@
+"""Validations, variables and audit annotations of Kyverno's CEL as those of a Policy.
+
+They have the fields of a ValidatingAdmissionPolicy.
+"""
+
+from collections.abc import Iterable
+
+from policyd.importers.kyverno.cel.rewriting import Rewriting
+from policyd.importers.model import ImportRemark, Refused
+from policyd.json_types import JSON, JSONObject
+
+_VALIDATION = frozenset(
+    ("expression", "message", "messageExpression", "reason", "name", "identifier")
+)
+_REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
+
+
+def objects(value: JSON, path: str) -> list[JSONObject]:
+    """Return the items of a list of objects; raises Refused for anything else."""
+    if value is None:
+        return []
+    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+        raise Refused(path, "expected a list of objects")
+    return value
+
+
+def require_fields(value: JSONObject, known: Iterable[str], path: str) -> None:
+    """Raise Refused for a field that is not known: it may restrict or widen the policy."""
+    for field in value.keys() - set(known):
+        raise Refused(f"{path}.{field}", f"the field {field} is not known here")
+
+
+def bound_variables(
+    given: JSON, path: str, rewriting: Rewriting
+) -> tuple[list[JSONObject], Rewriting]:
+    """Return the variables, and the rewriting of what comes after them."""
+    found: list[JSONObject] = []
+    for index, each in enumerate(objects(given, path)):
+        here = f"{path}[{index}]"
+        require_fields(each, ("name", "expression"), here)
+        expression = rewriting.rewritten(str(each.get("expression", "")), f"{here}.expression")
+        name = str(each.get("name", ""))
+        found.append({"name": name, "expression": expression})
+        rewriting = rewriting.with_variable(name, expression)
+    return found, rewriting
+
+
+def conditions(given: JSON, path: str, rewriting: Rewriting) -> list[JSONObject]:
+    """Return matchConditions; variables are replaced by their expressions."""
+    found: list[JSONObject] = []
+    for index, each in enumerate(objects(given, path)):
+        here = f"{path}[{index}]"
+        require_fields(each, ("name", "expression"), here)
+        text = rewriting.without_variables(str(each.get("expression", "")), f"{here}.expression")
+        found.append({"name": str(each.get("name", "")), "expression": text})
+    return found
+
+
+def validations(
+    given: JSON, path: str, rewriting: Rewriting, fallback: str = ""
+) -> tuple[list[JSONObject], list[ImportRemark]]:
+    """Return validations. ``fallback`` is the message of those without one of their own."""
+    found: list[JSONObject] = []
+    remarks: list[ImportRemark] = []
+    for index, each in enumerate(objects(given, path)):
+        here = f"{path}[{index}]"
+        require_fields(each, _VALIDATION, here)
+        one: JSONObject = {}
+        name = each.get("name") or each.get("identifier")
+        if name:
+            one["name"] = str(name)
+        text = str(each.get("expression", ""))
+        one["expression"] = rewriting.rewritten(text, f"{here}.expression")
+        computed = each.get("messageExpression")
+        message = str(each.get("message") or ("" if computed else fallback)).strip()
+        if message:
+            one["message"] = " ".join(line.strip() for line in message.splitlines())
+        if "\n" in message:
+            remarks.append(
+                ImportRemark(f"{here}.message", "the line breaks of the message became spaces")
+            )
+        if computed:
+            said = rewriting.rewritten(str(computed), f"{here}.messageExpression")
+            one["messageExpression"] = said
+        reason = each.get("reason")
+        if reason in _REASONS:
+            one["reason"] = reason
+        elif reason is not None:
+            one["reason"] = "Forbidden"
+            text = f"the reason {reason} became Forbidden: a webhook cannot answer with {reason}"
+            remarks.append(ImportRemark(f"{here}.reason", text))
+        found.append(one)
+    return found, remarks
+
+
+def audit_annotations(given: JSON, path: str, rewriting: Rewriting) -> list[JSONObject]:
+    """Return ``auditAnnotations``."""
+    found: list[JSONObject] = []
+    for index, each in enumerate(objects(given, path)):
+        here = f"{path}[{index}]"
+        require_fields(each, ("key", "valueExpression"), here)
+        text = str(each.get("valueExpression", ""))
+        said = rewriting.rewritten(text, f"{here}.valueExpression")
+        found.append({"key": str(each.get("key", "")), "valueExpression": said})
+    return found
