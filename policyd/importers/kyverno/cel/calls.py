@@ -41,6 +41,26 @@ def calls_of(text: str, names: frozenset[str]) -> Iterator[SourceCall]:
         yield SourceCall(name, arguments, field, token.pos, _end(tokens[last]))
 
 
+@dataclass(frozen=True, slots=True)
+class MethodCall:
+    """``.name(…)``: its place, and that of its opening parenthesis, which names it in a tree."""
+
+    start: int
+    end: int
+    opening: int
+
+
+def method_calls(text: str, name: str) -> Iterator[MethodCall]:
+    """Yield the calls of a method from left to right."""
+    tokens = [token for token in tokenize(text)[0] if token.text]
+    texts = [token.text for token in tokens]
+    for index in range(len(tokens) - 2):
+        if texts[index : index + 3] == [".", name, "("]:
+            closing = _closing(texts, index + 2)
+            if closing is not None:
+                yield MethodCall(tokens[index].pos, _end(tokens[closing]), tokens[index + 2].pos)
+
+
 def _name(texts: list[str], index: int) -> tuple[str, int]:
     """Return the name of the function that is called at a token, and where its parenthesis is."""
     if texts[index + 1 : index + 2] == ["("]:

@@ -86,21 +86,22 @@ def require_known(text: str, path: str) -> None:
                 raise Refused(path, f"the variable {use.name} of Kyverno {_VARIABLES[use.name]}")
             method = _method(root, use.start)
             raise Refused(path, f"{use.name}{method} of Kyverno {_LIBRARIES[use.name]}")
-        for call in _calls(root):
-            if call.target is None and call.function in _FUNCTIONS:
-                raise Refused(path, f"{call.function}() of Kyverno {_FUNCTIONS[call.function]}")
+        for call in nodes(root):
+            if isinstance(call, Call) and call.target is None and call.function in _FUNCTIONS:
+                name = call.function
+                raise Refused(path, f"{name}() of Kyverno {_FUNCTIONS[name]}")
 
 
 def _method(root: Expr, start: int) -> str:
     """Return ``.Get()`` for the call of that name on the variable at ``start``."""
-    for call in _calls(root):
-        if call.target is not None and call.target.pos == start:
+    for call in nodes(root):
+        if isinstance(call, Call) and call.target is not None and call.target.pos == start:
             return f".{call.function}()"
     return ""
 
 
-def _calls(node: Expr) -> Iterator[Call]:
-    if isinstance(node, Call):
-        yield node
+def nodes(node: Expr) -> Iterator[Expr]:
+    """Yield a node and all nodes below it."""
+    yield node
     for child in children(node):
-        yield from _calls(child)
+        yield from nodes(child)

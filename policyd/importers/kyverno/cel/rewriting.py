@@ -6,7 +6,7 @@ What cannot be rewritten stays, and ``libraries`` refuses it by name.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from policyd.cel.syntax.ast import Literal
+from policyd.cel.syntax.ast import Call, Expr, Ident, Literal, Select
 from policyd.errors import CelSyntaxError
 from policyd.export.expressions.occurrences import (
     Occurrence,
@@ -15,8 +15,8 @@ from policyd.export.expressions.occurrences import (
     occurrences,
     spliced,
 )
-from policyd.importers.kyverno.cel.calls import SourceCall, calls_of
-from policyd.importers.kyverno.cel.libraries import parsed, require_known
+from policyd.importers.kyverno.cel.calls import SourceCall, calls_of, method_calls
+from policyd.importers.kyverno.cel.libraries import nodes, parsed, require_known
 from policyd.importers.model import Refused
 from policyd.json_types import JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
@@ -78,6 +78,7 @@ class Rewriting:
         try:
             text = self._calls(text)
             text = spliced(text, self._names(text))
+            text = without_idle_defaults(text)
         except (Untranslatable, CelSyntaxError) as error:
             raise Refused(path, str(error)) from None
         require_known(text, path)
@@ -142,6 +143,33 @@ class Rewriting:
             meanings = self.allowed if use.name == "exceptions" else _IMAGES if self.pods else {}
             if access.key in meanings:
                 yield Replacement(use.start, access.span[1], meanings[access.key])
+
+
+def without_idle_defaults(text: str) -> str:
+    """Return an expression without ``.orValue(DEFAULT)`` after what is never an optional.
+
+    Up to Kubernetes 1.36, and in Kyverno, it has no effect there; later it is an error.
+
+    >>> without_idle_defaults("object.spec.volumes.orValue([]).size() == 0")
+    'object.spec.volumes.size() == 0'
+    """
+    idle = {
+        node.pos
+        for node in nodes(parsed(text, ""))
+        if isinstance(node, Call)
+        and node.function == "orValue"
+        and node.target is not None
+        and _is_plain(node.target)
+    }
+    defaults = [call for call in method_calls(text, "orValue") if call.opening in idle]
+    return spliced(text, [Replacement(call.start, call.end, "") for call in defaults])
+
+
+def _is_plain(node: Expr) -> bool:
+    """Whether a value is read by plain selections of what a request or an item of a list holds."""
+    while isinstance(node, Select):
+        node = node.operand
+    return isinstance(node, Ident) and node.name not in ("variables", "optional")
 
 
 def param_of(call: SourceCall) -> JSONObject | None:

@@ -5,13 +5,17 @@ They have the fields of a ValidatingAdmissionPolicy.
 
 from collections.abc import Iterable
 
+from policyd.export.expressions.rewriting import free_name
 from policyd.importers.kyverno.cel.rewriting import Rewriting
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
+from policyd._core.match.labels import key_errors
 
 _VALIDATION = frozenset(
     ("expression", "message", "messageExpression", "reason", "name", "identifier")
 )
+# Leaves room for a number that makes the name unique.
+_NAME_LENGTH = 60
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
 
 
@@ -52,8 +56,25 @@ def conditions(given: JSON, path: str, rewriting: Rewriting) -> list[JSONObject]
         here = f"{path}[{index}]"
         require_fields(each, ("name", "expression"), here)
         text = rewriting.without_variables(str(each.get("expression", "")), f"{here}.expression")
-        found.append({"name": str(each.get("name", "")), "expression": text})
+        name = condition_name(str(each.get("name", "")))
+        name = free_name(name, [known["name"] for known in found])
+        found.append({"name": name, "expression": text})
     return found
+
+
+def condition_name(given: str) -> str:
+    """Return the name of a matchCondition: Kubernetes wants a qualified name, Kyverno any string.
+
+    >>> condition_name("Check if the Pod is new.")
+    'check-if-the-pod-is-new'
+    """
+    if given and not key_errors(given):
+        return given
+    plain = "".join(each if each.isascii() and each.isalnum() else " " for each in given.lower())
+    words = plain.split()
+    while len("-".join(words)) > _NAME_LENGTH and len(words) > 1:
+        words.pop()
+    return "-".join(words)[:_NAME_LENGTH] or "condition"
 
 
 def validations(
