@@ -7,7 +7,7 @@ of v1alpha1 and v1beta1 are the same.
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from policyd.importers.compiling import require_loadable
+from policyd.importers.fields import object_at, objects, require_fields
 from policyd.importers.kyverno.cel.metadata import description_of, metadata_of
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.kyverno.cel.settings import (
@@ -21,8 +21,6 @@ from policyd.importers.kyverno.cel.validations import (
     audit_annotations,
     bound_variables,
     conditions,
-    objects,
-    require_fields,
     validations,
 )
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
@@ -41,11 +39,6 @@ _COMMON = (
 _FIELDS: Mapping[str, tuple[str, ...]] = {
     "ValidatingPolicy": (*_COMMON, "validations", "auditAnnotations", "validationActions"),
     "MutatingPolicy": (*_COMMON, "mutations", "reinvocationPolicy", "targetMatchConstraints"),
-}
-_NO_WEBHOOK: Mapping[str, str] = {
-    "GeneratingPolicy": "it creates other objects; policies change the object of a request only",
-    "DeletingPolicy": "it deletes objects by the clock; a webhook sees requests only",
-    "ImageValidatingPolicy": "it verifies the signatures of images in their registry",
 }
 _NAMESPACED = "Namespaced"
 # The order of the fields of a Policy (docs/write/policies.md).
@@ -72,11 +65,8 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one policy; ``others`` are all documents of the sources."""
     kind = document.kind.removeprefix(_NAMESPACED)
     try:
-        if kind in _NO_WEBHOOK:
-            raise Refused("kind", _NO_WEBHOOK[kind])
         built = _Conversion(document, kind)
         result = ImportedDocument(built.raw(), built.comments)
-        require_loadable([result], others)
     except Refused as refused:
         return [Imported(document, reasons=(refused.finding,), kind_of_rule=(kind,))]
     return [
@@ -94,8 +84,7 @@ class _Conversion:
     def __init__(self, document: Document, kind: str) -> None:
         self._document = document
         self._kind = kind
-        [spec] = objects([document.raw.get("spec") or {}], "spec")
-        self._spec: JSONObject = spec
+        self._spec = object_at(document.raw, "spec", "")
         self.remarks: list[ImportRemark] = []
         self.comments: dict[FieldPath, str] = {}
 
@@ -157,7 +146,7 @@ class _Conversion:
         found: JSONObject = {"patchType": given.get("patchType")}
         for form in ("applyConfiguration", "jsonPatch"):
             if given.get(form) is not None:
-                [held] = objects([given[form]], f"{path}.{form}")
+                held = object_at(given, form, path)
                 require_fields(held, ("expression",), f"{path}.{form}")
                 text = str(held.get("expression", ""))
                 said = rewriting.rewritten(text, f"{path}.{form}.expression")
@@ -165,7 +154,7 @@ class _Conversion:
         return found
 
     def _constraints(self) -> JSONObject:
-        [given] = objects([self._spec.get("matchConstraints") or {}], "spec.matchConstraints")
+        given = object_at(self._spec, "matchConstraints", "spec")
         return {key: value for key, value in given.items() if value not in (None, {}, [])}
 
     def _namespace(self) -> Iterable[JSONObject]:

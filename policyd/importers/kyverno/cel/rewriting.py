@@ -15,6 +15,7 @@ from policyd.export.expressions.occurrences import (
     occurrences,
     spliced,
 )
+from policyd.importers.fields import tidy
 from policyd.importers.kyverno.cel.calls import SourceCall, calls_of, method_calls
 from policyd.importers.kyverno.cel.libraries import nodes, parsed, require_known
 from policyd.importers.model import Refused
@@ -174,12 +175,13 @@ def _is_plain(node: Expr) -> bool:
 
 def param_of(call: SourceCall) -> JSONObject | None:
     """Return ``paramKind`` and ``paramRef`` for a call of resource.Get with literals; None for
-    others, and for kinds that are not built in.
+        others, and for kinds that are not built in.
 
-    >>> from policyd.importers.kyverno.cel.calls import calls_of
-    >>> [call] = calls_of("resource.Get('v1', 'configmaps', 'a', 'b').data", frozenset(["resource.Get"]))
-    >>> param_of(call)["paramRef"]["namespace"]
-    'a'
+        >>> from policyd.importers.fields import tidy
+    from policyd.importers.kyverno.cel.calls import calls_of
+        >>> [call] = calls_of("resource.Get('v1', 'configmaps', 'a', 'b').data", frozenset(["resource.Get"]))
+        >>> param_of(call)["paramRef"]["namespace"]
+        'a'
     """
     given = [_literal(argument) for argument in call.arguments]
     if len(given) != 4 or None in given[:2] or given[3] is None:
@@ -207,13 +209,6 @@ def params_in(texts: list[str]) -> Iterator[JSONObject]:
             found = param_of(call)
             if found is not None:
                 yield found
-
-
-def tidy(text: str) -> str:
-    """Return an expression without spaces at the ends of its lines, and at its own."""
-    if "'''" in text or '"""' in text:
-        return text.strip()
-    return "\n".join(line.rstrip() for line in text.strip().splitlines())
 
 
 def _literal(argument: str) -> str | None:

@@ -4,14 +4,13 @@ It has the fields of a ValidatingAdmissionPolicy. Kyverno shows the message of a
 that of ``validate``; here an expression without a message has it.
 """
 
+from policyd.importers.fields import object_at, require_fields
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.kyverno.cel.validations import (
     audit_annotations,
     bound_variables,
     conditions,
-    objects,
-    require_fields,
     validations,
 )
 from policyd.importers.kyverno.rule import RuleParts
@@ -35,14 +34,14 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     CEL has no use for the ``scope``, whose names are those of JMESPath. Raises Refused.
     """
     del scope
-    validate = rule.get("validate") or {}
+    validate = object_at(rule, "validate", path)
     here = f"{path}.validate.cel"
-    [cel] = objects([validate.get("cel") or {}], here)
+    cel = object_at(validate, "cel", f"{path}.validate")
     require_fields(cel, _FIELDS, here)
     spec: JSONObject = {}
     for field in ("paramKind", "paramRef"):
         if cel.get(field):
-            [spec[field]] = objects([cel[field]], f"{here}.{field}")
+            spec[field] = object_at(cel, field, here)
     found = list(params_in(_expressions(cel)))
     if found and not spec and all(each == found[0] for each in found):
         spec |= found[0]

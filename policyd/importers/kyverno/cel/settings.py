@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from policyd.importers.kyverno.cel.validations import objects, require_fields
+from policyd.importers.fields import object_at, require_fields
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
 
@@ -36,13 +36,13 @@ class PodControllers:
 
 def pod_controllers(spec: JSONObject, path: str) -> PodControllers:
     """Return what ``spec.autogen`` says; without it, policies for Pods are for controllers too."""
-    autogen = _object(spec, "autogen", path)
+    autogen = object_at(spec, "autogen", path)
     require_fields(
         autogen,
         ("podControllers", "validatingAdmissionPolicy", "mutatingAdmissionPolicy"),
         f"{path}.autogen",
     )
-    own = _object(autogen, "podControllers", f"{path}.autogen")
+    own = object_at(autogen, "podControllers", f"{path}.autogen")
     require_fields(own, ("controllers",), f"{path}.autogen.podControllers")
     given = own.get("controllers")
     if not only_pods(spec) or given == []:
@@ -82,7 +82,7 @@ def evaluation_remarks(spec: JSONObject, path: str) -> list[ImportRemark]:
 
     Raises Refused for policies that are not evaluated at admission.
     """
-    given = _object(spec, "evaluation", path)
+    given = object_at(spec, "evaluation", path)
     here = f"{path}.evaluation"
     require_fields(given, _EVALUATION, here)
     mode = given.get("mode") or "Kubernetes"
@@ -103,7 +103,7 @@ def evaluation_remarks(spec: JSONObject, path: str) -> list[ImportRemark]:
 
 def timeout(spec: JSONObject, path: str) -> JSONObject:
     """Return ``timeoutSeconds``, if there is one."""
-    given = _object(spec, "webhookConfiguration", path)
+    given = object_at(spec, "webhookConfiguration", path)
     require_fields(given, ("timeoutSeconds",), f"{path}.webhookConfiguration")
     seconds = given.get("timeoutSeconds")
     return {} if seconds is None else {"timeoutSeconds": seconds}
@@ -123,13 +123,6 @@ def actions(spec: JSONObject, path: str) -> tuple[list[str], list[ImportRemark]]
 
 
 def _enabled(given: JSONObject, field: str, path: str) -> object:
-    setting = _object(given, field, path)
+    setting = object_at(given, field, path)
     require_fields(setting, ("enabled",), f"{path}.{field}")
     return setting.get("enabled")
-
-
-def _object(value: JSONObject, field: str, path: str) -> JSONObject:
-    found = value.get(field)
-    if found is None:
-        return {}
-    return objects([found], f"{path}.{field}")[0]

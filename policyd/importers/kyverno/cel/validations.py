@@ -3,11 +3,10 @@
 They have the fields of a ValidatingAdmissionPolicy.
 """
 
-from collections.abc import Iterable
-
 from policyd.export.expressions.rewriting import free_name
+from policyd.importers.fields import objects, one_line, require_fields
 from policyd.importers.kyverno.cel.rewriting import Rewriting
-from policyd.importers.model import ImportRemark, Refused
+from policyd.importers.model import ImportRemark
 from policyd.json_types import JSON, JSONObject
 from policyd._core.match.labels import key_errors
 
@@ -17,21 +16,6 @@ _VALIDATION = frozenset(
 # Leaves room for a number that makes the name unique.
 _NAME_LENGTH = 60
 _REASONS = ("Forbidden", "Invalid", "RequestEntityTooLarge")
-
-
-def objects(value: JSON, path: str) -> list[JSONObject]:
-    """Return the items of a list of objects; raises Refused for anything else."""
-    if value is None:
-        return []
-    if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-        raise Refused(path, "expected a list of objects")
-    return value
-
-
-def require_fields(value: JSONObject, known: Iterable[str], path: str) -> None:
-    """Raise Refused for a field that is not known: it may restrict or widen the policy."""
-    for field in value.keys() - set(known):
-        raise Refused(f"{path}.{field}", f"the field {field} is not known here")
 
 
 def bound_variables(
@@ -95,7 +79,7 @@ def validations(
         computed = each.get("messageExpression")
         message = str(each.get("message") or ("" if computed else fallback)).strip()
         if message:
-            one["message"] = " ".join(line.strip() for line in message.splitlines())
+            one["message"] = one_line(message)
         if "\n" in message:
             remarks.append(
                 ImportRemark(f"{here}.message", "the line breaks of the message became spaces")
