@@ -4,6 +4,7 @@ or refused, and so is what belongs to a policy that is not there.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from policyd.importers.kyverno.cel import policies as kyverno_cel
 from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.policy.source.documents import Document
 
@@ -18,7 +19,12 @@ MUTATORS = "mutations.gatekeeper.sh"
 KUBERNETES = "admissionregistration.k8s.io"
 
 # The converter of each kind of policy, by API group and kind.
-CONVERTERS: ConverterTable = {}
+CONVERTERS: ConverterTable = {
+    (KYVERNO_CEL, "ValidatingPolicy"): kyverno_cel.convert,
+    (KYVERNO_CEL, "NamespacedValidatingPolicy"): kyverno_cel.convert,
+    (KYVERNO_CEL, "MutatingPolicy"): kyverno_cel.convert,
+    (KYVERNO_CEL, "NamespacedMutatingPolicy"): kyverno_cel.convert,
+}
 
 # What no admission webhook does, by API group and kind, with the reason.
 _FOREIGN: Mapping[tuple[str, str], str] = {
