@@ -36,8 +36,8 @@ def _row(one: ReportedImport, proof: Proof, width: int | None) -> str:
     place = f"{shortest(row.test.file)}:{row.line}"
     color = "red" if proof.state == "disagrees" else "yellow"
     rule = f" {row.rule}" if row.rule else ""
-    head = f"{place}: {styled(proof.state, fg=color)}: {one.label}{rule}, {row.subject}: "
-    return table_row((head.rstrip(),), proof.reason, width)
+    state = styled(proof.state, fg=color)
+    return table_row((f"{place}: {state}: {one.label}{rule}, {row.subject}:",), proof.reason, width)
 
 
 def _table(counts: Sequence[KindCount]) -> Iterator[str]:

@@ -13,7 +13,7 @@ from policyd.importers.proof.gatekeeper_suites import (
     GatekeeperTest,
     read_suite,
 )
-from policyd.importers.proof.imports import ImportIndex
+from policyd.importers.proof.imports import TestedPolicies
 from policyd.importers.proof.rows import Proof, TestRow, TestUnusable
 from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
@@ -24,7 +24,7 @@ _REVIEW = ("admission.k8s.io", "AdmissionReview")
 _BUILT = ("object", "oldObject", "operation")
 
 
-def prove_gatekeeper(document: Document, index: ImportIndex, files: TestFiles) -> Iterator[Proof]:
+def prove_gatekeeper(document: Document, policies: TestedPolicies, files: TestFiles) -> Iterator[Proof]:
     """Yield what becomes of each case of a suite."""
     try:
         tests = read_suite(document)
@@ -33,15 +33,15 @@ def prove_gatekeeper(document: Document, index: ImportIndex, files: TestFiles) -
         yield Proof(row, "not run", reason=f"the suite cannot be used: {error}")
         return
     for test in tests:
-        yield from _proved(document, test, index, files)
+        yield from _proved(document, test, policies, files)
 
 
 def _proved(
-    document: Document, test: GatekeeperTest, index: ImportIndex, files: TestFiles
+    document: Document, test: GatekeeperTest, policies: TestedPolicies, files: TestFiles
 ) -> Iterator[Proof]:
     reason, one = "", None
     try:
-        one = _import_of(document, test, index, files)
+        one = _import_of(document, test, policies, files)
     except TestUnusable as error:
         reason = str(error)
     imported = None if one is None else one.imported
@@ -65,13 +65,12 @@ def _proved(
 
 
 def _import_of(
-    document: Document, test: GatekeeperTest, index: ImportIndex, files: TestFiles
+    document: Document, test: GatekeeperTest, policies: TestedPolicies, files: TestFiles
 ) -> CheckedImport:
     """Return the import of a test's constraint, or that of its template, if it was refused."""
-    for name in (test.constraint, test.template):
-        found = index.within(files.paths(document, [name])) if name else []
-        if found:
-            return found[0]
+    found = policies.constrained(document, test.constraint, test.template, files)
+    if found is not None:
+        return found
     raise TestUnusable(f"the sources have neither {test.constraint} nor {test.template}")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from policyd.importers.checking import CheckedImport
 from policyd.importers.proof.evaluating import ProofRequest, decide
 from policyd.importers.proof.files import TestFiles
-from policyd.importers.proof.imports import ImportIndex
+from policyd.importers.proof.imports import TestedPolicies
 from policyd.importers.proof.kyverno_tests import (
     ExpectedResult,
     KyvernoTest,
@@ -15,6 +15,7 @@ from policyd.importers.proof.kyverno_tests import (
 from policyd.importers.proof.kyverno_values import (
     TestValues,
     config_maps,
+    context_objects,
     read_values,
     request_fields,
 )
@@ -28,11 +29,11 @@ _DENIED = frozenset({"fail", "warn"})
 _ADMITTED = frozenset({"pass", "skip"})
 
 
-def prove_kyverno(document: Document, index: ImportIndex, files: TestFiles) -> Iterator[Proof]:
+def prove_kyverno(document: Document, policies: TestedPolicies, files: TestFiles) -> Iterator[Proof]:
     """Yield what becomes of each row of a test: one for each result and object."""
     try:
         test = read_test(document)
-        run = _KyvernoRun(test, index, files)
+        run = _KyvernoRun(test, policies, files)
     except TestUnusable as error:
         row = TestRow(document, "", "", "", "", "")
         yield Proof(row, "not run", reason=f"the test cannot be used: {error}")
@@ -45,18 +46,14 @@ def prove_kyverno(document: Document, index: ImportIndex, files: TestFiles) -> I
 class _KyvernoRun:
     """One test with its resources, values and policies."""
 
-    def __init__(self, test: KyvernoTest, index: ImportIndex, files: TestFiles) -> None:
+    def __init__(self, test: KyvernoTest, policies: TestedPolicies, files: TestFiles) -> None:
         self._test = test
         self._files = files
         self._resources = files.objects(test.document, test.resources)
         self._values: TestValues = read_values(test, files)
         self._params = [each.raw for each in files.objects(test.document, test.params)]
-        exceptions = files.objects(test.document, test.exceptions)
-        within = index.within(files.paths(test.document, test.policies))
-        self._imports = {
-            each.imported.source.name: index.excepting(each, exceptions) if exceptions else each
-            for each in within
-        }
+        self._params += context_objects(test, files)
+        self._policy = policies.named(test.document, test.policies, test.exceptions, files)
         self._namespaces = {
             each.name: each.raw for each in self._resources if each.kind == "Namespace"
         } | self._values.namespaces()
@@ -67,7 +64,7 @@ class _KyvernoRun:
         row = TestRow(
             document, result.path, result.policy, result.rule, str(subject), result.result
         )
-        one = self._imports.get(result.policy)
+        one = self._policy(result.policy)
         if one is None:
             reason = f"the sources have no policy {result.policy}"
             return Proof(row, "not run", reason=reason)

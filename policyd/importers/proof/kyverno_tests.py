@@ -101,6 +101,7 @@ class KyvernoTest:
     resources: tuple[str, ...]
     exceptions: tuple[str, ...]
     params: tuple[str, ...]
+    context: str
     variables: str
     values: JSONObject
     user_info: str
@@ -124,6 +125,7 @@ def read_test(document: Document) -> KyvernoTest:
         tuple(texts(raw, "resources")),
         tuple(texts(raw, "exceptions")),
         tuple(texts(raw, "paramResources")) + tuple(texts(raw, "clusterResources")),
+        text(raw, "context"),
         text(raw, "variables"),
         values,
         text(raw, "userinfo") or text(raw, "userInfo"),

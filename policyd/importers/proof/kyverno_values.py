@@ -90,6 +90,16 @@ def read_values(test: KyvernoTest, files: TestFiles) -> TestValues:
     return TestValues(tuple(flat), user)
 
 
+def context_objects(test: KyvernoTest, files: TestFiles) -> list[JSONObject]:
+    """Return the objects of the cluster that the context of a test holds. What registries would
+    answer is not among them: no policy that asks them is imported.
+    """
+    if not test.context:
+        return []
+    found = _of_kind(test, files, test.context, ("Context",))
+    return [one for each in found for one in objects(mapping(each, "spec"), "resources")]
+
+
 def request_fields(values: JSONObject) -> JSONObject:
     """Return the fields of the request that values set, such as ``request.operation``."""
     fields: JSONObject = {}
