@@ -1,7 +1,7 @@
 """What the CEL of Kyverno has beyond that of Kubernetes, by name, and why policies cannot have it.
 
-See https://kyverno.io/docs/policy-types/cel-libraries/. What the CEL of Kubernetes can say otherwise is
-rewritten before (``rewriting``).
+See https://kyverno.io/docs/policy-types/cel-libraries/. What the CEL of Kubernetes can say
+otherwise is rewritten before (``rewriting``).
 """
 
 from collections.abc import Iterator, Mapping
@@ -74,7 +74,7 @@ def parsed(text: str, path: str) -> Expr:
 
 
 def require_known(text: str, path: str) -> None:
-    """Raise Refused if an expression uses what only the CEL of Kyverno has; the message names it."""
+    """Raise Refused, with its name, for what only the CEL of Kyverno has."""
     with deep_recursion():
         root = parsed(text, path)
         try:

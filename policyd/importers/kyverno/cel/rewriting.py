@@ -34,7 +34,9 @@ _IMAGES: Mapping[str, str] = {
     "containers": "object.spec.?containers.orValue([]).map(c, c.image)",
     "initContainers": "object.spec.?initContainers.orValue([]).map(c, c.image)",
     "ephemeralContainers": "object.spec.?ephemeralContainers.orValue([]).map(c, c.image)",
-    "imageVolumes": "object.spec.?volumes.orValue([]).filter(v, has(v.image)).map(v, v.image.reference)",
+    "imageVolumes": (
+        "object.spec.?volumes.orValue([]).filter(v, has(v.image)).map(v, v.image.reference)"
+    ),
 }
 # github.com/google/go-containerregistry pkg/name: {} is the image. A first part with a dot or a
 # colon, or localhost, is the registry.
@@ -102,10 +104,9 @@ class Rewriting:
 
     def _inlined(self, use: Occurrence, path: str) -> Replacement:
         access = use.accesses[0] if use.accesses else None
-        name = access.key if access is not None and access.span is not None else None
-        if access is None or access.span is None or name not in self.variables:
+        if access is None or access.span is None or access.key not in self.variables:
             raise Refused(path, "matchConditions can read variables by variables.NAME only")
-        held = self.variables[name]
+        held = self.variables[access.key or ""]
         nested = Rewriting(variables=self.variables).without_variables(held, path)
         return Replacement(use.start, access.span[1], f"({nested})")
 
@@ -177,11 +178,10 @@ def param_of(call: SourceCall) -> JSONObject | None:
     """Return ``paramKind`` and ``paramRef`` for a call of resource.Get with literals; None for
         others, and for kinds that are not built in.
 
-        >>> from policyd.importers.fields import tidy
-    from policyd.importers.kyverno.cel.calls import calls_of
-        >>> [call] = calls_of("resource.Get('v1', 'configmaps', 'a', 'b').data", frozenset(["resource.Get"]))
-        >>> param_of(call)["paramRef"]["namespace"]
-        'a'
+    >>> from policyd.importers.kyverno.cel.calls import calls_of
+    >>> [call] = calls_of("resource.Get('v1', 'configmaps', 'a', 'b')", frozenset(["resource.Get"]))
+    >>> param_of(call)["paramRef"]["namespace"]
+    'a'
     """
     given = [_literal(argument) for argument in call.arguments]
     if len(given) != 4 or None in given[:2] or given[3] is None:

@@ -1,6 +1,6 @@
 """The body of a rule of ClusterPolicy and Policy with ``validate.cel``.
 
-It has the fields of a ValidatingAdmissionPolicy. Kyverno shows the message of an expression, and not
+It has the fields of a ValidatingAdmissionPolicy. Kyverno shows the message of an expression, not
 that of ``validate``; here an expression without a message has it.
 """
 
@@ -23,7 +23,7 @@ _FIELDS = (
     "auditAnnotations",
     "paramKind",
     "paramRef",
-    "generate",  # whether Kyverno makes a ValidatingAdmissionPolicy of it: the decisions are the same
+    "generate",  # whether Kyverno makes a ValidatingAdmissionPolicy of it, which decides the same
 )
 
 

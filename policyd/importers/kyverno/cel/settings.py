@@ -1,4 +1,4 @@
-"""Fields of Kyverno's CEL policies that are no expressions: where, when and how they are evaluated."""
+"""Fields of Kyverno's CEL policies that are no expressions: where and when they are evaluated."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -112,7 +112,7 @@ def timeout(spec: JSONObject, path: str) -> JSONObject:
 def actions(spec: JSONObject, path: str) -> tuple[list[str], list[ImportRemark]]:
     """Return ``validationActions``; Deny if there are none, as in Kyverno."""
     given = [str(each) for each in spec.get("validationActions") or ["Deny"]]
-    ordered = [each for each in ("Deny", "Warn", "Audit") if each in given]
+    ordered: list[str] = [each for each in ("Deny", "Warn", "Audit") if each in given]
     for unknown in set(given) - set(ordered):
         raise Refused(f"{path}.validationActions", f"the action {unknown} is not known here")
     if "Deny" in ordered and "Warn" in ordered:

@@ -3,12 +3,12 @@
 They have the fields of a ValidatingAdmissionPolicy.
 """
 
+from policyd._core.match.labels import key_errors
 from policyd.export.expressions.rewriting import free_name
 from policyd.importers.fields import objects, one_line, require_fields
 from policyd.importers.kyverno.cel.rewriting import Rewriting
 from policyd.importers.model import ImportRemark
 from policyd.json_types import JSON, JSONObject
-from policyd._core.match.labels import key_errors
 
 _VALIDATION = frozenset(
     ("expression", "message", "messageExpression", "reason", "name", "identifier")
