@@ -201,6 +201,13 @@ cdef class ItemChange(OverlayChange):
         return self.change.merged(live, work)
 
 
+cdef tuple in_place(list items, list wanted, list keys):
+    """The items that a list has already, in its order, and their keys."""
+    cdef dict found = dict(zip(wanted, items))
+    cdef list order = [key for key in dict.fromkeys(keys) if key in found]
+    return [found[key] for key in order], order
+
+
 cdef object key_of(ItemChange item, SchemaType type, OverlayRun work):
     """The key; ABSENT if there is no item because its expression has no value."""
     if item.key is not None:
@@ -235,12 +242,16 @@ cdef class EachItemChange:
 @cython.final
 @cython.auto_pickle(False)
 cdef class ListChange(OverlayChange):
-    def __init__(self, SchemaType type not None, items=(), removed=(), each=(), str path=""):
+    def __init__(
+        self, SchemaType type not None, items=(), removed=(), each=(), str path="",
+        *, prepends=False,
+    ):
         self.type = type
         self.items = tuple(items)
         self.removed = tuple(removed)
         self.each = tuple(each)
         self.path = path
+        self.prepends = prepends
 
     cdef object merged(self, object live, OverlayRun work):
         cdef list before = <list>live if kind_of(live) is list else []
@@ -256,7 +267,7 @@ cdef class ListChange(OverlayChange):
 
     cdef list keyed(self, list live, OverlayRun work):
         cdef list keys = keys_of(live, self.type)
-        cdef list items = [], wanted = [], out = []
+        cdef list items = [], wanted = [], out = [], new = []
         cdef Py_ssize_t at, to
         cdef ItemChange item
         cdef list kept = live
@@ -272,33 +283,45 @@ cdef class ListChange(OverlayChange):
                 raise OverlayError(f"{self.path}: two items of the overlay have the same key")
             items.append(item)
             wanted.append(key)
+        if self.prepends:
+            new = [
+                item.change.merged(ABSENT, work)
+                for item, key in zip(items, wanted) if key not in keys
+            ]
+            items, wanted = in_place(items, wanted, keys)
         for at, to in pairing(keys, wanted):
             if to < 0:
                 out.append(kept[at])
             else:
                 item = items[to]
                 out.append(item.change.merged(ABSENT if at < 0 else kept[at], work))
+        if new:
+            return new + out
         return live if same_items(live, out) else out
 
 
 @cython.final
 @cython.auto_pickle(False)
 cdef class WholeListChange(OverlayChange):
-    def __init__(self, items, *, appends=False):
+    def __init__(self, items, *, appends=False, prepends=False):
         self.items = tuple(items)
         self.appends = appends
+        self.prepends = prepends
 
     cdef object merged(self, object live, OverlayRun work):
-        cdef list before = <list>live if self.appends and kind_of(live) is list else []
-        cdef list made = list(before)
+        cdef bint adds = self.appends or self.prepends
+        cdef list before = <list>live if adds and kind_of(live) is list else []
+        cdef list new = []
         cdef OverlayChange item
         for item in self.items:
             value = item.merged(ABSENT, work)
-            if value is not ABSENT and not (self.appends and has_item(made, value, work)):
-                made.append(value)
-        if self.appends and len(made) == len(before):
+            if value is not ABSENT and not (
+                adds and (has_item(before, value, work) or has_item(new, value, work))
+            ):
+                new.append(value)
+        if adds and not new:
             return live
-        return replaced(live, made)
+        return replaced(live, new + before if self.prepends else before + new)
 
 
 cdef bint has_item(list items, object value, OverlayRun work) except -1:
