@@ -4,6 +4,7 @@ or refused, and so is what belongs to a policy that is not there.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from policyd.importers.gatekeeper import templates
 from policyd.importers.kyverno.cel import policies as kyverno_cel
 from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.policy.source.documents import Document
@@ -24,6 +25,7 @@ CONVERTERS: ConverterTable = {
     (KYVERNO_CEL, "NamespacedValidatingPolicy"): kyverno_cel.convert,
     (KYVERNO_CEL, "MutatingPolicy"): kyverno_cel.convert,
     (KYVERNO_CEL, "NamespacedMutatingPolicy"): kyverno_cel.convert,
+    (TEMPLATES, "ConstraintTemplate"): templates.convert,
 }
 
 # What no admission webhook does, by API group and kind, with the reason.
