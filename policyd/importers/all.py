@@ -1,5 +1,5 @@
-"""Which converter reads which kind, and the import of whole sources: every policy of them is converted
-or refused, and so is what belongs to a policy that is not there.
+"""Which converter reads which kind, and the import of whole sources: every policy of them is
+converted or refused, and so is what belongs to a policy that is not there.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,6 @@
-"""Check what was imported: every document must be a policy that policyd accepts. Converts nothing."""
+"""Check what was imported: every document must be a policy that policyd accepts. Converts
+nothing.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -17,7 +17,7 @@ from policyd.policy.source.tree import walk
 KYVERNO_TESTS = "cli.kyverno.io"
 GATEKEEPER_TESTS = "test.gatekeeper.sh"
 # The file that `kyverno test` looks for; its first versions had neither apiVersion nor kind.
-_KYVERNO_FILES = ("kyverno-test.yaml", "kyverno-test.yml")
+KYVERNO_FILES = ("kyverno-test.yaml", "kyverno-test.yml")
 # Where Kyverno's own repository keeps the tests of a policy; a walk passes over hidden folders.
 _BESIDE = ".kyverno-test"
 
@@ -55,9 +55,26 @@ def read_sources(paths: Sequence[Path]) -> ImportSources:
     return ImportSources(tuple(documents), tuple(tests), tuple(problems), tuple(skipped))
 
 
+def read_tests(paths: Sequence[Path]) -> tuple[list[Document], list[Problem]]:
+    """Return the tests of other engines in files and folders, hidden ones included, and problems of
+    the files that Kyverno would look for. Other files are not checked.
+    """
+    visible, _ = read(paths)
+    known = {each.real for each in visible}
+    hidden, problems = read([each for each in _hidden_tests(paths) if each not in known])
+    tests: list[Document] = []
+    for file in [*visible, *hidden]:
+        is_kyverno = PurePath(file.name).name in KYVERNO_FILES
+        if is_kyverno or GATEKEEPER_TESTS.encode() in file.data:
+            found, wrong = documents_of(file)
+            tests += filter(is_test, found)
+            problems += wrong if is_kyverno else []
+    return tests, problems
+
+
 def documents_of(file: SourceFile) -> tuple[list[Document], list[Problem]]:
     """Return the documents of a file; a test of Kyverno without apiVersion gets one."""
-    if PurePath(file.name).name not in _KYVERNO_FILES:
+    if PurePath(file.name).name not in KYVERNO_FILES:
         return split(file.name, file.data, file.root)
     located, problems = read_located(file.name, file.data)
     found = []
@@ -107,7 +124,7 @@ def _hidden_tests(paths: Iterable[Path]) -> Iterator[str]:
         tree = walk(str(path))
         folders = [name for name, _ in tree.folders] or [str(path.parent)]
         for folder in folders:
-            for name in _KYVERNO_FILES:
+            for name in KYVERNO_FILES:
                 found = Path(folder) / _BESIDE / name
                 if found.is_file():
                     yield os.path.realpath(found)

@@ -1,5 +1,5 @@
-"""The tables of ``policyd import --verify``: rows of the source's tests that disagree, and counts by kind
-of rule. Runs no rows.
+"""The tables of ``policyd import --verify``: rows of the source's tests that disagree, and counts
+by kind of rule. Runs no rows.
 """
 
 from collections.abc import Iterator, Sequence

@@ -1,14 +1,16 @@
-"""Write imported policies to a folder: a file for each source policy, and its suite beside it. Never
-overwrites what is there: an imported policy belongs to those who maintain it from then on.
+"""Write imported policies to a folder: a file for each source policy, and its suite beside it.
+Never overwrites what is there: an imported policy belongs to those who maintain it from then on.
 """
 
 import os
 import string
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path, PurePath
 
 from policyd.cli.importing.report import ReportedImport
 from policyd.errors import ConfigError
+from policyd.policy.source.documents import Document
 from policyd.regular_files import replace_file
 
 _MODE = 0o644
@@ -18,7 +20,7 @@ _SUFFIX, _SUITE = ".yaml", "-suite.yaml"
 
 def paths_of(imports: Sequence[ReportedImport]) -> dict[Path, ReportedImport]:
     """Return a path in the folder for each imported policy: below the folder of its source, with
-    the name of the policy, and where two have one name in one folder, with its kind, too.
+    the name of the policy, and where two have one name in one folder, with that of its file, too.
     """
     found: dict[Path, ReportedImport] = {}
     for each in imports:
@@ -26,12 +28,9 @@ def paths_of(imports: Sequence[ReportedImport]) -> dict[Path, ReportedImport]:
             continue
         source = each.imported.source
         folder = _folder(each)
-        stem, number = _safe(source.name), 1
-        path = folder / f"{stem}{_SUFFIX}"
-        while path in found:
-            more = f"-{number}" if number > 1 else ""
-            path = folder / f"{stem}-{_safe(source.kind.lower())}{more}{_SUFFIX}"
-            number += 1
+        stem = _safe(source.name)
+        names = (f"{stem}-{each}" if each else stem for each in _endings(source))
+        path = next(path for name in names if (path := folder / f"{name}{_SUFFIX}") not in found)
         found[path] = each
     return found
 
@@ -66,6 +65,14 @@ def _folder(one: ReportedImport) -> Path:
         return Path()
     inner = os.path.relpath(Path(os.path.realpath(source.file)).parent, source.root)
     return Path() if inner.startswith("..") else Path(inner)
+
+
+def _endings(source: Document) -> Iterator[str]:
+    """Yield what tells the files of policies with one name apart."""
+    yield ""
+    yield _safe(PurePath(source.file).stem)
+    yield _safe(source.kind.lower())
+    yield from map(str, count(2))
 
 
 def _safe(name: str) -> str:

@@ -1,5 +1,5 @@
-"""What ``policyd import`` reports: the state of each policy, reasons and remarks with their places, and
-the agreement with the tests of the source. Converts nothing.
+"""What ``policyd import`` reports: the state of each policy, reasons and remarks with their
+places, and the agreement with the tests of the source. Converts nothing.
 """
 
 from collections import Counter

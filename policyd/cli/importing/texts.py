@@ -1,4 +1,6 @@
-"""The YAML of imported policies and their suites, as a person would have written it. Writes no file."""
+"""The YAML of imported policies and their suites, as a person would have written it. Writes no
+file.
+"""
 
 from collections.abc import Iterator, Sequence
 

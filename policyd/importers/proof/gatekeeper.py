@@ -8,9 +8,9 @@ from policyd.importers.checking import CheckedImport
 from policyd.importers.proof.evaluating import Decision, ProofRequest, decide
 from policyd.importers.proof.files import TestFiles
 from policyd.importers.proof.gatekeeper_suites import (
-    ViolationAssertion,
     GatekeeperCase,
     GatekeeperTest,
+    ViolationAssertion,
     read_suite,
 )
 from policyd.importers.proof.imports import TestedPolicies
@@ -24,7 +24,9 @@ _REVIEW = ("admission.k8s.io", "AdmissionReview")
 _BUILT = ("object", "oldObject", "operation")
 
 
-def prove_gatekeeper(document: Document, policies: TestedPolicies, files: TestFiles) -> Iterator[Proof]:
+def prove_gatekeeper(
+    document: Document, policies: TestedPolicies, files: TestFiles
+) -> Iterator[Proof]:
     """Yield what becomes of each case of a suite."""
     try:
         tests = read_suite(document)

@@ -1,4 +1,6 @@
-"""The policies that tests are about: imported from the sources now, or imported before. Runs no tests."""
+"""The policies that tests are about: imported from the sources now, or imported before. Runs no
+tests.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Sequence

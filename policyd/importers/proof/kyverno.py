@@ -29,7 +29,9 @@ _DENIED = frozenset({"fail", "warn"})
 _ADMITTED = frozenset({"pass", "skip"})
 
 
-def prove_kyverno(document: Document, policies: TestedPolicies, files: TestFiles) -> Iterator[Proof]:
+def prove_kyverno(
+    document: Document, policies: TestedPolicies, files: TestFiles
+) -> Iterator[Proof]:
     """Yield what becomes of each row of a test: one for each result and object."""
     try:
         test = read_test(document)

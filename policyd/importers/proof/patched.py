@@ -1,5 +1,5 @@
-"""Compare a mutated object with the one that a test expects, as Kyverno does: what is empty counts as
-absent. Mutates nothing.
+"""Compare a mutated object with the one that a test expects, as Kyverno does: what is empty counts
+as absent. Mutates nothing.
 """
 
 from policyd.json_types import JSON, JSONObject

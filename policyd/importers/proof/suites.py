@@ -1,4 +1,6 @@
-"""Write what the tests of a source expect as a PolicyTest, for the rows that agree. Runs no rows."""
+"""Write what the tests of a source expect as a PolicyTest, for the rows that agree. Runs no
+rows.
+"""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -1,5 +1,5 @@
-"""Lay out documents as people write them: long strings folded, short lists and mappings on one line,
-comments above the fields that they are about. Changes no value and no order.
+"""Lay out documents as people write them: long strings folded, short lists and mappings on one
+line, comments above the fields that they are about. Changes no value and no order.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

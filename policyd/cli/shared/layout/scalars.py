@@ -1,5 +1,5 @@
-"""The lines of one value of a document: long strings folded, short ones without quotes where they need
-none. Knows no documents.
+"""The lines of one value of a document: long strings folded, short ones without quotes where they
+need none. Knows no documents.
 """
 
 import re
