@@ -1,0 +1,96 @@
+"""The Policy that one rule becomes, put together of its parts. Translates nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.kyverno.settings import Action
+from policyd.importers.model import ImportedDocument, ImportRemark
+from policyd.json_types import JSON, FieldPath, JSONObject
+
+_ORDER = (
+    "description",
+    "matchConstraints",
+    "podControllers",
+    "matchConditions",
+    "params",
+    "paramKind",
+    "paramRef",
+    "variables",
+    "failurePolicy",
+    "reinvocationPolicy",
+    "timeoutSeconds",
+    "validationActions",
+    "validations",
+    "auditAnnotations",
+    "mutations",
+    "exceptions",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvertedRule:
+    """A rule with what it contributes; ``names`` are those that tests use for it."""
+
+    name: str
+    kind: str
+    spec: JSONObject
+    actions: Sequence[Action]
+    names: tuple[str, ...]
+    remarks: tuple[ImportRemark, ...] = ()
+    comments: Mapping[FieldPath, str] = field(default_factory=dict)
+
+
+def joined(*parts: RuleParts) -> RuleParts:
+    """Join parts of a rule: lists of the same field in order, other fields must be equal."""
+    spec: JSONObject = {}
+    remarks: tuple[ImportRemark, ...] = ()
+    comments: dict[FieldPath, str] = {}
+    for part in parts:
+        moved = {name: len(spec.get(name) or ()) for name in spec if isinstance(spec[name], list)}
+        for path, comment in part.comments.items():
+            comments[_shifted(path, moved)] = comment
+        for name, value in part.spec.items():
+            spec[name] = [*spec.get(name, ()), *value] if isinstance(value, list) else value
+        remarks += part.remarks
+    return RuleParts(spec, remarks, comments)
+
+
+def _shifted(path: FieldPath, moved: Mapping[str, int]) -> FieldPath:
+    if len(path) > 1 and isinstance(path[1], int) and isinstance(path[0], str):
+        return (path[0], path[1] + moved.get(path[0], 0), *path[2:])
+    return path
+
+
+def documents(
+    rule: ConvertedRule, name: str, metadata: JSONObject, description: str
+) -> list[ImportedDocument]:
+    """Return the Policy of a rule, or one for each of its actions."""
+    return [_document(rule, name, action, metadata, description) for action in rule.actions]
+
+
+def _document(
+    rule: ConvertedRule, name: str, action: Action, metadata: JSONObject, description: str
+) -> ImportedDocument:
+    spec: JSONObject = dict(rule.spec)
+    if description:
+        spec["description"] = description
+    if action.condition:
+        where = {"name": "action-by-namespace", "expression": action.condition}
+        spec["matchConditions"] = [*spec.get("matchConditions", ()), where]
+    if spec.get("validations"):
+        spec["validationActions"] = list(action.actions)
+    full = f"{name}-{action.suffix}" if action.suffix else name
+    raw: JSONObject = {
+        "apiVersion": "policyd.dev/v1",
+        "kind": "Policy",
+        "metadata": {"name": full, **metadata},
+        "spec": _ordered(spec),
+    }
+    comments = {("spec", *path): comment for path, comment in rule.comments.items()}
+    return ImportedDocument(raw, comments)
+
+
+def _ordered(spec: JSONObject) -> dict[str, JSON]:
+    known = {key: spec[key] for key in _ORDER if spec.get(key) not in (None, [], {})}
+    return known | {key: value for key, value in spec.items() if key not in _ORDER}

@@ -1,0 +1,62 @@
+"""ClusterPolicy and Policy of kyverno.io, as Policies of policyd: one for each rule."""
+
+from collections.abc import Sequence
+
+from policyd.importers.kyverno import settings
+from policyd.importers.kyverno.bodies import kind_of
+from policyd.importers.kyverno.documents import ConvertedRule, documents
+from policyd.importers.kyverno.names import policy_names
+from policyd.importers.kyverno.rules import RuleConverter
+from policyd.importers.model import Imported, ImportRemark, Refused
+from policyd.policy.source.documents import Document
+
+
+def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
+    """Convert a ClusterPolicy or Policy; ``others`` are all documents of the sources.
+
+    A policy is imported whole or not at all: if rules cannot be, the reasons of all are reported.
+    """
+    policy = document.raw
+    spec = policy.get("spec") if isinstance(policy.get("spec"), dict) else {}
+    rules = spec.get("rules") or []
+    kinds = tuple(dict.fromkeys(kind_of(rule) for rule in rules if isinstance(rule, dict)))
+    reasons: list[ImportRemark] = []
+    converted: list[ConvertedRule] = []
+    remarks: list[ImportRemark] = []
+    try:
+        if not rules or not all(isinstance(rule, dict) for rule in rules):
+            raise Refused("spec.rules", "the policy has no rules")
+        common, remarks = settings.settings(spec)
+        converter = RuleConverter(policy, common, others)
+        for index, rule in enumerate(rules):
+            try:
+                converted.append(converter.convert(rule, f"spec.rules[{index}]"))
+            except Refused as refusal:
+                reasons.append(refusal.finding)
+    except Refused as refusal:
+        reasons.append(refusal.finding)
+    if reasons:
+        return [Imported(document, reasons=tuple(reasons), kind_of_rule=kinds)]
+    return [_imported(document, converted, remarks, kinds)]
+
+
+def _imported(
+    document: Document,
+    rules: Sequence[ConvertedRule],
+    remarks: Sequence[ImportRemark],
+    kinds: tuple[str, ...],
+) -> Imported:
+    metadata, description = settings.metadata(document.raw)
+    ordered = any("mutations" in rule.spec for rule in rules)
+    names = policy_names(document.name, [rule.name for rule in rules], ordered=ordered)
+    results = []
+    by_rule: dict[str, tuple[str, ...]] = {}
+    for rule, name in zip(rules, names, strict=True):
+        made = documents(rule, name, metadata, description)
+        results += made
+        for each in rule.names:
+            by_rule[each] = (*by_rule.get(each, ()), *(one.name for one in made))
+    found = (*remarks, *(remark for rule in rules for remark in rule.remarks))
+    return Imported(document, tuple(results), (), found, by_rule, kinds)
+
+

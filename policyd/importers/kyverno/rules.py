@@ -1,0 +1,144 @@
+"""One rule of a ClusterPolicy or Policy: what it applies to, and what its body contributes."""
+
+from collections.abc import Sequence
+
+from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
+from policyd.importers.kyverno import settings
+from policyd.importers.kyverno.bodies import body
+from policyd.importers.kyverno.conditions import holds
+from policyd.importers.kyverno.context import bound
+from policyd.importers.kyverno.documents import ConvertedRule, joined
+from policyd.importers.kyverno.matching import autogen, operations
+from policyd.importers.kyverno.matching.matching import Matching, Scope, matching
+from policyd.importers.kyverno.rule import RuleParts
+from policyd.importers.kyverno.validate.moved import moved
+from policyd.importers.model import Refused
+from policyd.json_types import JSON, JSONObject
+from policyd.policy.source.documents import Document
+
+_FIELDS = frozenset(
+    {
+        "name", "match", "exclude", "preconditions", "context", "celPreconditions", "validate",
+        "mutate", "generate", "verifyImages", "skipBackgroundRequests", "reportProperties",
+        "imageExtractors",
+    }
+)  # fmt: skip
+_REFUSED = {
+    "generate": "policyd does not create objects",
+    "verifyImages": "policyd does not verify signatures of images",
+    "imageExtractors": "policyd does not look up images",
+}
+_PODS = ("spec", "spec.containers")
+_TEMPLATES = ("spec", "spec.template", "spec.template.spec", "spec.template.spec.containers")
+# Fields that all objects of a kind have; of other kinds nothing is known.
+_PRESENT = {
+    "Pod": _PODS,
+    "Deployment": _TEMPLATES,
+    "StatefulSet": _TEMPLATES,
+    "DaemonSet": _TEMPLATES,
+    "ReplicaSet": _TEMPLATES,
+    "Job": _TEMPLATES,
+    "Service": ("spec",),
+    "Ingress": ("spec",),
+    "NetworkPolicy": ("spec",),
+    "PodDisruptionBudget": ("spec",),
+    "PersistentVolumeClaim": ("spec",),
+    "CronJob": ("spec", "spec.jobTemplate", "spec.jobTemplate.spec"),
+}
+
+
+class RuleConverter:
+    """Converts the rules of one policy; ``common`` are the fields that all its Policies have."""
+
+    def __init__(self, policy: JSONObject, common: JSONObject, others: Sequence[Document]) -> None:
+        self._policy = policy
+        self._spec: JSONObject = policy["spec"]
+        self._common = RuleParts(common)
+        self._controllers = autogen.controllers(policy)
+        self._definitions = [
+            each.raw for each in others if each.kind == "CustomResourceDefinition"
+        ]
+
+    def convert(self, rule: JSONObject, path: str) -> ConvertedRule:
+        """Convert one rule. Raises Refused."""
+        for name in rule:
+            if name not in _FIELDS:
+                raise Refused(f"{path}.{name}", "is not a field of Kyverno's that the import knows")
+            if rule[name] and name in _REFUSED:
+                raise Refused(f"{path}.{name}", _REFUSED[name])
+        kind, parts = body(rule)
+        if rule.get("celPreconditions") and kind != "cel":
+            raise Refused(f"{path}.celPreconditions", "Kyverno has them only beside `validate.cel`")
+        ours = operations.split(rule.get("preconditions"))
+        found = matching(rule, path, self._scope(rule, kind, ours))
+        scope = self._vocabulary(found)
+        scope, context = self._context(rule, path, scope)
+        try:
+            own = parts(rule, path, scope)
+        except NotTranslatable as error:
+            raise Refused(path, str(error)) from error
+        own = self._preconditions(ours.rest, own, scope, f"{path}.preconditions")
+        everything = joined(
+            RuleParts(found.spec, found.remarks, found.comments), self._common, context, own
+        )
+        validate: JSONObject = rule.get("validate") or {}
+        return ConvertedRule(
+            str(rule.get("name", "")),
+            kind,
+            everything.spec,
+            settings.actions(self._spec, validate, path),
+            self._names(rule, found),
+            everything.remarks,
+            everything.comments,
+        )
+
+    def _scope(self, rule: JSONObject, kind: str, ours: operations.Operations) -> Scope:
+        usual: tuple[str, ...] = ("CREATE", "UPDATE")
+        if kind in ("deny", "foreach") and not operations.reads_object([rule.get("validate"), ours.rest]):
+            usual = (*usual, "DELETE")
+        usual += tuple(each for each in operations.OPERATIONS if each in ours.named - {*usual})
+        metadata = self._policy.get("metadata") or {}
+        namespace = metadata.get("namespace") or "default" if self._policy["kind"] == "Policy" else ""
+        return Scope(usual, ours.allowed, self._controllers, namespace, self._definitions)
+
+    def _vocabulary(self, found: Matching) -> Vocabulary:
+        kinds = {each.selector.kind for each in found.targets}
+        present: set[str] = set(_PRESENT.get(next(iter(kinds)), ())) if len(kinds) == 1 else set()
+        if len(kinds) > 1:
+            present = set.intersection(*(set(_PRESENT.get(each, ())) for each in kinds))
+        return Vocabulary.request(present=tuple(sorted(present)))
+
+    def _context(
+        self, rule: JSONObject, path: str, scope: Vocabulary
+    ) -> tuple[Vocabulary, RuleParts]:
+        if not rule.get("context"):
+            return scope, RuleParts({})
+        try:
+            return bound(rule["context"], scope, f"{path}.context")
+        except NotTranslatable as error:
+            raise Refused(f"{path}.context", str(error)) from error
+
+    def _preconditions(
+        self, block: JSON, own: RuleParts, scope: Vocabulary, path: str
+    ) -> RuleParts:
+        if not block:
+            return own
+        try:
+            expression = holds(block, scope, path)
+        except NotTranslatable as error:
+            raise Refused(path, str(error)) from error
+        if "variables." in expression:
+            return moved(expression, own, path)
+        condition = {"name": "preconditions", "expression": expression}
+        return joined(RuleParts({"matchConditions": [condition]}), own)
+
+    def _names(self, rule: JSONObject, found: Matching) -> tuple[str, ...]:
+        name = str(rule.get("name", ""))
+        if not found.spec.get("podControllers"):
+            return (name,)
+        names = [name]
+        if set(self._controllers) - {"CronJob"}:
+            names.append(f"autogen-{name}"[:63])
+        if "CronJob" in self._controllers:
+            names.append(f"autogen-cronjob-{name}"[:63])
+        return tuple(names)
