@@ -65,8 +65,9 @@ _NOTHING = (
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write a file for each policy to this directory, below the folder of its source, and beside "
-    "it a suite (PolicyTest) of what the tests of the source expect. Files that exist are left alone.",
+    help="Write a file for each policy to this directory, below the folder of its source, and "
+    "beside it a suite (PolicyTest) of what the tests of the source expect. Files that exist are "
+    "left alone.",
 )
 @click.option(
     "--kubernetes-version",
@@ -109,8 +110,8 @@ def command(
     word. Any other is not imported, and the summary lists every reason, with file and line.
 
     SOURCE are files and directories, or - for standard input. Documents that are no policies, such
-    as the manifests beside tests, are passed over. The documents are printed, and the summary goes to
-    standard error; with -o the documents are written to files, and the summary is printed.
+    as the manifests beside tests, are passed over. The documents are printed, and the summary goes
+    to standard error; with -o the documents are written to files, and the summary is printed.
     """
     if folder is not None and form == "yaml":
         raise click.UsageError("--format yaml prints the documents: leave out -o")

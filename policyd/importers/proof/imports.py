@@ -104,7 +104,7 @@ class ImportedBefore:
     ) -> PolicyByName:
         if exceptions:
             raise TestUnusable(
-                "its exceptions are those of Kyverno: policyd import converts them with the policies"
+                "its exceptions are those of Kyverno: policyd import converts them with policies"
             )
         return self._named
 
