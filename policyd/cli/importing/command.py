@@ -1,6 +1,5 @@
 """``policyd import``: policies of Kyverno, Gatekeeper and the API server as policies of policyd."""
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -18,8 +17,7 @@ from policyd.errors import ConfigError
 from policyd.importers.all import convert_all
 from policyd.importers.checking import checked
 from policyd.importers.proof.imports import ImportIndex
-from policyd.importers.proof.proving import prove
-from policyd.importers.proof.rows import Proof
+from policyd.importers.proof.proving import prove, rows_of
 from policyd.importers.proof.suites import suite_of
 from policyd.importers.reading import ImportSources, read_sources
 from policyd.versions import NEWEST, SPAN, KubernetesVersion
@@ -146,18 +144,10 @@ def _proved(
     read: ImportSources, found: Sequence[ReportedImport], version: KubernetesVersion
 ) -> list[ReportedImport]:
     """Return the imports with the rows of the tests that are about them."""
-    index = ImportIndex([each.checked for each in found], read.documents, version)
-    rows: dict[tuple[str, int], list[Proof]] = {}
-    for each in prove(with_progress(read.tests, "testing"), index):
-        if each.imported is not None:
-            source = each.imported.source
-            rows.setdefault((os.path.realpath(source.file), source.index), []).append(each)
-    return [ReportedImport(each.checked, tuple(rows.get(_key(each), ()))) for each in found]
-
-
-def _key(one: ReportedImport) -> tuple[str, int]:
-    source = one.imported.source
-    return os.path.realpath(source.file), source.index
+    imports = [each.checked for each in found]
+    index = ImportIndex(imports, read.documents, version)
+    rows = rows_of(imports, prove(with_progress(read.tests, "testing"), index))
+    return [ReportedImport(one, proofs) for one, proofs in zip(imports, rows, strict=True)]
 
 
 def _disagrees(one: ReportedImport) -> bool:
