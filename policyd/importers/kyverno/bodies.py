@@ -16,17 +16,15 @@ _ELSEWHERE = {
 }
 
 
-def body(rule: JSONObject) -> tuple[str, Body]:
-    """Return the kind of a rule, as statistics count it, and who reads it."""
-    kind = kind_of(rule)
-    if kind == "cel":
-        return kind, _elsewhere("cel")
-    if "validate" in rule:
-        return kind, validate.parts
-    return kind, _elsewhere("mutate")
+def body(rule: JSONObject) -> Body:
+    """Return who reads the body of a rule."""
+    if kind_of(rule) == "cel":
+        return _elsewhere("cel")
+    return validate.parts if "validate" in rule else _elsewhere("mutate")
 
 
 def kind_of(rule: JSONObject) -> str:
+    """Return the kind of a rule, as statistics count it."""
     validates = rule.get("validate")
     if isinstance(validates, dict):
         kinds = ("cel", "pattern", "anyPattern", "deny", "foreach", "podSecurity", "manifests", "assert")

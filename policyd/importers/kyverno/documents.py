@@ -30,7 +30,9 @@ _ORDER = (
 
 @dataclass(frozen=True, slots=True)
 class ConvertedRule:
-    """A rule with what it contributes; ``names`` are those that tests use for it."""
+    """A rule with what it contributes; ``names`` are those that tests use for it. ``suffix`` tells
+    the Policies apart that one rule becomes.
+    """
 
     name: str
     kind: str
@@ -39,6 +41,7 @@ class ConvertedRule:
     names: tuple[str, ...]
     remarks: tuple[ImportRemark, ...] = ()
     comments: Mapping[FieldPath, str] = field(default_factory=dict)
+    suffix: str = ""
 
 
 def joined(*parts: RuleParts) -> RuleParts:
@@ -74,13 +77,13 @@ def _document(
 ) -> ImportedDocument:
     spec: JSONObject = dict(rule.spec)
     if description:
-        spec["description"] = description
+        spec.setdefault("description", description)
     if action.condition:
         where = {"name": "action-by-namespace", "expression": action.condition}
         spec["matchConditions"] = [*spec.get("matchConditions", ()), where]
     if spec.get("validations"):
         spec["validationActions"] = list(action.actions)
-    full = f"{name}-{action.suffix}" if action.suffix else name
+    full = "-".join(each for each in (name, rule.suffix, action.suffix) if each)
     raw: JSONObject = {
         "apiVersion": "policyd.dev/v1",
         "kind": "Policy",

@@ -21,7 +21,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     rules = spec.get("rules") or []
     kinds = tuple(dict.fromkeys(kind_of(rule) for rule in rules if isinstance(rule, dict)))
     reasons: list[ImportRemark] = []
-    converted: list[ConvertedRule] = []
+    converted: list[list[ConvertedRule]] = []
     remarks: list[ImportRemark] = []
     try:
         if not rules or not all(isinstance(rule, dict) for rule in rules):
@@ -42,21 +42,23 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
 
 def _imported(
     document: Document,
-    rules: Sequence[ConvertedRule],
+    rules: Sequence[Sequence[ConvertedRule]],
     remarks: Sequence[ImportRemark],
     kinds: tuple[str, ...],
 ) -> Imported:
     metadata, description = settings.metadata(document.raw)
-    ordered = any("mutations" in rule.spec for rule in rules)
-    names = policy_names(document.name, [rule.name for rule in rules], ordered=ordered)
+    ordered = any("mutations" in rule.spec for made in rules for rule in made)
+    names = policy_names(document.name, [made[0].name for made in rules], ordered=ordered)
     results = []
     by_rule: dict[str, tuple[str, ...]] = {}
-    for rule, name in zip(rules, names, strict=True):
-        made = documents(rule, name, metadata, description)
-        results += made
-        for each in rule.names:
-            by_rule[each] = (*by_rule.get(each, ()), *(one.name for one in made))
-    found = (*remarks, *(remark for rule in rules for remark in rule.remarks))
-    return Imported(document, tuple(results), (), found, by_rule, kinds)
+    found = list(remarks)
+    for made, name in zip(rules, names, strict=True):
+        for rule in made:
+            written = documents(rule, name, metadata, description)
+            results += written
+            found += (each for each in rule.remarks if each not in found)
+            for each in rule.names:
+                by_rule[each] = (*by_rule.get(each, ()), *(one.name for one in written))
+    return Imported(document, tuple(results), (), tuple(found), by_rule, kinds)
 
 

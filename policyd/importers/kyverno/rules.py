@@ -4,12 +4,13 @@ from collections.abc import Sequence
 
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno import settings
-from policyd.importers.kyverno.bodies import body
+from policyd.importers.kyverno.bodies import body, kind_of
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.documents import ConvertedRule, joined
 from policyd.importers.kyverno.matching import autogen, operations
 from policyd.importers.kyverno.matching.matching import Matching, Scope, matching
+from policyd.importers.kyverno.pod_security import rules as pod_security
 from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.kyverno.validate.moved import moved
 from policyd.importers.model import Refused
@@ -59,38 +60,45 @@ class RuleConverter:
             each.raw for each in others if each.kind == "CustomResourceDefinition"
         ]
 
-    def convert(self, rule: JSONObject, path: str) -> ConvertedRule:
-        """Convert one rule. Raises Refused."""
+    def convert(self, rule: JSONObject, path: str) -> list[ConvertedRule]:
+        """Convert one rule to one Policy, or to one for each check of `podSecurity`.
+
+        Raises Refused.
+        """
         for name in rule:
             if name not in _FIELDS:
                 raise Refused(f"{path}.{name}", "is not a field of Kyverno's that the import knows")
             if rule[name] and name in _REFUSED:
                 raise Refused(f"{path}.{name}", _REFUSED[name])
-        kind, parts = body(rule)
+        kind = kind_of(rule)
         if rule.get("celPreconditions") and kind != "cel":
             raise Refused(f"{path}.celPreconditions", "Kyverno has them only beside `validate.cel`")
         ours = operations.split(rule.get("preconditions"))
         found = matching(rule, path, self._scope(rule, kind, ours))
-        scope = self._vocabulary(found)
-        scope, context = self._context(rule, path, scope)
+        scope, context = self._context(rule, path, self._vocabulary(found))
+        bodies = {"": self._body(rule, path, scope)} if kind != "podSecurity" else {
+            each.name: RuleParts(each.spec)
+            for each in pod_security.checks(rule["validate"], f"{path}.validate")
+        }
+        actions = settings.actions(self._spec, rule.get("validate") or {}, path)
+        result = []
+        for suffix, own in bodies.items():
+            conditional = self._preconditions(ours.rest, own, scope, f"{path}.preconditions")
+            matched = RuleParts(found.spec, found.remarks, found.comments)
+            whole = joined(matched, self._common, context, conditional)
+            name, names = str(rule.get("name", "")), self._names(rule, found)
+            result.append(
+                ConvertedRule(
+                    name, kind, whole.spec, actions, names, whole.remarks, whole.comments, suffix
+                )
+            )
+        return result
+
+    def _body(self, rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         try:
-            own = parts(rule, path, scope)
+            return body(rule)(rule, path, scope)
         except NotTranslatable as error:
             raise Refused(path, str(error)) from error
-        own = self._preconditions(ours.rest, own, scope, f"{path}.preconditions")
-        everything = joined(
-            RuleParts(found.spec, found.remarks, found.comments), self._common, context, own
-        )
-        validate: JSONObject = rule.get("validate") or {}
-        return ConvertedRule(
-            str(rule.get("name", "")),
-            kind,
-            everything.spec,
-            settings.actions(self._spec, validate, path),
-            self._names(rule, found),
-            everything.remarks,
-            everything.comments,
-        )
 
     def _scope(self, rule: JSONObject, kind: str, ours: operations.Operations) -> Scope:
         usual: tuple[str, ...] = ("CREATE", "UPDATE")

@@ -78,8 +78,10 @@ def _some_object(test: Bool) -> Bool:
     return Bool(f"[object, oldObject].exists(o, o != null && {test.within(Rank.AND)})")
 
 
-def read(entry: JSON, path: str) -> Filter:
+def read(entry: JSON, path: str, deletes: bool) -> Filter:
     """Read an entry of ``any`` or ``all``, or the fields of a block that has neither.
+
+    ``deletes``: DELETE is among the operations; if a collection is deleted, requests have no name.
 
     Raises Refused for what a request does not show, and for unknown fields.
     """
@@ -89,7 +91,9 @@ def read(entry: JSON, path: str) -> Filter:
     resources = entry.get("resources") or {}
     _known(resources, _RESOURCES, f"{path}.resources")
     request = [_namespaces(resources), _subjects(entry, path), _roles(entry, path)]
-    names = [each for each in (resources.get("name"), *(resources.get("names") or ())) if each]
+    names = [resources.get("name")] if resources.get("name") else []
+    named = [_names(each, deletes) for each in (names, resources.get("names") or [])]
+    request += [each.request for each in named]
     labels = _requirements(resources.get("selector"), f"{path}.resources.selector")
     at = f"{path}.resources.namespaceSelector"
     namespace_labels = _requirements(resources.get("namespaceSelector"), at)
@@ -98,7 +102,7 @@ def read(entry: JSON, path: str) -> Filter:
         tuple(resources.get("kinds") or ()),
         tuple(resources.get("operations") or ()),
         every(*request),
-        every(_names(names), _annotations(resources.get("annotations") or {})),
+        every(*(each.object for each in named), _annotations(resources.get("annotations") or {})),
         tuple(labels) if _expressible(labels) else None,
         every(*(_labelled(each) for each in labels)),
         tuple(_without_wildcards(namespace_labels, at)),
@@ -117,10 +121,20 @@ def _namespaces(resources: JSONObject) -> Bool:
     return among("request.namespace", names) if names else TRUE
 
 
-def _names(names: list[str]) -> Bool:
+@dataclass(frozen=True, slots=True)
+class _Named:
+    request: Bool = TRUE
+    object: Bool = TRUE
+
+
+def _names(names: list[str], deletes: bool) -> _Named:
+    if not names:
+        return _Named()
+    if not deletes and not any(map(is_wild, names)):
+        return _Named(request=among("request.name", names))
     # An object whose name will be generated has none yet; Kyverno takes generateName then.
     name = "o.metadata.?name.orValue(o.metadata.?generateName.orValue(''))"
-    return among(name, names) if names else TRUE
+    return _Named(object=among(name, names))
 
 
 def _annotations(annotations: Mapping[str, str]) -> Bool:

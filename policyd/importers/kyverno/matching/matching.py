@@ -9,6 +9,7 @@ from policyd.importers.kyverno.matching.filters import Filter, label_selector, o
 from policyd.importers.kyverno.matching.globs import among
 from policyd.importers.kyverno.matching.kinds import Target, target
 from policyd.importers.kyverno.matching.rules import resource_rules
+from policyd.importers.kyverno.negation import tidied
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, FieldPath, JSONObject
 
@@ -52,8 +53,10 @@ def matching(rule: JSONObject, path: str, scope: Scope) -> Matching:
 class _Builder:
     def __init__(self, rule: JSONObject, path: str, scope: Scope) -> None:
         self._scope = scope
-        self._every, self._filters = _filters(rule.get("match"), f"{path}.match")
-        self._all_excluded, self._excluded = _filters(rule.get("exclude"), f"{path}.exclude")
+        deletes = _deletes(rule, scope)
+        self._every, self._filters = _filters(rule.get("match"), f"{path}.match", deletes)
+        excluded = _filters(rule.get("exclude"), f"{path}.exclude", deletes)
+        self._all_excluded, self._excluded = excluded
         self._path = path
         self._extended = bool(scope.controllers) and autogen.is_extended(rule)
         self._kinds: list[tuple[Filter, tuple[Target, ...]]] = []
@@ -259,10 +262,15 @@ class _Builder:
             raise Refused(self._path, "the rule excludes all that it matches")
         taken = sum(each["name"].startswith(name) for each in self._conditions)
         unique = f"{name}-{taken + 1}" if taken else name
-        self._conditions.append({"name": unique, "expression": test.text})
+        self._conditions.append({"name": unique, "expression": tidied(test.text)})
 
 
-def _filters(block: JSON, path: str) -> tuple[bool, list[Filter]]:
+def _deletes(rule: JSONObject, scope: Scope) -> bool:
+    named = [each.get("operations") or scope.usual for each in autogen.descriptions(rule.get("match"))]
+    return any("DELETE" in each for each in named) and "DELETE" in scope.allowed
+
+
+def _filters(block: JSON, path: str, deletes: bool) -> tuple[bool, list[Filter]]:
     """Return whether all entries of a block have to fit, and the entries."""
     if not block:
         return False, []
@@ -275,10 +283,10 @@ def _filters(block: JSON, path: str) -> tuple[bool, list[Filter]]:
         entries = block.get(name)
         if entries:
             return name == "all", [
-                read(each, f"{path}.{name}[{index}]") for index, each in enumerate(entries)
+                read(each, f"{path}.{name}[{index}]", deletes) for index, each in enumerate(entries)
             ]
     own = {name: value for name, value in block.items() if name not in ("any", "all")}
-    return False, [read(own, path)] if own else []
+    return False, [read(own, path, deletes)] if own else []
 
 
 def _is_unknown(found: Target) -> bool:

@@ -65,6 +65,8 @@ def _accepted(condition: JSON) -> frozenset[str] | None:
     if _KEY.fullmatch(condition["key"].strip()) is None:
         return None
     value, operator = condition.get("value"), condition.get("operator")
+    if isinstance(value, list) and operator in ("NotEquals", "NotEqual"):
+        return frozenset(OPERATIONS)  # a string never equals a list
     plain = isinstance(value, str) or (isinstance(value, list) and _is_list_operator(operator))
     values = [value] if isinstance(value, str) else value
     if not plain or not all(isinstance(each, str) and each in OPERATIONS for each in values):

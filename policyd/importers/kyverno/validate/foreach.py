@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from policyd.export.patterns.text import every
 from policyd.export.patterns.verdicts import admits
-from policyd.importers.jmespath import translate
+from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.kyverno.validate import deny
 from policyd.importers.kyverno.validate.lists import item_name, plain_lists
-from policyd.importers.kyverno.validate.negation import negation
+from policyd.importers.kyverno.negation import bracketed, is_operand, negation
 from policyd.importers.kyverno.validate.patterns import converted
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
@@ -86,7 +86,7 @@ def _expression(loop: JSONObject, path: str, scope: Vocabulary, outer: tuple[str
     listed = str(loop.get("list", ""))
     name = item_name(listed, outer)
     try:
-        items = translate(listed, scope)
+        items = read(_path(listed), scope).or_value("[]")
         inner = _inside(scope, name, len(outer))
         if loop.get("context"):
             inner, found = bound(loop["context"], inner, f"{path}.context")
@@ -95,10 +95,17 @@ def _expression(loop: JSONObject, path: str, scope: Vocabulary, outer: tuple[str
         test = _test(loop, path, inner, name, outer)
         if loop.get("preconditions"):
             applies = holds(loop["preconditions"], inner, f"{path}.preconditions")
-            test = f"{negation(applies)} || {test}"
+            test = f"{negation(applies)} || {bracketed(test)}"
     except NotTranslatable as error:
         raise Refused(path, str(error)) from error
-    return f"{items}.all({name}, {test})"
+    source = items if is_operand(items) else f"({items})"
+    return f"{source}.all({name}, {test})"
+
+
+def _path(listed: str) -> str:
+    """Return the expression of a list, which may or may not stand in ``{{ }}``."""
+    text = listed.strip()
+    return text[2:-2] if text.startswith("{{") and text.endswith("}}") else text
 
 
 def _inside(scope: Vocabulary, name: str, depth: int) -> Vocabulary:

@@ -1,7 +1,7 @@
 """Preconditions that use variables, which matchConditions cannot: they become part of validations."""
 
 from policyd.importers.kyverno.rule import RuleParts
-from policyd.importers.kyverno.validate.negation import negation
+from policyd.importers.kyverno.negation import bracketed, negation
 from policyd.importers.model import Refused
 from policyd.json_types import JSONObject
 
@@ -21,9 +21,5 @@ def _moved(condition: str, validation: JSONObject, path: str) -> JSONObject:
     if "expression" not in validation:
         raise Refused(path, "uses variables, which a pattern cannot depend on")
     rest = validation["expression"]
-    held = negation(condition) if rest == "false" else f"{negation(condition)} || {_operand(rest)}"
+    held = negation(condition) if rest == "false" else f"{negation(condition)} || {bracketed(rest)}"
     return {**validation, "expression": held}
-
-
-def _operand(expression: str) -> str:
-    return f"({expression})" if " && " in expression or " ? " in expression else expression

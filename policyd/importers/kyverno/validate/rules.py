@@ -2,7 +2,7 @@
 
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.kyverno.rule import RuleParts
-from policyd.importers.kyverno.validate import deny, foreach, pod_security
+from policyd.importers.kyverno.validate import deny, foreach
 from policyd.importers.kyverno.validate.messages import message
 from policyd.importers.kyverno.validate.patterns import converted
 from policyd.importers.model import ImportRemark, Refused
@@ -10,7 +10,7 @@ from policyd.json_types import JSON, JSONObject
 
 _FIELDS = frozenset(
     {
-        "message", "pattern", "anyPattern", "deny", "foreach", "podSecurity", "manifests", "assert",
+        "message", "pattern", "anyPattern", "deny", "foreach", "manifests", "assert",
         "failureAction", "failureActionOverrides", "allowExistingViolations",
     }
 )  # fmt: skip
@@ -32,8 +32,6 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         raise Refused(f"{at}.assert", "assertion trees are not imported: write a pattern")
     found = _body(validate, at, scope)
     words, remarks = message(validate.get("message"), scope, f"{at}.message")
-    if "podSecurity" in validate:
-        return found
     listed = [{**each, **words} for each in found.spec["validations"]]
     if validate.get("allowExistingViolations"):
         what = "an update of an object that violated the rule before is checked like any other"
@@ -43,8 +41,6 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
 
 
 def _body(validate: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
-    if "podSecurity" in validate:
-        return pod_security.parts(validate, path)
     if "pattern" in validate:
         pattern = converted(validate["pattern"], f"{path}.pattern")
         return RuleParts({"validations": [{"pattern": pattern.tree}]}, pattern.remarks)

@@ -17,37 +17,56 @@ def negation(expression: str) -> str:
     text = expression.strip()
     if text in ("true", "false"):
         return "false" if text == "true" else "true"
+    if len(_split(text, "?")) > 1:
+        return f"!({text})"
     for operator, opposite in (("||", " && "), ("&&", " || ")):
         parts = _split(text, operator)
         if len(parts) > 1:
-            if _split(text, "?")[1:]:
-                break
             return opposite.join(_bracketed(negation(part), opposite) for part in parts)
     return _simple(text)
+
+
+def bracketed(expression: str) -> str:
+    """Return an expression that can stand beside ``||``."""
+    alone = len(_split(expression, "?")) == 1
+    return expression if alone else f"({expression})"
+
+
+def tidied(expression: str) -> str:
+    """Return the same expression with negations as far inside as they go.
+
+    >>> tidied("!(a == 'b')")
+    "a != 'b'"
+    """
+    return negation(negation(expression))
+
+
+def is_operand(text: str) -> bool:
+    """Return whether an expression has no operators outside of brackets and strings.
+
+    >>> is_operand("object.?rules.orValue([])"), is_operand("a + b")
+    (True, False)
+    """
+    outside = "".join(char for char, depth in _scan(text) if depth == 0)
+    return not any(char in outside for char in " !<>=|&+-/%")
 
 
 def _simple(text: str) -> str:
     bare = _unwrapped(text)
     if bare is not None:
         return negation(bare)
-    if text.startswith("!") and _is_operand(text[1:]):
+    if text.startswith("!") and is_operand(text[1:]):
         return _unwrapped(text[1:]) or text[1:]
     for operator, opposite in _OPPOSITES.items():
         parts = _split(text, f" {operator} ")
-        if len(parts) == 2 and not _split(text, "?")[1:]:
+        if len(parts) == 2:
             return f"{parts[0].strip()} {opposite} {parts[1].strip()}"
-    return f"!{text}" if _is_operand(text) else f"!({text})"
+    return f"!{text}" if is_operand(text) else f"!({text})"
 
 
 def _bracketed(text: str, operator: str) -> str:
     other = "||" if "&&" in operator else "&&"
-    return f"({text})" if len(_split(text, other)) > 1 else text
-
-
-def _is_operand(text: str) -> bool:
-    """Return whether an expression has no operators outside of brackets and strings."""
-    outside = "".join(char for char, depth in _scan(text) if depth == 0)
-    return not any(char in outside for char in " !<>=|&+-/%")
+    return f"({text})" if len(_split(text, other)) > 1 or len(_split(text, "?")) > 1 else text
 
 
 def _unwrapped(text: str) -> str | None:
