@@ -1,7 +1,7 @@
 """``location`` of mutators: ``spec.containers[name: *].args``, as steps. Knows no mutator.
 
-Syntax: Gatekeeper pkg/mutation/path/parser. Names are separated by dots and may be in quotes; a list
-step names the key of its items, and the value of it or ``*``.
+Syntax: Gatekeeper pkg/mutation/path/parser. Names are separated by dots and may be in quotes; a
+list step names the key of its items, and the value of it or ``*``.
 """
 
 from collections.abc import Iterator
@@ -80,10 +80,10 @@ class _Characters:
                 text += self._escaped() if self.next == "\\" else self.take()
             self.take()
             return text, True
-        while self.next.isalnum() or self.next in _PLAIN and self.next:
+        while self.next.isalnum() or (self.next in _PLAIN and self.next):
             text += self.take()
         if not text:
-            self.take("a name")
+            raise ValueError(f"expected a name at {self._at + 1}")
         return text, False
 
     def _escaped(self) -> str:

@@ -12,8 +12,9 @@ from policyd.importers.gatekeeper.locations import Step, steps
 from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.gatekeeper.overlays import overlay
 from policyd.importers.gatekeeper.patches import Computed, image, patch, pruned
-from policyd.importers.model import Imported, ImportedDocument, Refused
+from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
+from policyd.mutation.schemas.schemas import Schemas
 from policyd.policy.source.documents import Document
 
 _SPEC = ("applyTo", "match", "location", "parameters")
@@ -27,6 +28,7 @@ _METADATA: Mapping[str, str] = {
     "name": "${object.metadata.name}",
     "namespace": "${object.metadata.namespace}",
 }
+_DEFINITION = "CustomResourceDefinition"
 _CONDITIONS = ("MustExist", "MustNotExist")
 
 
@@ -34,30 +36,37 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one mutator."""
     kind = document.kind
     try:
-        result = ImportedDocument(_Mutator(document).policy(others))
+        mutator = _Mutator(document, others)
+        result = ImportedDocument(mutator.policy())
     except Refused as refused:
         return [Imported(document, reasons=(refused.finding,), kind_of_rule=(kind,))]
     return [
         Imported(
-            document, documents=(result,), rules={"": (result.name,)}, kind_of_rule=(kind,)
+            document,
+            documents=(result,),
+            remarks=tuple(mutator.remarks),
+            rules={"": (result.name,)},
+            kind_of_rule=(kind,),
         )
     ]
 
 
 class _Mutator:
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: Document, others: Sequence[Document]) -> None:
         self._document = document
+        self._others = others
+        self.remarks: list[ImportRemark] = []
         self._spec = object_at(document.raw, "spec", "")
         require_fields(self._spec, _SPEC, "spec")
         self._location = steps(str(self._spec.get("location", "")), "spec.location")
         self._parameters = object_at(self._spec, "parameters", "spec")
         require_fields(self._parameters, _PARAMETERS[document.kind], "spec.parameters")
 
-    def policy(self, others: Sequence[Document]) -> JSONObject:
+    def policy(self) -> JSONObject:
         """Return the Policy; raises Refused."""
         match = object_at(self._spec, "match", "spec")
         match = {**match, "kinds": self._kinds(match)}
-        found = matched(match, "spec.match", others, subresources=False)
+        found = matched(match, "spec.match", self._others, subresources=False)
         spec: JSONObject = {"matchConstraints": found.constraints}
         if found.conditions:
             spec["matchConditions"] = found.conditions
@@ -97,7 +106,9 @@ class _Mutator:
                 if kinds:
                     found.append({"apiGroups": [group], "apiVersions": versions, "kinds": kinds})
         if not found:
-            raise Refused("spec.applyTo", "no kind is both in applyTo and in match: it does nothing")
+            raise Refused(
+                "spec.applyTo", "no kind is both in applyTo and in match: it does nothing"
+            )
         return found
 
     def _mutations(self) -> list[JSONObject]:
@@ -128,17 +139,16 @@ class _Mutator:
         if isinstance(value, list):
             value = [{"$patch": "replace"}, *value]
         found = [_overlay(overlay(self._location, value, tests, "spec.location"))]
-        if isinstance(value, dict) and value and last not in tests and not self._ends_with_item:
+        if self._location[-1].is_list:
+            text = "an item that is there keeps the fields that the value does not name"
+            self.remarks.append(ImportRemark("spec.location", text))
+        elif isinstance(value, dict) and value and last not in tests:
             removed = overlay(self._location, None, tests, "spec.location")
             found.insert(0, _overlay(removed))
         elif isinstance(value, dict) and tests.get(last) == "MustExist":
             text = "a map that is replaced only where there is one cannot be said in an overlay"
             raise Refused("spec.parameters.pathTests", text)
         return found
-
-    @property
-    def _ends_with_item(self) -> bool:
-        return self._location[-1].is_list
 
     def _assigned_value(self) -> JSON:
         assign = object_at(self._parameters, "assign", "spec.parameters")
@@ -151,7 +161,9 @@ class _Mutator:
             require_fields(origin, ("field",), f"{path}.fromMetadata")
             field = str(origin.get("field"))
             if field not in _METADATA:
-                raise Refused(f"{path}.fromMetadata.field", f"expected name or namespace, not {field}")
+                raise Refused(
+                    f"{path}.fromMetadata.field", f"expected name or namespace, not {field}"
+                )
             return _METADATA[field]
         return _literal(assign.get("value"))
 
@@ -167,8 +179,25 @@ class _Mutator:
         if operation != "merge":
             text = f"the operation {operation} is not merge or prune"
             raise Refused("spec.parameters.operation", text)
-        added = [{"$patch": "append"}, *map(_literal, listed)]
+        added = list(map(_literal, listed))
+        if not self._has_keys():  # of a list with keys, new items are always added
+            added.insert(0, {"$patch": "append"})
         return _overlay(overlay(self._location, added, self._tests(), "spec.location"))
+
+    def _has_keys(self) -> bool:
+        """Whether the list at the location has keys, in the schema of every kind."""
+        definitions = [each.raw for each in self._others if each.kind == _DEFINITION]
+        schemas = Schemas.builtin().with_crds(definitions)
+        place = tuple(0 if step.is_list else step.name for step in self._location)
+        found: set[bool] = set()
+        for each in self._kinds(object_at(self._spec, "match", "spec")):
+            for version in each["apiVersions"]:
+                for kind in each["kinds"]:
+                    keys = schemas.list_keys((each["apiGroups"][0], version, kind))
+                    found.add(keys is not None and keys(place) is not None)
+        if len(found) > 1:
+            raise Refused("spec.applyTo", "the list has keys in some of the kinds, in others none")
+        return found == {True}
 
     def _patch(self, test: Computed, value: Computed) -> JSONObject:
         if "MustNotExist" in self._tests().values():
