@@ -1,7 +1,7 @@
 """ConstraintTemplates with the engine ``K8sNativeValidation``, with their constraints.
 
-A constraint becomes a Policy: ``match`` becomes matchConstraints and matchConditions, ``parameters``
-become inline ``params``. Fields: Gatekeeper pkg/drivers/k8scel/schema/schema.go.
+A constraint becomes a Policy: ``match`` becomes matchConstraints and matchConditions,
+``parameters`` become inline ``params``. Fields: Gatekeeper pkg/drivers/k8scel/schema/schema.go.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
