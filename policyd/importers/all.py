@@ -4,7 +4,9 @@ converted or refused, and so is what belongs to a policy that is not there.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from policyd.importers.gatekeeper import templates
+from policyd.importers.gatekeeper import mutators, templates
+from policyd.importers.kubernetes import policies as kubernetes
+from policyd.importers.kyverno import policies as kyverno
 from policyd.importers.kyverno.cel import policies as kyverno_cel
 from policyd.importers.model import Imported, ImportRemark, Refused
 from policyd.policy.source.documents import Document
@@ -21,11 +23,19 @@ KUBERNETES = "admissionregistration.k8s.io"
 
 # The converter of each kind of policy, by API group and kind.
 CONVERTERS: ConverterTable = {
+    (KYVERNO, "ClusterPolicy"): kyverno.convert,
+    (KYVERNO, "Policy"): kyverno.convert,
     (KYVERNO_CEL, "ValidatingPolicy"): kyverno_cel.convert,
     (KYVERNO_CEL, "NamespacedValidatingPolicy"): kyverno_cel.convert,
     (KYVERNO_CEL, "MutatingPolicy"): kyverno_cel.convert,
     (KYVERNO_CEL, "NamespacedMutatingPolicy"): kyverno_cel.convert,
     (TEMPLATES, "ConstraintTemplate"): templates.convert,
+    (MUTATORS, "Assign"): mutators.convert,
+    (MUTATORS, "AssignImage"): mutators.convert,
+    (MUTATORS, "AssignMetadata"): mutators.convert,
+    (MUTATORS, "ModifySet"): mutators.convert,
+    (KUBERNETES, "ValidatingAdmissionPolicy"): kubernetes.convert,
+    (KUBERNETES, "MutatingAdmissionPolicy"): kubernetes.convert,
 }
 
 # What no admission webhook does, by API group and kind, with the reason.
@@ -80,9 +90,7 @@ def convert_all(
     """Return what became of each policy of the sources, in their order. Objects of other kinds are
     left alone.
     """
-    found: list[Imported] = []
-    for each in documents:
-        found += convert(each, documents, converters)
+    found = [one for each in documents for one in convert(each, documents, converters)]
     taken = {id(each.source) for each in found}
     found += [each for each in _unclaimed(documents) if id(each.source) not in taken]
     order = {id(each): index for index, each in enumerate(documents)}
