@@ -2,6 +2,7 @@
 places, and the agreement with the tests of the source. Converts nothing.
 """
 
+import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -43,6 +44,14 @@ class ReportedImport:
         """Return the file and line of the source."""
         source = self.imported.source
         return f"{shortest(source.file)}:{source.place()[0]}"
+
+    @property
+    def origin(self) -> str:
+        """Return the file of the source, below the folder that was given."""
+        source = self.imported.source
+        if not source.root or source.file == "-":
+            return ""
+        return os.path.relpath(os.path.realpath(source.file), source.root)
 
     def reason_text(self, found: ImportRemark) -> str:
         """Return a reason with its place."""

@@ -19,7 +19,7 @@ class NotWritten(AssertionError):
 
 def policy_text(one: ReportedImport) -> str:
     """Return the policies that one source policy became, below a comment with the remarks."""
-    head = f"Imported from {one.label}, {one.place}"
+    head = f"Imported from {one.label}{f', {one.origin}' if one.origin else ''}"
     remarks = [f"remark: {one.remark_text(each)}" for each in one.imported.remarks]
     texts = [document_text(each) for each in one.imported.documents]
     return comment("\n".join((head, *remarks))) + SEPARATOR.join(texts)

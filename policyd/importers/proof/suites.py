@@ -5,7 +5,9 @@ rows.
 import json
 from collections.abc import Iterator, Sequence
 
+from policyd.admission.authorizer import StaticAuthorizer
 from policyd.importers.checking import CheckedImport
+from policyd.importers.model import Imported
 from policyd.importers.proof.rows import Proof
 from policyd.json_types import JSON, JSONObject
 from policyd.offline.suite_policies import SuitePolicies
@@ -18,8 +20,8 @@ _NAME_LABEL = "kubernetes.io/metadata.name"
 _VERBS = {"pass": "passes", "fail": "fails", "skip": "is skipped", "warn": "warns"}
 
 
-def suite_of(one: CheckedImport, proofs: Sequence[Proof], policies: Sequence[str]) -> JSONObject:
-    """Return the suite of an imported policy; empty if no row agrees. ``policies`` are the names of
+def suite_of(one: CheckedImport, proofs: Sequence[Proof], files: Sequence[str]) -> JSONObject:
+    """Return the suite of an imported policy; empty if no row agrees. ``files`` are the names of
     the policies' files beside it.
 
     Each case expects what policyd answers, which the rows of the source confirm: whether the
@@ -28,8 +30,9 @@ def suite_of(one: CheckedImport, proofs: Sequence[Proof], policies: Sequence[str
     if one.policies is None:
         return {}
     cases: list[JSONObject] = []
+    policies = SuitePolicies(one.policies, StaticAuthorizer(()))
     for group in _grouped([each for each in proofs if each.state == "agrees" and each.review]):
-        case = _case(SuitePolicies(one.policies), group)
+        case = _case(policies, group)
         while any(case["name"] == each["name"] for each in cases):
             case["name"] += " again"
         cases.append(case)
@@ -39,11 +42,18 @@ def suite_of(one: CheckedImport, proofs: Sequence[Proof], policies: Sequence[str
         "apiVersion": "policyd.dev/v1",
         "kind": "PolicyTest",
         "metadata": {"name": one.imported.source.name},
-        "policies": [*policies],
+        "policies": [*files],
         # The tests of the source were written for objects without the API server's defaults.
         "defaults": False,
+        # Nor does a test give its users rights.
+        **({"authorizer": []} if _authorizes(one.imported) else {}),
         "cases": cases,
     }
+
+
+def _authorizes(imported: Imported) -> bool:
+    """Whether an expression may ask the authorizer."""
+    return any("authorizer." in json.dumps(each.raw) for each in imported.documents)
 
 
 def _grouped(proofs: Sequence[Proof]) -> Iterator[list[Proof]]:
@@ -60,11 +70,14 @@ def _case(policies: SuitePolicies, group: Sequence[Proof]) -> JSONObject:
     assert proof.review is not None
     request = proof.review["request"]
     state = CaseState(params=proof.params, namespaces=proof.namespaces)
-    answer = policies.knowing(state).admit(proof.review, ("mutate", "validate"))
+    admit = policies.knowing(state).admit
+    answer = admit(proof.review, ("mutate", "validate"))
     case: JSONObject = {"name": _name(group), "request": _request(request)}
-    labels = _labels(proof, request.get("namespace", ""))
-    if labels:
-        case["request"]["namespaceLabels"] = labels
+    case |= _namespaces(proof, request.get("namespace", ""))
+    if answer.patch:
+        sent = {**proof.review, "request": {**request, "object": answer.object}}
+        if not _same(admit(sent, ("mutate",)).object, answer.object):
+            case["idempotent"] = False
     if proof.params:
         case["params"] = [*proof.params]
     case["expect"] = observed(answer)
@@ -106,11 +119,14 @@ def _same(one: JSON, other: JSON) -> bool:
     return bool(one == other)
 
 
-def _labels(proof: Proof, name: str) -> JSONObject:
-    """Return the labels of the request's namespace that only the test knows."""
+def _namespaces(proof: Proof, name: str) -> JSONObject:
+    """Return what only the test knows about the request's namespace."""
     for each in proof.namespaces:
         metadata = each.get("metadata") or {}
         if metadata.get("name") == name:
-            labels = metadata.get("labels") or {}
-            return {key: value for key, value in labels.items() if key != _NAME_LABEL}
+            labels = dict(metadata.get("labels") or {})
+            labels.pop(_NAME_LABEL, None)
+            known = {"labels": labels, "annotations": metadata.get("annotations") or {}}
+            given = {key: value for key, value in known.items() if value}
+            return {"namespaces": [{"name": name, **given}]} if given else {}
     return {}
