@@ -1,4 +1,4 @@
-"""Generate the Pod Security policies that ``policyd import`` writes, from ``policies/pod-security``.
+"""Generate the Pod Security policies that ``policyd import`` writes, from policies/pod-security.
 
 python -m tools.make_pod_security
 

@@ -1,13 +1,16 @@
-"""The Policy that one rule becomes, put together of its parts. Translates nothing."""
+"""The Policy that one rule becomes: its name, and its parts put together. Translates nothing."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from policyd.importers.kyverno.rule import RuleParts
-from policyd.importers.kyverno.settings import Action
+from policyd.importers.kyverno.settings import NamespacedAction
 from policyd.importers.model import ImportedDocument, ImportRemark
 from policyd.json_types import JSON, FieldPath, JSONObject
 
+_LONGEST = 253  # characters: the limit of names in Kubernetes
+_FOREIGN = re.compile(r"[^a-z0-9.-]+")
 _ORDER = (
     "description",
     "matchConstraints",
@@ -37,11 +40,36 @@ class ConvertedRule:
     name: str
     kind: str
     spec: JSONObject
-    actions: Sequence[Action]
+    actions: Sequence[NamespacedAction]
     names: tuple[str, ...]
     remarks: tuple[ImportRemark, ...] = ()
     comments: Mapping[FieldPath, str] = field(default_factory=dict)
     suffix: str = ""
+
+
+def policy_names(policy: str, rules: Sequence[str], *, ordered: bool) -> list[str]:
+    """Return a name for each rule: the policy's if it has one rule.
+
+    ``ordered``: they sort as the rules stand.
+
+    >>> policy_names("labels", ["check-team", "check-owner"], ordered=False)
+    ['labels-check-team', 'labels-check-owner']
+    >>> policy_names("labels", ["check-team", "check-owner"], ordered=True)
+    ['labels-1-check-team', 'labels-2-check-owner']
+    """
+    if len(rules) == 1:
+        return [policy]
+    names = [f"{policy}-{_name(rule)}" for rule in rules]
+    if ordered and names != sorted(names):
+        width = len(str(len(rules)))
+        names = [f"{policy}-{i:0{width}}-{_name(rule)}" for i, rule in enumerate(rules, 1)]
+    if len(set(names)) < len(names) or max(map(len, names)) > _LONGEST:
+        names = [f"{policy}-{number}" for number in range(1, len(rules) + 1)]
+    return names
+
+
+def _name(rule: str) -> str:
+    return _FOREIGN.sub("-", rule.lower()).strip("-.")
 
 
 def joined(*parts: RuleParts) -> RuleParts:
@@ -73,7 +101,7 @@ def documents(
 
 
 def _document(
-    rule: ConvertedRule, name: str, action: Action, metadata: JSONObject, description: str
+    rule: ConvertedRule, name: str, action: NamespacedAction, metadata: JSONObject, description: str
 ) -> ImportedDocument:
     spec: JSONObject = dict(rule.spec)
     if description:

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from policyd.importers.kyverno import settings
 from policyd.importers.kyverno.bodies import kind_of
-from policyd.importers.kyverno.documents import ConvertedRule, documents
-from policyd.importers.kyverno.names import policy_names
+from policyd.importers.kyverno.documents import ConvertedRule, documents, policy_names
 from policyd.importers.kyverno.rules import RuleConverter
 from policyd.importers.model import Imported, ImportRemark, Refused
+from policyd.json_types import JSONObject
 from policyd.policy.source.documents import Document
 
 
@@ -17,7 +17,8 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     A policy is imported whole or not at all: if rules cannot be, the reasons of all are reported.
     """
     policy = document.raw
-    spec = policy.get("spec") if isinstance(policy.get("spec"), dict) else {}
+    given = policy.get("spec")
+    spec: JSONObject = given if isinstance(given, dict) else {}
     rules = spec.get("rules") or []
     kinds = tuple(dict.fromkeys(kind_of(rule) for rule in rules if isinstance(rule, dict)))
     reasons: list[ImportRemark] = []
@@ -60,5 +61,3 @@ def _imported(
             for each in rule.names:
                 by_rule[each] = (*by_rule.get(each, ()), *(one.name for one in written))
     return Imported(document, tuple(results), (), tuple(found), by_rule, kinds)
-
-

@@ -9,7 +9,7 @@ from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.documents import ConvertedRule, joined
 from policyd.importers.kyverno.matching import autogen, operations
-from policyd.importers.kyverno.matching.matching import Matching, Scope, matching
+from policyd.importers.kyverno.matching.matching import Matching, MatchScope, matching
 from policyd.importers.kyverno.pod_security import rules as pod_security
 from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.kyverno.validate.moved import moved
@@ -56,9 +56,7 @@ class RuleConverter:
         self._spec: JSONObject = policy["spec"]
         self._common = RuleParts(common)
         self._controllers = autogen.controllers(policy)
-        self._definitions = [
-            each.raw for each in others if each.kind == "CustomResourceDefinition"
-        ]
+        self._definitions = [each.raw for each in others if each.kind == "CustomResourceDefinition"]
 
     def convert(self, rule: JSONObject, path: str) -> list[ConvertedRule]:
         """Convert one rule to one Policy, or to one for each check of `podSecurity`.
@@ -76,10 +74,14 @@ class RuleConverter:
         ours = operations.split(rule.get("preconditions"))
         found = matching(rule, path, self._scope(rule, kind, ours))
         scope, context = self._context(rule, path, self._vocabulary(found))
-        bodies = {"": self._body(rule, path, scope)} if kind != "podSecurity" else {
-            each.name: RuleParts(each.spec)
-            for each in pod_security.checks(rule["validate"], f"{path}.validate")
-        }
+        bodies = (
+            {"": self._body(rule, path, scope)}
+            if kind != "podSecurity"
+            else {
+                each.name: RuleParts(each.spec)
+                for each in pod_security.checks(rule["validate"], f"{path}.validate")
+            }
+        )
         actions = settings.actions(self._spec, rule.get("validate") or {}, path)
         result = []
         for suffix, own in bodies.items():
@@ -100,14 +102,18 @@ class RuleConverter:
         except NotTranslatable as error:
             raise Refused(path, str(error)) from error
 
-    def _scope(self, rule: JSONObject, kind: str, ours: operations.Operations) -> Scope:
+    def _scope(self, rule: JSONObject, kind: str, ours: operations.Operations) -> MatchScope:
         usual: tuple[str, ...] = ("CREATE", "UPDATE")
-        if kind in ("deny", "foreach") and not operations.reads_object([rule.get("validate"), ours.rest]):
+        if kind in ("deny", "foreach") and not operations.reads_object(
+            [rule.get("validate"), ours.rest]
+        ):
             usual = (*usual, "DELETE")
         usual += tuple(each for each in operations.OPERATIONS if each in ours.named - {*usual})
         metadata = self._policy.get("metadata") or {}
-        namespace = metadata.get("namespace") or "default" if self._policy["kind"] == "Policy" else ""
-        return Scope(usual, ours.allowed, self._controllers, namespace, self._definitions)
+        namespace = (
+            metadata.get("namespace") or "default" if self._policy["kind"] == "Policy" else ""
+        )
+        return MatchScope(usual, ours.allowed, self._controllers, namespace, self._definitions)
 
     def _vocabulary(self, found: Matching) -> Vocabulary:
         kinds = {each.selector.kind for each in found.targets}

@@ -34,7 +34,7 @@ _MESSAGE = "is not a field of Kyverno's that the import knows"
 
 
 @dataclass(frozen=True, slots=True)
-class Action:
+class NamespacedAction:
     """``actions`` are validationActions; ``condition`` tests the namespaces that they are for, and
     is empty for all. ``suffix`` distinguishes the Policies that one rule becomes.
     """
@@ -93,7 +93,7 @@ def settings(spec: JSONObject) -> tuple[JSONObject, list[ImportRemark]]:
     return result, remarks
 
 
-def actions(spec: JSONObject, validate: JSONObject, path: str) -> list[Action]:
+def actions(spec: JSONObject, validate: JSONObject, path: str) -> list[NamespacedAction]:
     """Return what a failed validation does, by namespaces; the rule's own fields win.
 
     The first override that names a namespace decides (kyverno pkg/engine/api/engineresponse.go).
@@ -120,10 +120,12 @@ def actions(spec: JSONObject, validate: JSONObject, path: str) -> list[Action]:
         decided.append((done, names))
     tests.pop(usual, None)
     if not tests:
-        return [Action(usual)]
-    result = [Action(usual, negated(some(*tests.values())).text)]
+        return [NamespacedAction(usual)]
+    result = [NamespacedAction(usual, negated(some(*tests.values())).text)]
     for done, test in tests.items():
-        result.append(Action(done, test.text, "enforced" if "Deny" in done else "audited"))
+        result.append(
+            NamespacedAction(done, test.text, "enforced" if "Deny" in done else "audited")
+        )
     return result
 
 
@@ -141,5 +143,3 @@ def _actions(action: str, warns: bool, path: str) -> tuple[str, ...]:
         case "audit":
             return ("Warn", "Audit") if warns else ("Audit",)
     raise Refused(path, f"{action} is no action of Kyverno's: Enforce or Audit")
-
-

@@ -1,4 +1,4 @@
-"""Whether Kyverno would make rules for Pod controllers of a rule for Pods (pkg/autogen/v1/autogen.go)."""
+"""Whether Kyverno extends a rule for Pods to their controllers (pkg/autogen/v1/autogen.go)."""
 
 from collections.abc import Iterator
 

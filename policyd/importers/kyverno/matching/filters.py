@@ -1,6 +1,7 @@
 """One entry of `match` or `exclude`: what it requires of a request besides its kind, as CEL.
 
-Kyverno compares the new object and, if it does not fit, the old one (pkg/engine/engine.go, matches).
+Kyverno compares the new object and, if it does not fit, the old one (pkg/engine/engine.go,
+``matches``).
 """
 
 from collections.abc import Mapping
@@ -22,8 +23,11 @@ from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
 _RESOURCES = frozenset(
-    {"kinds", "name", "names", "namespaces", "annotations", "selector", "namespaceSelector", "operations"}
-)
+    {
+        "kinds", "name", "names", "namespaces", "annotations", "selector", "namespaceSelector",
+        "operations",
+    }
+)  # fmt: skip
 _ENTRY = frozenset({"resources", "subjects", "roles", "clusterRoles"})
 _OPPOSITES = {"In": "NotIn", "NotIn": "In", "Exists": "DoesNotExist", "DoesNotExist": "Exists"}
 _ADMINISTRATOR = "authorizer.group('*').resource('*').check('*').allowed()"
@@ -34,9 +38,9 @@ class Filter:
     """One entry. ``kinds`` and ``operations`` are empty if it has none.
 
     ``request`` is a test of the request; ``object`` one of its object, which is called ``o`` there.
-    ``labels`` and ``namespace_labels`` are the requirements of the selectors, as a LabelSelector has
-    them; ``labels`` is None if they have wildcards that it cannot say. ``labelled`` tests the labels
-    in CEL. The labels of the namespace are not in the tests: matchConditions do not see them.
+    ``labels`` and ``namespace_labels`` are the requirements of the selectors, as a LabelSelector
+    has them; ``labels`` is None if they have wildcards that it cannot say. ``labelled`` tests the
+    labels in CEL. Those of the namespace are not in the tests: matchConditions do not see them.
     """
 
     path: str
@@ -91,7 +95,7 @@ def read(entry: JSON, path: str, deletes: bool) -> Filter:
     resources = entry.get("resources") or {}
     _known(resources, _RESOURCES, f"{path}.resources")
     request = [_namespaces(resources), _subjects(entry, path), _roles(entry, path)]
-    names = [resources.get("name")] if resources.get("name") else []
+    names: list[str] = [resources["name"]] if resources.get("name") else []
     named = [_names(each, deletes) for each in (names, resources.get("names") or [])]
     request += [each.request for each in named]
     labels = _requirements(resources.get("selector"), f"{path}.resources.selector")
@@ -267,5 +271,3 @@ def _roles(entry: JSONObject, path: str) -> Bool:
             "(cluster-admin alone becomes a check of what the user may do)",
         )
     return Bool(_ADMINISTRATOR)
-
-

@@ -1,8 +1,8 @@
-"""Kinds as Kyverno selects them (``Pod``, ``apps/v1/Deployment``, ``Pod/exec``), as resources.
+"""Kinds as Kyverno selects them, such as ``apps/v1/Deployment`` and ``Pod/exec``, as resources.
 
-A kind without a group is the built-in one of this name, or else that of any group. Reads no cluster:
-the plural of a custom kind comes from its CustomResourceDefinition, if it is among the sources, else
-from the rule that nearly all kinds follow.
+A kind without a group is the built-in one of this name, or else that of any group. Reads no
+cluster: the plural of a custom kind comes from its CustomResourceDefinition, if it is among the
+sources, else from the rule that nearly all kinds follow.
 """
 
 import re
@@ -23,7 +23,7 @@ _CONNECTING = frozenset({"exec", "attach", "portforward", "proxy"})
 
 
 class KindSelector(NamedTuple):
-    """What a string of ``kinds`` selects; each part may have wildcards, ``*`` if it is not given."""
+    """What a string of ``kinds`` selects; parts may have wildcards, and are ``*`` if not given."""
 
     group: str
     version: str
@@ -32,9 +32,10 @@ class KindSelector(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class MatchedResource:
     """The resources of a selector. ``exact``: they have no other kinds than the selected ones.
-    ``connects``: requests for them are CONNECT. ``derived``: the plural follows from the kind's name.
+    ``connects``: requests for them are CONNECT. ``derived``: the kind is unknown, and the plural
+    follows from its name.
     """
 
     groups: tuple[str, ...]
@@ -70,7 +71,7 @@ def selected(text: str) -> KindSelector:
     return KindSelector(*parts)
 
 
-def target(text: str, definitions: Iterable[Mapping[str, JSON]] = ()) -> Target:
+def target(text: str, definitions: Iterable[Mapping[str, JSON]] = ()) -> MatchedResource:
     """Return the resources that a string of ``kinds`` selects.
 
     ``definitions`` are CustomResourceDefinitions. Raises ValueError for what names no kind.
@@ -81,7 +82,7 @@ def target(text: str, definitions: Iterable[Mapping[str, JSON]] = ()) -> Target:
     if is_wild(kind):
         resource = f"*/{subresource}" if subresource else "*"
         exact = kind == "*" and _whole(group, version)
-        return Target((_group(group),), versions, (resource,), selector, exact)
+        return MatchedResource((_group(group),), versions, (resource,), selector, exact)
     special = _only_subresource(selector)
     if special is not None:
         return special
@@ -90,12 +91,12 @@ def target(text: str, definitions: Iterable[Mapping[str, JSON]] = ()) -> Target:
     groups = tuple(dict.fromkeys(each for each, _ in found)) or (_group(group),)
     if version == "*" and groups == ("",):
         versions = ("v1",)
-    resources = (f"{name}/{subresource}",) if subresource else (name,)
+    resources: tuple[str, ...] = (f"{name}/{subresource}",) if subresource else (name,)
     if kind == "Pod" and not subresource:
         resources = ("pods", "pods/ephemeralcontainers")  # CheckKind's allowEphemeralContainers
     connects = subresource in _CONNECTING
     exact = _whole("*" if found else group, version)
-    return Target(groups, versions, resources, selector, exact, connects, not found)
+    return MatchedResource(groups, versions, resources, selector, exact, connects, not found)
 
 
 def _whole(group: str, version: str) -> bool:
@@ -107,7 +108,7 @@ def _group(group: str) -> str:
     return "*" if is_wild(group) else group
 
 
-def _only_subresource(selector: KindSelector) -> Target | None:
+def _only_subresource(selector: KindSelector) -> MatchedResource | None:
     """Return the subresource that takes objects of a kind which has no resource of its own."""
     for (api_version, kind), found in SUBRESOURCES.items():
         if kind != selector.kind or selector.subresource or kind == "Binding":
@@ -119,14 +120,14 @@ def _only_subresource(selector: KindSelector) -> Target | None:
         groups = ("",) if found.resource else ("*",)
         versions = ("v1",) if found.resource else ("*",)
         connects = found.operation == "CONNECT"
-        return Target(groups, versions, (resource,), selector, True, connects)
+        return MatchedResource(groups, versions, (resource,), selector, True, connects)
     return None
 
 
 def _known(
     selector: KindSelector, definitions: Iterable[Mapping[str, JSON]]
 ) -> list[tuple[str, str]]:
-    """Return group and plural of the resources of a kind: built-in ones, and those of the sources."""
+    """Return group and plural of built-in resources of a kind, and of those of the sources."""
     found = {
         (api_version.rpartition("/")[0], plural(kind))
         for api_version, kind in BUILTIN_KINDS

@@ -7,7 +7,7 @@ from policyd.export.patterns.text import FALSE, TRUE, Bool, every, negated, rela
 from policyd.importers.kyverno.matching import autogen
 from policyd.importers.kyverno.matching.filters import Filter, label_selector, opposite, read
 from policyd.importers.kyverno.matching.globs import among
-from policyd.importers.kyverno.matching.kinds import Target, target
+from policyd.importers.kyverno.matching.kinds import MatchedResource, target
 from policyd.importers.kyverno.matching.rules import resource_rules
 from policyd.importers.kyverno.negation import tidied
 from policyd.importers.model import ImportRemark, Refused
@@ -17,7 +17,7 @@ _BLOCK = frozenset({"any", "all", "resources", "subjects", "roles", "clusterRole
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class MatchScope:
     """What besides a rule decides which requests it applies to.
 
     ``usual`` are the operations of a filter that names none, ``allowed`` those that the
@@ -39,19 +39,19 @@ class Matching:
     """
 
     spec: JSONObject
-    targets: tuple[Target, ...]
+    targets: tuple[MatchedResource, ...]
     operations: frozenset[str]
     remarks: tuple[ImportRemark, ...] = ()
     comments: Mapping[FieldPath, str] = field(default_factory=dict)
 
 
-def matching(rule: JSONObject, path: str, scope: Scope) -> Matching:
+def matching(rule: JSONObject, path: str, scope: MatchScope) -> Matching:
     """Translate what a rule applies to. Raises Refused for what a request does not show."""
     return _Builder(rule, path, scope).build()
 
 
 class _Builder:
-    def __init__(self, rule: JSONObject, path: str, scope: Scope) -> None:
+    def __init__(self, rule: JSONObject, path: str, scope: MatchScope) -> None:
         self._scope = scope
         deletes = _deletes(rule, scope)
         self._every, self._filters = _filters(rule.get("match"), f"{path}.match", deletes)
@@ -59,7 +59,7 @@ class _Builder:
         self._all_excluded, self._excluded = excluded
         self._path = path
         self._extended = bool(scope.controllers) and autogen.is_extended(rule)
-        self._kinds: list[tuple[Filter, tuple[Target, ...]]] = []
+        self._kinds: list[tuple[Filter, tuple[MatchedResource, ...]]] = []
         self._namespace_labels: list[JSONObject] = []
         self._excludes: list[JSONObject] = []
         self._conditions: list[JSONObject] = []
@@ -108,13 +108,13 @@ class _Builder:
                 raise Refused(f"{self._path}.match.all", "its entries name different kinds")
             self._kinds = named[:1]
 
-    def _target(self, kind: str, path: str) -> Target:
+    def _target(self, kind: str, path: str) -> MatchedResource:
         try:
             return target(kind, self._scope.definitions)
         except ValueError as error:
             raise Refused(f"{path}.resources.kinds", str(error)) from error
 
-    def _operations(self, given: Filter, of: Target) -> tuple[str, ...]:
+    def _operations(self, given: Filter, of: MatchedResource) -> tuple[str, ...]:
         usual = ("CONNECT",) if of.connects else self._scope.usual
         listed = given.operations or usual
         if self._every:
@@ -154,7 +154,7 @@ class _Builder:
         tests = [each.test(without_labels=selector is not None) for each in self._filters]
         self._condition("matched", every(*tests))
 
-    def _alternative(self, each: Filter, found: tuple[Target, ...]) -> Bool:
+    def _alternative(self, each: Filter, found: tuple[MatchedResource, ...]) -> Bool:
         self._roles((each,))
         if each.namespace_labels:
             raise Refused(
@@ -176,7 +176,7 @@ class _Builder:
         if not all(each.exact for each in found):
             self._condition("kinds", self._kind_test(found))
 
-    def _kind_test(self, found: Sequence[Target]) -> Bool:
+    def _kind_test(self, found: Sequence[MatchedResource]) -> Bool:
         if self._extended and all(each.exact for each in found):
             # With podControllers the object is a Pod, whatever the kind of the request is.
             return among("object.kind", [each.selector.kind for each in found])
@@ -265,8 +265,10 @@ class _Builder:
         self._conditions.append({"name": unique, "expression": tidied(test.text)})
 
 
-def _deletes(rule: JSONObject, scope: Scope) -> bool:
-    named = [each.get("operations") or scope.usual for each in autogen.descriptions(rule.get("match"))]
+def _deletes(rule: JSONObject, scope: MatchScope) -> bool:
+    named = [
+        each.get("operations") or scope.usual for each in autogen.descriptions(rule.get("match"))
+    ]
     return any("DELETE" in each for each in named) and "DELETE" in scope.allowed
 
 
@@ -289,5 +291,5 @@ def _filters(block: JSON, path: str, deletes: bool) -> tuple[bool, list[Filter]]
     return False, [read(own, path, deletes)] if own else []
 
 
-def _is_unknown(found: Target) -> bool:
+def _is_unknown(found: MatchedResource) -> bool:
     return found.derived and found.selector.group == "*"

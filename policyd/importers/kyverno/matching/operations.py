@@ -54,7 +54,9 @@ def split(preconditions: JSON) -> Operations:
         allowed &= accepted
         if each["operator"] in _INCLUDING:
             named |= accepted
-    rest = {**rest, "all": remaining} if remaining else {k: v for k, v in rest.items() if k != "all"}
+    rest.pop("all", None)
+    if remaining:
+        rest["all"] = remaining
     return Operations(allowed, named & allowed, rest or None)
 
 
@@ -67,9 +69,10 @@ def _accepted(condition: JSON) -> frozenset[str] | None:
     value, operator = condition.get("value"), condition.get("operator")
     if isinstance(value, list) and operator in ("NotEquals", "NotEqual"):
         return frozenset(OPERATIONS)  # a string never equals a list
-    plain = isinstance(value, str) or (isinstance(value, list) and _is_list_operator(operator))
-    values = [value] if isinstance(value, str) else value
-    if not plain or not all(isinstance(each, str) and each in OPERATIONS for each in values):
+    values: list[JSON] = [value] if isinstance(value, str) else []
+    if isinstance(value, list) and _is_list_operator(operator):
+        values = value
+    if not values or not all(isinstance(each, str) and each in OPERATIONS for each in values):
         return None
     if operator in _INCLUDING:
         return frozenset(values)
@@ -87,5 +90,3 @@ def reads_object(value: JSON) -> bool:
     if isinstance(value, dict):
         return any(reads_object(each) for pair in value.items() for each in pair)
     return isinstance(value, list) and any(reads_object(each) for each in value)
-
-

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable
 
-from policyd.importers.kyverno.matching.kinds import Target
+from policyd.importers.kyverno.matching.kinds import MatchedResource
 from policyd.json_types import JSONObject
 
 
-def resource_rules(matched: Iterable[tuple[Target, tuple[str, ...]]]) -> list[JSONObject]:
+def resource_rules(matched: Iterable[tuple[MatchedResource, tuple[str, ...]]]) -> list[JSONObject]:
     """Write match rules, one for all resources of the same groups, versions and operations."""
     rules: dict[tuple[tuple[str, ...], ...], list[str]] = {}
     for target, operations in matched:

@@ -15,6 +15,7 @@ from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
 _ANNOTATION = "policyd.dev/pod-security-check"
+_FIELDS = ("description", "params", "matchConditions", "variables", "validations")
 _VERSION = re.compile(r"v1\.\d{1,3}")
 _POD = "[object.?spec.orValue({})] + variables.containers"
 
@@ -64,9 +65,7 @@ def checks(validate: JSONObject, path: str) -> list[PodSecurityCheck]:
     return found
 
 
-def _of_level(
-    level: str, excluded: Mapping[str, _Exclusion]
-) -> Iterator[tuple[str, JSONObject]]:
+def _of_level(level: str, excluded: Mapping[str, _Exclusion]) -> Iterator[tuple[str, JSONObject]]:
     policies = {
         each["policy"]["metadata"]["annotations"][_ANNOTATION]: each["policy"]
         for each in _standards()
@@ -88,11 +87,7 @@ def _standards() -> list[dict[str, Any]]:
 
 
 def _spec(spec: JSONObject, version: str) -> JSONObject:
-    kept = {
-        name: spec[name]
-        for name in ("description", "params", "matchConditions", "variables", "validations")
-        if name in spec
-    }
+    kept: JSONObject = {name: spec[name] for name in _FIELDS if name in spec}
     return {**kept, "params": {"version": version}} if "params" in kept else kept
 
 

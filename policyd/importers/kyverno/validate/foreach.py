@@ -8,10 +8,10 @@ from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
+from policyd.importers.kyverno.negation import bracketed, is_operand, negation
 from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.kyverno.validate import deny
 from policyd.importers.kyverno.validate.lists import item_name, plain_lists
-from policyd.importers.kyverno.negation import bracketed, is_operand, negation
 from policyd.importers.kyverno.validate.patterns import converted
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
@@ -116,9 +116,7 @@ def _inside(scope: Vocabulary, name: str, depth: int) -> Vocabulary:
     return inner
 
 
-def _test(
-    loop: JSONObject, path: str, scope: Vocabulary, name: str, outer: tuple[str, ...]
-) -> str:
+def _test(loop: JSONObject, path: str, scope: Vocabulary, name: str, outer: tuple[str, ...]) -> str:
     """Return CEL that is true for an item that is not denied."""
     if "deny" in loop:
         return deny.admitted(loop["deny"], f"{path}.deny", scope)

@@ -6,7 +6,9 @@ from policyd.importers.model import ImportRemark
 from policyd.json_types import JSON, JSONObject
 
 
-def message(text: JSON, scope: Vocabulary, path: str) -> tuple[JSONObject, tuple[ImportRemark, ...]]:
+def message(
+    text: JSON, scope: Vocabulary, path: str
+) -> tuple[JSONObject, tuple[ImportRemark, ...]]:
     """Return ``message`` or ``messageExpression`` of a validation, neither if there is no text.
 
     Line breaks become spaces: Kubernetes has no message with several lines.
@@ -22,5 +24,3 @@ def message(text: JSON, scope: Vocabulary, path: str) -> tuple[JSONObject, tuple
     except NotTranslatable as error:
         remark = ImportRemark(path, f"the message is shown as it is written: {error}")
         return {"message": words}, (remark,)
-
-

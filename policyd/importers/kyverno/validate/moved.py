@@ -1,7 +1,7 @@
 """Preconditions that use variables, which matchConditions cannot: they become part of validations."""
 
-from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.kyverno.negation import bracketed, negation
+from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSONObject
 
@@ -13,7 +13,10 @@ def moved(condition: str, parts: RuleParts, path: str) -> RuleParts:
     """
     if "mutations" in parts.spec:
         raise Refused(path, "uses variables, which conditions of a mutating policy do not see")
-    spec = {**parts.spec, "validations": [_moved(condition, each, path) for each in parts.spec["validations"]]}
+    spec = {
+        **parts.spec,
+        "validations": [_moved(condition, each, path) for each in parts.spec["validations"]],
+    }
     return RuleParts(spec, parts.remarks, parts.comments)
 
 

@@ -76,10 +76,10 @@ class _Conversion:
 
     def _list(self, tree: list[JSON], path: str) -> list[JSON]:
         if not tree:
-            raise Refused(path, "no list matches an empty list in Kyverno: use `X(key)` or a length")
+            raise Refused(path, "in Kyverno no list matches an empty list")
         exists = path.rpartition(".")[2].startswith("^(")
         if len(tree) > 1 and not exists and not isinstance(tree[0], list):
-            message = "Kyverno reads only the first item of a list in a pattern; the others are left out"
+            message = "Kyverno reads only the first item of a list; the others are left out"
             self.remarks.append(ImportRemark(path, message))
             tree = tree[:1]
         return [self.tree(each, f"{path}[{index}]") for index, each in enumerate(tree)]
@@ -111,7 +111,8 @@ def _term_holds(term: str) -> bool:
 
 def _is_range(text: str) -> bool:
     low, dash, high = text.partition("-")
-    return bool(dash) and amount_of(low.rstrip("! ")) is not None and amount_of(high.strip()) is not None
+    ends = (low.rstrip("! "), high.strip())
+    return bool(dash) and all(amount_of(end) is not None for end in ends)
 
 
 def _conditions_for_all(tree: JSONObject) -> JSONObject:
