@@ -65,7 +65,7 @@ def exceptions_for(
                 raise Refused(f"{path}.expiresAt", "only exceptions from a whole policy expire")
             for name, values in lists.items():
                 if values:
-                    test = joined("&&", (unparse(each) for each in tests))
+                    test = joined("&&", tests)
                     listed = literal(values)
                     allowed[name].append(f"({test} ? {listed} : [])" if test else listed)
             continue
@@ -98,19 +98,19 @@ def _own_variables(policy: Document) -> list[JSONObject]:
     return objects(spec.get("variables"), "spec.variables")
 
 
-def _tests(spec: JSONObject, path: str, rewriting: Rewriting) -> list[Expr]:
+def _tests(spec: JSONObject, path: str, rewriting: Rewriting) -> list[str]:
     given = objects(spec.get("matchConditions"), f"{path}.matchConditions")
     texts = []
     for index, each in enumerate(given):
         here = f"{path}.matchConditions[{index}]"
         require_fields(each, ("name", "expression"), here)
         text = rewriting.rewritten(str(each.get("expression", "")), f"{here}.expression")
-        texts.append(parsed(text, here))
+        texts.append(text)
     return texts
 
 
 def _add(
-    found: CelExceptions, document: Document, spec: JSONObject, path: str, tests: list[Expr]
+    found: CelExceptions, document: Document, spec: JSONObject, path: str, tests: list[str]
 ) -> None:
     criteria = _criteria(tests)
     expires = str(spec.get("expiresAt") or "")
@@ -118,7 +118,7 @@ def _add(
         if expires:
             text = "a condition does not expire; only exceptions by name or namespace do"
             raise Refused(f"{path}.expiresAt", text)
-        test = joined("&&", (unparse(each) for each in tests))
+        test = joined("&&", tests)
         name = free_name(
             condition_name(f"exception-{document.name}"),
             [str(each["name"]) for each in found.conditions],
@@ -133,10 +133,10 @@ def _add(
     found.exceptions.append(one)
 
 
-def _criteria(tests: list[Expr]) -> JSONObject | None:
+def _criteria(tests: list[str]) -> JSONObject | None:
     """Return names and namespaces if conditions compare nothing else; None if they do."""
     found: JSONObject = {}
-    for test in (part for each in tests for part in _conjuncts(each)):
+    for test in (part for each in tests for part in _conjuncts(parsed(each, ""))):
         compared = _compared(test)
         if compared is None or compared[0] in found:
             return None

@@ -171,19 +171,5 @@ class _Conversion:
 
     def _param(self) -> JSONObject:
         """Return paramKind and paramRef, if all that expressions get is one object."""
-        found: list[JSONObject] = []
-        for text in _expressions(self._spec):
-            found += (each for each in params_in([text]) if each not in found)
+        found = params_in(self._spec)
         return found[0] if len(found) == 1 else {}
-
-
-def _expressions(value: object) -> Iterable[str]:
-    """Yield all strings of a spec: what is no expression calls no function."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _expressions(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _expressions(each)
