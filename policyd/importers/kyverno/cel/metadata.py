@@ -10,8 +10,14 @@ _RENAMED: Mapping[str, str] = {
     "policies.kyverno.io/category": "policyd.dev/category",
     "policies.kyverno.io/severity": "policyd.dev/severity",
 }
-# What the API server and kubectl write; it is about the object of the source.
-_MACHINE = ("kubectl.kubernetes.io/last-applied-configuration",)
+# About the object of the source, or for Kyverno's reports and documentation.
+_DROPPED = (
+    "kubectl.kubernetes.io/last-applied-configuration",
+    "kyverno.io/kyverno-version",
+    "kyverno.io/kubernetes-version",
+    "policies.kyverno.io/minversion",
+    "pod-policies.kyverno.io/autogen-controllers",
+)
 
 
 def metadata_of(document: Document, name: str) -> JSONObject:
@@ -20,7 +26,7 @@ def metadata_of(document: Document, name: str) -> JSONObject:
     annotations = {
         _RENAMED.get(key, key): str(value).strip()
         for key, value in (given.get("annotations") or {}).items()
-        if key != _DESCRIPTION and key not in _MACHINE
+        if key != _DESCRIPTION and key not in _DROPPED
     }
     found: JSONObject = {"name": name}
     if given.get("labels"):

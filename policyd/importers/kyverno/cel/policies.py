@@ -8,6 +8,7 @@ of v1alpha1 and v1beta1 are the same.
 from collections.abc import Iterable, Mapping, Sequence
 
 from policyd.importers.fields import object_at, objects, require_fields
+from policyd.importers.kyverno.cel.exceptions import exceptions_for
 from policyd.importers.kyverno.cel.metadata import description_of, metadata_of
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.kyverno.cel.settings import (
@@ -65,7 +66,7 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     """Return what became of one policy; ``others`` are all documents of the sources."""
     kind = document.kind.removeprefix(_NAMESPACED)
     try:
-        built = _Conversion(document, kind)
+        built = _Conversion(document, kind, others)
         result = ImportedDocument(built.raw(), built.comments)
     except Refused as refused:
         return [Imported(document, reasons=(refused.finding,), kind_of_rule=(kind,))]
@@ -81,8 +82,9 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
 
 
 class _Conversion:
-    def __init__(self, document: Document, kind: str) -> None:
+    def __init__(self, document: Document, kind: str, others: Sequence[Document]) -> None:
         self._document = document
+        self._others = others
         self._kind = kind
         self._spec = object_at(document.raw, "spec", "")
         self.remarks: list[ImportRemark] = []
@@ -106,15 +108,18 @@ class _Conversion:
             allowed={"allowedValues": "[]", "allowedImages": "[]"},
             param=param,
         )
+        exempt, rewriting = exceptions_for(self._document, self._others, rewriting)
+        self.remarks += exempt.remarks
         variables, rewriting = bound_variables(spec.get("variables"), "spec.variables", rewriting)
         own = conditions(spec.get("matchConditions"), "spec.matchConditions", rewriting)
         found["matchConditions"] = [*filter(None, [controllers.condition(), *self._namespace()])]
-        found["matchConditions"] += own
+        found["matchConditions"] += (*exempt.conditions, *own)
         found |= param
-        found["variables"] = variables
+        found["variables"] = [*exempt.variables, *variables]
         found["failurePolicy"] = spec.get("failurePolicy")
         found |= timeout(spec, "spec")
         found |= self._body(rewriting)
+        found["exceptions"] = exempt.exceptions
         ordered = {field: found[field] for field in _ORDER if found.get(field)}
         return {
             "apiVersion": "policyd.dev/v1",
@@ -166,19 +171,5 @@ class _Conversion:
 
     def _param(self) -> JSONObject:
         """Return paramKind and paramRef, if all that expressions get is one object."""
-        found: list[JSONObject] = []
-        for text in _expressions(self._spec):
-            found += (each for each in params_in([text]) if each not in found)
+        found = params_in(self._spec)
         return found[0] if len(found) == 1 else {}
-
-
-def _expressions(value: object) -> Iterable[str]:
-    """Yield all strings of a spec: what is no expression calls no function."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _expressions(each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _expressions(each)

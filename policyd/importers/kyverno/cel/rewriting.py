@@ -19,7 +19,7 @@ from policyd.importers.fields import tidy
 from policyd.importers.kyverno.cel.calls import SourceCall, calls_of, method_calls
 from policyd.importers.kyverno.cel.libraries import nodes, parsed, require_known
 from policyd.importers.model import Refused
-from policyd.json_types import JSONObject
+from policyd.json_types import JSON, JSONObject
 from policyd.policy.kinds.builtin import BUILTIN_KINDS
 from policyd.policy.kinds.plural import plural
 from policyd.versions import NEWEST
@@ -202,13 +202,26 @@ def param_of(call: SourceCall) -> JSONObject | None:
     return None
 
 
-def params_in(texts: list[str]) -> Iterator[JSONObject]:
-    """Yield ``paramKind`` and ``paramRef`` for each object that expressions get."""
-    for text in texts:
+def params_in(value: JSON) -> list[JSONObject]:
+    """Return ``paramKind`` and ``paramRef`` of each object that expressions in a value get.
+
+    What is no expression calls no function, so all strings are searched.
+    """
+    found: list[JSONObject] = []
+    for text in _strings(value):
         for call in calls_of(text, _PARAM):
-            found = param_of(call)
-            if found is not None:
-                yield found
+            param = param_of(call)
+            if param is not None and param not in found:
+                found.append(param)
+    return found
+
+
+def _strings(value: JSON) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from _strings(each)
 
 
 def _literal(argument: str) -> str | None:

@@ -42,10 +42,10 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     for field in ("paramKind", "paramRef"):
         if cel.get(field):
             spec[field] = object_at(cel, field, here)
-    found = list(params_in(_expressions(cel)))
-    if found and not spec and all(each == found[0] for each in found):
-        spec |= found[0]
-    rewriting = Rewriting(param=spec if found else {})
+    params = params_in(cel)
+    if len(params) == 1 and not spec:
+        spec |= params[0]
+    rewriting = Rewriting(param=spec if params else {})
     variables, rewriting = bound_variables(cel.get("variables"), f"{here}.variables", rewriting)
     given = rule.get("celPreconditions")
     checks, remarks = validations(
@@ -64,11 +64,3 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     if not checks and not annotations:
         raise Refused(here, "there is neither an expression nor an audit annotation")
     return RuleParts({field: value for field, value in spec.items() if value}, tuple(remarks))
-
-
-def _expressions(cel: JSONObject) -> list[str]:
-    return [
-        str(each.get(key))
-        for field, key in (("variables", "expression"), ("expressions", "expression"))
-        for each in cel.get(field) or []
-    ]
