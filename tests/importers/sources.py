@@ -79,7 +79,8 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
         raise Refused("spec.refused", spec["refused"])
     excepted = [each for each in others if each.kind == "PolicyException"]
     made, rules = [], {}
-    for rule, inner in spec["rules"].items():
+    for rule, given in spec["rules"].items():
+        inner = given
         name = f"{document.name}-{rule}" if len(spec["rules"]) > 1 else document.name
         if excepted:
             names = [each.raw["spec"]["name"] for each in excepted]

@@ -11,7 +11,9 @@ from policyd.importers.gatekeeper.equivalents import EQUIVALENTS
 from tests.shared import ROOT
 
 GUIDE = ROOT / "docs" / "migrating.md"
-PAIR = re.compile(r"^```yaml\n(.*?)^```\n\nbecomes\n\n```yaml\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
+PAIR = re.compile(
+    r"^```yaml\n(.*?)^```\n\nbecomes\n\n```yaml\n(.*?)^```\n", re.MULTILINE | re.DOTALL
+)
 PAIRS = PAIR.findall(GUIDE.read_text())
 
 
@@ -38,6 +40,10 @@ def test_an_example_is_what_the_tool_makes(source: str, result: str, tmp_path: P
 
 
 def test_every_equivalent_is_listed_and_there() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| \[([\w/-]+)\]\(\.\./policies/", GUIDE.read_text(), re.MULTILINE)
+    rows = re.findall(
+        r"^\| `(\w+)` \| \[([\w/-]+)\]\(\.\./policies/", GUIDE.read_text(), re.MULTILINE
+    )
     assert dict(rows) == dict(EQUIVALENTS)
-    assert all((ROOT / "policies" / each / "policy.yaml").is_file() for each in EQUIVALENTS.values())
+    assert all(
+        (ROOT / "policies" / each / "policy.yaml").is_file() for each in EQUIVALENTS.values()
+    )

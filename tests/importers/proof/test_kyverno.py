@@ -7,7 +7,7 @@ import pytest
 
 from policyd.importers.proof.rows import Proof
 from policyd.json_types import JSONObject
-from tests.importers.sources import denying, mutating, small_pod, proved, source, write
+from tests.importers.sources import denying, mutating, proved, small_pod, source, write
 
 ERRING = denying("object.spec.nothing == 1")
 
@@ -51,30 +51,30 @@ def run(
 
 
 @pytest.mark.parametrize(
-    ("expected", "name", "rule", "agrees", "found"),
+    ("expected", "name", "rule", "decision"),
     [
-        ("pass", "good", denying(), True, "pass"),
-        ("skip", "good", denying(), True, "pass"),
-        ("fail", "good", denying(), False, "pass"),
-        ("fail", "bad", denying(), True, "fail"),
-        ("warn", "bad", denying(), True, "fail"),
-        ("error", "bad", denying(), True, "fail"),
-        ("pass", "bad", denying(), False, "fail"),
-        ("skip", "bad", denying(), False, "fail"),
-        ("fail", "bad", denying(validationActions=["Audit"]), True, "fail"),
-        ("fail", "bad", denying(validationActions=["Warn"]), True, "fail"),
-        ("error", "bad", ERRING, True, "error"),
-        ("fail", "bad", ERRING, False, "error"),
-        ("pass", "bad", ERRING, False, "error"),
-        ("pass", "bad", {**ERRING, "failurePolicy": "Ignore"}, False, "error"),
+        ("pass", "good", denying(), (True, "pass")),
+        ("skip", "good", denying(), (True, "pass")),
+        ("fail", "good", denying(), (False, "pass")),
+        ("fail", "bad", denying(), (True, "fail")),
+        ("warn", "bad", denying(), (True, "fail")),
+        ("error", "bad", denying(), (True, "fail")),
+        ("pass", "bad", denying(), (False, "fail")),
+        ("skip", "bad", denying(), (False, "fail")),
+        ("fail", "bad", denying(validationActions=["Audit"]), (True, "fail")),
+        ("fail", "bad", denying(validationActions=["Warn"]), (True, "fail")),
+        ("error", "bad", ERRING, (True, "error")),
+        ("fail", "bad", ERRING, (False, "error")),
+        ("pass", "bad", ERRING, (False, "error")),
+        ("pass", "bad", {**ERRING, "failurePolicy": "Ignore"}, (False, "error")),
     ],
 )
 def test_a_result_agrees_with_the_decision(
-    tmp_path: Path, expected: str, name: str, rule: JSONObject, agrees: bool, found: str
+    tmp_path: Path, expected: str, name: str, rule: JSONObject, decision: tuple[bool, str]
 ) -> None:
     (proof,) = run(tmp_path, kyverno_test(result(expected, name)), {"r": rule})
-    assert (proof.state == "agrees", proof.found) == (agrees, found)
-    assert bool(proof.reason) is not agrees
+    assert (proof.state == "agrees", proof.found) == decision
+    assert bool(proof.reason) is not decision[0]
 
 
 def test_each_result_counts_for_each_of_its_resources(tmp_path: Path) -> None:
