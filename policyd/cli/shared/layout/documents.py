@@ -88,6 +88,8 @@ class DocumentLayout:
 
     def _short(self, head: str, value: JSON, path: FieldPath) -> str:
         """Return an object or a list on one line; empty if it is not written so."""
+        if any(each[: len(path)] == path and len(each) > len(path) for each in self.comments):
+            return ""
         if isinstance(value, list):
             line = f"{head} {flow_list(value)}" if is_flat(value) else ""
             return line if len(line) <= WIDTH else ""
@@ -96,8 +98,6 @@ class DocumentLayout:
         if path[0] == "metadata" or not all(map(is_flat, value.values())):
             return ""
         if any(isinstance(each, str) and "\n" in each for each in value.values()):
-            return ""
-        if any(each[: len(path)] == path and len(each) > len(path) for each in self.comments):
             return ""
         line = f"{head} {flow_map(value)}"
         return line if len(line) <= _SHORT and line.isprintable() else ""
