@@ -1,5 +1,6 @@
 """The Policy that one rule becomes: its name, and its parts put together. Translates nothing."""
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -85,6 +86,18 @@ def joined(*parts: RuleParts) -> RuleParts:
             spec[name] = [*spec.get(name, ()), *value] if isinstance(value, list) else value
         remarks += part.remarks
     return RuleParts(spec, remarks, comments)
+
+
+def without_unused(parts: RuleParts) -> RuleParts:
+    """Leave out the variables that no expression uses."""
+    spec = dict(parts.spec)
+    while variables := spec.get("variables"):
+        text = json.dumps(spec)
+        used = [each for each in variables if f"variables.{each['name']}" in text]
+        if len(used) == len(variables):
+            break
+        spec["variables"] = used
+    return RuleParts(spec, parts.remarks, parts.comments)
 
 
 def _shifted(path: FieldPath, moved: Mapping[str, int]) -> FieldPath:

@@ -1,18 +1,18 @@
 """One rule of a ClusterPolicy or Policy: what it applies to, and what its body contributes."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno import settings
 from policyd.importers.kyverno.bodies import body, kind_of
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
-from policyd.importers.kyverno.documents import ConvertedRule, joined
-from policyd.importers.kyverno.matching import autogen, operations
+from policyd.importers.kyverno.documents import ConvertedRule, joined, without_unused
+from policyd.importers.kyverno.matching import autogen, expansion, operations
 from policyd.importers.kyverno.matching.matching import Matching, MatchScope, matching
 from policyd.importers.kyverno.pod_security import rules as pod_security
 from policyd.importers.kyverno.rule import RuleParts
-from policyd.importers.kyverno.validate.moved import moved
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.documents import Document
@@ -63,6 +63,19 @@ class RuleConverter:
 
         Raises Refused.
         """
+        extended = bool(self._controllers) and autogen.is_extended(rule)
+        if not (extended and expansion.reads_controller(rule)):
+            return self._converted(rule, path, self._controllers)
+        result = []
+        for suffix, each in expansion.expanded(rule, self._controllers):
+            for made in self._converted(each, path, ()):
+                names = dict.fromkeys((str(rule.get("name", "")), *made.names))
+                result.append(replace(made, suffix=suffix, names=tuple(names)))
+        return result
+
+    def _converted(
+        self, rule: JSONObject, path: str, controllers: tuple[str, ...]
+    ) -> list[ConvertedRule]:
         for name in rule:
             if name not in _FIELDS:
                 raise Refused(f"{path}.{name}", "is not a field of Kyverno's that the import knows")
@@ -72,8 +85,10 @@ class RuleConverter:
         if rule.get("celPreconditions") and kind != "cel":
             raise Refused(f"{path}.celPreconditions", "Kyverno has them only beside `validate.cel`")
         ours = operations.split(rule.get("preconditions"))
-        found = matching(rule, path, self._scope(rule, kind, ours))
-        scope, context = self._context(rule, path, self._vocabulary(found))
+        found = matching(rule, path, self._scope(rule, kind, ours, controllers))
+        root = self._vocabulary(found)
+        scope, context = self._context(rule, path, root)
+        condition = self._preconditions(ours.rest, rule, path, root)
         bodies = (
             {"": self._body(rule, path, scope)}
             if kind != "podSecurity"
@@ -85,9 +100,8 @@ class RuleConverter:
         actions = settings.actions(self._spec, rule.get("validate") or {}, path)
         result = []
         for suffix, own in bodies.items():
-            conditional = self._preconditions(ours.rest, own, scope, f"{path}.preconditions")
             matched = RuleParts(found.spec, found.remarks, found.comments)
-            whole = joined(matched, self._common, context, conditional)
+            whole = without_unused(joined(matched, self._common, condition, context, own))
             name, names = str(rule.get("name", "")), self._names(rule, found)
             result.append(
                 ConvertedRule(
@@ -102,7 +116,9 @@ class RuleConverter:
         except NotTranslatable as error:
             raise Refused(path, str(error)) from error
 
-    def _scope(self, rule: JSONObject, kind: str, ours: operations.Operations) -> MatchScope:
+    def _scope(
+        self, rule: JSONObject, kind: str, ours: operations.Operations, controllers: tuple[str, ...]
+    ) -> MatchScope:
         usual: tuple[str, ...] = ("CREATE", "UPDATE")
         if kind in ("deny", "foreach") and not operations.reads_object(
             [rule.get("validate"), ours.rest]
@@ -113,7 +129,7 @@ class RuleConverter:
         namespace = (
             metadata.get("namespace") or "default" if self._policy["kind"] == "Policy" else ""
         )
-        return MatchScope(usual, ours.allowed, self._controllers, namespace, self._definitions)
+        return MatchScope(usual, ours.allowed, controllers, namespace, self._definitions)
 
     def _vocabulary(self, found: Matching) -> Vocabulary:
         kinds = {each.selector.kind for each in found.targets}
@@ -123,28 +139,27 @@ class RuleConverter:
         return Vocabulary.request(present=tuple(sorted(present)))
 
     def _context(
-        self, rule: JSONObject, path: str, scope: Vocabulary
+        self, rule: JSONObject, path: str, scope: Vocabulary, *, inline: bool = False
     ) -> tuple[Vocabulary, RuleParts]:
         if not rule.get("context"):
             return scope, RuleParts({})
         try:
-            return bound(rule["context"], scope, f"{path}.context")
+            return bound(rule["context"], scope, f"{path}.context", inline=inline)
         except NotTranslatable as error:
             raise Refused(f"{path}.context", str(error)) from error
 
     def _preconditions(
-        self, block: JSON, own: RuleParts, scope: Vocabulary, path: str
+        self, block: JSON, rule: JSONObject, path: str, scope: Vocabulary
     ) -> RuleParts:
+        """Return a match condition; it has no variables, so their values are written into it."""
         if not block:
-            return own
+            return RuleParts({})
+        scope, _ = self._context(rule, path, scope, inline=True)
         try:
-            expression = holds(block, scope, path)
+            expression = holds(block, scope, f"{path}.preconditions")
         except NotTranslatable as error:
-            raise Refused(path, str(error)) from error
-        if "variables." in expression:
-            return moved(expression, own, path)
-        condition = {"name": "preconditions", "expression": expression}
-        return joined(RuleParts({"matchConditions": [condition]}), own)
+            raise Refused(f"{path}.preconditions", str(error)) from error
+        return RuleParts({"matchConditions": [{"name": "preconditions", "expression": expression}]})
 
     def _names(self, rule: JSONObject, found: Matching) -> tuple[str, ...]:
         name = str(rule.get("name", ""))

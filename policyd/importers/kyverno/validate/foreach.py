@@ -73,11 +73,9 @@ def _joined(first: JSON, second: JSON) -> JSON:
         return None
     result = dict(first)
     for key, value in second.items():
-        if key in result:
-            value = _joined(result[key], value)
-            if value is None:
-                return None
-        result[key] = value
+        result[key] = _joined(result[key], value) if key in result else value
+        if result[key] is None and value is not None:
+            return None
     return result
 
 
@@ -89,9 +87,9 @@ def _expression(loop: JSONObject, path: str, scope: Vocabulary, outer: tuple[str
         items = read(_path(listed), scope).or_value("[]")
         inner = _inside(scope, name, len(outer))
         if loop.get("context"):
-            inner, found = bound(loop["context"], inner, f"{path}.context")
+            inner, found = bound(loop["context"], inner, f"{path}.context", inline=True)
             if found.spec:
-                raise Refused(f"{path}.context", "needs more than the object, for each item")
+                raise Refused(f"{path}.context", "a ConfigMap can only be named for the whole rule")
         test = _test(loop, path, inner, name, outer)
         if loop.get("preconditions"):
             applies = holds(loop["preconditions"], inner, f"{path}.preconditions")

@@ -1,4 +1,4 @@
-"""Lists of `foreach` that are plain paths, such as ``request.object.spec.[containers, volumes][]``."""
+"""Lists of `foreach` that are plain paths, such as ``request.object.spec.containers``."""
 
 import re
 from collections.abc import Sequence

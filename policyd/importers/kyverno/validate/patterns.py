@@ -1,7 +1,7 @@
 """Patterns of Kyverno as patterns of policyd, which have the same notation.
 
-Changed is what Kyverno reads differently (docs/write/patterns.md, Differences from Kyverno), so that
-the result means what Kyverno does (pkg/engine/validate, pkg/engine/anchor, pkg/engine/pattern).
+Changed is what Kyverno reads differently (docs/write/patterns.md, Differences from Kyverno), so
+that the result means what Kyverno does (pkg/engine/validate, anchor and pattern).
 """
 
 from collections.abc import Iterator
