@@ -122,7 +122,7 @@ class _Elements:
         return f"${{{self.loop.mapped(cel(item, self.loop.scope, path))}}}"
 
     def _literal(self, tree: JSONObject, at: tuple[str, ...], path: str) -> str:
-        """Return CEL of a map that is merged into the item; keys with + only if they are missing."""
+        """Return CEL of a map that is merged into the item; keys with + if they are missing."""
         entries: list[tuple[str, str]] = []
         names: list[str] = []
         for key, value in tree.items():

@@ -89,7 +89,7 @@ class _Mutations:
 
 
 def _words_written(entry: JSON) -> set[str]:
-    """Return the last fields of the paths that a loop patches: ``volumes`` of ``/spec/volumes/0``."""
+    """Return the last fields of the paths of a loop: ``volumes`` of ``/spec/volumes/0``."""
     if not isinstance(entry, dict):
         return set()
     found = set().union(*map(_words_written, entry.get("foreach") or ()))

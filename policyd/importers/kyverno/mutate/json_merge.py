@@ -4,7 +4,7 @@ maps are merged, everything else is replaced.
 
 from policyd.importers.jmespath import has_variables
 from policyd.importers.kyverno.mutate.merge import marked, marks_in
-from policyd.importers.kyverno.mutate.operations import LenientPatch, LenientOperation, Surroundings
+from policyd.importers.kyverno.mutate.operations import LenientOperation, LenientPatch, Surroundings
 from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer
 from policyd.importers.kyverno.mutate.texts import cel
 from policyd.importers.model import Refused

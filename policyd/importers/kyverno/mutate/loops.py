@@ -16,9 +16,9 @@ from policyd.json_types import JSON, JSONObject
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _PLAIN = re.compile(
-    rf"(request\.object|element)((?:\.{_NAME})*)\.(?:({_NAME})(?:\[\])?|\[({_NAME}(?:,\s*{_NAME})*)\]\[\])"
+    rf"(request\.object|element)((?:\.{_NAME})*)\.(?:({_NAME})(?:\[\])?|\[({_NAME}(?:,{_NAME})*)\]\[\])"
 )
-_NO_ITEMS = re.compile(r"\s*\|\|\s*`\[\]`$")
+_NO_ITEMS = "||`[]`"
 _FIELDS = frozenset(
     {
         "list",
@@ -146,7 +146,7 @@ def _with_context(entry: JSONObject, scope: Vocabulary, path: str) -> Vocabulary
 
 def _lists(expression: str, outer: tuple[ForeachLoop, ...]) -> tuple[Pointer, ...]:
     """Return the lists of the object that a plain path is about; none for other expressions."""
-    found = _PLAIN.fullmatch(_NO_ITEMS.sub("", expression))
+    found = _PLAIN.fullmatch("".join(expression.split()).removesuffix(_NO_ITEMS))
     if found is None:
         return ()
     base: tuple[PathStep, ...] = ()
@@ -156,5 +156,5 @@ def _lists(expression: str, outer: tuple[ForeachLoop, ...]) -> tuple[Pointer, ..
             return ()
         base = around
     parents = (*base, *(PathStep(each) for each in found[2].split(".") if each))
-    names = [found[3]] if found[3] else [each.strip() for each in found[4].split(",")]
+    names = [found[3]] if found[3] else found[4].split(",")
     return tuple(Pointer((*parents, PathStep(name))) for name in names)

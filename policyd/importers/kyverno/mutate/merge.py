@@ -1,6 +1,6 @@
 """``patchStrategicMerge`` as an overlay: what it merges, its anchors, and where new items go.
 
-Kyverno's anchors: kyverno/kyverno pkg/engine/mutate/patch/strategicPreprocessing.go. Its merge, which puts
+Kyverno's anchors: kyverno/kyverno pkg/engine/mutate/patch/strategicPreprocessing.go. Its merge puts
 new items of lists first: kubernetes-sigs/kustomize kyaml/yaml/walk/associative_sequence.go.
 """
 
