@@ -67,7 +67,6 @@ class ListChange(OverlayChange):
         removed: Iterable[ItemChange] = (),
         each: Iterable[EachItemChange] = (),
         path: str = "",
-        *,
         prepends: bool = False,
     ) -> None: ...
 

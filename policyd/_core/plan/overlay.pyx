@@ -8,7 +8,7 @@ from policyd._core.values.errors cimport CelError
 from policyd._core.json.equality cimport same
 from policyd._core.values.overlay_json cimport NO_VALUE, json_of, string_for
 from policyd._core.schema.merge cimport (
-    ABSENT, item_key, keys_of, pairing, same_items, value_problems,
+    ABSENT, in_front, item_key, keys_of, pairing, same_items, value_problems,
 )
 from policyd._core.json.encoded_size cimport value_bytes
 from policyd._core.pattern.checks cimport HOLDS, Pattern
@@ -201,13 +201,6 @@ cdef class ItemChange(OverlayChange):
         return self.change.merged(live, work)
 
 
-cdef tuple in_place(list items, list wanted, list keys):
-    """The items that a list has already, in its order, and their keys."""
-    cdef dict found = dict(zip(wanted, items))
-    cdef list order = [key for key in dict.fromkeys(keys) if key in found]
-    return [found[key] for key in order], order
-
-
 cdef object key_of(ItemChange item, SchemaType type, OverlayRun work):
     """The key; ABSENT if there is no item because its expression has no value."""
     if item.key is not None:
@@ -243,8 +236,7 @@ cdef class EachItemChange:
 @cython.auto_pickle(False)
 cdef class ListChange(OverlayChange):
     def __init__(
-        self, SchemaType type not None, items=(), removed=(), each=(), str path="",
-        *, prepends=False,
+        self, SchemaType type not None, items=(), removed=(), each=(), path="", prepends=False
     ):
         self.type = type
         self.items = tuple(items)
@@ -267,7 +259,7 @@ cdef class ListChange(OverlayChange):
 
     cdef list keyed(self, list live, OverlayRun work):
         cdef list keys = keys_of(live, self.type)
-        cdef list items = [], wanted = [], out = [], new = []
+        cdef list items = [], wanted = [], out = [], pairs
         cdef Py_ssize_t at, to
         cdef ItemChange item
         cdef list kept = live
@@ -283,20 +275,13 @@ cdef class ListChange(OverlayChange):
                 raise OverlayError(f"{self.path}: two items of the overlay have the same key")
             items.append(item)
             wanted.append(key)
-        if self.prepends:
-            new = [
-                item.change.merged(ABSENT, work)
-                for item, key in zip(items, wanted) if key not in keys
-            ]
-            items, wanted = in_place(items, wanted, keys)
-        for at, to in pairing(keys, wanted):
+        pairs = in_front(keys, wanted) if self.prepends else pairing(keys, wanted)
+        for at, to in pairs:
             if to < 0:
                 out.append(kept[at])
             else:
                 item = items[to]
                 out.append(item.change.merged(ABSENT if at < 0 else kept[at], work))
-        if new:
-            return new + out
         return live if same_items(live, out) else out
 
 
@@ -315,9 +300,9 @@ cdef class WholeListChange(OverlayChange):
         cdef OverlayChange item
         for item in self.items:
             value = item.merged(ABSENT, work)
-            if value is not ABSENT and not (
-                adds and (has_item(before, value, work) or has_item(new, value, work))
-            ):
+            if value is ABSENT:
+                continue
+            if not adds or not (has_item(before, value, work) or has_item(new, value, work)):
                 new.append(value)
         if adds and not new:
             return live

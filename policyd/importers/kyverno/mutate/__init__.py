@@ -1,5 +1,5 @@
-"""What mutates in a rule of Kyverno, as mutations of a Policy: an Overlay where that says it, else a
-JSONPatch.
+"""What mutates in a rule of Kyverno, as mutations of a Policy: an Overlay where that says it, else
+a JSONPatch.
 """
 
 from policyd.importers.jmespath.vocabulary import Vocabulary
@@ -10,9 +10,7 @@ from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSONObject
 
-_EXISTING = (
-    "it changes objects that are already in the cluster, which an admission webhook is not asked about"
-)
+_EXISTING = "it changes objects that are in the cluster already, not those of the request"
 _REFUSED = {
     "targets": _EXISTING,
     "mutateExistingOnPolicyUpdate": _EXISTING,
@@ -23,8 +21,8 @@ _KINDS = ("patchStrategicMerge", "patchesJson6902", "foreach")
 
 
 def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
-    """Return the mutations of a rule, with what else they need of the Policy. ``path`` is the path of
-    the rule in its document.
+    """Return the mutations of a rule, with what else they need of the Policy. ``path`` is the path
+    of the rule in its document.
 
     Raises Refused.
     """
@@ -45,5 +43,6 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         case "patchesJson6902":
             return json_patch(body[kinds[0]], schemas, scope, here)
         case _:
-            return loops(body[kinds[0]], schemas, scope, here)
-
+            return loops(
+                body[kinds[0]], schemas, scope, here, has_context=bool(rule.get("context"))
+            )

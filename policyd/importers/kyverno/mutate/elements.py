@@ -1,6 +1,6 @@
 """``patchStrategicMerge`` of a loop: what it changes of each item, as one overlay."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from policyd._core.schema.types import Field, Relation, SchemaType
 from policyd.export.expressions.literals import string_literal
@@ -8,9 +8,9 @@ from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.jmespath.words import is_field
 from policyd.importers.kyverno.mutate.kinds import member
-from policyd.importers.kyverno.mutate.loops import Loop
+from policyd.importers.kyverno.mutate.loops import ForeachLoop
 from policyd.importers.kyverno.mutate.merge import Merge, condition, marked, marks_in
-from policyd.importers.kyverno.mutate.patches import Schemas, overlay
+from policyd.importers.kyverno.mutate.patches import RuleSchemas, overlay
 from policyd.importers.kyverno.mutate.texts import alike, cel, names_element, translated, typed_cel
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
@@ -30,7 +30,7 @@ class MergedElements:
 
 
 def merged_elements(
-    tree: JSON, schemas: Schemas, loop: Loop, scope: Vocabulary, path: str
+    tree: JSON, schemas: RuleSchemas, loop: ForeachLoop, scope: Vocabulary, path: str
 ) -> MergedElements:
     """Return the overlay of a loop. Raises Refused."""
     if not isinstance(tree, dict):
@@ -48,7 +48,7 @@ def merged_elements(
 
 @dataclass(slots=True)
 class _Elements:
-    loop: Loop
+    loop: ForeachLoop
     scope: Vocabulary
     outside: bool = False
     merge: Merge = field(init=False)
@@ -113,7 +113,7 @@ class _Elements:
         if len(source.lists) > 1:
             whole = f"request.object.{'.'.join(keys)}"
             items = translated(read, whole, self.scope, path).or_value("[]")
-            source = _over(source, items)
+            source = replace(source, items=items)
         return f"${{{source.mapped(body)}}}"
 
     def _new(self, item: JSONObject, path: str) -> JSON:
@@ -122,7 +122,7 @@ class _Elements:
         return f"${{{self.loop.mapped(cel(item, self.loop.scope, path))}}}"
 
     def _literal(self, tree: JSONObject, at: tuple[str, ...], path: str) -> str:
-        """Return CEL of a map that is merged into the item; keys with + only if they are missing."""
+        """Return CEL of a map that is merged into the item; keys with + if they are missing."""
         entries: list[tuple[str, str]] = []
         names: list[str] = []
         for key, value in tree.items():
@@ -151,13 +151,9 @@ class _Elements:
         return self.loop.item + "".join(steps)
 
 
-def _is_own(marked_key: str, value: JSON, key: str, loop: Loop) -> bool:
+def _is_own(marked_key: str, value: JSON, key: str, loop: ForeachLoop) -> bool:
     """Return whether a field says that an item has the key of the loop's item."""
     if marked_key not in (key, f"({key})") or not isinstance(value, str):
         return False
     text = value.removeprefix("{{").removesuffix("}}").strip()
     return value.startswith("{{") and text in (f"element.{key}", f"element0.{key}")
-
-
-def _over(loop: Loop, items: str) -> Loop:
-    return Loop(items, loop.item, loop.index, loop.condition, loop.reverse, loop.scope, loop.lists)

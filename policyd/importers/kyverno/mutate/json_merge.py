@@ -1,11 +1,11 @@
-"""``patchStrategicMerge`` for kinds without a schema, such as custom resources, as a JSON Patch: maps
-are merged, everything else is replaced.
+"""``patchStrategicMerge`` for kinds without a schema, such as custom resources, as a JSON Patch:
+maps are merged, everything else is replaced.
 """
 
 from policyd.importers.jmespath import has_variables
 from policyd.importers.kyverno.mutate.merge import marked, marks_in
-from policyd.importers.kyverno.mutate.operations import LenientPatch, Operation, Surroundings
-from policyd.importers.kyverno.mutate.pointers import Pointer, Step
+from policyd.importers.kyverno.mutate.operations import LenientOperation, LenientPatch, Surroundings
+from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer
 from policyd.importers.kyverno.mutate.texts import cel
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
@@ -27,12 +27,12 @@ def _map(tree: JSONObject, at: Pointer, patch: LenientPatch, path: str) -> None:
         if has_variables(key):
             raise Refused(here, "a key with a variable, of a kind whose schema is not known")
         mark, name = marked(key, here)
-        to = at.below(Step(name.replace("~", "~0").replace("/", "~1")))
+        to = at.below(PathStep(name.replace("~", "~0").replace("/", "~1")))
         match mark:
             case Mark.NONE if isinstance(value, dict) and value:
                 _map(value, to, patch, here)
             case Mark.NONE if value is None:
-                patch.add(Operation("remove", to, here))
+                patch.add(LenientOperation("remove", to, here))
             case Mark.NONE:
                 patch.set(to, _value(value, patch, here))
             case Mark.ADD:

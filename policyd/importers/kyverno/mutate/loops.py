@@ -1,4 +1,4 @@
-"""The loops of a ``foreach``: what they go over, under which conditions, and their variables in CEL."""
+"""The loops of a ``foreach``: what they go over, under which conditions, and their variables."""
 
 import re
 from dataclasses import dataclass
@@ -9,26 +9,35 @@ from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.jmespath.words import variable
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
-from policyd.importers.kyverno.mutate.pointers import Pointer, Step
-from policyd.importers.kyverno.mutate.texts import translated
+from policyd.importers.kyverno.mutate.pointers import PathStep, Pointer
+from policyd.importers.kyverno.mutate.texts import translated, words_of
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 _PLAIN = re.compile(
-    rf"(request\.object|element)((?:\.{_NAME})*)\.(?:({_NAME})(?:\[\])?|\[({_NAME}(?:,\s*{_NAME})*)\]\[\])"
+    rf"(request\.object|element)((?:\.{_NAME})*)\.(?:({_NAME})(?:\[\])?|\[({_NAME}(?:,{_NAME})*)\]\[\])"
 )
-_NO_ITEMS = re.compile(r"\s*\|\|\s*`\[\]`$")
+_NO_ITEMS = "||`[]`"
 _FIELDS = frozenset(
-    {"list", "order", "context", "preconditions", "patchStrategicMerge", "patchesJson6902", "foreach"}
+    {
+        "list",
+        "order",
+        "context",
+        "preconditions",
+        "patchStrategicMerge",
+        "patchesJson6902",
+        "foreach",
+    }
 )
+_LONG = 100  # characters of a line of CEL
 _NEVER_EMPTY = ("spec", "containers")
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
-    """``items`` is CEL of a list, ``item`` and ``index`` the names of the variables, ``condition`` CEL
-    under which an item counts (empty: always), ``scope`` the vocabulary inside.
+class ForeachLoop:
+    """``items`` is CEL of a list, ``item`` and ``index`` the names of the variables, ``condition``
+    CEL under which an item counts (empty: always), ``scope`` the vocabulary inside.
 
     ``lists`` are the lists of the object that the items are of, if they are plain paths.
     """
@@ -42,11 +51,11 @@ class Loop:
     lists: tuple[Pointer, ...] = ()
 
     @property
-    def element(self) -> tuple[Step, ...] | None:
+    def element(self) -> tuple[PathStep, ...] | None:
         """Return the path of the item; None if it is not the item of one list."""
         if len(self.lists) != 1:
             return None
-        return (*self.lists[0].steps, Step(self.index, computed=True, is_index=True))
+        return (*self.lists[0].steps, PathStep(self.index, computed=True, is_index=True))
 
     @property
     def may_be_empty(self) -> bool:
@@ -62,16 +71,20 @@ class Loop:
             return f"{self.items}.exists({self.item}, {self.condition})"
         return f"{self.items}.size() > 0"
 
-    def mapped(self, body: str) -> str:
-        """Return CEL of the list of what ``body`` yields for each item."""
-        guard = f"{self.condition}, " if self.condition else ""
-        if "\n" in body:
-            body = "\n  " + body.replace("\n", "\n  ") + "\n"
-        if re.search(rf"\b{self.index}\b", self.condition + body):
-            found = f"{self.items}.transformList({self.index}, {self.item}, {guard}{body})"
-        else:
-            found = f"{self.items}.map({self.item}, {guard}{body})"
-        return f"{found}.reverse()" if self.reverse else found
+    def mapped(self, body: str, *, broken: bool = False) -> str:
+        """Return CEL of the list of what ``body`` yields for each item; ``broken``: in several
+        lines if it is long.
+        """
+        arguments = [each for each in (self.item, self.condition) if each]
+        function = "map"
+        if self.index in words_of(f"{self.condition} {body}"):
+            function, arguments = "transformList", [self.index, *arguments]
+        head = f"{self.items}.{function}({', '.join(arguments)},"
+        text = f"{head} {body})"
+        if broken and ("\n" in body or len(text) > _LONG):
+            indented = body.replace("\n", "\n  ")
+            text = f"{head}\n  {indented}\n)"
+        return f"{text}.reverse()" if self.reverse else text
 
     def entries(self, body: str) -> str:
         """Return CEL of the map of the entries that ``body`` yields for each item."""
@@ -79,7 +92,9 @@ class Loop:
         return f"{self.items}.transformMapEntry({self.index}, {self.item}, {guard}{body})"
 
 
-def loop_of(entry: JSON, scope: Vocabulary, path: str, outer: tuple[Loop, ...] = ()) -> Loop:
+def loop_of(
+    entry: JSON, scope: Vocabulary, path: str, outer: tuple[ForeachLoop, ...] = ()
+) -> ForeachLoop:
     """Read one entry of a ``foreach``; ``outer`` are the loops around it. Raises Refused.
 
     A list that is missing, which is an error for Kyverno, has no items.
@@ -105,7 +120,9 @@ def loop_of(entry: JSON, scope: Vocabulary, path: str, outer: tuple[Loop, ...] =
     items = term.or_value("[]")
     if not items.startswith(("(", "[")) and " " in items and not items.endswith(")"):
         items = f"({items})"
-    return Loop(items, item, index, condition, entry.get("order") == "Descending", inner, lists)
+    return ForeachLoop(
+        items, item, index, condition, entry.get("order") == "Descending", inner, lists
+    )
 
 
 def _inside(scope: Vocabulary, item: str, index: str, depth: int, *, named: bool) -> Vocabulary:
@@ -127,17 +144,17 @@ def _with_context(entry: JSONObject, scope: Vocabulary, path: str) -> Vocabulary
     return inner
 
 
-def _lists(expression: str, outer: tuple[Loop, ...]) -> tuple[Pointer, ...]:
+def _lists(expression: str, outer: tuple[ForeachLoop, ...]) -> tuple[Pointer, ...]:
     """Return the lists of the object that a plain path is about; none for other expressions."""
-    found = _PLAIN.fullmatch(_NO_ITEMS.sub("", expression))
+    found = _PLAIN.fullmatch("".join(expression.split()).removesuffix(_NO_ITEMS))
     if found is None:
         return ()
-    base: tuple[Step, ...] = ()
+    base: tuple[PathStep, ...] = ()
     if found[1] == "element":
         around = outer[-1].element if outer else None
         if around is None:
             return ()
         base = around
-    parents = (*base, *(Step(each) for each in found[2].split(".") if each))
-    names = [found[3]] if found[3] else [each.strip() for each in found[4].split(",")]
-    return tuple(Pointer((*parents, Step(name))) for name in names)
+    parents = (*base, *(PathStep(each) for each in found[2].split(".") if each))
+    names = [found[3]] if found[3] else found[4].split(",")
+    return tuple(Pointer((*parents, PathStep(name))) for name in names)

@@ -1,7 +1,7 @@
 """``patchStrategicMerge`` as an overlay: what it merges, its anchors, and where new items go.
 
-What Kyverno does with an anchor is in kyverno/kyverno pkg/engine/mutate/patch/strategicPreprocessing.go,
-how it merges in kubernetes-sigs/kustomize kyaml/yaml/walk (new items of a list first).
+Kyverno's anchors: kyverno/kyverno pkg/engine/mutate/patch/strategicPreprocessing.go. Its merge puts
+new items of lists first: kubernetes-sigs/kustomize kyaml/yaml/walk/associative_sequence.go.
 """
 
 from dataclasses import dataclass, field
@@ -20,24 +20,25 @@ _REPLACE: JSONObject = {"$patch": "replace"}
 _CONDITIONS = (Mark.CONDITION, Mark.GLOBAL)
 _NAME = "name"
 _ONE_FOR_ALL = (
-    "Kyverno applies an item with an anchor to all items of the list, whatever its name; so does the "
-    "overlay"
+    "Kyverno applies an item with an anchor to all items of the list, whatever its name; so does "
+    "the overlay"
 )
 _NOT_BY_NAME = (
-    "Kyverno changes nothing here, because it finds items with conditions only by a name; the overlay "
-    "changes the items for which the conditions hold"
+    "Kyverno changes nothing here, because it finds items with conditions only by a name; the "
+    "overlay changes the items for which the conditions hold"
 )
 
 
 def marked(key: str, path: str) -> tuple[Mark, str]:
-    """Return the anchor of a key and its name. Raises Refused for one that mutations do not have."""
+    """Return the anchor of a key and its name. Raises Refused if mutations do not have it."""
     try:
         mark, name = split(key)
     except UnknownMark as error:
         raise Refused(path, str(error)) from None
     if mark not in (Mark.NONE, Mark.ADD, *_CONDITIONS):
         raise Refused(
-            path, f"`{key}`: Kyverno has this anchor in validations only, and would set a field of this name"
+            path,
+            f"`{key}`: only validations of Kyverno have this anchor; it would set a field",
         )
     return mark, name
 
@@ -98,7 +99,9 @@ class Merge:
     def _list(self, items: list[JSON], kind: SchemaType, path: str, *, new: bool) -> list[JSON]:
         if kind.relation == Relation.ATOMIC:
             if marks_in(items):
-                raise Refused(path, "anchors in a list whose items have no name: Kyverno replaces it")
+                raise Refused(
+                    path, "anchors in a list whose items have no name: Kyverno replaces it"
+                )
             found = [overlay_value(each, self.scope, path) for each in items]
             return found if new or not items or _is_replace(items) else [{**_REPLACE}, *found]
         if kind.relation == Relation.SET:

@@ -11,7 +11,7 @@ import yaml
 
 from policyd._core.schema.types import Field
 from policyd.importers.jmespath.vocabulary import Vocabulary
-from policyd.importers.kyverno.mutate.pointers import END, Pointer, Step
+from policyd.importers.kyverno.mutate.pointers import END, PathStep, Pointer
 from policyd.importers.kyverno.mutate.texts import cel
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
@@ -22,7 +22,7 @@ _FIELDS = frozenset({"op", "path", "value", "from"})
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class LenientOperation:
     """One operation of a JSON Patch; ``value`` and ``from_`` where it has them."""
 
     op: str
@@ -40,8 +40,8 @@ class Surroundings:
 
     scope: Vocabulary
     root: Field | None = None
-    known: Sequence[tuple[Step, ...]] = ()
-    named: dict[tuple[Step, ...], str] = field(default_factory=dict)
+    known: Sequence[tuple[PathStep, ...]] = ()
+    named: dict[tuple[PathStep, ...], str] = field(default_factory=dict)
 
     def always(self, pointer: Pointer) -> bool:
         """Return whether there always is something at a path."""
@@ -56,7 +56,7 @@ class Surroundings:
         return pointer.presence(known, self.named)
 
 
-def read_operations(patch: JSON, scope: Vocabulary, path: str) -> list[Operation]:
+def read_operations(patch: JSON, scope: Vocabulary, path: str) -> list[LenientOperation]:
     """Read a JSON Patch, which Kyverno has as a string of YAML or JSON. Raises Refused."""
     try:
         items = yaml.safe_load(patch) if isinstance(patch, str) else patch
@@ -67,7 +67,7 @@ def read_operations(patch: JSON, scope: Vocabulary, path: str) -> list[Operation
     return [_read(each, scope, f"{path}[{at}]") for at, each in enumerate(items)]
 
 
-def _read(item: JSON, scope: Vocabulary, path: str) -> Operation:
+def _read(item: JSON, scope: Vocabulary, path: str) -> LenientOperation:
     if not isinstance(item, dict) or not isinstance(item.get("path"), str):
         raise Refused(path, "an operation with op and path is expected")
     if unknown := item.keys() - _FIELDS:
@@ -81,7 +81,7 @@ def _read(item: JSON, scope: Vocabulary, path: str) -> Operation:
     from_ = None
     if op in _FROM:
         from_ = Pointer.read(str(item.get("from", "")), scope, f"{path}.from")
-    return Operation(op, to, path, item.get("value"), from_)
+    return LenientOperation(op, to, path, item.get("value"), from_)
 
 
 @dataclass(slots=True)
@@ -89,19 +89,19 @@ class LenientPatch:
     """Writes operations as CEL of lists of JSONPatch, with what Kyverno adds to them.
 
     ``texts`` are the lists. Those that make parents and for which ``prelude`` is true are in
-    ``before`` instead: a loop makes them once. ``conditional``: a list may be empty; ``count`` is the
-    number of operations in ``texts``.
+    ``before`` instead: a loop makes them once. ``conditional``: a list may be empty; ``count`` is
+    the number of operations in ``texts``.
     """
 
     around: Surroundings
     prelude: Callable[[str], bool] = lambda text: False
-    made: set[tuple[Step, ...]] = field(default_factory=set)
+    made: set[tuple[PathStep, ...]] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
     before: list[str] = field(default_factory=list)
     conditional: bool = False
     count: int = 0
 
-    def add(self, operation: Operation) -> None:
+    def add(self, operation: LenientOperation) -> None:
         """Write one operation."""
         to = _from_the_end(operation.to, self.around)
         match operation.op:
@@ -177,21 +177,22 @@ def _from_the_end(pointer: Pointer, around: Surroundings) -> Pointer:
     """Return a path in which an index such as ``-1`` is counted from the beginning."""
     if not any(_is_negative(each) for each in pointer.steps):
         return pointer
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     for step in pointer.steps:
-        if _is_negative(step):
-            base = "object" + "".join(each.access() for each in steps)
-            size = f"{base}.orValue([]).size()"
-            step = Step(f"{size} - {step.text[1:]}", computed=True, is_index=True)
-        steps.append(step)
+        if not _is_negative(step):
+            steps.append(step)
+            continue
+        base = "object" + "".join(each.access() for each in steps)
+        index = f"{base}.orValue([]).size() - {step.text[1:]}"
+        steps.append(PathStep(index, computed=True, is_index=True))
     return Pointer(tuple(steps))
 
 
-def _is_negative(step: Step) -> bool:
+def _is_negative(step: PathStep) -> bool:
     return not step.computed and step.text[:1] == END and step.text[1:].isdecimal()
 
 
-def as_overlay(operations: Sequence[Operation]) -> JSONObject | None:
+def as_overlay(operations: Sequence[LenientOperation]) -> JSONObject | None:
     """Return the tree of fields that a patch sets, so that it can be an overlay; None if it is more
     than that. A list with its new items is a list.
     """

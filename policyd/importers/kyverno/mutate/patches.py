@@ -10,17 +10,17 @@ from policyd.importers.kyverno.mutate.operations import (
     as_overlay,
     read_operations,
 )
-from policyd.importers.kyverno.mutate.pointers import Step
+from policyd.importers.kyverno.mutate.pointers import PathStep
 from policyd.importers.kyverno.mutate.texts import overlay_value
 from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
 _APPEND: JSONObject = {"$patch": "append"}
-Schemas = list[Field] | None
+RuleSchemas = list[Field] | None
 
 
-def strategic_merge(tree: JSON, schemas: Schemas, scope: Vocabulary, path: str) -> RuleParts:
+def strategic_merge(tree: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) -> RuleParts:
     """Return a ``patchStrategicMerge`` as a mutation. Raises Refused."""
     if not isinstance(tree, dict):
         raise Refused(path, "a map is expected")
@@ -35,12 +35,12 @@ def strategic_merge(tree: JSON, schemas: Schemas, scope: Vocabulary, path: str) 
     return RuleParts({"mutations": [overlay(found[0])]}, remarks)
 
 
-def json_patch(patch: JSON, schemas: Schemas, scope: Vocabulary, path: str) -> RuleParts:
+def json_patch(patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) -> RuleParts:
     """Return a ``patchesJson6902`` as a mutation. Raises Refused."""
     operations = read_operations(patch, scope, path)
     tree = as_overlay(operations)
     if schemas is not None and tree is not None:
-        found = [_with_marks(tree, each, scope, path) for each in schemas]
+        found = [with_marks(tree, each, scope, path) for each in schemas]
         if found[0] is not None and all(each == found[0] for each in found):
             return RuleParts({"mutations": [overlay(found[0])]})
     written = LenientPatch(surroundings(schemas, scope))
@@ -49,7 +49,7 @@ def json_patch(patch: JSON, schemas: Schemas, scope: Vocabulary, path: str) -> R
     return RuleParts({"mutations": [as_json_patch(written.expression())]})
 
 
-def _with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JSONObject | None:
+def with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JSONObject | None:
     """Return the overlay of fields that operations set; None if it would do something else."""
     found: JSONObject = {}
     for key, value in tree.items():
@@ -57,7 +57,7 @@ def _with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JS
         if below is None:
             return None
         if isinstance(value, dict):
-            inner = _with_marks(value, below, scope, path) if below.type.is_map else None
+            inner = with_marks(value, below, scope, path) if below.type.is_map else None
             if inner is None:
                 return None
             found[key] = inner
@@ -78,19 +78,19 @@ def _with_marks(tree: JSONObject, at: Field, scope: Vocabulary, path: str) -> JS
     return found
 
 
-def surroundings(schemas: Schemas, scope: Vocabulary) -> Surroundings:
+def surroundings(schemas: RuleSchemas, scope: Vocabulary) -> Surroundings:
     """Return what is known of the objects of a rule."""
     meaning = scope.meaning("request.object")
     present = meaning.present if meaning is not None else ()
-    known = [tuple(map(Step, each.split("."))) for each in ("metadata", *sorted(present))]
+    known = [tuple(map(PathStep, each.split("."))) for each in ("metadata", *sorted(present))]
     root = schemas[0] if schemas else None
     if schemas is not None and all("spec" in each.type.fields for each in schemas):
-        known.append((Step("spec"),))
+        known.append((PathStep("spec"),))
         for below in (("template",), ("jobTemplate", "spec", "template")):
             keys = ("spec", *below)
             if all(_has(each, keys) for each in schemas):
-                steps = tuple(Step(key) for key in (*keys, "spec"))
-                known += [steps, (*steps[:-1], Step("metadata"))]
+                steps = tuple(PathStep(key) for key in (*keys, "spec"))
+                known += [steps, (*steps[:-1], PathStep("metadata"))]
     return Surroundings(scope, root, known)
 
 

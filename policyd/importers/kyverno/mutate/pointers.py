@@ -8,9 +8,9 @@ from policyd._core.schema.types import Field
 from policyd.export.expressions.literals import string_literal
 from policyd.importers.jmespath import has_variables
 from policyd.importers.jmespath.cel import SUM
-from policyd.importers.jmespath.words import is_field
 from policyd.importers.jmespath.interpolation import term_of
 from policyd.importers.jmespath.vocabulary import Vocabulary
+from policyd.importers.jmespath.words import is_field
 from policyd.importers.kyverno.mutate.kinds import member
 from policyd.importers.kyverno.mutate.texts import translated
 from policyd.importers.model import Refused
@@ -19,11 +19,11 @@ END = "-"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """One step of a path: a key, an index, or ``-``, the place behind the last item of a list.
 
-    ``text`` is what the path has (with ``~1``), or CEL if it is ``computed``; ``is_index``: CEL of an
-    integer.
+    ``text`` is what the path has (with ``~1``), or CEL if it is ``computed``; ``is_index``: CEL of
+    an integer.
     """
 
     text: str
@@ -59,7 +59,7 @@ class Step:
 class Pointer:
     """A path into the object that is mutated."""
 
-    steps: tuple[Step, ...] = ()
+    steps: tuple[PathStep, ...] = ()
 
     @property
     def parent(self) -> "Pointer":
@@ -67,11 +67,11 @@ class Pointer:
         return Pointer(self.steps[:-1])
 
     @property
-    def last(self) -> Step:
+    def last(self) -> PathStep:
         """Return its last step."""
         return self.steps[-1]
 
-    def below(self, step: Step) -> "Pointer":
+    def below(self, step: PathStep) -> "Pointer":
         """Return a longer path."""
         return Pointer((*self.steps, step))
 
@@ -94,11 +94,13 @@ class Pointer:
                 literal += step.text
         return " + ".join([*pieces, string_literal(literal)] if literal else pieces)
 
-    def presence(self, known: Sequence[tuple[Step, ...]], replaced: dict[tuple[Step, ...], str]) -> str:
+    def presence(
+        self, known: Sequence[tuple[PathStep, ...]], replaced: dict[tuple[PathStep, ...], str]
+    ) -> str:
         """Return CEL that is true if there is something at this path.
 
-        ``known`` are paths where there always is something; ``replaced`` are paths that a variable of
-        a macro stands for.
+        ``known`` are paths where there always is something; ``replaced`` are paths that a variable
+        of a macro stands for.
         """
         base, taken = "object", 0
         for steps, name in replaced.items():
@@ -131,11 +133,11 @@ class Pointer:
         steps = []
         for segment in _segments(text[1:]):
             if not has_variables(segment):
-                steps.append(Step(segment))
+                steps.append(PathStep(segment))
                 continue
             term = translated(term_of, segment, scope, path)
             number = term.kind.name == "number"
-            steps.append(Step(term.text(SUM), computed=True, is_index=number))
+            steps.append(PathStep(term.text(SUM), computed=True, is_index=number))
         return cls(tuple(steps))
 
     def field(self, root: Field | None) -> Field | None:

@@ -14,6 +14,7 @@ from policyd.json_types import JSON
 # A reference to another field of the policy, such as $(./../name).
 _REFERENCE = re.compile(r"(?:^|[^\\])\$\([./]")
 _SIMPLE_VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ELEMENT = re.compile(r"\belement(?:Index)?\d*\b")
 
 
@@ -35,6 +36,11 @@ def _typed(text: str, scope: Vocabulary) -> tuple[str, str]:
     term = term_of(text, scope)
     kind = {"string": "str", "any": "dyn", "bool": "bool"}.get(term.kind.name, term.kind.name)
     return term.text(), kind
+
+
+def words_of(text: str) -> set[str]:
+    """Return the identifiers in a text."""
+    return set(_WORD.findall(text))
 
 
 def has_references(text: str) -> bool:
@@ -101,7 +107,9 @@ def typed_cel(value: JSON, scope: Vocabulary, path: str) -> tuple[str, str]:
     """Return the CEL of a value and the name of its type, ``dyn`` if it depends on the object."""
     if isinstance(value, dict):
         keys = [
-            translated(interpolated, key, scope, path) if has_variables(key) else string_literal(key)
+            translated(interpolated, key, scope, path)
+            if has_variables(key)
+            else string_literal(key)
             for key in value
         ]
         items = alike([typed_cel(each, scope, f"{path}.{key}") for key, each in value.items()])
