@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policyd.importers.gatekeeper.locations import Step, steps
+from policyd.importers.gatekeeper.locations import LocationStep, steps
 from policyd.importers.gatekeeper.mutators import convert
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
@@ -238,7 +238,7 @@ def test_names_in_quotes_may_hold_anything(name: str, key: str, value: str | int
 
     last = "*" if value is None else value if isinstance(value, int) else quoted(value)
     found = steps(f"{quoted(name)}[{quoted(key)}: {last}].x", "")
-    assert found == (Step(name), Step(key=key, value=value), Step("x"))
+    assert found == (LocationStep(name), LocationStep(key=key, value=value), LocationStep("x"))
 
 
 @given(st.text("ab.[]:* '\"\\", max_size=12))

@@ -152,7 +152,7 @@ def test_a_request_has_to_match_the_policy_and_the_binding(
     constraints: JSONObject, resources: JSONObject
 ) -> None:
     source = vap(matchConstraints=constraints, validations=NEVER)
-    binding = vap_binding(**({"matchResources": resources} if resources else {}))
+    binding = vap_binding("b", **{"matchResources": resources or None})
     native = policyd.PolicySet.from_documents(source, binding, *NAMESPACES)
     expected = [[each.message for each in native.evaluate(sent).violations] for sent in SENT]
     found = imported(source, binding)
