@@ -54,6 +54,11 @@ def tidy(expression: str) -> str:
     return "\n".join(line.rstrip() for line in expression.strip().splitlines())
 
 
+def enclosed(expression: str) -> str:
+    """Return an expression in parentheses, which a comment at its end must not hide."""
+    return f"({expression}\n)" if "//" in expression else f"({expression})"
+
+
 def one_line(message: str) -> str:
     """Return a message without line breaks, which messages of policies cannot have."""
     return " ".join(line.strip() for line in message.strip().splitlines())

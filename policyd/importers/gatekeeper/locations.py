@@ -14,7 +14,7 @@ _PLAIN = frozenset("-_/")
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class LocationStep:
     """A field ``name``; or, with ``key``, the items of the list before it: the one whose key has
     ``value``, or all of them (None).
     """
@@ -33,7 +33,7 @@ class Step:
         return self.is_list and self.value is None
 
 
-def steps(location: str, path: str) -> tuple[Step, ...]:
+def steps(location: str, path: str) -> tuple[LocationStep, ...]:
     """Return the steps of a location.
 
     >>> [step.name or step.key for step in steps('spec.containers[name:*].image', '')]
@@ -91,9 +91,9 @@ class _Characters:
         return self.take()
 
 
-def _steps(source: _Characters) -> Iterator[Step]:
+def _steps(source: _Characters) -> Iterator[LocationStep]:
     while True:
-        yield Step(name=source.word()[0])
+        yield LocationStep(name=source.word()[0])
         source.skip()
         while source.next == "[":
             source.take()
@@ -104,18 +104,18 @@ def _steps(source: _Characters) -> Iterator[Step]:
         source.take(".")
 
 
-def _list(source: _Characters) -> Step:
+def _list(source: _Characters) -> LocationStep:
     key, _ = source.word()
     source.skip()
     source.take(":")
     source.skip()
     if source.next == "*":
         source.take()
-        found = Step(key=key)
+        found = LocationStep(key=key)
     else:
         value, quoted = source.word()
         number = not quoted and value.isdigit()
-        found = Step(key=key, value=int(value) if number else value)
+        found = LocationStep(key=key, value=int(value) if number else value)
     source.skip()
     source.take("]")
     return found

@@ -35,7 +35,7 @@ _NAMESPACE = "request.?namespace.orValue('')"
 
 
 @dataclass(frozen=True, slots=True)
-class Matched:
+class TranslatedMatch:
     """``constraints`` and ``conditions`` of a Policy. ``pods_only``: the only kind is Pod."""
 
     constraints: JSONObject
@@ -49,7 +49,7 @@ def matched(
     operations: Sequence[str] = _CHANGES,
     *,
     subresources: bool = True,
-) -> Matched:
+) -> TranslatedMatch:
     """Return what a ``match`` at ``path`` says; raises Refused.
 
     Custom resources have the plural of their CustomResourceDefinition among ``others``.
@@ -77,7 +77,7 @@ def matched(
         selector = object_at(match, given, path)
         if selector:
             found[wanted] = selector
-    return Matched(found, _conditions(match, path))
+    return TranslatedMatch(found, _conditions(match, path))
 
 
 def _rules(

@@ -8,7 +8,7 @@ object.
 from collections.abc import Mapping, Sequence
 
 from policyd.importers.fields import object_at, objects, require_fields, strings
-from policyd.importers.gatekeeper.locations import Step, steps
+from policyd.importers.gatekeeper.locations import LocationStep, steps
 from policyd.importers.gatekeeper.matching import matched
 from policyd.importers.gatekeeper.overlays import overlay
 from policyd.importers.gatekeeper.patches import Computed, image, patch, pruned
@@ -226,7 +226,7 @@ def _overlay(value: JSONObject) -> JSONObject:
     return {"patchType": "Overlay", "overlay": value}
 
 
-def _is_prefix(part: Sequence[Step], whole: Sequence[Step]) -> bool:
+def _is_prefix(part: Sequence[LocationStep], whole: Sequence[LocationStep]) -> bool:
     return tuple(whole[: len(part)]) == tuple(part)
 
 

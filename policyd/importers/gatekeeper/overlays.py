@@ -6,7 +6,7 @@ item that is named and missing is added; path tests say where nothing is done.
 
 from collections.abc import Mapping, Sequence
 
-from policyd.importers.gatekeeper.locations import Step
+from policyd.importers.gatekeeper.locations import LocationStep
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
@@ -16,7 +16,7 @@ Tests = Mapping[int, str]
 _ANY = "*"
 
 
-def overlay(location: Sequence[Step], value: JSON, tests: Tests, path: str) -> JSONObject:
+def overlay(location: Sequence[LocationStep], value: JSON, tests: Tests, path: str) -> JSONObject:
     """Return the overlay that sets ``value``; raises Refused.
 
     >>> from policyd.importers.gatekeeper.locations import steps
@@ -28,7 +28,7 @@ def overlay(location: Sequence[Step], value: JSON, tests: Tests, path: str) -> J
     return found
 
 
-def _at(location: Sequence[Step], depth: int, value: JSON, tests: Tests, path: str) -> JSON:
+def _at(location: Sequence[LocationStep], depth: int, value: JSON, tests: Tests, path: str) -> JSON:
     """Return what belongs into the place that the steps before ``depth`` lead to."""
     if depth == len(location):
         return value

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from policyd.export.expressions.literals import literal, string_literal
-from policyd.importers.gatekeeper.locations import Step
+from policyd.importers.gatekeeper.locations import LocationStep
 from policyd.importers.model import Refused
 from policyd.json_types import JSON
 
@@ -13,7 +13,7 @@ Computed = Callable[[str], str]
 _DOMAIN = "^([^/]*[.:][^/]*|localhost)/"
 
 
-def patch(location: Sequence[Step], test: Computed, value: Computed, path: str) -> str:
+def patch(location: Sequence[LocationStep], test: Computed, value: Computed, path: str) -> str:
     """Return CEL of the patch that replaces the value at a location where ``test`` holds.
 
     Raises Refused for a location with two lists.
@@ -75,7 +75,7 @@ def _operation(pointer: str, value: str) -> str:
     return f"JSONPatch{{op: 'replace', path: {pointer}, value: {value}}}"
 
 
-def _pointer(steps: Sequence[Step]) -> str:
+def _pointer(steps: Sequence[LocationStep]) -> str:
     return "".join(f"/{_escaped(step.name)}" for step in steps)
 
 
@@ -83,19 +83,19 @@ def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
-def _fields(root: str, steps: Sequence[Step]) -> str:
+def _fields(root: str, steps: Sequence[LocationStep]) -> str:
     for step in steps:
         plain = step.name.isidentifier() and step.name.isascii()
         root += f".{step.name}" if plain else f"[{string_literal(step.name)}]"
     return root
 
 
-def _optional(root: str, steps: Sequence[Step]) -> str:
+def _optional(root: str, steps: Sequence[LocationStep]) -> str:
     for step in steps:
         plain = step.name.isidentifier() and step.name.isascii()
         root += f".?{step.name}" if plain else f"[?{string_literal(step.name)}]"
     return root
 
 
-def _guard(root: str, steps: Sequence[Step]) -> str:
+def _guard(root: str, steps: Sequence[LocationStep]) -> str:
     return f"{_optional(root, steps)}.hasValue()"

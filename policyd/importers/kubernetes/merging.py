@@ -107,28 +107,21 @@ def _common(one: Sequence[str], other: Sequence[str]) -> list[str]:
 
 
 def _resources(one: Sequence[str], other: Sequence[str]) -> list[str]:
-    """Return the patterns of resources that both lists match: each is ``A``, ``A/B``, with ``*``
-    for either.
-    """
+    """Return the patterns of the resources that both lists match."""
     found = [each for ours in one for theirs in other if (each := _resource(ours, theirs))]
     return list(dict.fromkeys(found))
 
 
 def _resource(one: str, other: str) -> str:
-    """Return the resources of both patterns, or an empty string.
+    """Return the resources of both patterns, or an empty string. ``pods/*`` matches Pods, too.
 
-    >>> _resource("pods/*", "*/status"), _resource("*", "pods"), _resource("pods", "pods/exec")
+    >>> _resource("pods/*", "*/status"), _resource("*", "pods/*"), _resource("pods", "pods/exec")
     ('pods/status', 'pods', '')
     """
-    ours, theirs = one.split("/", 1), other.split("/", 1)
-    # "*/*" matches resources and sub-resources, "*" and "pods" resources only.
-    if one == "*/*" or other == "*/*":
-        return other if one == "*/*" else one
-    if len(ours) != len(theirs):
-        return ""
-    parts = [
-        mine if its == "*" else its
-        for mine, its in zip(ours, theirs, strict=True)
-        if mine == its or "*" in (mine, its)
-    ]
-    return "/".join(parts) if len(parts) == len(ours) else ""
+    parts: list[str] = []
+    for ours, theirs in zip(one.partition("/")[::2], other.partition("/")[::2], strict=True):
+        if ours != theirs and "*" not in (ours, theirs):
+            return ""
+        parts.append(theirs if ours == "*" else ours)
+    resource, subresource = parts
+    return f"{resource}/{subresource}" if subresource else resource

@@ -16,7 +16,7 @@ from policyd.json_types import JSON, JSONObject
 from policyd.policy.model.base import LabelSelector, ModelError
 from policyd.policy.source.documents import Document
 
-Condition = Callable[[JSON, str], str]
+ConditionTranslator = Callable[[JSON, str], str]
 """Makes CEL of a block of Kyverno's conditions at a path; raises Refused."""
 
 _GROUP = "kyverno.io"
@@ -34,7 +34,7 @@ def exceptions(
     policy: Document,
     rules: Mapping[str, Collection[str]],
     others: Sequence[Document],
-    condition: Condition,
+    condition: ConditionTranslator,
 ) -> RuleParts:
     """Return ``exceptions`` and ``matchConditions`` of a rule.
 

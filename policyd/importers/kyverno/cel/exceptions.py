@@ -13,8 +13,7 @@ from policyd.cel.syntax.ast import Call, Expr, ListExpr, Literal
 from policyd.cel.syntax.unparse import unparse
 from policyd.export.expressions.literals import literal
 from policyd.export.expressions.rewriting import free_name
-from policyd.export.expressions.selectors import joined
-from policyd.importers.fields import object_at, objects, require_fields, strings
+from policyd.importers.fields import enclosed, object_at, objects, require_fields, strings
 from policyd.importers.kyverno.cel.libraries import parsed
 from policyd.importers.kyverno.cel.rewriting import Rewriting
 from policyd.importers.kyverno.cel.validations import condition_name
@@ -65,7 +64,7 @@ def exceptions_for(
                 raise Refused(f"{path}.expiresAt", "only exceptions from a whole policy expire")
             for name, values in lists.items():
                 if values:
-                    test = joined("&&", tests)
+                    test = " && ".join(map(enclosed, tests))
                     listed = literal(values)
                     allowed[name].append(f"({test} ? {listed} : [])" if test else listed)
             continue
@@ -118,12 +117,12 @@ def _add(
         if expires:
             text = "a condition does not expire; only exceptions by name or namespace do"
             raise Refused(f"{path}.expiresAt", text)
-        test = joined("&&", tests)
+        test = " && ".join(map(enclosed, tests)) if len(tests) > 1 else tests[0]
         name = free_name(
             condition_name(f"exception-{document.name}"),
             [str(each["name"]) for each in found.conditions],
         )
-        found.conditions.append({"name": name, "expression": f"!({test})"})
+        found.conditions.append({"name": name, "expression": f"!{enclosed(test)}"})
         return
     one: JSONObject = {"name": document.name, **criteria}
     if expires:

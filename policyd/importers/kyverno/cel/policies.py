@@ -22,6 +22,7 @@ from policyd.importers.kyverno.cel.validations import (
     audit_annotations,
     bound_variables,
     conditions,
+    guarded,
     validations,
 )
 from policyd.importers.model import Imported, ImportedDocument, ImportRemark, Refused
@@ -113,12 +114,18 @@ class _Conversion:
         variables, rewriting = bound_variables(spec.get("variables"), "spec.variables", rewriting)
         own = conditions(spec.get("matchConditions"), "spec.matchConditions", rewriting)
         found["matchConditions"] = [*filter(None, [controllers.condition(), *self._namespace()])]
-        found["matchConditions"] += (*exempt.conditions, *own)
+        found["matchConditions"] += (*exempt.conditions, *own.early)
         found |= param
         found["variables"] = [*exempt.variables, *variables]
         found["failurePolicy"] = spec.get("failurePolicy")
         found |= timeout(spec, "spec")
         found |= self._body(rewriting)
+        checks = found.get("validations") or []
+        more = bool(found.get("auditAnnotations"))
+        checks, variables = guarded(
+            checks, found["variables"], own, "spec.matchConditions", more=more
+        )
+        found |= {"validations": checks, "variables": variables}
         found["exceptions"] = exempt.exceptions
         ordered = {field: found[field] for field in _ORDER if found.get(field)}
         return {

@@ -15,7 +15,7 @@ from policyd.export.expressions.occurrences import (
     occurrences,
     spliced,
 )
-from policyd.importers.fields import tidy
+from policyd.importers.fields import enclosed, tidy
 from policyd.importers.kyverno.cel.calls import SourceCall, calls_of, method_calls
 from policyd.importers.kyverno.cel.libraries import nodes, parsed, require_known
 from policyd.importers.model import Refused
@@ -108,7 +108,7 @@ class Rewriting:
             raise Refused(path, "matchConditions can read variables by variables.NAME only")
         held = self.variables[access.key or ""]
         nested = Rewriting(variables=self.variables).without_variables(held, path)
-        return Replacement(use.start, access.span[1], f"({nested})")
+        return Replacement(use.start, access.span[1], enclosed(nested))
 
     def _calls(self, text: str) -> str:
         """Replace calls one by one: one may be the argument of another."""

@@ -11,6 +11,7 @@ from policyd.importers.kyverno.cel.validations import (
     audit_annotations,
     bound_variables,
     conditions,
+    guarded,
     validations,
 )
 from policyd.importers.kyverno.rule import RuleParts
@@ -55,8 +56,13 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         fallback=str(validate.get("message") or ""),
     )
     annotations = cel.get("auditAnnotations")
+    preconditions = f"{path}.celPreconditions"
+    held = conditions(given, preconditions, rewriting)
+    checks, variables = guarded(
+        checks, variables, held, preconditions, more=bool(cel.get("auditAnnotations"))
+    )
     spec |= {
-        "matchConditions": conditions(given, f"{path}.celPreconditions", rewriting),
+        "matchConditions": held.early,
         "variables": variables,
         "validations": checks,
         "auditAnnotations": audit_annotations(annotations, f"{here}.auditAnnotations", rewriting),

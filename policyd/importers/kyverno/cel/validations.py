@@ -3,12 +3,17 @@
 They have the fields of a ValidatingAdmissionPolicy.
 """
 
+from collections.abc import Iterable
+from dataclasses import dataclass
+
 from policyd._core.match.labels import key_errors
+from policyd.export.expressions.occurrences import occurrences
 from policyd.export.expressions.rewriting import free_name
-from policyd.importers.fields import objects, one_line, require_fields
+from policyd.importers.fields import enclosed, objects, one_line, require_fields
 from policyd.importers.kyverno.cel.rewriting import Rewriting
-from policyd.importers.model import ImportRemark
+from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
+from policyd.versions import NEWEST
 
 _VALIDATION = frozenset(
     ("expression", "message", "messageExpression", "reason", "name", "identifier")
@@ -33,17 +38,58 @@ def bound_variables(
     return found, rewriting
 
 
-def conditions(given: JSON, path: str, rewriting: Rewriting) -> list[JSONObject]:
-    """Return matchConditions; variables are replaced by their expressions."""
+@dataclass(frozen=True, slots=True)
+class SplitConditions:
+    """matchConditions; and ``late``, CEL of those that need what matchConditions cannot see."""
+
+    early: list[JSONObject]
+    late: str = ""
+
+    def variable(self, taken: Iterable[str]) -> JSONObject | None:
+        """Return a variable that holds if the late conditions do."""
+        return {"name": free_name("applies", taken), "expression": self.late} if self.late else None
+
+
+def conditions(given: JSON, path: str, rewriting: Rewriting) -> SplitConditions:
+    """Return matchConditions; variables are replaced by their expressions.
+
+    In Kyverno they see the Namespace, in Kubernetes they do not.
+    """
     found: list[JSONObject] = []
+    late: list[str] = []
     for index, each in enumerate(objects(given, path)):
         here = f"{path}[{index}]"
         require_fields(each, ("name", "expression"), here)
         text = rewriting.without_variables(str(each.get("expression", "")), f"{here}.expression")
+        if occurrences(text, frozenset(("namespaceObject",)), NEWEST):
+            late.append(text)
+            continue
         name = condition_name(str(each.get("name", "")))
         name = free_name(name, [known["name"] for known in found])
         found.append({"name": name, "expression": text})
-    return found
+    return SplitConditions(found, late[0] if len(late) == 1 else " && ".join(map(enclosed, late)))
+
+
+def guarded(
+    checks: list[JSONObject],
+    variables: list[JSONObject],
+    given: SplitConditions,
+    path: str,
+    *,
+    more: bool = False,
+) -> tuple[list[JSONObject], list[JSONObject]]:
+    """Return validations and variables so that validations only count if late conditions hold.
+
+    Raises Refused if there are no validations, or ``more`` than them: nothing else can be guarded.
+    """
+    applies = given.variable(str(each["name"]) for each in variables)
+    if applies is None:
+        return checks, variables
+    if not checks or more:
+        raise Refused(path, "a condition reads namespaceObject, which is only known later")
+    guard = f"!variables.{applies['name']} || "
+    after = [{**each, "expression": guard + enclosed(each["expression"])} for each in checks]
+    return after, [*variables, applies]
 
 
 def condition_name(given: str) -> str:

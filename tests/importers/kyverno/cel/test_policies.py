@@ -137,6 +137,26 @@ def test_conditions_have_the_expressions_of_variables() -> None:
     assert messages(found, policyd.build_review(pod(container(image="db:latest")))) == []
 
 
+def test_conditions_on_the_namespace_are_checked_with_the_validations() -> None:
+    labels = {"tier": "gold"}
+    given = [
+        {
+            "name": "gold",
+            "expression": "namespaceObject.metadata.?labels.?tier == optional.of('gold')",
+        },
+        {"name": "web", "expression": "object.metadata.name == 'web'"},
+    ]
+    found = converted(convert, source(matchConditions=given))
+    assert [each["name"] for each in spec_of(found)["matchConditions"]] == ["web"]
+    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop", "labels": labels}}
+    review = policyd.build_review(LATEST)
+    assert messages(found, review, shop) == ["no latest"]
+    shop["metadata"] = {"name": "shop"}
+    assert messages(found, review, shop) == []
+    refused = converted(convert, source("MutatingPolicy", mutations=[], matchConditions=given))
+    assert reason_of(refused).startswith("spec.matchConditions: a condition reads namespaceObject")
+
+
 def test_an_object_that_is_got_becomes_a_parameter() -> None:
     variables = [
         {"name": "cm", "expression": "resource.Get('v1', 'configmaps', 'shop', 'settings')"}
