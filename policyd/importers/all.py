@@ -68,6 +68,7 @@ _FOREIGN: Mapping[tuple[str, str], str] = {
     ),
 }
 _EXCEPTIONS = ((KYVERNO, "PolicyException"), (KYVERNO_CEL, "PolicyException"))
+_CONFIG = ("config.gatekeeper.sh", "Config")
 _BINDINGS = {
     "ValidatingAdmissionPolicyBinding": "ValidatingAdmissionPolicy",
     "MutatingAdmissionPolicyBinding": "MutatingAdmissionPolicy",
@@ -140,6 +141,9 @@ def _unclaimed(documents: Sequence[Document]) -> Iterator[Imported]:
             if (_BINDINGS[each.kind], name) not in policies:
                 message = f"the sources have no {_BINDINGS[each.kind]} {name}"
                 yield _refused(each, "spec.policyName", message)
+        elif (each.group, each.kind) == _CONFIG and _spec(each).get("match"):
+            message = "a Config that exempts namespaces from all policies: give each its own match"
+            yield _refused(each, "spec.match", message)
         elif _is_unknown(each):
             yield _refused(each, "kind", f"policyd knows no {each.kind} of {each.api_version}")
 

@@ -59,6 +59,10 @@ def test_policies_are_converted_in_their_order_and_manifests_left_alone(tmp_path
             document(KUBERNETES, "ValidatingAdmissionPolicyBinding", policyName="gone"),
             "the sources have no ValidatingAdmissionPolicy gone",
         ),
+        (
+            document("config.gatekeeper.sh/v1alpha1", "Config", match=[{"processes": ["*"]}]),
+            "a Config that exempts namespaces from all policies",
+        ),
         (document("kyverno.io/v9", "Surprise"), "policyd knows no Surprise of kyverno.io/v9"),
     ],
 )

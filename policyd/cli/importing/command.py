@@ -51,10 +51,9 @@ _NOTHING = (
 
 @click.command("import", epilog=_EPILOG)
 @click.argument(
-    "sources",
+    "paths",
     nargs=-1,
     required=True,
-    metavar="SOURCE...",
     type=click.Path(exists=True, allow_dash=True, path_type=Path),
 )
 @click.option(
@@ -95,7 +94,7 @@ _NOTHING = (
 )
 def command(
     *,
-    sources: tuple[Path, ...],
+    paths: tuple[Path, ...],
     folder: Path | None,
     version: KubernetesVersion,
     strict: bool,
@@ -107,16 +106,16 @@ def command(
     A policy that means the same as a Policy of policyd becomes one, with its messages word for
     word. Any other is not imported, and the summary lists every reason, with file and line.
 
-    SOURCE are files and directories, or - for standard input. Documents that are no policies, such
+    PATHS are files and directories, or - for standard input. Documents that are no policies, such
     as the manifests beside tests, are passed over. The documents are printed, and the summary goes
     to standard error; with -o the documents are written to files, and the summary is printed.
     """
     if folder is not None and form == "yaml":
         raise click.UsageError("--format yaml prints the documents: leave out -o")
-    read = read_sources(sources)
+    read = read_sources(paths)
     found = _imported(read, version)
     if not found and not read.problems:
-        listed = ", ".join(map(str, sources))
+        listed = ", ".join(map(str, paths))
         raise ConfigError(f"no policies to import in {listed}\n  hint: {_NOTHING}")
     if verify or folder is not None:
         found = _proved(read, found, version)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import click
 
@@ -140,29 +141,16 @@ def command(
     if update and form != "text":
         raise click.UsageError(f"--update cannot be combined with --format {form}")
     if watch:
-        for option, given in (
-            (f"--format {form}", form != "text"),
-            ("--update", update),
-            ("--last-failed", last_failed),
-        ):
-            if given:
-                raise click.UsageError(f"--watch cannot be combined with {option}")
-        _require_plain(read_tests(paths)[0], {"--watch": True})
-        from policyd.cli.test.watch import SuiteWatcher  # slow to import
-
-        raise SystemExit(SuiteWatcher(paths, options, verbose).run())
+        _watch(paths, options, verbose, form, update=update, last_failed=last_failed)
     loaded = load_tested(paths, version)
     sources = loaded.sources
-    if loaded.foreign:
-        _require_plain(
-            loaded.foreign,
-            {
-                "--update": update,
-                "--last-failed": last_failed,
-                "--require-tests": require_tests,
-                "--coverage": observed,
-            },
-        )
+    given = {
+        "--update": update,
+        "--last-failed": last_failed,
+        "--require-tests": require_tests,
+        "--coverage": observed,
+    }
+    _require_plain(loaded.foreign, given)
     if update:
         options = _update(paths, sources, options, last_failed)
         sources, last_failed = load(paths, version=version), False
@@ -175,6 +163,28 @@ def command(
     write(form, results, verbose)
     if not results.passed:
         raise SystemExit(1)
+
+
+def _watch(
+    paths: Sequence[Path],
+    options: RunOptions,
+    verbose: bool,
+    form: str,
+    *,
+    update: bool,
+    last_failed: bool,
+) -> NoReturn:
+    for option, given in (
+        (f"--format {form}", form != "text"),
+        ("--update", update),
+        ("--last-failed", last_failed),
+    ):
+        if given:
+            raise click.UsageError(f"--watch cannot be combined with {option}")
+    _require_plain(read_tests(paths)[0], {"--watch": True})
+    from policyd.cli.test.watch import SuiteWatcher  # slow to import
+
+    raise SystemExit(SuiteWatcher(paths, options, verbose).run())
 
 
 def _update(
@@ -193,7 +203,7 @@ def _update(
 def _require_plain(foreign: Sequence[Document], given: Mapping[str, bool]) -> None:
     """Raise UsageError for options that only suites of policyd have a meaning for."""
     for option, is_given in given.items():
-        if is_given:
+        if is_given and foreign:
             test = foreign[0]
             raise click.UsageError(
                 f"{option} needs suites of policyd, and {test.file} is a {test.kind} of "
