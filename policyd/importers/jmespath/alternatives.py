@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import RELATION, SUM, TERNARY, Cel, disjunction
+from policyd.importers.jmespath.cel import RELATION, SUM, TERNARY, Cel, conjunction, disjunction
 from policyd.importers.jmespath.fields import NEVER_EMPTY, NUMBER_OR_STRING
 from policyd.importers.jmespath.kinds import (
     ANY,
@@ -76,14 +76,15 @@ class Several(CelValue):
             if not any(each.may_be_missing for each in self.parts):
                 return self
             optionals = ", ".join(single(each).optional() for each in self.parts)
-            return CelValue(Cel(f"optional.unwrap([{optionals}])"), self.kind)
+            return CelValue(Cel(f"optional.unwrap([{optionals}])"), self.kind, needs=self.needs)
         lists = [
             f"[{each.text()}]" if each.kind.name in SCALARS else each.or_value("[]")
             for each in self.parts
         ]
         items = {each.kind.items for each in self.parts}
         kind = JsonKind("list", items.pop() if len(items) == 1 else None)
-        return CelValue(Cel(" + ".join(lists), SUM), kind, name=self.parts[0].name)
+        whole = Cel(" + ".join(lists), SUM)
+        return CelValue(whole, kind, needs=self.needs, name=self.parts[0].name)
 
 
 def single(term: CelTerm) -> CelValue:
@@ -123,6 +124,15 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
     if first.kind.name not in ("any", "quantity", second.kind.name):
         return Either(first, second)
     return _with_default(first, second)
+
+
+def both(first: CelTerm, second: CelTerm) -> CelValue:
+    """Return ``first && second``: the second value, or the first one if that is not true."""
+    holds = truth(first)
+    if first.kind == BOOL and second.kind == BOOL:
+        return CelValue(conjunction([holds, truth(second)]), BOOL)
+    one, two = (f"dyn({each.or_value('null')})" for each in (first, second))
+    return CelValue(Cel(f"{holds.at(RELATION)} ? {two} : {one}", TERNARY), nullable=True)
 
 
 def _with_default(value: CelValue, default: Constant) -> CelValue:

@@ -109,6 +109,9 @@ def _not_null(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
 
 def _to_string(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
     (whole,) = arguments
+    if whole.may_be_missing:
+        # Of null, it is the string `null`.
+        whole = CelValue(Cel(whole.or_value("'null'")), whole.kind, name=whole.name)
     return CelValue(as_string(whole), STRING, name=whole.name)
 
 
