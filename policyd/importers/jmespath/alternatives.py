@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import RELATION, SUM, TERNARY, Cel, disjunction
+from policyd.importers.jmespath.cel import RELATION, SUM, TERNARY, Cel, conjunction, disjunction
 from policyd.importers.jmespath.fields import NEVER_EMPTY, NUMBER_OR_STRING
 from policyd.importers.jmespath.kinds import (
     ANY,
     BOOL,
+    LIST,
     NUMBER,
     QUANTITY,
     SCALARS,
@@ -118,11 +119,22 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
         return CelValue(value.cel(), value.kind, needs=value.presence(), name=value.name)
     if isinstance(first, Either):
         return first_of(first.first, first_of(first.second, second))
+    if first.kind == ANY and second.constant == "" and first.name.endswith("s"):
+        return Either(replace(first, kind=LIST), second)
     if first.kind == QUANTITY and second.constant == "":
         return Either(first, second)
     if first.kind.name not in ("any", "quantity", second.kind.name):
         return Either(first, second)
     return _with_default(first, second)
+
+
+def both(first: CelTerm, second: CelTerm) -> CelValue:
+    """Return ``first && second``: the second value, or the first one if that is not true."""
+    holds = truth(first)
+    if first.kind == BOOL and second.kind == BOOL:
+        return CelValue(conjunction([holds, truth(second)]), BOOL)
+    one, two = (f"dyn({each.or_value('null')})" for each in (first, second))
+    return CelValue(Cel(f"{holds.at(RELATION)} ? {two} : {one}", TERNARY), nullable=True)
 
 
 def _with_default(value: CelValue, default: Constant) -> CelValue:

@@ -12,7 +12,7 @@ from typing import Any
 import jmespath.exceptions
 import jmespath.parser
 
-from policyd.importers.jmespath.alternatives import CelTerm, Either, Several, first_of, single
+from policyd.importers.jmespath.alternatives import CelTerm, Either, Several, both, first_of, single
 from policyd.importers.jmespath.cel import (
     MEMBER,
     SUM,
@@ -26,7 +26,7 @@ from policyd.importers.jmespath.cel import (
 from policyd.importers.jmespath.fields import kind_of_field
 from policyd.importers.jmespath.functions import called
 from policyd.importers.jmespath.inner import joined, split_inner
-from policyd.importers.jmespath.kinds import ANY, BOOL, MAP, JsonKind, kind_of
+from policyd.importers.jmespath.kinds import ANY, BOOL, MAP, SCALARS, JsonKind, kind_of
 from policyd.importers.jmespath.streams import CelList, Generator
 from policyd.importers.jmespath.truth import equality, truth
 from policyd.importers.jmespath.values import CelValue, Constant, Nulls
@@ -106,8 +106,10 @@ class _Reader:
                 return self._projected(node, current)
             case "or_expression":
                 return first_of(self.term(children[0], current), self.term(children[1], current))
-            case "and_expression" | "not_expression" | "comparator":
+            case "not_expression" | "comparator":
                 return CelValue(self.condition(node, current), BOOL)
+            case "and_expression":
+                return both(*(self.term(each, current) for each in children))
             case "multi_select_list":
                 return self._listed(children, current)
             case "multi_select_dict":
@@ -197,11 +199,13 @@ class _Reader:
 
     # Projections
 
-    def _flattened(self, whole: CelTerm) -> CelList:
+    def _flattened(self, whole: CelTerm) -> CelTerm:
         if isinstance(whole, CelList):
             return self._spliced(whole)
         if isinstance(whole, Several):
-            return self._generated(whole.concatenated(), None)
+            return replace(self._generated(whole.concatenated(), None), needs=whole.needs)
+        if whole.kind.name in SCALARS:
+            return constant(None)
         return self._generated(single(whole), None)
 
     def _spliced(self, stream: CelList) -> CelList:
@@ -223,6 +227,8 @@ class _Reader:
     def _projected(self, node: _Node, current: CelTerm | None) -> CelTerm:
         left, right, *condition = node["children"]
         whole = self.term(left, current)
+        if whole.kind.name in SCALARS:
+            return constant(None)
         if node["type"] == "value_projection":
             stream = self._generated(single(whole), "key")
         elif isinstance(whole, CelList):
@@ -319,7 +325,9 @@ def meant(meaning: Meaning, name: str) -> CelTerm:
 
 
 def select(value: CelValue, name: str) -> CelValue:
-    """Return a field of a value."""
+    """Return a field of a value; what is no map has none."""
+    if value.kind.name in SCALARS or value.kind.name == "list":
+        return constant(None)
     return value.select(name, kind_of_field(name, value.name))
 
 

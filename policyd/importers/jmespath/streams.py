@@ -118,7 +118,7 @@ class CelList:
         return inner
 
     def has(self, item: str, *, strict: bool = False) -> Cel | None:
-        """Return CEL that is true if an item, CEL, is one of the elements; None if that is no `in`."""
+        """Return CEL that is true if an item, CEL, is an element; None if that is no `in`."""
         *outer, last = self.generators
         if last.conditions or last.key is not None or self.element.text() != last.variable:
             return None

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from policyd.importers.jmespath.cel import (
+    FALSE,
     MEMBER,
     RELATION,
     SUM,
@@ -104,6 +105,8 @@ class CelValue:
 
     def _own_presence(self) -> Cel | None:
         if not self.steps:
+            if self.base.text == "null":
+                return FALSE
             return relation(self.base.at(RELATION), "!=", "null") if self.nullable else None
         if len(self.steps) == 1 and isinstance(self.steps[0], str) and is_field(self.steps[0]):
             return Cel(f"has({self.text()})")
