@@ -32,7 +32,11 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         raise Refused(f"{at}.assert", "assertion trees are not imported: write a pattern")
     found = _body(validate, at, scope)
     words, remarks = message(validate.get("message"), scope, f"{at}.message")
-    listed = [{**each, **words} for each in found.spec["validations"]]
+    # A pattern is longer than its message, an expression shorter.
+    listed = [
+        {**each, **words} if "expression" in each else {**words, **each}
+        for each in found.spec["validations"]
+    ]
     if validate.get("allowExistingViolations"):
         what = "an update of an object that violated the rule before is checked like any other"
         remarks = (*remarks, ImportRemark(f"{at}.allowExistingViolations", what))

@@ -36,7 +36,7 @@ def annotated(**annotations: str) -> JSONObject:
 IN_PROD = {**pod(), "metadata": {"name": "web", "namespace": "prod-eu"}}
 GENERATED = {**pod(), "metadata": {"generateName": "web-7d8f-", "namespace": "default"}}
 SECRET = thing("Secret", metadata={"namespace": "default"})
-ANN = {"user": "ann", "groups": ["dev", "system:authenticated"]}
+ANN: dict[str, Any] = {"user": "ann", "groups": ["dev", "system:authenticated"]}
 
 
 @pytest.mark.parametrize(

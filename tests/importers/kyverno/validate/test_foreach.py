@@ -71,13 +71,15 @@ LOOPS: list[JSONObject] = [
         "pattern": TAGGED,
     },
     {
-        "list": "[request.object.spec]",
-        "foreach": [{"list": "element0.containers", "pattern": TAGGED}],
+        "list": ALL,
+        "foreach": [
+            {"list": "[element0.image]", **denied("{{ contains(element1, ':') }}", "Equals", False)}
+        ],
     },
 ]
 
 
-@pytest.mark.parametrize("loop", LOOPS[:5])
+@pytest.mark.parametrize("loop", LOOPS)
 def test_every_item_is_checked(loop: JSONObject) -> None:
     policy = foreach(loop)
     assert allows(policy, pod())
