@@ -5,17 +5,19 @@ is missing.
 
 from collections.abc import Callable, Sequence
 
-from policyd.importers.jmespath.alternatives import CelTerm, Either, first_of, single
+from policyd.importers.jmespath.alternatives import CelTerm, Either, Several, first_of, single
 from policyd.importers.jmespath.arithmetic import ARITHMETIC
-from policyd.importers.jmespath.cel import MEMBER, RELATION, SUM, TERNARY, Cel, relation
+from policyd.importers.jmespath.cel import MEMBER, SUM, TERNARY, TRUE, Cel, conjunction, relation
+from policyd.importers.jmespath.globs import globbed, pattern_of
 from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.kinds import BOOL, MAP, NUMBER, STRING, STRINGS, JsonKind
 from policyd.importers.jmespath.refused import REFUSED
 from policyd.importers.jmespath.streams import CelList, Generator
 from policyd.importers.jmespath.truth import equality
-from policyd.importers.jmespath.values import CelValue, Constant
+from policyd.importers.jmespath.values import CelValue, Constant, Count, Joined, Nulls, Ordered
+from policyd.importers.jmespath.versions import versions_in
 from policyd.importers.jmespath.vocabulary import NotTranslatable
-from policyd.importers.jmespath.words import variable
+from policyd.importers.jmespath.words import quoted, variable
 
 # What a function makes of its arguments, and of the variables of macros around it.
 Function = Callable[[Sequence[CelTerm], frozenset[str]], CelTerm]
@@ -39,29 +41,28 @@ def called(name: str, arguments: Sequence[CelTerm], taken: frozenset[str]) -> Ce
 def _length(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
     (whole,) = arguments
     if isinstance(whole, CelList):
-        return CelValue(whole.size(), NUMBER)
-    if isinstance(whole, Either):
-        first, second = whole.first, whole.second
-        if second.kind == STRING and isinstance(second, Constant) and second.constant == "":
-            return _length([_or_empty(first)], taken)
+        some = whole.exists(lambda each: each.presence() or TRUE, strict=True)
+        simple = whole.whole is not None
+        return Count(whole.size(), NUMBER, some=None if simple else some)
+    if isinstance(whole, Either) and _is_empty_text(whole.second):
+        return _length([first_of(whole.first, _NOTHING)], taken)
     return CelValue(Cel(f"size({whole.text()})"), NUMBER)
 
 
-def _or_empty(term: CelTerm) -> CelTerm:
+def _is_empty_text(term: CelTerm) -> bool:
     # `x || ''` is as long as x, whatever is empty of it.
-    return first_of(term, Constant(Cel("[]"), JsonKind("list"), constant=[]))
+    return isinstance(term, Constant) and term.constant == ""
+
+
+_NOTHING = Constant(Cel("[]"), JsonKind("list"), constant=[])
 
 
 def _contains(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
     whole, part = arguments
     if isinstance(whole, CelList):
-        if whole.keys is not None:
-            return CelValue(relation(part.text(SUM), "in", whole.keys.text(SUM)), BOOL)
-        if whole.needs is None or len(whole.generators) > 1:
-            return CelValue(
-                whole.exists(lambda each: equality(each, part)), BOOL, needs=whole.needs
-            )
-        return CelValue(_strict_exists(whole, part), BOOL)
+        inside = whole.has(part.text(SUM), strict=True)
+        found = whole.exists(lambda each: equality(each, part), strict=True)
+        return CelValue(found if inside is None else inside, BOOL)
     if whole.kind == STRING:
         return CelValue(Cel(f"{whole.text(MEMBER)}.contains({part.text()})"), BOOL)
     inside = relation(part.text(SUM), "in", whole.text(SUM))
@@ -72,17 +73,11 @@ def _contains(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
     return CelValue(Cel(unknown, TERNARY), BOOL)
 
 
-def _strict_exists(stream: CelList, part: CelTerm) -> Cel:
-    generator = stream.generators[0]
-    condition = stream.exists(lambda each: equality(each, part)).text
-    lenient, strict = generator.whole(strict=False), generator.whole(strict=True)
-    return Cel(strict + condition.removeprefix(lenient))
-
-
 def _keys(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
     whole = single(arguments[0])
-    key = CelValue(Cel(name := variable("keys", taken)), STRING, name=name)
-    return CelList((Generator(name, whole),), key, needs=whole.presence(), keys=whole)
+    name = variable("keys", taken)
+    key = CelValue(Cel(name), STRING, name="keys")
+    return CelList((Generator(name, whole, of_keys=True),), key, needs=whole.presence())
 
 
 def _values(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
@@ -114,7 +109,10 @@ def _not_null(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
 
 def _to_string(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
     (whole,) = arguments
-    return CelValue(Cel(as_string(whole), RELATION), STRING, name=whole.name)
+    if whole.may_be_missing:
+        # Of null, it is the string `null`.
+        whole = CelValue(Cel(whole.or_value("'null'")), whole.kind, name=whole.name)
+    return CelValue(as_string(whole), STRING, name=whole.name)
 
 
 def _to_number(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
@@ -130,6 +128,13 @@ def _to_number(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
 
 def _join(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
     separator, whole = arguments
+    if isinstance(whole, Several) and isinstance(separator, Constant):
+        parts: list[str | Cel] = []
+        for part in whole.parts:
+            written = part.constant if isinstance(part, Constant) else None
+            parts += [str(separator.constant)] if parts else []
+            parts.append(written if isinstance(written, str) else as_string(part))
+        return Joined.of(parts)
     return CelValue(Cel(f"{whole.text(MEMBER)}.join({separator.text()})"), STRING)
 
 
@@ -149,11 +154,60 @@ def _trim_prefix(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm
 
 def _regex_match(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
     pattern, text = arguments
-    whole = Cel(as_string(text), SUM)
-    return CelValue(
-        Cel(f"{whole.at(MEMBER) if ' ' in whole.text else whole.text}.matches({pattern.text()})"),
-        BOOL,
-    )
+    return CelValue(Cel(f"{as_string(text).at(MEMBER)}.matches({pattern.text()})"), BOOL)
+
+
+def _pattern_match(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    pattern, text = arguments
+    whole = as_string(text).at(MEMBER)
+    if isinstance(pattern, Constant) and isinstance(pattern.constant, str):
+        return CelValue(globbed(whole, pattern.constant), BOOL)
+    return CelValue(Cel(f"{whole}.matches({pattern_of(pattern.text(MEMBER))})"), BOOL)
+
+
+def _merge(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    whole, *others = arguments
+    names: list[str] = []
+    for each in others:
+        if not isinstance(each, Nulls):
+            raise NotTranslatable("`merge()` has no counterpart other than for removing fields")
+        names += each.names
+    key, value = variable("keys", taken), variable("values", taken)
+    condition = conjunction([relation(key, "!=", quoted(each)) for each in names]).text
+    text = f"{whole.text(MEMBER)}.transformMap({key}, {value}, {condition}, {value})"
+    return CelValue(Cel(text), MAP)
+
+
+def _sum(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    (whole,) = arguments
+    if whole.kind.items.name not in ("number", "any"):
+        raise NotTranslatable("`sum()` of anything but numbers has no counterpart")
+    return CelValue(Cel(f"{whole.text(MEMBER)}.sum()"), NUMBER)
+
+
+def _to_boolean(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    (whole,) = arguments
+    return CelValue(Cel(f"bool({whole.text(MEMBER)}.lowerAscii())"), BOOL)
+
+
+def _semver_compare(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    version, wanted = arguments
+    if not isinstance(wanted, Constant) or not isinstance(wanted.constant, str):
+        raise NotTranslatable("`semver_compare()` with a range that is data has no counterpart")
+    return CelValue(versions_in(f"semver({version.text()})", wanted.constant), BOOL)
+
+
+def _before(sign: str) -> Function:
+    def function(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+        one, other = (f"timestamp({each.text()})" for each in arguments)
+        return CelValue(relation(one, sign, other), BOOL)
+
+    return function
+
+
+def _between(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+    time, start, end = (f"timestamp({each.text()})" for each in arguments)
+    return CelValue(conjunction([relation(time, ">", start), relation(time, "<", end)]), BOOL)
 
 
 def _truncate(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
@@ -189,13 +243,29 @@ def _method(name: str, kind: JsonKind) -> Function:
     return function
 
 
-def _of_list(name: str) -> Function:
+def _most(name: str) -> Function:
     def function(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
         (whole,) = arguments
-        items = whole.kind.items if name in ("min", "max") else whole.kind
-        return CelValue(Cel(f"{whole.text(MEMBER)}.{name}()"), items, name=whole.name)
+        return CelValue(_untyped(f"{whole.text(MEMBER)}.{name}()", whole), whole.kind.items)
 
     return function
+
+
+def _ordered(name: str) -> Function:
+    def function(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
+        (whole,) = arguments
+        if whole.kind.name not in ("list", "any"):
+            raise NotTranslatable(f"`{name}()` of anything but a list has no counterpart")
+        text = _untyped(f"{whole.text(MEMBER)}.{name}()", whole)
+        needs = whole.presence()
+        return Ordered(text, whole.kind, needs=needs, name=whole.name, items=whole)
+
+    return function
+
+
+def _untyped(text: str, whole: CelTerm) -> Cel:
+    # Of unknown items, the type checker takes integers.
+    return Cel(text if whole.kind.items == NUMBER else f"dyn({text})")
 
 
 # How many arguments each has (None: any number), and what makes CEL of them.
@@ -219,13 +289,21 @@ _FUNCTIONS: dict[str, tuple[int | None, Function]] = {
     "replace": (4, _method("replace", STRING)),
     "replace_all": (3, _method("replace", STRING)),
     "regex_match": (2, _regex_match),
+    "pattern_match": (2, _pattern_match),
+    "semver_compare": (2, _semver_compare),
+    "merge": (None, _merge),
+    "sum": (1, _sum),
+    "to_boolean": (1, _to_boolean),
+    "time_before": (2, _before("<")),
+    "time_after": (2, _before(">")),
+    "time_between": (3, _between),
     "truncate": (2, _truncate),
     "compare": (2, _compare),
     "equal_fold": (2, _equal_fold),
     "label_match": (2, _label_match),
-    "min": (1, _of_list("min")),
-    "max": (1, _of_list("max")),
-    "sort": (1, _of_list("sort")),
-    "reverse": (1, _of_list("reverse")),
+    "min": (1, _most("min")),
+    "max": (1, _most("max")),
+    "sort": (1, _ordered("sort")),
+    "reverse": (1, _ordered("reverse")),
     **{name: (2, function) for name, function in ARITHMETIC.items()},
 }

@@ -5,11 +5,15 @@ A variable that is not resolved is an error in Kyverno; it is one of CEL here. A
 where its key or value is null.
 """
 
+from dataclasses import replace
+
 from policyd.importers.jmespath import has_variables
-from policyd.importers.jmespath.alternatives import CelTerm
+from policyd.importers.jmespath.alternatives import CelTerm, Either
 from policyd.importers.jmespath.cel import Cel, conjunction, disjunction
 from policyd.importers.jmespath.interpolation import term_of
-from policyd.importers.jmespath.reading import constant, listed
+from policyd.importers.jmespath.reading import constant, listed, over
+from policyd.importers.jmespath.streams import CelList
+from policyd.importers.jmespath.values import CelValue, Constant, Ordered
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.kyverno.operators import OPERATORS
 from policyd.importers.model import Refused
@@ -61,7 +65,8 @@ def _condition(condition: JSON, scope: Vocabulary, path: str) -> Cel:
     if operator is None:
         raise Refused(f"{path}.operator", f"`{name}` is not an operator of Kyverno")
     key = _term(condition.get("key"), scope, f"{path}.key")
-    value = _term(condition.get("value"), scope, f"{path}.value")
+    inside = scope.inside(*key.variables) if isinstance(key, CelList) else scope
+    value = _term(condition.get("value"), inside, f"{path}.value")
     try:
         return operator(key, value)
     except NotTranslatable as error:
@@ -71,7 +76,7 @@ def _condition(condition: JSON, scope: Vocabulary, path: str) -> Cel:
 def _term(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
     try:
         if isinstance(written, str):
-            return term_of(written, scope)
+            return _as_items(term_of(written, scope), scope)
         if isinstance(written, list) and has_variables(written):
             return listed([_term(each, scope, path) for each in written])
     except NotTranslatable as error:
@@ -79,3 +84,14 @@ def _term(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
     if has_variables(written):
         raise Refused(path, "a map with variables has no counterpart in a condition")
     return constant(written)
+
+
+def _as_items(term: CelTerm, scope: Vocabulary) -> CelTerm:
+    # A list that is data, in the form that can be asked about its items.
+    if isinstance(term, Ordered) and isinstance(term.items, CelList | CelValue):
+        return _as_items(term.items, scope)
+    if isinstance(term, Either):
+        return replace(term, first=_as_items(term.first, scope))
+    if isinstance(term, CelValue) and term.kind.name == "list" and not isinstance(term, Constant):
+        return over(term, scope.taken)
+    return term
