@@ -17,13 +17,6 @@ from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.documents import Document
 
-_FIELDS = frozenset(
-    {
-        "name", "match", "exclude", "preconditions", "context", "celPreconditions", "validate",
-        "mutate", "generate", "verifyImages", "skipBackgroundRequests", "reportProperties",
-        "imageExtractors",
-    }
-)  # fmt: skip
 _REFUSED = {
     "generate": "policyd does not create objects",
     "verifyImages": "policyd does not verify signatures of images",
@@ -76,11 +69,9 @@ class RuleConverter:
     def _converted(
         self, rule: JSONObject, path: str, controllers: tuple[str, ...]
     ) -> list[ConvertedRule]:
-        for name in rule:
-            if name not in _FIELDS:
-                raise Refused(f"{path}.{name}", "is not a field of Kyverno's that the import knows")
-            if rule[name] and name in _REFUSED:
-                raise Refused(f"{path}.{name}", _REFUSED[name])
+        for name, why in _REFUSED.items():
+            if name in rule:
+                raise Refused(f"{path}.{name}", why)
         kind = kind_of(rule)
         if rule.get("celPreconditions") and kind != "cel":
             raise Refused(f"{path}.celPreconditions", "Kyverno has them only beside `validate.cel`")
@@ -112,7 +103,7 @@ class RuleConverter:
 
     def _body(self, rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         try:
-            return body(rule)(rule, path, scope)
+            return body(rule, path)(rule, path, scope)
         except NotTranslatable as error:
             raise Refused(path, str(error)) from error
 

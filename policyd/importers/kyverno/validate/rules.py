@@ -8,13 +8,6 @@ from policyd.importers.kyverno.validate.patterns import converted
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
 
-_FIELDS = frozenset(
-    {
-        "message", "pattern", "anyPattern", "deny", "foreach", "manifests", "assert",
-        "failureAction", "failureActionOverrides", "allowExistingViolations",
-    }
-)  # fmt: skip
-
 
 def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     """Return the validations of a rule; ``path`` is that of the rule.
@@ -23,9 +16,6 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     """
     validate = rule["validate"]
     at = f"{path}.validate"
-    for name in validate:
-        if name not in _FIELDS:
-            raise Refused(f"{at}.{name}", "is not a field of Kyverno's that the import knows")
     if "manifests" in validate:
         raise Refused(f"{at}.manifests", "signatures of manifests are not verified by policyd")
     if "assert" in validate:
@@ -57,8 +47,8 @@ def _body(validate: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     raise Refused(path, "the rule validates nothing that the import knows")
 
 
-def _any_pattern(trees: JSON, path: str) -> RuleParts:
-    if not isinstance(trees, list) or not trees:
+def _any_pattern(trees: list[JSON], path: str) -> RuleParts:
+    if not trees:
         raise Refused(path, "expected a list of patterns")
     patterns = [converted(each, f"{path}[{index}]") for index, each in enumerate(trees)]
     remarks = tuple(remark for each in patterns for remark in each.remarks)

@@ -55,7 +55,10 @@ def test_patterns_on_plain_lists_become_one_pattern() -> None:
 def test_several_patterns_for_the_same_list_stay_apart() -> None:
     loop = {"list": "request.object.spec.containers", "pattern": TAGGED}
     found = spec_of(foreach(loop, {**loop, "pattern": {"name": "app"}}))["validations"]
-    assert [list(each) for each in found] == [["pattern", "message"]] * 2
+    assert [each["pattern"] for each in found] == [
+        {"spec": {"containers": [TAGGED]}},
+        {"spec": {"containers": [{"name": "app"}]}},
+    ]
 
 
 LOOPS: list[JSONObject] = [
