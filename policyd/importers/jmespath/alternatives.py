@@ -7,6 +7,7 @@ from policyd.importers.jmespath.fields import NEVER_EMPTY, NUMBER_OR_STRING
 from policyd.importers.jmespath.kinds import (
     ANY,
     BOOL,
+    LIST,
     NUMBER,
     QUANTITY,
     SCALARS,
@@ -76,15 +77,14 @@ class Several(CelValue):
             if not any(each.may_be_missing for each in self.parts):
                 return self
             optionals = ", ".join(single(each).optional() for each in self.parts)
-            return CelValue(Cel(f"optional.unwrap([{optionals}])"), self.kind, needs=self.needs)
+            return CelValue(Cel(f"optional.unwrap([{optionals}])"), self.kind)
         lists = [
             f"[{each.text()}]" if each.kind.name in SCALARS else each.or_value("[]")
             for each in self.parts
         ]
         items = {each.kind.items for each in self.parts}
         kind = JsonKind("list", items.pop() if len(items) == 1 else None)
-        whole = Cel(" + ".join(lists), SUM)
-        return CelValue(whole, kind, needs=self.needs, name=self.parts[0].name)
+        return CelValue(Cel(" + ".join(lists), SUM), kind, name=self.parts[0].name)
 
 
 def single(term: CelTerm) -> CelValue:
@@ -119,6 +119,8 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
         return CelValue(value.cel(), value.kind, needs=value.presence(), name=value.name)
     if isinstance(first, Either):
         return first_of(first.first, first_of(first.second, second))
+    if first.kind == ANY and second.constant == "" and first.name.endswith("s"):
+        return Either(replace(first, kind=LIST), second)
     if first.kind == QUANTITY and second.constant == "":
         return Either(first, second)
     if first.kind.name not in ("any", "quantity", second.kind.name):

@@ -203,7 +203,7 @@ class _Reader:
         if isinstance(whole, CelList):
             return self._spliced(whole)
         if isinstance(whole, Several):
-            return self._generated(whole.concatenated(), None)
+            return replace(self._generated(whole.concatenated(), None), needs=whole.needs)
         if whole.kind.name in SCALARS:
             return constant(None)
         return self._generated(single(whole), None)

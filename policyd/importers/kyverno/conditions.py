@@ -11,11 +11,12 @@ from policyd.importers.jmespath import has_variables
 from policyd.importers.jmespath.alternatives import CelTerm, Either
 from policyd.importers.jmespath.cel import Cel, conjunction, disjunction
 from policyd.importers.jmespath.interpolation import term_of
+from policyd.importers.jmespath.kinds import ANY
 from policyd.importers.jmespath.reading import constant, listed, over
 from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.values import CelValue, Constant, Ordered
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
-from policyd.importers.kyverno.operators import OPERATORS
+from policyd.importers.kyverno.operators import OF_LISTS, OPERATORS
 from policyd.importers.model import Refused
 from policyd.json_types import JSON
 
@@ -65,8 +66,12 @@ def _condition(condition: JSON, scope: Vocabulary, path: str) -> Cel:
     if operator is None:
         raise Refused(f"{path}.operator", f"`{name}` is not an operator of Kyverno")
     key = _term(condition.get("key"), scope, f"{path}.key")
+    if name.lower() in OF_LISTS:
+        key = _as_items(key, scope, key.name.endswith("s"))
     inside = scope.inside(*key.variables) if isinstance(key, CelList) else scope
     value = _term(condition.get("value"), inside, f"{path}.value")
+    if name.lower() in OF_LISTS:
+        value = _as_items(value, inside, True)
     try:
         return operator(key, value)
     except NotTranslatable as error:
@@ -76,7 +81,7 @@ def _condition(condition: JSON, scope: Vocabulary, path: str) -> Cel:
 def _term(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
     try:
         if isinstance(written, str):
-            return _as_items(term_of(written, scope), scope)
+            return term_of(written, scope)
         if isinstance(written, list) and has_variables(written):
             return listed([_term(each, scope, path) for each in written])
     except NotTranslatable as error:
@@ -86,12 +91,19 @@ def _term(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
     return constant(written)
 
 
-def _as_items(term: CelTerm, scope: Vocabulary) -> CelTerm:
-    # A list that is data, in the form that can be asked about its items.
+def _as_items(term: CelTerm, scope: Vocabulary, unknown: bool) -> CelTerm:
+    # A list that is data, in the form that can be asked about its items; `unknown`: what may be of
+    # any kind is taken for a list. A path to what is missing stays an error.
     if isinstance(term, Ordered) and isinstance(term.items, CelList | CelValue):
-        return _as_items(term.items, scope)
+        return _as_items(term.items, scope, unknown)
     if isinstance(term, Either):
-        return replace(term, first=_as_items(term.first, scope))
-    if isinstance(term, CelValue) and term.kind.name == "list" and not isinstance(term, Constant):
-        return over(term, scope.taken)
+        first = term.first
+        if isinstance(first, CelValue) and first.kind.name == "list":
+            first = over(first, scope.taken)
+        return replace(term, first=first)
+    if not isinstance(term, CelValue) or isinstance(term, Constant):
+        return term
+    if term.kind.name == "list" or (unknown and term.kind == ANY):
+        found = CelValue(term.cel(), term.kind, needs=term.needs, name=term.name)
+        return over(found, scope.taken)
     return term

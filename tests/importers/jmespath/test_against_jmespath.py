@@ -39,8 +39,14 @@ _CONTAINER = st.fixed_dictionaries(
     },
 )
 _OBJECT = st.fixed_dictionaries(
-    {"metadata": st.fixed_dictionaries({"name": _NAMES}, optional={
-        "labels": st.dictionaries(st.sampled_from(["app", "team.io/x"]), _NAMES, max_size=2)})},
+    {
+        "metadata": st.fixed_dictionaries(
+            {"name": _NAMES},
+            optional={
+                "labels": st.dictionaries(st.sampled_from(["app", "team.io/x"]), _NAMES, max_size=2)
+            },
+        )
+    },
     optional={
         "spec": st.fixed_dictionaries(
             {},
@@ -55,21 +61,21 @@ _OBJECT = st.fixed_dictionaries(
 )
 
 
-class _Functions(jmespath.functions.Functions):
+class _Functions(jmespath.functions.Functions):  # type: ignore[misc]
     # Unlike those of jmespath, Kyverno does not call functions of what is missing: `a.split(@, ':')`.
-    @jmespath.functions.signature({"types": ["string", "null"]}, {"types": ["string"]})
+    @jmespath.functions.signature({"types": ["string", "null"]}, {"types": ["string"]})  # type: ignore[untyped-decorator]
     def _func_split(self, text: str | None, separator: str) -> list[str] | None:
         return None if text is None else text.split(separator)
 
-    @jmespath.functions.signature({"types": ["string"]})
+    @jmespath.functions.signature({"types": ["string"]})  # type: ignore[untyped-decorator]
     def _func_to_upper(self, text: str) -> str:
         return text.upper()
 
-    @jmespath.functions.signature({"types": ["object", "null"]})
+    @jmespath.functions.signature({"types": ["object", "null"]})  # type: ignore[untyped-decorator]
     def _func_keys(self, data: dict[str, Any] | None) -> list[str] | None:
         return None if data is None else list(data)
 
-    @jmespath.functions.signature({"types": ["string"]}, {"types": ["array", "null"]})
+    @jmespath.functions.signature({"types": ["string"]}, {"types": ["array", "null"]})  # type: ignore[untyped-decorator]
     def _func_join(self, separator: str, items: list[str] | None) -> str | None:
         return None if items is None else separator.join(items)
 

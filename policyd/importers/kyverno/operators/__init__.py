@@ -24,6 +24,8 @@ _SIGNS = {
     "lessthanorequals": "<=",
 }
 
+# Operators that ask whether keys are in a list.
+OF_LISTS = frozenset({"in", "anyin", "allin", "notin", "anynotin", "allnotin"})
 # By lower-case names: Kyverno does not mind the case.
 OPERATORS: dict[str, Operator] = {
     "equals": equals,

@@ -27,10 +27,10 @@ from policyd.importers.jmespath.values import Constant, Count, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 
 _QUANTITY = re.compile(
-    r"[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)(n|u|m|k|M|G|T|P|E|[KMGTPE]i|[eE][+-]?[0-9]+)?\Z"
+    r"[+-]?([0-9]++[.]?[0-9]*+|[.][0-9]++)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]++)?\Z"
 )
-_DURATION = re.compile(r"[+-]?(([0-9]+[.]?[0-9]*|[.][0-9]+)(ns|us|ms|s|m|h))+\Z")
-_VERSION = re.compile(r"[0-9]+[.][0-9]+[.][0-9]+(-[0-9A-Za-z.-]+)?\Z")
+_DURATION = re.compile(r"[+-]?(([0-9]++[.]?[0-9]*+|[.][0-9]++)(ns|us|ms|s|m|h))++\Z")
+_VERSION = re.compile(r"[0-9]++[.][0-9]++[.][0-9]++(-[0-9A-Za-z.-]++)?\Z")
 
 
 def equals(key: CelTerm, value: CelTerm) -> Cel:

@@ -5,7 +5,7 @@ import re
 from policyd.importers.jmespath.cel import Cel, conjunction, disjunction, negation, relation
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 
-_COMPARISON = re.compile(r"(>=|<=|!=|==|>|<|=|!)?\s*([0-9]+[.][0-9]+[.][0-9]+[-+.0-9A-Za-z]*)\Z")
+_COMPARISON = re.compile(r"(>=|<=|!=|==|>|<|=|!)?+([0-9]++[.][0-9]++[.][0-9]++[-+.0-9A-Za-z]*+)\Z")
 _METHODS = {">": "isGreaterThan", "<": "isLessThan", ">=": "isLessThan", "<=": "isGreaterThan"}
 
 
