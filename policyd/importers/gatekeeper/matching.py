@@ -77,7 +77,7 @@ def matched(
         selector = object_at(match, given, path)
         if selector:
             found[wanted] = selector
-    return TranslatedMatch(found, _conditions(match, path))
+    return TranslatedMatch(found, _conditions(match, path, "DELETE" in operations))
 
 
 def _rules(
@@ -136,7 +136,7 @@ def _resource(kind: str, groups: list[str], others: Sequence[Document]) -> str:
     return plural(kind)
 
 
-def _conditions(match: JSONObject, path: str) -> list[JSONObject]:
+def _conditions(match: JSONObject, path: str, deletes: bool) -> list[JSONObject]:
     found: list[JSONObject] = []
     namespaces = strings(match.get("namespaces"), f"{path}.namespaces")
     if namespaces:
@@ -151,14 +151,15 @@ def _conditions(match: JSONObject, path: str) -> list[JSONObject]:
         found.append({"name": "excluded-namespaces", "expression": test})
     name = str(match.get("name") or "")
     if name:
-        found.append({"name": "name", "expression": _name(name)})
+        found.append({"name": "name", "expression": _name(name, deletes)})
     return found
 
 
-def _name(name: str) -> str:
+def _name(name: str, deletes: bool) -> str:
     """Return whether an object has the name; a new one may have the beginning of it only."""
-    given = "(object != null ? object : oldObject).metadata.?name.orValue('')"
+    metadata = "(object != null ? object : oldObject).metadata" if deletes else "object.metadata"
+    given = f"{metadata}.?name.orValue('')"
     if not name.endswith("*"):
         return wildcard_expression([name], given)
-    generated = "(object != null ? object : oldObject).metadata.?generateName.orValue('')"
+    generated = f"{metadata}.?generateName.orValue('')"
     return f"[{given}, {generated}].exists(name, {wildcard_expression([name], 'name')})"

@@ -20,11 +20,13 @@ _ELSEWHERE = {
 }
 
 
-def body(rule: JSONObject) -> RuleBody:
-    """Return who reads the body of a rule."""
+def body(rule: JSONObject, path: str) -> RuleBody:
+    """Return who reads the body of a rule. Raises Refused if it has none."""
     if kind_of(rule) == "cel":
-        return _elsewhere("cel")
-    return validate.parts if "validate" in rule else _elsewhere("mutate")
+        return _elsewhere("cel", path)
+    if "validate" not in rule and "mutate" not in rule:
+        raise Refused(path, "the rule neither validates nor mutates")
+    return validate.parts if "validate" in rule else _elsewhere("mutate", path)
 
 
 def kind_of(rule: JSONObject) -> str:
@@ -39,9 +41,9 @@ def kind_of(rule: JSONObject) -> str:
     return next((each for each in ("generate", "verifyImages") if each in rule), "")
 
 
-def _elsewhere(kind: str) -> RuleBody:
+def _elsewhere(kind: str, path: str) -> RuleBody:
     try:
         found: RuleBody = importlib.import_module(_ELSEWHERE[kind]).parts
     except ImportError as error:
-        raise Refused("", f"{kind} rules cannot be read: {error}") from error
+        raise Refused(path, f"{kind} rules cannot be read: {error}") from error
     return found

@@ -31,7 +31,7 @@ _GROUPS = "request.?userInfo.?groups.orValue([])"
 
 
 def exceptions(
-    policy: Document,
+    policy: JSONObject,
     rules: Mapping[str, Collection[str]],
     others: Sequence[Document],
     condition: ConditionTranslator,
@@ -74,10 +74,12 @@ def exceptions(
 
 
 def _naming(
-    policy: Document, rules: Mapping[str, Collection[str]], others: Sequence[Document]
+    policy: JSONObject, rules: Mapping[str, Collection[str]], others: Sequence[Document]
 ) -> Iterator[tuple[Document, frozenset[str]]]:
     """Yield the exceptions from the rule, with the kinds that it applies to under these names."""
-    full = f"{policy.namespace}/{policy.name}" if policy.namespace else policy.name
+    metadata = object_at(policy, "metadata", "")
+    own, namespace = metadata.get("name"), metadata.get("namespace")
+    full = f"{namespace}/{own}" if namespace else own
     for each in others:
         if (each.kind, each.group) != ("PolicyException", _GROUP):
             continue
@@ -85,7 +87,7 @@ def _naming(
         kinds: set[str] = set()
         for entry in objects(object_at(each.raw, "spec", "").get("exceptions"), path):
             require_fields(entry, ("policyName", "ruleNames"), path)
-            if entry.get("policyName") in (full, policy.name):
+            if entry.get("policyName") in (full, own):
                 wanted = strings(entry.get("ruleNames"), f"{path}.ruleNames")
                 for name, applied in rules.items():
                     if any(fnmatchcase(name, pattern) for pattern in wanted):

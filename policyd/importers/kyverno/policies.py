@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from policyd.importers.kyverno import settings
+from policyd.importers.kyverno import settings, shape
 from policyd.importers.kyverno.bodies import kind_of
 from policyd.importers.kyverno.documents import ConvertedRule, documents, policy_names
 from policyd.importers.kyverno.rules import RuleConverter
@@ -16,22 +16,27 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
 
     A policy is imported whole or not at all: if rules cannot be, the reasons of all are reported.
     """
-    policy = document.raw
-    given = policy.get("spec")
-    spec: JSONObject = given if isinstance(given, dict) else {}
-    rules = spec.get("rules") or []
-    kinds = tuple(dict.fromkeys(kind_of(rule) for rule in rules if isinstance(rule, dict)))
+    try:
+        policy = shape.checked(document.raw)
+    except Refused as refusal:
+        return [Imported(document, reasons=(refusal.finding,))]
+    spec = policy["spec"]
+    rules = [_rule(each, f"spec.rules[{index}]") for index, each in enumerate(spec["rules"])]
+    usable = [each for each in rules if isinstance(each, dict)]
+    policy = {**policy, "spec": {**spec, "rules": usable}}
+    kinds = tuple(dict.fromkeys(map(kind_of, usable)))
     reasons: list[ImportRemark] = []
     converted: list[list[ConvertedRule]] = []
     remarks: list[ImportRemark] = []
     try:
-        if not rules or not all(isinstance(rule, dict) for rule in rules):
-            raise Refused("spec.rules", "the policy has no rules")
         common, remarks = settings.settings(spec)
         converter = RuleConverter(policy, common, others)
         for index, rule in enumerate(rules):
             try:
-                converted.append(converter.convert(rule, f"spec.rules[{index}]"))
+                if isinstance(rule, ImportRemark):
+                    reasons.append(rule)
+                else:
+                    converted.append(converter.convert(rule, f"spec.rules[{index}]"))
             except Refused as refusal:
                 reasons.append(refusal.finding)
     except Refused as refusal:
@@ -39,6 +44,14 @@ def convert(document: Document, others: Sequence[Document]) -> list[Imported]:
     if reasons:
         return [Imported(document, reasons=tuple(reasons), kind_of_rule=kinds)]
     return [_imported(document, converted, remarks, kinds)]
+
+
+def _rule(rule: JSONObject, path: str) -> JSONObject | ImportRemark:
+    """Return a rule, or why it has not the form of one."""
+    try:
+        return shape.rule(rule, path)
+    except Refused as refusal:
+        return refusal.finding
 
 
 def _imported(

@@ -9,6 +9,7 @@ from policyd.importers.kyverno.bodies import body, kind_of
 from policyd.importers.kyverno.conditions import holds
 from policyd.importers.kyverno.context import bound
 from policyd.importers.kyverno.documents import ConvertedRule, joined, without_unused
+from policyd.importers.kyverno.exceptions import exceptions
 from policyd.importers.kyverno.matching import autogen, expansion, operations
 from policyd.importers.kyverno.matching.matching import Matching, MatchScope, matching
 from policyd.importers.kyverno.pod_security import rules as pod_security
@@ -17,13 +18,6 @@ from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 from policyd.policy.source.documents import Document
 
-_FIELDS = frozenset(
-    {
-        "name", "match", "exclude", "preconditions", "context", "celPreconditions", "validate",
-        "mutate", "generate", "verifyImages", "skipBackgroundRequests", "reportProperties",
-        "imageExtractors",
-    }
-)  # fmt: skip
 _REFUSED = {
     "generate": "policyd does not create objects",
     "verifyImages": "policyd does not verify signatures of images",
@@ -56,6 +50,7 @@ class RuleConverter:
         self._spec: JSONObject = policy["spec"]
         self._common = RuleParts(common)
         self._controllers = autogen.controllers(policy)
+        self._others = others
         self._definitions = [each.raw for each in others if each.kind == "CustomResourceDefinition"]
 
     def convert(self, rule: JSONObject, path: str) -> list[ConvertedRule]:
@@ -76,11 +71,9 @@ class RuleConverter:
     def _converted(
         self, rule: JSONObject, path: str, controllers: tuple[str, ...]
     ) -> list[ConvertedRule]:
-        for name in rule:
-            if name not in _FIELDS:
-                raise Refused(f"{path}.{name}", "is not a field of Kyverno's that the import knows")
-            if rule[name] and name in _REFUSED:
-                raise Refused(f"{path}.{name}", _REFUSED[name])
+        for name, why in _REFUSED.items():
+            if name in rule:
+                raise Refused(f"{path}.{name}", why)
         kind = kind_of(rule)
         if rule.get("celPreconditions") and kind != "cel":
             raise Refused(f"{path}.celPreconditions", "Kyverno has them only beside `validate.cel`")
@@ -97,12 +90,14 @@ class RuleConverter:
                 for each in pod_security.checks(rule["validate"], f"{path}.validate")
             }
         )
+        names = self._names(rule, found)
+        exempt = self._exceptions(names, found, root)
         actions = settings.actions(self._spec, rule.get("validate") or {}, path)
         result = []
         for suffix, own in bodies.items():
             matched = RuleParts(found.spec, found.remarks, found.comments)
-            whole = without_unused(joined(matched, self._common, condition, context, own))
-            name, names = str(rule.get("name", "")), self._names(rule, found)
+            whole = without_unused(joined(matched, self._common, exempt, condition, context, own))
+            name = str(rule.get("name", ""))
             result.append(
                 ConvertedRule(
                     name, kind, whole.spec, actions, names, whole.remarks, whole.comments, suffix
@@ -112,7 +107,7 @@ class RuleConverter:
 
     def _body(self, rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
         try:
-            return body(rule)(rule, path, scope)
+            return body(rule, path)(rule, path, scope)
         except NotTranslatable as error:
             raise Refused(path, str(error)) from error
 
@@ -160,6 +155,22 @@ class RuleConverter:
         except NotTranslatable as error:
             raise Refused(f"{path}.preconditions", str(error)) from error
         return RuleParts({"matchConditions": [{"name": "preconditions", "expression": expression}]})
+
+    def _exceptions(self, names: Sequence[str], found: Matching, scope: Vocabulary) -> RuleParts:
+        """Return what PolicyExceptions exempt; they name the rule as Kyverno extended it, too."""
+        kinds = {each.selector.kind for each in found.targets}
+        rules: dict[str, set[str]] = {names[0]: kinds & {"Pod"} if len(names) > 1 else kinds}
+        for each in names[1:]:
+            crons = each.startswith("autogen-cronjob-")
+            rules[each] = {kind for kind in self._controllers if (kind == "CronJob") is crons}
+
+        def holding(block: JSON, path: str) -> str:
+            try:
+                return holds(block, scope, path)
+            except NotTranslatable as error:
+                raise Refused(path, str(error)) from error
+
+        return exceptions(self._policy, rules, self._others, holding)
 
     def _names(self, rule: JSONObject, found: Matching) -> tuple[str, ...]:
         name = str(rule.get("name", ""))

@@ -1,4 +1,4 @@
-"""What holds for a whole policy of Kyverno: actions, failure policy, annotations. Knows no rules."""
+"""What holds for a whole policy of Kyverno: actions, failure policy, annotations."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,6 @@ from policyd.importers.kyverno.matching.globs import among, is_wild
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSONObject
 
-_SPEC = frozenset(
-    {
-        "rules", "validationFailureAction", "validationFailureActionOverrides", "emitWarning",
-        "failurePolicy", "webhookTimeoutSeconds", "webhookConfiguration", "background", "admission",
-        "applyRules", "schemaValidation", "mutateExistingOnPolicyUpdate", "generateExisting",
-        "generateExistingOnPolicyUpdate", "useServerSideApply",
-    }
-)  # fmt: skip
 # What Kyverno's reports and its documentation use; it says nothing about requests.
 _ABOUT_KYVERNO = frozenset(
     {
@@ -30,7 +22,6 @@ _ABOUT_KYVERNO = frozenset(
         autogen.ANNOTATION,
     }
 )
-_MESSAGE = "is not a field of Kyverno's that the import knows"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +59,11 @@ def settings(spec: JSONObject) -> tuple[JSONObject, list[ImportRemark]]:
     Raises Refused for fields that change which requests are checked, and for unknown ones.
     """
     remarks: list[ImportRemark] = []
-    for name in spec:
-        if name not in _SPEC:
-            raise Refused(f"spec.{name}", _MESSAGE)
     if spec.get("admission") is False:
         raise Refused("spec.admission", "the policy is for background scans only")
     if spec.get("applyRules") == "One" and len(spec.get("rules") or ()) > 1:
         raise Refused("spec.applyRules", "only the first rule that matches applies")
     webhook = spec.get("webhookConfiguration") or {}
-    for name in webhook:
-        if name not in ("failurePolicy", "timeoutSeconds", "matchConditions"):
-            raise Refused(f"spec.webhookConfiguration.{name}", _MESSAGE)
     result: JSONObject = {}
     if webhook.get("matchConditions"):
         result["matchConditions"] = [

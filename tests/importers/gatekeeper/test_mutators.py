@@ -247,3 +247,62 @@ def test_any_text_is_a_location_or_refused(text: str) -> None:
         assert steps(text, "spec.location")
     except Refused as refused:
         assert refused.finding.path == "spec.location"
+
+
+def test_values_of_a_list_outside_of_lists() -> None:
+    parameters = {"operation": "prune", "values": {"fromList": [{"name": "b"}]}}
+    location = "spec.imagePullSecrets"
+    before = [{"name": "a"}, {"name": "b"}]
+    after = spec_after("ModifySet", location, parameters, imagePullSecrets=before)
+    assert after["imagePullSecrets"] == [{"name": "a"}]
+    assert "imagePullSecrets" not in spec_after("ModifySet", location, parameters)
+
+
+def test_a_whole_item_is_added() -> None:
+    item = {"name": "proxy", "image": "proxy:1"}
+    found = converted(convert, source("Assign", "spec.containers[name: proxy]", assigned(item)))
+    assert changed(found, pod(A))["spec"]["containers"] == [A, item]
+    assert [each.path for each in found.remarks] == ["spec.location"]
+
+
+def test_labels_and_annotations_of_a_mutator_are_kept() -> None:
+    raw = source("Assign", "spec.hostname", assigned("a"))
+    stored = {"kubectl.kubernetes.io/last-applied-configuration": "{}"}
+    raw["metadata"] |= {"labels": {"a": "b"}, "annotations": {"c": "d", **stored}}
+    [result] = converted(convert, raw).documents
+    assert result.raw["metadata"] == {
+        "name": "sample",
+        "labels": {"a": "b"},
+        "annotations": {"c": "d"},
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "location", "parameters"),
+    [
+        ("Assign", PULL, assigned("a", ("spec.containers[name:*]", "MustNotExist"))),
+        ("Assign", 'spec."(a)"', assigned("a")),
+        (
+            "ModifySet",
+            ARGS,
+            {
+                "operation": "prune",
+                "values": {"fromList": ["a"]},
+                "pathTests": [{"subPath": ARGS, "condition": "MustNotExist"}],
+            },
+        ),
+        ("AssignImage", "spec.containers[name:*]", {"assignTag": ":1"}),
+        ("Assign", "", assigned("a")),
+    ],
+)
+def test_other_tests_and_locations_are_refused(
+    kind: str, location: str, parameters: JSONObject
+) -> None:
+    assert converted(convert, source(kind, location, parameters)).documents == ()
+
+
+def test_lists_with_keys_in_some_kinds_only_are_refused() -> None:
+    parameters = {"operation": "merge", "values": {"fromList": [{"name": "a"}]}}
+    raw = source("ModifySet", "spec.imagePullSecrets", parameters)
+    raw["spec"]["applyTo"][0]["kinds"] = ["Pod", "Service"]
+    assert "has keys in some of the kinds" in reason_of(converted(convert, raw))

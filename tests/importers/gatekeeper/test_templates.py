@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import policyd
+from policyd.importers.gatekeeper.parameters import with_defaults
 from policyd.importers.gatekeeper.templates import convert
 from policyd.importers.model import Imported
 from policyd.json_types import JSONObject
@@ -197,9 +198,11 @@ def test_scoped_actions(spec: JSONObject, expected: str, remarks: int) -> None:
 
 
 def test_deletes_have_the_old_object() -> None:
-    found = converted(convert, template(OWNED, operations=["DELETE"]), constraint())
     review = policyd.build_review(None, old=pod(), operation="DELETE")
-    assert messages(found, review) == ["missing: owner"]
+    for name, expected in (("web", ["missing: owner"]), ("db", [])):
+        named = constraint(match={"name": name})
+        found = converted(convert, template(OWNED, operations=["DELETE"]), named)
+        assert messages(found, review) == expected
 
 
 def test_conditions_and_the_failure_policy_are_kept() -> None:
@@ -255,3 +258,39 @@ def test_rego_is_refused() -> None:
 
 def test_a_template_without_constraints_is_refused() -> None:
     assert "no K8sOwned is in the sources" in reason_of(converted(convert, template()))
+
+
+def test_defaults_of_items_are_set() -> None:
+    schema = {"items": {"properties": {"a": {"default": 1}, "b": {}}}}
+    assert with_defaults([{"b": 2}, 3], schema) == [{"b": 2, "a": 1}, 3]
+    assert with_defaults({"a": 1}, None) == {"a": 1}
+
+
+def test_metadata_of_template_and_constraint_is_kept() -> None:
+    raw = template()
+    raw["metadata"]["annotations"] |= {"a": "template", "metadata.gatekeeper.sh/version": "1.0.0"}
+    owned = constraint()
+    owned["metadata"] |= {"labels": {"l": "m"}, "annotations": {"a": "constraint"}}
+    [result] = converted(convert, raw, owned).documents
+    assert result.raw["metadata"] == {
+        "name": "owned",
+        "labels": {"l": "m"},
+        "annotations": {"a": "constraint"},
+    }
+
+
+@pytest.mark.parametrize(
+    "expression", ["object.spec. == 1", "variables.anyObject[?'a'", ".params.a", "params == null"]
+)
+def test_expressions_that_cannot_be_read_are_refused(expression: str) -> None:
+    found = imported({"validations": [{"expression": expression}]})
+    assert reason_of(found).startswith("spec.targets[0].code[0].source.validations[0].expression")
+
+
+@pytest.mark.parametrize(
+    ("field", "value"), [("targets", []), ("targets", "x"), ("crd", "x"), ("crd", {"spec": []})]
+)
+def test_a_template_of_another_form_is_refused(field: str, value: object) -> None:
+    raw = template()
+    raw["spec"][field] = value
+    assert reason_of(converted(convert, raw, constraint())).startswith("spec.")

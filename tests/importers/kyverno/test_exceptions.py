@@ -6,11 +6,12 @@ import pytest
 
 import policyd
 from policyd.importers.kyverno.exceptions import exceptions
+from policyd.importers.kyverno.policies import convert
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 from tests.builders.objects import deployment, pod
 from tests.builders.policies import denying
-from tests.importers.converting import document
+from tests.importers.converting import converted, document, messages
 
 RULES = {
     "r": ["Pod"],
@@ -54,7 +55,7 @@ def condition(block: JSON, path: str) -> str:
 
 def parts(*given: JSONObject) -> JSONObject:
     others = [document(each) for each in given]
-    return dict(exceptions(document(POLICY), RULES, others, condition).spec)
+    return dict(exceptions(POLICY, RULES, others, condition).spec)
 
 
 def exempt(found: JSONObject, obj: JSONObject, **review: Any) -> bool:
@@ -160,3 +161,40 @@ def test_what_cannot_be_said_is_refused(given: JSONObject) -> None:
     with pytest.raises(Refused) as refused:
         parts(given)
     assert "PolicyException legacy" in refused.value.finding.path
+
+
+def cluster_policy(kind: str = "Pod") -> JSONObject:
+    expressions = [{"expression": "object.metadata.name == 'allowed'", "message": "no"}]
+    rule = {
+        "name": "r",
+        "match": {"any": [{"resources": {"kinds": [kind]}}]},
+        "validate": {"cel": {"expressions": expressions}},
+    }
+    return {**POLICY, "spec": {"validationFailureAction": "Enforce", "rules": [rule]}}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "pods", "deployments"),
+    [
+        ("Pod", exception({"kinds": ["*"], "names": ["web"]}), True, True),
+        ("Pod", exception({"kinds": ["Pod"], "names": ["web"]}), True, False),
+        ("Pod", exception({"kinds": ["Deployment"]}, ["autogen-r"]), False, True),
+        ("Pod", exception({"kinds": ["*"]}, ["autogen-cronjob-r"]), False, False),
+        ("Deployment", exception({"kinds": ["Deployment"]}, ["r"]), True, True),
+        ("Deployment", exception({"kinds": ["Pod"]}, ["r"]), True, False),
+    ],
+)
+def test_exceptions_of_a_whole_policy(
+    kind: str, given: JSONObject, pods: bool, deployments: bool
+) -> None:
+    found = converted(convert, cluster_policy(kind), given)
+    sent = [policyd.build_review(each) for each in (pod(), deployment())]
+    assert [messages(found, each) == [] for each in sent] == [pods, deployments]
+
+
+def test_conditions_of_a_whole_policy() -> None:
+    key = "{{ request.object.metadata.labels.team || '' }}"
+    conditions = {"all": [{"key": key, "operator": "Equals", "value": "a"}]}
+    found = converted(convert, cluster_policy(), exception({"kinds": ["*"]}, conditions=conditions))
+    assert messages(found, policyd.build_review(pod(labels={"team": "a"}))) == []
+    assert messages(found, policyd.build_review(pod(labels={"team": "b"}))) == ["no"]

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from policyd.importers.fields import object_at, objects, require_fields
 from policyd.importers.kyverno.cel.exceptions import exceptions_for
 from policyd.importers.kyverno.cel.metadata import description_of, metadata_of
+from policyd.importers.kyverno.cel.patches import joined_patches
 from policyd.importers.kyverno.cel.rewriting import Rewriting, params_in
 from policyd.importers.kyverno.cel.settings import (
     actions,
@@ -142,6 +143,7 @@ class _Conversion:
                 self._mutation(each, f"spec.mutations[{index}]", rewriting)
                 for index, each in enumerate(objects(spec.get("mutations"), "spec.mutations"))
             ]
+            mutations = joined_patches(mutations, rewriting.variables)
             return {"mutations": mutations, "reinvocationPolicy": spec.get("reinvocationPolicy")}
         allowed, remarks = actions(spec, "spec")
         checks, more = validations(spec.get("validations"), "spec.validations", rewriting)

@@ -22,13 +22,6 @@ from policyd.importers.kyverno.matching.globs import among, is_wild, like
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
-_RESOURCES = frozenset(
-    {
-        "kinds", "name", "names", "namespaces", "annotations", "selector", "namespaceSelector",
-        "operations",
-    }
-)  # fmt: skip
-_ENTRY = frozenset({"resources", "subjects", "roles", "clusterRoles"})
 _OPPOSITES = {"In": "NotIn", "NotIn": "In", "Exists": "DoesNotExist", "DoesNotExist": "Exists"}
 _ADMINISTRATOR = "authorizer.group('*').resource('*').check('*').allowed()"
 
@@ -82,18 +75,14 @@ def _some_object(test: Bool) -> Bool:
     return Bool(f"[object, oldObject].exists(o, o != null && {test.within(Rank.AND)})")
 
 
-def read(entry: JSON, path: str, deletes: bool) -> Filter:
+def read(entry: JSONObject, path: str, deletes: bool) -> Filter:
     """Read an entry of ``any`` or ``all``, or the fields of a block that has neither.
 
     ``deletes``: DELETE is among the operations; if a collection is deleted, requests have no name.
 
-    Raises Refused for what a request does not show, and for unknown fields.
+    Raises Refused for what a request does not show.
     """
-    if not isinstance(entry, dict):
-        raise Refused(path, "expected a map")
-    _known(entry, _ENTRY, path)
     resources = entry.get("resources") or {}
-    _known(resources, _RESOURCES, f"{path}.resources")
     request = [_namespaces(resources), _subjects(entry, path), _roles(entry, path)]
     names: list[str] = [resources["name"]] if resources.get("name") else []
     named = [_names(each, deletes) for each in (names, resources.get("names") or [])]
@@ -112,12 +101,6 @@ def read(entry: JSON, path: str, deletes: bool) -> Filter:
         tuple(_without_wildcards(namespace_labels, at)),
         bool(entry.get("clusterRoles")),
     )
-
-
-def _known(given: Mapping[str, JSON], fields: frozenset[str], path: str) -> None:
-    for name in given:
-        if name not in fields:
-            raise Refused(f"{path}.{name}", "is not a field of Kyverno's that the import knows")
 
 
 def _namespaces(resources: JSONObject) -> Bool:
@@ -161,8 +144,6 @@ def _requirements(selector: JSON, path: str) -> list[JSONObject]:
     """Return what a label selector requires; pairs of matchLabels with wildcards as ``Like``."""
     if selector is None:
         return []
-    if not isinstance(selector, dict) or selector.keys() - {"matchLabels", "matchExpressions"}:
-        raise Refused(path, "expected a label selector")
     required: list[JSONObject] = []
     for key, value in (selector.get("matchLabels") or {}).items():
         if value == "*" and not is_wild(key):

@@ -13,8 +13,6 @@ from policyd.importers.kyverno.negation import tidied
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, FieldPath, JSONObject
 
-_BLOCK = frozenset({"any", "all", "resources", "subjects", "roles", "clusterRoles"})
-
 
 @dataclass(frozen=True, slots=True)
 class MatchScope:
@@ -276,11 +274,6 @@ def _filters(block: JSON, path: str, deletes: bool) -> tuple[bool, list[Filter]]
     """Return whether all entries of a block have to fit, and the entries."""
     if not block:
         return False, []
-    if not isinstance(block, dict):
-        raise Refused(path, "expected a map")
-    for name in block:
-        if name not in _BLOCK:
-            raise Refused(f"{path}.{name}", "is not a field of Kyverno's that the import knows")
     for name in ("any", "all"):
         entries = block.get(name)
         if entries:

@@ -6,7 +6,7 @@ Nearly every policy of Kyverno has such a precondition, because its webhook gets
 import re
 from dataclasses import dataclass
 
-from policyd.json_types import JSON
+from policyd.json_types import JSON, JSONObject
 
 OPERATIONS = ("CREATE", "UPDATE", "DELETE", "CONNECT")
 _KEY = re.compile(r"\{\{\s*request\.operation\s*(?:\|\|\s*'BACKGROUND'\s*)?\}\}")
@@ -60,9 +60,9 @@ def split(preconditions: JSON) -> Operations:
     return Operations(allowed, named & allowed, rest or None)
 
 
-def _accepted(condition: JSON) -> frozenset[str] | None:
+def _accepted(condition: JSONObject) -> frozenset[str] | None:
     """Return the operations for which a condition holds; None if it is about something else."""
-    if not isinstance(condition, dict) or not isinstance(condition.get("key"), str):
+    if not all(isinstance(condition.get(name), str) for name in ("key", "operator")):
         return None
     if _KEY.fullmatch(condition["key"].strip()) is None:
         return None

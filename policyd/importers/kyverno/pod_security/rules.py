@@ -46,9 +46,6 @@ def checks(validate: JSONObject, path: str) -> list[PodSecurityCheck]:
     Raises Refused for exclusions of single fields or values.
     """
     rule, at = validate["podSecurity"], f"{path}.podSecurity"
-    for name in rule:
-        if name not in ("level", "version", "exclude"):
-            raise Refused(f"{at}.{name}", "is not a field of Kyverno's that the import knows")
     level, version = rule.get("level"), str(rule.get("version") or "latest")
     if level not in ("baseline", "restricted"):
         raise Refused(f"{at}.level", "the level is baseline or restricted")

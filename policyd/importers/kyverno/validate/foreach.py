@@ -17,23 +17,15 @@ from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
 from policyd.pattern import compile_pattern
 
-_FIELDS = frozenset(
-    {
-        "list", "pattern", "anyPattern", "deny", "foreach", "preconditions", "context",
-        "elementScope",
-    }
-)  # fmt: skip
 
-
-def parts(loops: JSON, path: str, scope: Vocabulary) -> RuleParts:
+def parts(loops: list[JSONObject], path: str, scope: Vocabulary) -> RuleParts:
     """Return the validations of all loops; patterns on plain lists become one pattern."""
-    if not isinstance(loops, list) or not loops:
-        raise Refused(path, "expected a list")
+    if not loops:
+        raise Refused(path, "expected a list of loops")
     validations: list[JSONObject] = []
     remarks: list[ImportRemark] = []
     for index, loop in enumerate(loops):
         at = f"{path}[{index}]"
-        _check(loop, at)
         found = _as_pattern(loop, at, remarks)
         if found is None:
             validations.append({"expression": _expression(loop, at, scope, ())})
@@ -44,12 +36,6 @@ def parts(loops: JSON, path: str, scope: Vocabulary) -> RuleParts:
         else:
             validations[-1] = {"pattern": joined}
     return RuleParts({"validations": validations}, tuple(remarks))
-
-
-def _check(loop: JSONObject, path: str) -> None:
-    for name in loop:
-        if name not in _FIELDS:
-            raise Refused(f"{path}.{name}", "is not a field of Kyverno's that the import knows")
 
 
 def _is_pattern(validations: Sequence[JSONObject]) -> bool:
@@ -128,7 +114,6 @@ def _test(loop: JSONObject, path: str, scope: Vocabulary, name: str, outer: tupl
         tests = []
         for index, each in enumerate(loop["foreach"]):
             at = f"{path}.foreach[{index}]"
-            _check(each, at)
             tests.append(_expression(each, at, scope, (*outer, name)))
         return " && ".join(tests)
     raise Refused(path, "the loop checks nothing")

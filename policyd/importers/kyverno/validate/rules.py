@@ -8,13 +8,6 @@ from policyd.importers.kyverno.validate.patterns import converted
 from policyd.importers.model import ImportRemark, Refused
 from policyd.json_types import JSON, JSONObject
 
-_FIELDS = frozenset(
-    {
-        "message", "pattern", "anyPattern", "deny", "foreach", "manifests", "assert",
-        "failureAction", "failureActionOverrides", "allowExistingViolations",
-    }
-)  # fmt: skip
-
 
 def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     """Return the validations of a rule; ``path`` is that of the rule.
@@ -23,16 +16,17 @@ def parts(rule: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     """
     validate = rule["validate"]
     at = f"{path}.validate"
-    for name in validate:
-        if name not in _FIELDS:
-            raise Refused(f"{at}.{name}", "is not a field of Kyverno's that the import knows")
     if "manifests" in validate:
         raise Refused(f"{at}.manifests", "signatures of manifests are not verified by policyd")
     if "assert" in validate:
         raise Refused(f"{at}.assert", "assertion trees are not imported: write a pattern")
     found = _body(validate, at, scope)
     words, remarks = message(validate.get("message"), scope, f"{at}.message")
-    listed = [{**each, **words} for each in found.spec["validations"]]
+    # A pattern is longer than its message, an expression shorter.
+    listed = [
+        {**each, **words} if "expression" in each else {**words, **each}
+        for each in found.spec["validations"]
+    ]
     if validate.get("allowExistingViolations"):
         what = "an update of an object that violated the rule before is checked like any other"
         remarks = (*remarks, ImportRemark(f"{at}.allowExistingViolations", what))
@@ -53,8 +47,8 @@ def _body(validate: JSONObject, path: str, scope: Vocabulary) -> RuleParts:
     raise Refused(path, "the rule validates nothing that the import knows")
 
 
-def _any_pattern(trees: JSON, path: str) -> RuleParts:
-    if not isinstance(trees, list) or not trees:
+def _any_pattern(trees: list[JSON], path: str) -> RuleParts:
+    if not trees:
         raise Refused(path, "expected a list of patterns")
     patterns = [converted(each, f"{path}[{index}]") for index, each in enumerate(trees)]
     remarks = tuple(remark for each in patterns for remark in each.remarks)

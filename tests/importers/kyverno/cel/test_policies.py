@@ -322,3 +322,29 @@ def test_what_exceptions_allow_is_a_variable() -> None:
     assert messages(found, policyd.build_review(LATEST)) == []
     other = pod(container(image="web:latest"), name="db")
     assert messages(found, policyd.build_review(other)) == ["no latest"]
+
+
+def test_several_conditions_on_the_namespace() -> None:
+    tests = ["namespaceObject.metadata.name == 'shop' // ours", "namespaceObject != null"]
+    given = [{"name": "n", "expression": each} for each in tests]
+    found = converted(convert, source(matchConditions=given))
+    shop = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "shop"}}
+    assert messages(found, policyd.build_review(LATEST), shop) == ["no latest"]
+
+
+def test_names_of_conditions_are_unique_and_short() -> None:
+    name = "Check that " + "every " * 20 + "Pod has an owner"
+    given = [{"name": each, "expression": "true"} for each in (name, name, "!", "")]
+    found = [
+        each["name"]
+        for each in spec_of(converted(convert, source(matchConditions=given)))["matchConditions"]
+    ]
+    assert len(set(found)) == 4
+    assert max(map(len, found)) <= 63
+    assert messages(converted(convert, source(matchConditions=given)), policyd.build_review(LATEST))
+
+
+@pytest.mark.parametrize("spec", ["x", {"matchConstraints": "x"}, {"variables": {"a": "b"}}])
+def test_a_spec_of_another_form_is_refused(spec: Any) -> None:
+    raw = {**source(), "spec": spec}
+    assert "expected" in reason_of(converted(convert, raw))
