@@ -2,14 +2,22 @@
 
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import RELATION, TERNARY, Cel
-from policyd.importers.jmespath.kinds import ANY, NUMBER, STRING, JsonKind, either
+from policyd.importers.jmespath.cel import RELATION, SUM, TERNARY, Cel, conjunction, disjunction
+from policyd.importers.jmespath.fields import NEVER_EMPTY, NUMBER_OR_STRING
+from policyd.importers.jmespath.kinds import (
+    ANY,
+    BOOL,
+    LIST,
+    NUMBER,
+    QUANTITY,
+    SCALARS,
+    STRING,
+    JsonKind,
+    either,
+)
 from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.truth import is_true, truth
 from policyd.importers.jmespath.values import CelValue, Constant
-
-# Fields that always hold a string that is not empty.
-_NEVER_EMPTY = frozenset({"operation", "kind", "apiVersion", "username"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +65,28 @@ class Either:
 CelTerm = CelValue | CelList | Either
 
 
+@dataclass(frozen=True, slots=True)
+class Several(CelValue):
+    """A list whose items the expression spells out."""
+
+    parts: tuple[CelTerm, ...] = ()
+
+    def concatenated(self) -> CelValue:
+        """Return the list with the items of those parts that are lists, without missing ones."""
+        if all(each.kind.name in SCALARS for each in self.parts):
+            if not any(each.may_be_missing for each in self.parts):
+                return self
+            optionals = ", ".join(single(each).optional() for each in self.parts)
+            return CelValue(Cel(f"optional.unwrap([{optionals}])"), self.kind)
+        lists = [
+            f"[{each.text()}]" if each.kind.name in SCALARS else each.or_value("[]")
+            for each in self.parts
+        ]
+        items = {each.kind.items for each in self.parts}
+        kind = JsonKind("list", items.pop() if len(items) == 1 else None)
+        return CelValue(Cel(" + ".join(lists), SUM), kind, name=self.parts[0].name)
+
+
 def single(term: CelTerm) -> CelValue:
     """Return a term as one value."""
     match term:
@@ -76,35 +106,54 @@ def first_of(first: CelTerm, second: CelTerm) -> CelTerm:
     """Return ``first || second``."""
     if isinstance(first, Constant):
         return first if is_true(first.constant) else second
-    if not first.may_be_missing and (first.kind == NUMBER or first.name in _NEVER_EMPTY):
+    if not first.may_be_missing and (first.kind == NUMBER or first.name in NEVER_EMPTY):
         return first
+    if first.kind == BOOL and second.kind == BOOL and not isinstance(second, Constant):
+        return CelValue(disjunction([truth(first), truth(second)]), BOOL)
     if not isinstance(second, Constant):
         return Either(first, second)
     if isinstance(first, CelList):
         return replace(first, needs=None) if second.constant == [] else Either(first, second)
-    if isinstance(first, Either) or not _may_be(first.kind, second.kind):
+    if second.constant is None:
+        value = single(first)
+        return CelValue(value.cel(), value.kind, needs=value.presence(), name=value.name)
+    if isinstance(first, Either):
+        return first_of(first.first, first_of(first.second, second))
+    if first.kind == ANY and second.constant == "" and first.name.endswith("s"):
+        return Either(replace(first, kind=LIST), second)
+    if first.kind == QUANTITY and second.constant == "":
+        return Either(first, second)
+    if first.kind.name not in ("any", "quantity", second.kind.name):
         return Either(first, second)
     return _with_default(first, second)
 
 
-def _may_be(found: JsonKind, default: JsonKind) -> bool:
-    return found.name in ("any", default.name)
+def both(first: CelTerm, second: CelTerm) -> CelValue:
+    """Return ``first && second``: the second value, or the first one if that is not true."""
+    holds = truth(first)
+    if first.kind == BOOL and second.kind == BOOL:
+        return CelValue(conjunction([holds, truth(second)]), BOOL)
+    one, two = (f"dyn({each.or_value('null')})" for each in (first, second))
+    return CelValue(Cel(f"{holds.at(RELATION)} ? {two} : {one}", TERNARY), nullable=True)
 
 
 def _with_default(value: CelValue, default: Constant) -> CelValue:
-    kind = value.kind if value.kind.name == default.kind.name else default.kind
-    text = default.text()
-    if default.kind == NUMBER or default.constant in ("", False, [], {}):
+    # A default that is itself empty, or that replaces what cannot be empty, is only for what is
+    # missing.
+    kind, text = default.kind, default.text()
+    if value.kind.name in (default.kind.name, "quantity"):
+        kind = value.kind
+    empty = not is_true(default.constant)
+    if value.name in NUMBER_OR_STRING and default.kind == STRING:
+        kind, empty = ANY, True
+    never = value.kind == QUANTITY or default.kind == NUMBER or value.name in NEVER_EMPTY
+    if empty or never:
         return CelValue(Cel(value.or_value(text)), kind, name=value.name)
     if not value.may_be_missing:
-        return CelValue(
-            Cel(f"{truth(value).at(RELATION)} ? {value.text(RELATION)} : {text}", TERNARY),
-            kind,
-            name=value.name,
-        )
+        chosen = f"{truth(value).at(RELATION)} ? {value.text(RELATION)} : {text}"
+        return CelValue(Cel(chosen, TERNARY), kind, name=value.name)
     some = "optional.ofNonZeroValue(it)"
-    if value.kind == ANY:
-        some = "it != '' ? optional.of(it) : optional.none()" if default.kind == STRING else some
-    return CelValue(
-        Cel(f"{value.optional()}.optFlatMap(it, {some}).orValue({text})"), kind, name=value.name
-    )
+    if value.kind == ANY and default.kind == STRING:
+        some = "it != '' ? optional.of(it) : optional.none()"
+    whole = Cel(f"{value.optional()}.optFlatMap(it, {some}).orValue({text})")
+    return CelValue(whole, kind, name=value.name)

@@ -15,29 +15,34 @@ class Cel:
 
     text: str
     level: int = MEMBER
-    opposite: str | None = None
+    opposite: "Cel | None" = None
 
     def at(self, level: int) -> str:
         """Return the text for a place of this level."""
         return self.text if self.level >= level else f"({self.text})"
 
 
-TRUE = Cel("true", opposite="false")
-FALSE = Cel("false", opposite="true")
+TRUE = Cel("true", opposite=Cel("false"))
+FALSE = Cel("false", opposite=Cel("true"))
 
 
 def relation(left: str, operator: str, right: str) -> Cel:
     """Return a comparison; both sides bind tighter."""
-    opposite = _OPPOSITE.get(operator)
-    return Cel(f"{left} {operator} {right}", RELATION, opposite and f"{left} {opposite} {right}")
+    whole = Cel(f"{left} {operator} {right}", RELATION)
+    if operator not in _OPPOSITE:
+        return whole
+    return Cel(whole.text, RELATION, Cel(f"{left} {_OPPOSITE[operator]} {right}", RELATION))
 
 
 def negation(what: Cel) -> Cel:
     """Return the opposite."""
+    if what == TRUE:
+        return FALSE
+    if what == FALSE:
+        return TRUE
     if what.opposite is not None:
-        level = MEMBER if what.level == UNARY else what.level
-        return Cel(what.opposite, level, what.text)
-    return Cel(f"!{what.at(UNARY)}", UNARY, what.text)
+        return Cel(what.opposite.text, what.opposite.level, Cel(what.text, what.level))
+    return Cel(f"!{what.at(UNARY)}", UNARY, what)
 
 
 def conjunction(parts: Iterable[Cel]) -> Cel:
@@ -48,15 +53,6 @@ def conjunction(parts: Iterable[Cel]) -> Cel:
 def disjunction(parts: Iterable[Cel]) -> Cel:
     """Return CEL that is true if any part is."""
     return _joined([each for each in parts if each != FALSE], TRUE, FALSE, " || ", OR)
-
-
-def choice(condition: Cel, first: Cel, second: Cel) -> Cel:
-    """Return ``condition ? first : second``."""
-    if first == TRUE:
-        return disjunction([condition, second])
-    if second == FALSE:
-        return conjunction([condition, first])
-    return Cel(f"{condition.at(OR)} ? {first.at(OR)} : {second.at(TERNARY)}", TERNARY)
 
 
 def _joined(parts: list[Cel], end: Cel, empty: Cel, joint: str, level: int) -> Cel:

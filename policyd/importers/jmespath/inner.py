@@ -5,9 +5,9 @@ text of the expression before it parses it; here, marks stand for them.
 from collections.abc import Mapping
 
 from policyd.importers.jmespath.alternatives import CelTerm
-from policyd.importers.jmespath.cel import SUM, Cel
+from policyd.importers.jmespath.cel import Cel
+from policyd.importers.jmespath.values import CelValue, Joined
 from policyd.importers.jmespath.vocabulary import NotTranslatable
-from policyd.importers.jmespath.words import quoted
 
 # Letters that no expression has: they are for private use.
 _BEGIN, _END = "\ue000", "\ue001"
@@ -27,30 +27,29 @@ def split_inner(text: str, inner: Mapping[str, CelTerm]) -> list[str | CelTerm]:
     """Return the parts of a quoted text: what is written, and values for marks."""
     parts: list[str | CelTerm] = []
     for piece in text.split(_BEGIN):
-        number, found, rest = piece.partition(_END)
+        number, found, rest = piece.rpartition(_END)
         if found:
             parts.append(inner[name_of(int(number))])
-            piece = rest
-        if piece:
-            parts.append(piece)
+        if rest:
+            parts.append(rest)
     return parts
 
 
-def joined(parts: list[str | CelTerm]) -> Cel:
+def joined(parts: list[str | CelTerm]) -> CelValue:
     """Return the concatenation of texts and values, as Kyverno substitutes them."""
-    if len(parts) == 1 and not isinstance(parts[0], str):
-        return Cel(as_string(parts[0]))
-    texts = [quoted(each) if isinstance(each, str) else as_string(each) for each in parts]
-    return Cel(" + ".join(texts) or "''", SUM)
+    return Joined.of(each if isinstance(each, str) else as_string(each) for each in parts)
 
 
-def as_string(term: CelTerm) -> str:
-    """Return CEL of a value as it is put into a string."""
+def as_string(term: CelTerm) -> Cel:
+    """Return CEL of a value as it is put into a string.
+
+    Raises NotTranslatable for lists and maps.
+    """
     match term.kind.name:
         case "string":
-            return term.text(SUM)
+            return term.cel()
         case "list" | "map":
             raise NotTranslatable("CEL cannot put a list or a map into a string")
         case "null":
-            return "'null'"
-    return f"string({term.text()})"
+            return Cel("'null'")
+    return Cel(f"string({term.text()})")

@@ -2,9 +2,7 @@
 
 from policyd.importers.jmespath.alternatives import CelTerm
 from policyd.importers.jmespath.inner import joined, mark, name_of
-from policyd.importers.jmespath.kinds import STRING
 from policyd.importers.jmespath.reading import constant, read
-from policyd.importers.jmespath.values import CelValue
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.json_types import JSON
 
@@ -32,7 +30,7 @@ def term_of(text: str, scope: Vocabulary) -> CelTerm:
         return parts[0]
     if all(isinstance(each, str) for each in parts):
         return constant("".join(each for each in parts if isinstance(each, str)))
-    return CelValue(joined(parts), STRING)
+    return joined(parts)
 
 
 def queried(expression: str, scope: Vocabulary, current: CelTerm | None = None) -> CelTerm:
@@ -59,7 +57,7 @@ def _variable(expression: str, scope: Vocabulary, current: CelTerm | None = None
 
 
 def _quote_of(text: str) -> str:
-    # The quote that is open at the end of a text: ' " or `; a variable in ` ` is JSON, not a string.
+    # The quote that is open at the end of a text. A variable in ` ` is JSON, not a string.
     quote, at = "", 0
     while at < len(text):
         if text[at] == "\\" and quote:

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-KindName = Literal["any", "null", "bool", "number", "string", "list", "map"]
+# A quantity is a string or a number. What is any may be of different kinds in different objects.
+KindName = Literal["any", "null", "bool", "number", "string", "quantity", "list", "map"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +25,17 @@ NULL = JsonKind("null")
 BOOL = JsonKind("bool")
 NUMBER = JsonKind("number")
 STRING = JsonKind("string")
+QUANTITY = JsonKind("quantity")
+QUANTITIES = JsonKind("map", QUANTITY)
 LIST = JsonKind("list")
 MAP = JsonKind("map")
 STRINGS = JsonKind("list", STRING)
 TEXTS = JsonKind("map", STRING)
-SCALARS = frozenset({"null", "bool", "number", "string"})
+SCALARS = frozenset({"null", "bool", "number", "string", "quantity"})
 
 
 def kind_of(value: object) -> JsonKind:
-    """Return the kind of a decoded JSON value; the items of a list count if they are of one kind."""
+    """Return the kind of a decoded JSON value; that of a list's items if they are of one kind."""
     match value:
         case None:
             return NULL

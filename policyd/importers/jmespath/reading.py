@@ -12,7 +12,7 @@ from typing import Any
 import jmespath.exceptions
 import jmespath.parser
 
-from policyd.importers.jmespath.alternatives import CelTerm, Either, first_of, single
+from policyd.importers.jmespath.alternatives import CelTerm, Either, Several, both, first_of, single
 from policyd.importers.jmespath.cel import (
     MEMBER,
     SUM,
@@ -26,10 +26,10 @@ from policyd.importers.jmespath.cel import (
 from policyd.importers.jmespath.fields import kind_of_field
 from policyd.importers.jmespath.functions import called
 from policyd.importers.jmespath.inner import joined, split_inner
-from policyd.importers.jmespath.kinds import ANY, BOOL, MAP, SCALARS, STRING, JsonKind, kind_of
+from policyd.importers.jmespath.kinds import ANY, BOOL, MAP, SCALARS, JsonKind, kind_of
 from policyd.importers.jmespath.streams import CelList, Generator
 from policyd.importers.jmespath.truth import equality, truth
-from policyd.importers.jmespath.values import CelValue, Constant
+from policyd.importers.jmespath.values import CelValue, Constant, Nulls
 from policyd.importers.jmespath.vocabulary import Meaning, NotTranslatable, Vocabulary
 from policyd.importers.jmespath.words import literal, quoted, variable
 
@@ -57,28 +57,6 @@ def read(
     except (jmespath.exceptions.JMESPathError, ValueError, TypeError) as error:
         raise NotTranslatable(f"`{expression}` is no JMESPath: {_first_line(error)}") from None
     return _Reader(scope, inner or {}).term(tree, current)
-
-
-@dataclass(frozen=True, slots=True)
-class Several(CelValue):
-    """A list whose items the expression spells out."""
-
-    parts: tuple[CelTerm, ...] = ()
-
-    def concatenated(self) -> CelValue:
-        """Return the list with the items of those parts that are lists; missing parts are left out."""
-        if all(each.kind.name in SCALARS for each in self.parts):
-            if not any(each.may_be_missing for each in self.parts):
-                return self
-            optionals = ", ".join(single(each).optional() for each in self.parts)
-            return CelValue(Cel(f"optional.unwrap([{optionals}])"), self.kind)
-        lists = [
-            f"[{each.text()}]" if each.kind.name in SCALARS else each.or_value("[]")
-            for each in self.parts
-        ]
-        items = {each.kind.items for each in self.parts}
-        kind = JsonKind("list", items.pop() if len(items) == 1 else None)
-        return CelValue(Cel(" + ".join(lists), SUM), kind, name=self.parts[0].name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +91,7 @@ class _Reader:
             case "current" | "identity":
                 return self._current(current)
             case "index":
-                return self._single(current).at(node["value"], self._current(current).kind.items)
+                return self._indexed(self._current(current), node["value"])
             case "function_expression":
                 return self._called(node["value"], node["children"], current)
             case _:
@@ -128,8 +106,10 @@ class _Reader:
                 return self._projected(node, current)
             case "or_expression":
                 return first_of(self.term(children[0], current), self.term(children[1], current))
-            case "and_expression" | "not_expression" | "comparator":
+            case "not_expression" | "comparator":
                 return CelValue(self.condition(node, current), BOOL)
+            case "and_expression":
+                return both(*(self.term(each, current) for each in children))
             case "multi_select_list":
                 return self._listed(children, current)
             case "multi_select_dict":
@@ -146,10 +126,15 @@ class _Reader:
         return single(self._current(current))
 
     def _literal(self, value: object) -> CelTerm:
-        if isinstance(value, str) and (parts := split_inner(value, self.inner)):
-            if len(parts) > 1 or not isinstance(parts[0], str):
-                return CelValue(joined(parts), STRING)
+        parts = split_inner(value, self.inner) if isinstance(value, str) else []
+        if any(not isinstance(each, str) for each in parts):
+            return joined(parts)
         return constant(value)
+
+    def _indexed(self, whole: CelTerm, index: int) -> CelTerm:
+        if isinstance(whole, CelList):
+            whole = replace(whole, needs=None)
+        return single(whole).at(index, whole.kind.items)
 
     def _called(self, name: str, children: list[_Node], current: CelTerm | None) -> CelTerm:
         if any(each["type"] == "expref" for each in children):
@@ -163,12 +148,15 @@ class _Reader:
             return self._named(name)
         parts = split_inner(name, self.inner)
         if len(parts) > 1 or (parts and not isinstance(parts[0], str)):
-            return single(current).at(joined(parts))
+            return single(current).at(joined(parts).cel())
         if isinstance(current, CelList):
             return Constant(Cel("null"), nullable=True)
         return select(single(current), name)
 
     def _named(self, name: str) -> CelTerm | _Path:
+        if name == "":
+            # `""` is a field without a name, which nothing has.
+            return constant(None)
         if name in self.inner:
             return self.inner[name]
         meaning = self.scope.meaning(name)
@@ -211,11 +199,13 @@ class _Reader:
 
     # Projections
 
-    def _flattened(self, whole: CelTerm) -> CelList:
+    def _flattened(self, whole: CelTerm) -> CelTerm:
         if isinstance(whole, CelList):
             return self._spliced(whole)
         if isinstance(whole, Several):
-            return self._generated(whole.concatenated(), None)
+            return replace(self._generated(whole.concatenated(), None), needs=whole.needs)
+        if whole.kind.name in SCALARS:
+            return constant(None)
         return self._generated(single(whole), None)
 
     def _spliced(self, stream: CelList) -> CelList:
@@ -231,12 +221,14 @@ class _Reader:
     def _generated(
         self, source: CelValue, key: str | None, around: CelList | None = None
     ) -> CelList:
-        taken = self.scope.taken if around is None else self.scope.taken | set(_bound(around))
+        taken = self.scope.taken if around is None else self.scope.taken | around.variables
         return over(source, taken, key)
 
     def _projected(self, node: _Node, current: CelTerm | None) -> CelTerm:
         left, right, *condition = node["children"]
         whole = self.term(left, current)
+        if whole.kind.name in SCALARS:
+            return constant(None)
         if node["type"] == "value_projection":
             stream = self._generated(single(whole), "key")
         elif isinstance(whole, CelList):
@@ -245,19 +237,18 @@ class _Reader:
             raise NotTranslatable("slices are not supported")
         else:
             stream = self._generated(single(whole), None)
-        inside = replace(self, scope=self.scope.inside(*_bound(stream)))
+        inside = replace(self, scope=self.scope.inside(*stream.variables))
         if condition:
             stream = inside.filtered(stream, condition[0])
         return replace(stream, element=_plain(inside.term(right, stream.element)))
 
     def filtered(self, stream: CelList, condition: _Node) -> CelList:
-        """Return the elements of a stream for which a condition holds."""
-        if isinstance(stream.element, CelValue) and stream.element.steps:
-            raise NotTranslatable("a filter of projected fields is not supported")
+        """Return the elements of a list for which a condition holds."""
         *outer, last = stream.generators
+        need = stream.element.presence()
         holds = self.condition(condition, stream.element)
-        last = replace(last, conditions=(*last.conditions, holds))
-        return replace(stream, generators=(*outer, last))
+        conditions = [*last.conditions, *([] if need is None else [need]), holds]
+        return replace(stream, generators=(*outer, replace(last, conditions=tuple(conditions))))
 
     # Conditions
 
@@ -283,11 +274,19 @@ class _Reader:
         return listed([self.term(each, current) for each in children])
 
     def _mapped(self, children: list[_Node], current: CelTerm | None) -> CelTerm:
-        pairs = []
+        pairs, names = [], []
         for each in children:
-            value = self.term(each["children"][0], current)
-            pairs.append(f"{quoted(each['value'])}: {value.or_value('null')}")
-        return CelValue(Cel("{" + ", ".join(pairs) + "}"), MAP)
+            name, (node,) = each["value"], each["children"]
+            if node["type"] == "field" and node["value"] == "null":
+                names.append(name)
+            else:
+                value = self.term(node, current)
+                pairs.append(f"{quoted(name)}: dyn({value.or_value('null')})")
+        if names and not pairs:
+            text = ", ".join(f"{quoted(each)}: null" for each in names)
+            return Nulls(Cel(f"{{{text}}}"), MAP, names=tuple(names))
+        pairs += [f"{quoted(each)}: dyn(null)" for each in names]
+        return CelValue(Cel(f"{{{', '.join(pairs)}}}"), MAP)
 
 
 def over(source: CelValue, taken: frozenset[str] = frozenset(), key: str | None = None) -> CelList:
@@ -296,6 +295,9 @@ def over(source: CelValue, taken: frozenset[str] = frozenset(), key: str | None 
     """
     name = variable(source.name, taken)
     item = CelValue(Cel(name), source.kind.items, name=source.name)
+    if key is not None:
+        key, name = variable("keys", taken), variable("values", taken)
+        item = CelValue(Cel(name), source.kind.items, name=source.name)
     return CelList((Generator(name, source, key=key),), item, source.presence())
 
 
@@ -323,7 +325,9 @@ def meant(meaning: Meaning, name: str) -> CelTerm:
 
 
 def select(value: CelValue, name: str) -> CelValue:
-    """Return a field of a value."""
+    """Return a field of a value; what is no map has none."""
+    if value.kind.name in SCALARS or value.kind.name == "list":
+        return constant(None)
     return value.select(name, kind_of_field(name, value.name))
 
 
@@ -337,11 +341,6 @@ def compared(operator: str, left: CelTerm, right: CelTerm) -> Cel:
     signs = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
     needs = [need for each in (left, right) if (need := each.presence()) is not None]
     return conjunction([*needs, relation(left.text(SUM), signs[operator], right.text(SUM))])
-
-
-def _bound(stream: CelList) -> list[str]:
-    names = [name for each in stream.generators for name in (each.key, each.variable) if name]
-    return names + (_bound(stream.element) if isinstance(stream.element, CelList) else [])
 
 
 def _plain(term: CelTerm) -> CelValue | CelList:

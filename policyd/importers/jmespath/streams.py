@@ -3,19 +3,32 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import MEMBER, TERNARY, Cel, conjunction, disjunction, negation
+from policyd.importers.jmespath.cel import (
+    MEMBER,
+    TERNARY,
+    TRUE,
+    Cel,
+    conjunction,
+    disjunction,
+    negation,
+    relation,
+)
 from policyd.importers.jmespath.kinds import JsonKind
 from policyd.importers.jmespath.values import CelValue
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """``for variable in source if conditions``; with ``key``, the keys and values of a map."""
+    """``for variable in source if conditions``; with ``key``, the keys and values of a map.
+
+    ``of_keys``: the source is a map, and the variable one of its keys.
+    """
 
     variable: str
     source: CelValue
     conditions: tuple[Cel, ...] = ()
     key: str | None = None
+    of_keys: bool = False
 
     def macro(self, name: str, *arguments: str, strict: bool = False) -> Cel:
         """Return a call of a macro over the source; ``map`` has another name for maps.
@@ -31,20 +44,19 @@ class Generator:
         """Return what it generates from."""
         if strict:
             return self.source.text(MEMBER)
-        return self.source.or_value("[]" if self.key is None else "{}")
+        return self.source.or_value("{}" if self.of_keys or self.key is not None else "[]")
 
 
 @dataclass(frozen=True, slots=True)
 class CelList:
     """What a projection yields: ``element`` for each turn of the generators, without missing ones.
 
-    The list is null unless ``needs`` holds. ``keys`` is the map whose keys these are.
+    The list is null unless ``needs`` holds.
     """
 
     generators: tuple[Generator, ...]
     element: "CelValue | CelList"
     needs: Cel | None = None
-    keys: CelValue | None = None
 
     @property
     def kind(self) -> JsonKind:
@@ -65,11 +77,56 @@ class CelList:
         """Return CEL that is true if the list is not null; None if it never is."""
         return self.needs
 
-    def exists(self, holds: Callable[[CelValue], Cel]) -> Cel:
-        """Return CEL that is true if ``holds``, about the element, is true for any; false for null."""
+    def sure(self) -> "CelList":
+        """Return this list for a place where it is known not to be null."""
+        if self.needs is None:
+            return self
+        first, *more = self.generators
+        source = replace(
+            first.source, base=first.source.cel(), steps=(), needs=None, nullable=False
+        )
+        return replace(self, generators=(replace(first, source=source), *more), needs=None)
+
+    @property
+    def whole(self) -> Generator | None:
+        """Return the generator whose source has exactly these elements; None if there is none."""
+        (first, *more) = self.generators
+        if more or first.conditions or first.key is not None:
+            return None
+        return first if self.element.text() == first.variable else None
+
+    @property
+    def variables(self) -> frozenset[str]:
+        """Return the variables of its macros."""
+        both = {name for each in self.generators for name in (each.key, each.variable) if name}
+        inner = self.element.variables if isinstance(self.element, CelList) else frozenset()
+        return frozenset(both) | inner
+
+    def exists(self, holds: Callable[[CelValue], Cel], *, strict: bool = False) -> Cel:
+        """Return CEL that is true if ``holds``, about the element, is true for any.
+
+        It is false for null, or an error if ``strict``.
+        """
         inner = _asked(self.element, holds)
-        for generator in reversed(self.generators):
-            inner = generator.macro("exists", conjunction([*generator.conditions, inner]).text)
+        strict = strict and self.needs is not None
+        for number, generator in reversed(list(enumerate(self.generators))):
+            condition = conjunction([*generator.conditions, inner])
+            if condition == TRUE:
+                inner = relation(f"size({generator.whole(strict and number == 0)})", ">", "0")
+            else:
+                inner = generator.macro("exists", condition.text, strict=strict and number == 0)
+        return inner
+
+    def has(self, item: str, *, strict: bool = False) -> Cel | None:
+        """Return CEL that is true if an item, CEL, is an element; None if that is no `in`."""
+        *outer, last = self.generators
+        if last.conditions or last.key is not None or self.element.text() != last.variable:
+            return None
+        strict = strict and self.needs is not None
+        inner = relation(item, "in", last.whole(strict and not outer))
+        for number, generator in reversed(list(enumerate(outer))):
+            condition = conjunction([*generator.conditions, inner])
+            inner = generator.macro("exists", condition.text, strict=strict and number == 0)
         return inner
 
     def every(self, holds: Callable[[CelValue], Cel]) -> Cel:
@@ -128,7 +185,8 @@ def _asked(element: "CelValue | CelList", holds: Callable[[CelValue], Cel]) -> C
 
 def _collected(generator: Generator, element: "CelValue | CelList", strict: bool) -> Cel:
     condition = _condition(generator, element)
-    if element.text() != generator.variable or generator.key is not None:
+    whole = element.text() == generator.variable and generator.key is None
+    if not whole or (generator.of_keys and not condition):
         return generator.macro("map", *condition, element.text(), strict=strict)
     if condition:
         return generator.macro("filter", *condition, strict=strict)

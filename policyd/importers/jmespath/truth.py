@@ -40,7 +40,7 @@ def truth(term: Valued) -> Cel:
             return Cel(term.or_value("false")) if term.may_be_missing else term.cel()
         case "string":
             return relation(term.or_value("''"), "!=", "''")
-        case "number":
+        case "number" | "quantity":
             return term.presence() or TRUE
         case "list":
             return relation(term.or_value("[]"), "!=", "[]")

@@ -2,10 +2,20 @@
 are written, not how expressions are read.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from policyd.importers.jmespath.cel import MEMBER, RELATION, TERNARY, Cel, conjunction, relation
-from policyd.importers.jmespath.kinds import ANY, JsonKind
+from policyd.importers.jmespath.cel import (
+    FALSE,
+    MEMBER,
+    RELATION,
+    SUM,
+    TERNARY,
+    Cel,
+    conjunction,
+    relation,
+)
+from policyd.importers.jmespath.kinds import ANY, STRING, JsonKind
 from policyd.importers.jmespath.words import is_field, quoted
 
 # A field by name, an item by index, or a field whose name is CEL.
@@ -95,6 +105,8 @@ class CelValue:
 
     def _own_presence(self) -> Cel | None:
         if not self.steps:
+            if self.base.text == "null":
+                return FALSE
             return relation(self.base.at(RELATION), "!=", "null") if self.nullable else None
         if len(self.steps) == 1 and isinstance(self.steps[0], str) and is_field(self.steps[0]):
             return Cel(f"has({self.text()})")
@@ -106,6 +118,75 @@ class Constant(CelValue):
     """A value that the expression spells out."""
 
     constant: object = None
+
+
+@dataclass(frozen=True, slots=True)
+class Nulls(CelValue):
+    """A map that the expression spells out, all of its fields null."""
+
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Joined(CelValue):
+    """A string of parts: what is written, and CEL of strings."""
+
+    parts: tuple[str | Cel, ...] = ()
+
+    @classmethod
+    def of(cls, parts: Iterable[str | Cel]) -> "Joined":
+        """Return the concatenation."""
+        merged: list[str | Cel] = []
+        for part in parts:
+            if isinstance(part, str) and merged and isinstance(merged[-1], str):
+                merged[-1] += part
+            elif part != "":
+                merged.append(part)
+        return cls(_sum(merged), STRING, parts=tuple(merged))
+
+    @property
+    def ends(self) -> tuple[str, "Joined"] | None:
+        """Return ``startsWith``, ``endsWith`` or ``contains``, and of what, for a pattern whose
+        only wildcards are a ``*`` at its ends; None if it has others, or none.
+        """
+        parts = list(self.parts)
+        before = isinstance(parts[0], str) and parts[0].startswith("*")
+        after = isinstance(parts[-1], str) and parts[-1].endswith("*")
+        if before:
+            parts[0] = str(parts[0])[1:]
+        if after:
+            parts[-1] = str(parts[-1])[:-1]
+        if any(isinstance(each, str) and ("*" in each or "?" in each) for each in parts):
+            return None
+        methods = {(True, True): "contains", (True, False): "endsWith", (False, True): "startsWith"}
+        method = methods.get((before, after))
+        return None if method is None else (method, Joined.of(parts))
+
+    @property
+    def is_pattern(self) -> bool:
+        """Return whether what is written has wildcards."""
+        return any(isinstance(each, str) and ("*" in each or "?" in each) for each in self.parts)
+
+
+def _sum(parts: Sequence[str | Cel]) -> Cel:
+    texts = [quoted(each) if isinstance(each, str) else each.at(SUM) for each in parts]
+    if len(parts) == 1 and isinstance(parts[0], Cel):
+        return parts[0]
+    return Cel(" + ".join(texts) or "''", SUM if len(texts) > 1 else MEMBER)
+
+
+@dataclass(frozen=True, slots=True)
+class Count(CelValue):
+    """The length of a list; ``some`` is true if it is not 0."""
+
+    some: Cel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered(CelValue):
+    """A list in another order than ``items``."""
+
+    items: object = None
 
 
 def _plain(step: _Step) -> str:

@@ -64,10 +64,10 @@ class Vocabulary:
         refused = {
             "target": "`target` is an object in the cluster that Kyverno would change",
             "images": "`images` is what Kyverno reads from the names of images",
-            "request.roles": "`request.roles` are the bindings of the user, which a request does not have",
-            "request.clusterRoles": (
-                "`request.clusterRoles` are the bindings of the user, which a request does not have"
-            ),
+            **{
+                f"request.{name}": f"`request.{name}` are bindings of the user, not of the request"
+                for name in ("roles", "clusterRoles")
+            },
         }
         return cls(meanings, refused)
 
@@ -88,7 +88,7 @@ class Vocabulary:
         return replace(self, meanings={**self.meanings, name: meaning}, refused=refused)
 
     def standing_for(self, name: str, term: CelTerm) -> "Vocabulary":
-        """Return the vocabulary with one more name, for a value that is written where it is used."""
+        """Return the vocabulary with one more name, for a value written where it is used."""
         return replace(self, meanings={**self.meanings, name: Meaning(term.text(), term=term)})
 
     def without(self, name: str, reason: str) -> "Vocabulary":

@@ -53,6 +53,17 @@ _RESERVED = frozenset(
         "has",
     ]
 )
+_SINGULAR = {
+    **dict.fromkeys(("labels", "annotations"), "key"),
+    **dict.fromkeys(("initContainers", "ephemeralContainers"), "container"),
+    **dict.fromkeys(("add", "drop", "capabilities"), "capability"),
+    "volumeMounts": "mount",
+    "ownerReferences": "owner",
+    "command": "word",
+    "args": "arg",
+    "tls": "entry",
+    "env": "variable",
+}
 # What cannot be written after a dot.
 _NO_FIELD = frozenset({"in", "true", "false", "null"})
 
@@ -101,7 +112,10 @@ def quoted(text: str) -> str:
 
 
 def variable(collection: str, taken: Collection[str]) -> str:
-    """Return a name for an item of a collection with this name: ``container`` for ``containers``."""
+    """Return a name for an item of a collection, such as ``container`` for ``containers``.
+
+    ``taken`` are names that it must not have.
+    """
     word = _singular(collection) if _IDENTIFIER.match(collection) else "item"
     if word in _RESERVED:
         word = "item"
@@ -112,6 +126,8 @@ def variable(collection: str, taken: Collection[str]) -> str:
 
 
 def _singular(word: str) -> str:
+    if word in _SINGULAR:
+        return _SINGULAR[word]
     for ending, instead in (("ies", "y"), ("sses", "ss"), ("xes", "x")):
         if word.endswith(ending):
             return word.removesuffix(ending) + instead

@@ -5,13 +5,18 @@ A variable that is not resolved is an error in Kyverno; it is one of CEL here. A
 where its key or value is null.
 """
 
+from dataclasses import replace
+
 from policyd.importers.jmespath import has_variables
-from policyd.importers.jmespath.alternatives import CelTerm
+from policyd.importers.jmespath.alternatives import CelTerm, Either
 from policyd.importers.jmespath.cel import Cel, conjunction, disjunction
 from policyd.importers.jmespath.interpolation import term_of
-from policyd.importers.jmespath.reading import constant, listed
+from policyd.importers.jmespath.kinds import ANY
+from policyd.importers.jmespath.reading import constant, listed, over
+from policyd.importers.jmespath.streams import CelList
+from policyd.importers.jmespath.values import CelValue, Constant, Ordered
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
-from policyd.importers.kyverno.operators import OPERATORS
+from policyd.importers.kyverno.operators import OF_LISTS, OPERATORS
 from policyd.importers.model import Refused
 from policyd.json_types import JSON
 
@@ -61,7 +66,12 @@ def _condition(condition: JSON, scope: Vocabulary, path: str) -> Cel:
     if operator is None:
         raise Refused(f"{path}.operator", f"`{name}` is not an operator of Kyverno")
     key = _term(condition.get("key"), scope, f"{path}.key")
-    value = _term(condition.get("value"), scope, f"{path}.value")
+    if name.lower() in OF_LISTS:
+        key = _as_items(key, scope, key.name.endswith("s"))
+    inside = scope.inside(*key.variables) if isinstance(key, CelList) else scope
+    value = _term(condition.get("value"), inside, f"{path}.value")
+    if name.lower() in OF_LISTS:
+        value = _as_items(value, inside, True)
     try:
         return operator(key, value)
     except NotTranslatable as error:
@@ -79,3 +89,21 @@ def _term(written: JSON, scope: Vocabulary, path: str) -> CelTerm:
     if has_variables(written):
         raise Refused(path, "a map with variables has no counterpart in a condition")
     return constant(written)
+
+
+def _as_items(term: CelTerm, scope: Vocabulary, unknown: bool) -> CelTerm:
+    # A list that is data, in the form that can be asked about its items; `unknown`: what may be of
+    # any kind is taken for a list. A path to what is missing stays an error.
+    if isinstance(term, Ordered) and isinstance(term.items, CelList | CelValue):
+        return _as_items(term.items, scope, unknown)
+    if isinstance(term, Either):
+        first = term.first
+        if isinstance(first, CelValue) and first.kind.name == "list":
+            first = over(first, scope.taken)
+        return replace(term, first=first)
+    if not isinstance(term, CelValue) or isinstance(term, Constant):
+        return term
+    if term.kind.name == "list" or (unknown and term.kind == ANY):
+        found = CelValue(term.cel(), term.kind, needs=term.needs, name=term.name)
+        return over(found, scope.taken)
+    return term

@@ -15,7 +15,7 @@ from policyd.json_types import JSON, JSONObject
 
 _FETCHED = {
     "apiCall": "`{name}` is the result of an API call, which a policy cannot make",
-    "globalReference": "`{name}` is an entry of Kyverno's global context, which policyd does not have",
+    "globalReference": "`{name}` is in Kyverno's global context, which policyd does not have",
     "imageRegistry": "`{name}` is what an image registry says, which a policy cannot ask",
 }
 

@@ -63,6 +63,28 @@ def test_missing_parents_are_made() -> None:
     assert found["spec"]["containers"] == [container("a", "i", env=[{"name": "A", "value": "a"}])]
 
 
+def test_variables_without_quotes() -> None:
+    found = overlay(
+        """
+        patchesJson6902: |-
+          - op: add
+            path: /metadata/labels/a
+            value: {{ request.object.metadata.name || 'none' }}
+          - op: add
+            path: /spec/priority
+            value: {{ length(request.object.spec.containers) }}
+        """
+    )
+    assert found["metadata"]["labels"]["a"].startswith("${object.metadata.")
+    assert found["spec"]["priority"] == "${size(object.spec.containers)}"
+
+
+def test_an_item_that_is_added_at_the_end_has_a_comment() -> None:
+    tolerations = "patchesJson6902: [{op: add, path: /spec/tolerations/-, value: {key: a}}]"
+    assert "is not added again" in imported(tolerations).comments["mutations", 0]
+    assert not imported("patchesJson6902: [{op: remove, path: /spec/priority}]").comments
+
+
 AFFINITY = """
 patchesJson6902: |-
   - op: add

@@ -5,7 +5,8 @@ outside (kyverno/kyverno pkg/engine/operator).
 import re
 from dataclasses import dataclass
 
-from policyd.importers.jmespath.cel import SUM, Cel, conjunction, disjunction, relation
+from policyd.importers.jmespath.cel import SUM, Cel, conjunction, disjunction, negation, relation
+from policyd.importers.jmespath.inner import as_string
 from policyd.importers.jmespath.values import CelValue, Constant
 
 _RANGE = re.compile(
@@ -32,15 +33,17 @@ def in_range(key: CelValue, limits: NumberRange) -> Cel:
     """Return CEL that is true if a key is in a range."""
     if limits.lowest.isdigit() and limits.highest.isdigit():
         text, low, high = _number(key), limits.lowest, limits.highest
-        if limits.outside:
-            return disjunction([relation(text, "<", low), relation(text, ">", high)])
-        return conjunction([relation(text, ">=", low), relation(text, "<=", high)])
-    text = f"quantity({key.text()})"
-    below = Cel(f"{text}.isLessThan(quantity('{limits.lowest}'))")
-    above = Cel(f"{text}.isGreaterThan(quantity('{limits.highest}'))")
+        inside = conjunction([relation(text, ">=", low), relation(text, "<=", high)])
+        outside = disjunction([relation(text, "<", low), relation(text, ">", high)])
+    else:
+        text = f"quantity({as_string(key).text})"
+        below = Cel(f"{text}.isLessThan(quantity('{limits.lowest}'))")
+        above = Cel(f"{text}.isGreaterThan(quantity('{limits.highest}'))")
+        inside = conjunction([negation(below), negation(above)])
+        outside = disjunction([below, above])
     if limits.outside:
-        return disjunction([below, above])
-    return conjunction([Cel(f"!{below.text}", 6), Cel(f"!{above.text}", 6)])
+        inside, outside = outside, inside
+    return Cel(inside.text, inside.level, outside)
 
 
 def _number(key: CelValue) -> str:

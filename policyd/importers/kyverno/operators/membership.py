@@ -1,9 +1,8 @@
-"""Kyverno's operators about lists: whether any or all of the keys are in the value. Either side is
-one value or a list, either side may have wildcards, and the value may be a range of numbers. An
-operator is false where a side is null.
+"""Operators about lists: whether any or all of the keys are in the value, or are not. Either side
+is one value or a list.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -17,48 +16,66 @@ from policyd.importers.jmespath.cel import (
     negation,
     relation,
 )
-from policyd.importers.jmespath.reading import over
+from policyd.importers.jmespath.reading import constant
 from policyd.importers.jmespath.streams import CelList
 from policyd.importers.jmespath.values import CelValue, Constant
-from policyd.importers.kyverno.finding import is_in
+from policyd.importers.kyverno.operators.finding import has_all, is_in
+from policyd.json_types import JSON
 
-Quantifier = Literal["any", "all"]
+_Quantifier = Literal["any", "all"]
 _Test = Callable[[CelValue], Cel]
 
 
 def any_in(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `AnyIn` is: any key is in the value."""
-    if isinstance(key, Constant) and isinstance(key.constant, list) and _is_list(value):
+    if _written_list(key) is not None and isinstance(value, CelList):
         key, value = value, key
     return _asked("any", key, lambda each: is_in(each, value))
 
 
 def all_in(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `AllIn` is: all keys are in the value."""
+    written = _written_list(key)
+    if written is not None and (found := has_all(value, written)) is not None:
+        return found
     return _asked("all", key, lambda each: is_in(each, value))
 
 
 def any_not_in(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `AnyNotIn` is: any key is not in the value."""
-    absent = _asked("any", key, lambda each: negation(is_in(each, value)))
+    written = _written_list(key)
+    sure = _sure(value)
+    if written is not None and (found := has_all(sure, written)) is not None:
+        return conjunction([*_needs(value), negation(found)])
+    absent = _asked("any", key, lambda each: negation(is_in(each, sure)))
     return conjunction([*_needs(value), absent])
 
 
 def all_not_in(key: CelTerm, value: CelTerm) -> Cel:
     """Return CEL that is true where `AllNotIn` is: no key is in the value."""
-    absent = _asked("all", key, lambda each: negation(is_in(each, value)))
+    sure = _sure(value)
+    absent = _asked("all", key, lambda each: negation(is_in(each, sure)))
     return conjunction([*_needs(value), absent])
 
 
-def _asked(quantifier: Quantifier, key: CelTerm, test: _Test) -> Cel:
+def _asked(quantifier: _Quantifier, key: CelTerm, test: _Test) -> Cel:
+    written = _written_list(key)
+    if written is not None:
+        tests = [test(constant(each)) for each in written]
+        return disjunction(tests) if quantifier == "any" else conjunction(tests)
     if isinstance(key, Either):
         return _either(quantifier, key, test)
-    if not _is_list(key):
-        return conjunction([*_needs(key), test(single(key))])
-    items = key if isinstance(key, CelList) else over(single(key))
+    if not isinstance(key, CelList):
+        return conjunction([*_needs(key), test(key)])
     if quantifier == "any":
-        return items.exists(lambda each: _of_element(each, test, FALSE))
-    return conjunction([*_needs(items), items.every(lambda each: _of_element(each, test, TRUE))])
+        return key.exists(lambda each: _of_element(each, test, FALSE))
+    every = key.sure().every(lambda each: _of_element(each, test, TRUE))
+    return conjunction([*_needs(key), every])
+
+
+def _sure(value: CelTerm) -> CelTerm:
+    # For a place where it is known not to be null.
+    return value.sure() if isinstance(value, CelList) else value
 
 
 def _of_element(element: CelValue, test: _Test, missing: Cel) -> Cel:
@@ -70,28 +87,26 @@ def _of_element(element: CelValue, test: _Test, missing: Cel) -> Cel:
     return disjunction([negation(need), test(element)])
 
 
-def _either(quantifier: Quantifier, key: Either, test: _Test) -> Cel:
+def _either(quantifier: _Quantifier, key: Either, test: _Test) -> Cel:
     # `list || ''`: the empty string stands for a list that is missing or empty.
-    if not _is_list(key.first) or _is_list(key.second):
-        whole = single(key)
-        return _asked(quantifier, over(whole) if whole.kind.name == "list" else whole, test)
-    items = key.first if isinstance(key.first, CelList) else over(single(key.first))
-    items = replace(items, needs=None)
+    if not isinstance(key.first, CelList) or key.second.kind.name == "list":
+        return _asked(quantifier, single(key), test)
+    items = replace(key.first, needs=None)
     other = test(single(key.second))
     asked = _asked(quantifier, items, test)
     size = items.size().text
     if quantifier == "any":
         return disjunction([conjunction([relation(size, "==", "0"), other]), asked])
-    if other == TRUE:
-        return asked
     return conjunction([disjunction([relation(size, ">", "0"), other]), asked])
 
 
-def _is_list(term: CelTerm) -> bool:
-    return isinstance(term, CelList) or (isinstance(term, CelValue) and term.kind.name == "list")
+def _written_list(key: CelTerm) -> list[JSON] | None:
+    if isinstance(key, Constant) and isinstance(key.constant, list):
+        return key.constant
+    return None
 
 
-def _needs(term: CelTerm) -> list[Cel]:
+def _needs(term: CelTerm) -> Sequence[Cel]:
     # Not the fields of a path: a path to what is missing is an error, and stays one.
     if isinstance(term, Either | Constant) or term.needs is None:
         return []

@@ -2,16 +2,17 @@
 pkg/engine/jmespath/arithmetic.go).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from policyd.importers.jmespath.alternatives import CelTerm
 from policyd.importers.jmespath.cel import PRODUCT, SUM, Cel
+from policyd.importers.jmespath.functions.signature import Function
 from policyd.importers.jmespath.kinds import NUMBER
 from policyd.importers.jmespath.values import CelValue
 from policyd.importers.jmespath.vocabulary import NotTranslatable
 
 
-def _numbers(sign: str, level: int) -> Callable[[Sequence[CelTerm], frozenset[str]], CelTerm]:
+def _numbers(sign: str, level: int) -> Function:
     def function(arguments: Sequence[CelTerm], taken: frozenset[str]) -> CelTerm:
         one, other = arguments
         _check(one, other)
@@ -36,8 +37,9 @@ def _check(one: CelTerm, other: CelTerm) -> None:
 
 
 ARITHMETIC = {
-    "add": _numbers("+", SUM),
-    "subtract": _numbers("-", SUM),
-    "multiply": _numbers("*", PRODUCT),
-    "divide": _divided,
+    "add": (2, _numbers("+", SUM)),
+    "subtract": (2, _numbers("-", SUM)),
+    "multiply": (2, _numbers("*", PRODUCT)),
+    "divide": (2, _divided),
+    "modulo": (2, _numbers("%", PRODUCT)),
 }

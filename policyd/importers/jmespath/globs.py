@@ -1,43 +1,15 @@
-"""Kyverno's wildcards in CEL: `*` for any characters, `?` for one (kyverno/kyverno ext/wildcard)."""
+"""Wildcards of Kyverno in CEL: `*` for any text, `?` for one character (kyverno ext/wildcard)."""
 
 import re
 
-from policyd.importers.jmespath.cel import TRUE, Cel, relation
+from policyd.importers.jmespath.cel import MEMBER, TRUE, Cel, relation
+from policyd.importers.jmespath.values import Joined
 from policyd.importers.jmespath.words import quoted
-
-# Fields whose values may hold wildcards of their own: those of RBAC, of hosts, of certificates.
-_WITH_WILDCARDS = frozenset(
-    [
-        "verb",
-        "verbs",
-        "resource",
-        "resources",
-        "apiGroup",
-        "apiGroups",
-        "resourceName",
-        "resourceNames",
-        "nonResourceURL",
-        "nonResourceURLs",
-        "host",
-        "hosts",
-        "dnsName",
-        "dnsNames",
-        "commonName",
-        "group",
-        "destination",
-        "namespace_pattern",
-    ]
-)
 
 
 def has_wildcards(text: str) -> bool:
     """Return whether a string is a pattern."""
     return "*" in text or "?" in text
-
-
-def may_hold_wildcards(name: str) -> bool:
-    """Return whether the values of a field may be patterns."""
-    return name in _WITH_WILDCARDS
 
 
 def matches(pattern: str, text: str) -> bool:
@@ -69,6 +41,14 @@ def globbed(text: str, pattern: str) -> Cel:
     signs = {"*": ".*", "?": "."}
     body = "".join(signs.get(each) or _escaped(each) for each in parts)
     return Cel(f"{text}.matches({quoted(f'^{body}$')})")
+
+
+def like(text: Cel, pattern: Joined) -> Cel:
+    """Return CEL that is true if a string matches a pattern that holds data."""
+    if (ends := pattern.ends) is not None:
+        method, part = ends
+        return Cel(f"{text.at(MEMBER)}.{method}({part.text()})")
+    return Cel(f"{text.at(MEMBER)}.matches({pattern_of(pattern.text(MEMBER))})")
 
 
 def pattern_of(text: str) -> str:
