@@ -52,6 +52,7 @@ ALLOWED = {
     "policyd/importers/kyverno/validate/lists.py": "a path of identifiers",
     "policyd/importers/kyverno/mutate/foreach.py": "a variable, and the path of an operation",
     "policyd/importers/kyverno/mutate/loops.py": "a path of identifiers, without spaces",
+    "policyd/importers/kyverno/mutate/operations.py": "a variable at the end of a line",
     "policyd/importers/kyverno/mutate/texts.py": "a variable, a reference, an identifier",
     "policyd/mutation/overlays/strings.py": "one of two literal texts",
     "policyd/mutation/overlays/tree.py": "marks of another language in an overlay",

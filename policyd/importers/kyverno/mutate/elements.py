@@ -140,7 +140,10 @@ class _Elements:
             names.append(string_literal(name))
             if mark is Mark.ADD:
                 missing = f"{self._access(below)}.hasValue()"
-                text = f"{missing} ? optional.none() : optional.of({entries[-1][0]})"
+                text, kind = entries[-1]
+                if len(tree) > 1 and kind != "dyn":
+                    text = f"dyn({text})"
+                text = f"{missing} ? optional.none() : optional.of({text})"
                 names[-1] = f"?{names[-1]}"
                 entries[-1] = (text, "dyn")
         texts = alike(entries)

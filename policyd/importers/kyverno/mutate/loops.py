@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from policyd.importers.jmespath.kinds import ANY, MAP, NUMBER
+from policyd.importers.jmespath.kinds import NUMBER, JsonKind
 from policyd.importers.jmespath.reading import read
 from policyd.importers.jmespath.vocabulary import Vocabulary
 from policyd.importers.jmespath.words import variable
@@ -30,6 +30,7 @@ _FIELDS = frozenset(
         "foreach",
     }
 )
+_NAMED = ("container", "volume", "volumeMount")  # items that always have a name
 _LONG = 100  # characters of a line of CEL
 _NEVER_EMPTY = ("spec", "containers")
 
@@ -112,7 +113,7 @@ def loop_of(
     words = [each.key for each in lists[-1].steps[-1:]] if lists else ["item"]
     item = variable(words[0] if not words[0].endswith("Containers") else "containers", scope.taken)
     index = "index" if depth == 0 else f"index{depth + 1}"
-    inner = _inside(scope, item, index, depth, named=bool(lists))
+    inner = _inside(scope, item, index, depth, term.kind.items)
     inner = _with_context(entry, inner, path)
     condition = ""
     if entry.get("preconditions"):
@@ -125,12 +126,12 @@ def loop_of(
     )
 
 
-def _inside(scope: Vocabulary, item: str, index: str, depth: int, *, named: bool) -> Vocabulary:
-    """Return the vocabulary inside a loop."""
+def _inside(scope: Vocabulary, item: str, index: str, depth: int, kind: JsonKind) -> Vocabulary:
+    """Return the vocabulary inside a loop over items of a kind."""
     inner = scope.inside(item, index)
-    present = ("name",) if named else ()
+    present = ("name",) if item in _NAMED else ()
     for suffix in ("", str(depth)):
-        inner = inner.bound(f"element{suffix}", item, MAP if named else ANY, present=present)
+        inner = inner.bound(f"element{suffix}", item, kind, present=present)
         inner = inner.bound(f"elementIndex{suffix}", index, NUMBER)
     return inner
 

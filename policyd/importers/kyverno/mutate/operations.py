@@ -4,6 +4,7 @@ Kyverno makes missing parents of what is added, and ignores that something to re
 (kyverno/kyverno pkg/engine/mutate/patch/patchJSON6902.go; evanphx/json-patch v5/patch.go).
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -16,8 +17,10 @@ from policyd.importers.kyverno.mutate.texts import cel
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
+_BARE = re.compile(r"(: +)(\{\{[^\n]*\}\})(?= *(?:\n|$))")
 _VALUED = ("add", "replace", "test")
 _FROM = ("move", "copy")
+_MADE_ITEMS = ("0", "-1")  # of an empty list, Kyverno makes these items
 _FIELDS = frozenset({"op", "path", "value", "from"})
 
 
@@ -59,12 +62,19 @@ class Surroundings:
 def read_operations(patch: JSON, scope: Vocabulary, path: str) -> list[LenientOperation]:
     """Read a JSON Patch, which Kyverno has as a string of YAML or JSON. Raises Refused."""
     try:
-        items = yaml.safe_load(patch) if isinstance(patch, str) else patch
+        items = yaml.safe_load(_quoted(patch)) if isinstance(patch, str) else patch
     except yaml.YAMLError:
         raise Refused(path, "the string is no YAML") from None
     if not isinstance(items, list) or not items:
         raise Refused(path, "a list of operations is expected")
     return [_read(each, scope, f"{path}[{at}]") for at, each in enumerate(items)]
+
+
+def _quoted(patch: str) -> str:
+    """Return a patch with quotes around variables that are values: Kyverno replaces them before it
+    reads YAML.
+    """
+    return _BARE.sub(lambda found: found[1] + "'" + found[2].replace("'", "''") + "'", patch)
 
 
 def _read(item: JSON, scope: Vocabulary, path: str) -> LenientOperation:
@@ -103,7 +113,7 @@ class LenientPatch:
 
     def add(self, operation: LenientOperation) -> None:
         """Write one operation."""
-        to = _from_the_end(operation.to, self.around)
+        to = operation.to
         match operation.op:
             case "remove":
                 there, fields = self.around.presence(to), f"op: 'remove', path: {to.text()}"
@@ -113,8 +123,8 @@ class LenientPatch:
                     self._guarded(there, [fields])
             case "move" | "copy":
                 assert operation.from_ is not None
-                from_ = _from_the_end(operation.from_, self.around).text()
                 self._parents(to)
+                from_ = operation.from_.text()
                 self._always(f"op: '{operation.op}', from: {from_}, path: {to.text()}")
             case "add":
                 self._parents(to)
@@ -148,11 +158,14 @@ class LenientPatch:
             parent = Pointer(to.steps[:size])
             if parent.steps in self.made or self.around.always(parent):
                 continue
-            if parent.last.in_list:
-                continue  # an item of a list that is missing is an error, here as there
             empty = "[]" if to.steps[size].in_list else "{}"
+            where = parent
+            if parent.last.in_list:
+                if parent.last.text not in _MADE_ITEMS or self.around.always(parent.parent):
+                    continue  # an item of a list that is missing is an error, here as there
+                where = parent.parent.below(PathStep(END))
             there = self.around.presence(parent)
-            self._guarded(there, [f"op: 'add', path: {parent.text()}, value: {empty}"], holds=False)
+            self._guarded(there, [f"op: 'add', path: {where.text()}, value: {empty}"], holds=False)
             self.made.add(parent.steps)
 
     def _always(self, fields: str) -> None:
@@ -171,25 +184,6 @@ class LenientPatch:
         self.conditional = True
         self.count += len(operations)
         self.texts.append(text)
-
-
-def _from_the_end(pointer: Pointer, around: Surroundings) -> Pointer:
-    """Return a path in which an index such as ``-1`` is counted from the beginning."""
-    if not any(_is_negative(each) for each in pointer.steps):
-        return pointer
-    steps: list[PathStep] = []
-    for step in pointer.steps:
-        if not _is_negative(step):
-            steps.append(step)
-            continue
-        base = "object" + "".join(each.access() for each in steps)
-        index = f"{base}.orValue([]).size() - {step.text[1:]}"
-        steps.append(PathStep(index, computed=True, is_index=True))
-    return Pointer(tuple(steps))
-
-
-def _is_negative(step: PathStep) -> bool:
-    return not step.computed and step.text[:1] == END and step.text[1:].isdecimal()
 
 
 def as_overlay(operations: Sequence[LenientOperation]) -> JSONObject | None:

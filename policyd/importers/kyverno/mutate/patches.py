@@ -16,6 +16,7 @@ from policyd.importers.kyverno.rule import RuleParts
 from policyd.importers.model import Refused
 from policyd.json_types import JSON, JSONObject
 
+_ONCE = "unlike in Kyverno, an item that is there already is not added again"
 _APPEND: JSONObject = {"$patch": "append"}
 RuleSchemas = list[Field] | None
 
@@ -42,7 +43,8 @@ def json_patch(patch: JSON, schemas: RuleSchemas, scope: Vocabulary, path: str) 
     if schemas is not None and tree is not None:
         found = [with_marks(tree, each, scope, path) for each in schemas]
         if found[0] is not None and all(each == found[0] for each in found):
-            return RuleParts({"mutations": [overlay(found[0])]})
+            comments = {("mutations", 0): _ONCE} if "append" in str(found[0]) else {}
+            return RuleParts({"mutations": [overlay(found[0])]}, comments=comments)
     written = LenientPatch(surroundings(schemas, scope))
     for operation in operations:
         written.add(operation)

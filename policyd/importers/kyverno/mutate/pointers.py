@@ -40,6 +40,11 @@ class PathStep:
         """Return whether it is a place in a list."""
         return self.is_index or (not self.computed and _is_number(self.text)) or self.text == END
 
+    @property
+    def is_negative(self) -> bool:
+        """Return whether it counts from the end of a list."""
+        return not self.computed and self.text[:1] == END and self.text[1:].isdecimal()
+
     def literal(self) -> str:
         """Return CEL of the step as a string."""
         if not self.computed:
@@ -92,7 +97,8 @@ class Pointer:
                 literal = ""
             else:
                 literal += step.text
-        return " + ".join([*pieces, string_literal(literal)] if literal else pieces)
+        whole = " + ".join([*pieces, string_literal(literal)] if literal else pieces)
+        return whole.replace("/' + '", "/")
 
     def presence(
         self, known: Sequence[tuple[PathStep, ...]], replaced: dict[tuple[PathStep, ...], str]
@@ -117,6 +123,11 @@ class Pointer:
                 if self.steps[: at + 1] in known:
                     text += f".{step.key}"
                     continue
+            if step.is_negative:
+                size = f"{text}.size()" if sure else f"{text}.orValue([]).size()"
+                text += f"[?{size} - {step.text[1:]}]"
+                sure = False
+                continue
             if is_last and sure and step.in_list and step.text != END:
                 return f"{text}.size() > {step.text}"
             if is_last and sure and not step.in_list:

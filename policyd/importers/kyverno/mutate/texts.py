@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from policyd.export.expressions.literals import literal, string_literal
 from policyd.importers.jmespath import has_variables, interpolated
-from policyd.importers.jmespath.interpolation import term_of
 from policyd.importers.jmespath.vocabulary import NotTranslatable, Vocabulary
 from policyd.importers.model import Refused
 from policyd.json_types import JSON
@@ -15,6 +14,7 @@ from policyd.json_types import JSON
 _REFERENCE = re.compile(r"(?:^|[^\\])\$\([./]")
 _SIMPLE_VARIABLE = re.compile(r"\{\{[^{}]*\}\}")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_FIELD = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")  # of an object: any value
 _ELEMENT = re.compile(r"\belement(?:Index)?\d*\b")
 
 
@@ -32,10 +32,9 @@ def translated(
 
 
 def _typed(text: str, scope: Vocabulary) -> tuple[str, str]:
-    """Return the CEL of a string and the name of its type."""
-    term = term_of(text, scope)
-    kind = {"string": "str", "any": "dyn", "bool": "bool"}.get(term.kind.name, term.kind.name)
-    return term.text(), kind
+    """Return the CEL of a string, and ``dyn`` or ``expression`` for a type that is not known."""
+    found = interpolated(text, scope)
+    return found, "dyn" if _FIELD.fullmatch(found) else "expression"
 
 
 def words_of(text: str) -> set[str]:
@@ -128,6 +127,6 @@ def typed_cel(value: JSON, scope: Vocabulary, path: str) -> tuple[str, str]:
 def alike(items: list[tuple[str, str]]) -> list[str]:
     """Return the CEL of values for one list or map, which Kubernetes wants to be of one type."""
     kinds = {kind for _, kind in items}
-    if len(items) == 1 or (len(kinds) == 1 and not kinds & {"map", "list"}):
+    if len(items) == 1 or (len(kinds) == 1 and not kinds & {"map", "list", "expression"}):
         return [text for text, _ in items]
     return [text if kind == "dyn" else f"dyn({text})" for text, kind in items]
